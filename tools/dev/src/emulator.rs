@@ -1,0 +1,181 @@
+//! DynamoDB inside this process: its protocol on a loopback port, its tables in SQLite, as a template declares them.
+//!
+//! One thread and one database each, a few milliseconds to start, nothing shared: a test starts its own. What the
+//! emulator does not do: it never throttles, never returns unprocessed items, and checks no permissions.
+
+mod tables;
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use dynoxide::Database;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::{Error, Template};
+
+/// How long requests that are under way may take when the emulator stops.
+const TIME_TO_FINISH: Duration = Duration::from_secs(1);
+
+/// Where an emulator keeps its items.
+#[derive(Clone, Debug)]
+pub enum Storage {
+    /// In memory: gone when the emulator stops.
+    Memory,
+    /// In this file, which is created when there is none. Its folder must exist.
+    File(PathBuf),
+}
+
+/// A running emulator. Stops when dropped.
+pub struct Emulator {
+    address: SocketAddr,
+    database: Option<Database>,
+    stop: Option<watch::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Emulator {
+    /// Starts an emulator on a port of 127.0.0.1 (0: any free one) that holds the tables of `template`. It accepts
+    /// requests when this returns.
+    ///
+    /// # Errors
+    /// The port is taken; the file cannot be opened, or its tables are not those of the template.
+    pub fn start(template: &Template, storage: &Storage, port: u16) -> Result<Self, Error> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+            Error::new(format!(
+                "Cannot listen on port {port} of 127.0.0.1: {error}."
+            ))
+        })?;
+        let database = open(storage)?;
+        for table in &template.tables {
+            tables::ensure(&database, table)?;
+        }
+        let (stop, stopping) = watch::channel(());
+        let served = database.clone();
+        let cannot_start =
+            |error| Error::new(format!("Cannot start the DynamoDB emulator: {error}."));
+        let address = listener.local_addr().map_err(cannot_start)?;
+        listener.set_nonblocking(true).map_err(cannot_start)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(cannot_start)?;
+        let thread = std::thread::Builder::new()
+            .name("dynamodb".to_owned())
+            .spawn(move || runtime.block_on(serve(listener, served, stopping)))
+            .map_err(cannot_start)?;
+        Ok(Self {
+            address,
+            database: Some(database),
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// The URL to give to an SDK, such as `http://127.0.0.1:8000`.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The port it listens on.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Stores an item, given in DynamoDB's own JSON, without a request over HTTP.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn put_item(&self, table: &str, item: &Value) -> Result<(), Error> {
+        let put = |database: &Database| {
+            database
+                .put_item(request(json!({"TableName": table, "Item": item}))?)
+                .map_err(|error| error.to_string())
+        };
+        self.database
+            .as_ref()
+            .ok_or_else(|| "the emulator has stopped".to_owned())
+            .and_then(put)
+            .map(|_| ())
+            .map_err(|error| Error::new(format!("Cannot store an item in {table}: {error}.")))
+    }
+
+    /// Deletes the items whose time to live has passed, of all tables. The emulator never does so by itself, so that
+    /// what a test stores stays until the test wants it gone.
+    ///
+    /// # Errors
+    /// The database cannot be read or written.
+    pub fn delete_expired_items(&self) -> Result<usize, Error> {
+        let Some(database) = &self.database else {
+            return Ok(0);
+        };
+        database
+            .sweep_ttl()
+            .map_err(|error| Error::new(format!("Cannot delete expired items: {error}.")))
+    }
+
+    /// Stops it: what is under way is answered, then connections are refused. Does nothing the second time.
+    pub fn stop(&mut self) {
+        self.database = None;
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has said so on stderr and is as stopped as one that did not.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+async fn serve(listener: TcpListener, database: Database, stop: watch::Receiver<()>) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
+        return;
+    };
+    let out_of_time = async {
+        stopped(stop.clone()).await;
+        tokio::time::sleep(TIME_TO_FINISH).await;
+    };
+    tokio::select! {
+        _ = dynoxide::server::serve_with_shutdown(listener, database, stopped(stop.clone())) => {}
+        () = out_of_time => {}
+    }
+}
+
+/// Waits until the sender is gone, which is all that it is there for.
+async fn stopped(mut stop: watch::Receiver<()>) {
+    while stop.changed().await.is_ok() {}
+}
+
+fn open(storage: &Storage) -> Result<Database, Error> {
+    match storage {
+        Storage::Memory => Database::memory()
+            .map_err(|error| Error::new(format!("Cannot open a database in memory: {error}."))),
+        Storage::File(path) => path
+            .to_str()
+            .ok_or_else(|| "its path is not UTF-8".to_owned())
+            .and_then(|path| Database::new(path).map_err(|error| error.to_string()))
+            .map_err(|error| {
+                Error::new(format!(
+                    "Cannot open the data file {}: {error}.",
+                    path.display()
+                ))
+            }),
+    }
+}
+
+/// A request type of the emulator from DynamoDB's own JSON.
+fn request<T: DeserializeOwned>(json: Value) -> Result<T, String> {
+    serde_json::from_value(json).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use super::{Emulator, Storage};
+use crate::{Template, development_key};
+
+const TEMPLATE: &str = "
+Resources:
+  ApiKeysTable:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      AttributeDefinitions: [{AttributeName: keyHash, AttributeType: S}]
+      KeySchema: [{AttributeName: keyHash, KeyType: HASH}]
+  SignalsTable:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      AttributeDefinitions: [{AttributeName: pk, AttributeType: S}, {AttributeName: sk, AttributeType: S}]
+      KeySchema: [{AttributeName: pk, KeyType: HASH}, {AttributeName: sk, KeyType: RANGE}]
+      StreamSpecification: {StreamViewType: NEW_IMAGE}
+      TimeToLiveSpecification: {AttributeName: expiresAt, Enabled: true}
+";
+
+fn template() -> Template {
+    Template::parse(TEMPLATE).unwrap()
+}
+
+fn start() -> Emulator {
+    Emulator::start(&template(), &Storage::Memory, 0).unwrap()
+}
+
+/// One request of DynamoDB's protocol, as an SDK sends it.
+fn call(emulator: &Emulator, operation: &str, body: &Value) -> Value {
+    let credential = "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request";
+    let mut response = ureq::post(emulator.endpoint())
+        .header("Content-Type", "application/x-amz-json-1.0")
+        .header("X-Amz-Target", format!("DynamoDB_20120810.{operation}"))
+        .header("X-Amz-Date", "20260101T000000Z")
+        .header(
+            "Authorization",
+            format!("{credential}, SignedHeaders=host, Signature=0"),
+        )
+        .send(body.to_string())
+        .unwrap();
+    serde_json::from_str(&response.body_mut().read_to_string().unwrap()).unwrap()
+}
+
+fn count(emulator: &Emulator, table: &str) -> Value {
+    call(
+        emulator,
+        "Scan",
+        &json!({"TableName": table, "Select": "COUNT"}),
+    )["Count"]
+        .clone()
+}
+
+#[test]
+fn the_tables_of_the_template_are_there_when_it_has_started() {
+    let emulator = start();
+
+    assert_eq!(
+        call(&emulator, "ListTables", &json!({}))["TableNames"],
+        json!(["ApiKeysTable", "SignalsTable"])
+    );
+    let described = call(
+        &emulator,
+        "DescribeTable",
+        &json!({"TableName": "SignalsTable"}),
+    );
+    assert_eq!(
+        described["Table"]["StreamSpecification"]["StreamViewType"],
+        "NEW_IMAGE"
+    );
+    let expiry = call(
+        &emulator,
+        "DescribeTimeToLive",
+        &json!({"TableName": "SignalsTable"}),
+    );
+    assert_eq!(
+        expiry["TimeToLiveDescription"]["AttributeName"],
+        "expiresAt"
+    );
+}
+
+#[test]
+fn the_development_key_is_stored_as_its_hash() {
+    let emulator = start();
+    development_key::load(&emulator, &template()).unwrap();
+    development_key::load(&emulator, &template()).unwrap();
+
+    let items = call(&emulator, "Scan", &json!({"TableName": "ApiKeysTable"}))["Items"].clone();
+    assert_eq!(items.as_array().unwrap().len(), 1);
+    assert_eq!(items[0]["accountId"]["S"], development_key::ACCOUNT_ID);
+    assert_eq!(items[0]["keyHash"]["S"].as_str().unwrap().len(), 64);
+    assert!(!items.to_string().contains(development_key::API_KEY));
+}
+
+#[test]
+fn two_emulators_share_nothing() {
+    let (one, other) = (start(), start());
+    one.put_item("ApiKeysTable", &json!({"keyHash": {"S": "a"}}))
+        .unwrap();
+
+    assert_eq!(count(&one, "ApiKeysTable"), 1);
+    assert_eq!(count(&other, "ApiKeysTable"), 0);
+}
+
+#[test]
+fn items_in_a_file_outlive_the_emulator() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = Storage::File(folder.path().join("data"));
+    let mut first = Emulator::start(&template(), &storage, 0).unwrap();
+    first
+        .put_item("ApiKeysTable", &json!({"keyHash": {"S": "a"}}))
+        .unwrap();
+    first.stop();
+
+    let second = Emulator::start(&template(), &storage, 0).unwrap();
+    assert_eq!(count(&second, "ApiKeysTable"), 1);
+}
+
+#[test]
+fn a_file_with_other_keys_than_the_template_is_one_clear_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = Storage::File(folder.path().join("data"));
+    drop(Emulator::start(&template(), &storage, 0).unwrap());
+
+    let changed = Template::parse(&TEMPLATE.replace("keyHash", "hash")).unwrap();
+    let error = Emulator::start(&changed, &storage, 0)
+        .err()
+        .unwrap()
+        .to_string();
+    assert_eq!(
+        error,
+        "The data file's table ApiKeysTable is not as the template declares it: delete the file, or name another."
+    );
+}
+
+#[test]
+fn a_taken_port_is_one_clear_sentence() {
+    let emulator = start();
+    let error = Emulator::start(&template(), &Storage::Memory, emulator.port())
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.starts_with(&format!(
+            "Cannot listen on port {} of 127.0.0.1: ",
+            emulator.port()
+        )),
+        "{error}"
+    );
+}
+
+#[test]
+fn nothing_listens_once_it_has_stopped() {
+    let mut emulator = start();
+    let idle = TcpStream::connect(("127.0.0.1", emulator.port())).unwrap();
+    emulator.stop();
+
+    assert!(TcpStream::connect(("127.0.0.1", emulator.port())).is_err());
+    drop(idle);
+}
+
+#[test]
+fn expired_items_go_when_told_to_and_not_before() {
+    let emulator = start();
+    emulator
+        .put_item(
+            "SignalsTable",
+            &json!({"pk": {"S": "a"}, "sk": {"S": "b"}, "expiresAt": {"N": "1700000000"}}),
+        )
+        .unwrap();
+
+    assert_eq!(count(&emulator, "SignalsTable"), 1);
+    assert_eq!(emulator.delete_expired_items().unwrap(), 1);
+    assert_eq!(count(&emulator, "SignalsTable"), 0);
+}

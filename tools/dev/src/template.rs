@@ -1,0 +1,118 @@
+//! What the local stack takes from template.yaml: tables, functions, their routes and their variables.
+//!
+//! Everything else in the template is left alone, unread and unevaluated, so conditions, alarms or permissions cannot
+//! stop the local stack. What *is* read must be understood whole: a table property that is neither applied nor known
+//! to mean nothing on one machine is an error, and so is a variable that only AWS could evaluate.
+
+mod function;
+mod table;
+mod yaml;
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::Error;
+pub use function::{Function, Route};
+pub use table::Table;
+
+/// The part of a template that the local stack acts on.
+#[derive(Clone, Debug)]
+pub struct Template {
+    /// Every `AWS::DynamoDB::Table`, in the order of the template.
+    pub tables: Vec<Table>,
+    /// Every `AWS::Serverless::Function`, in the order of the template.
+    pub functions: Vec<Function>,
+}
+
+impl Template {
+    /// Reads the template at `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not YAML, or says something about a table, a route or a variable that cannot be
+    /// carried out on one machine.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::new(format!("Cannot read {}: {error}.", path.display())))?;
+        Self::parse(&text).map_err(|error| Error::new(format!("{}: {error}", path.display())))
+    }
+
+    /// Reads a template from its text.
+    ///
+    /// # Errors
+    /// As [`Template::read`].
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let document = yaml::parse(text)?;
+        let resources = document
+            .get("Resources")
+            .and_then(Value::as_object)
+            .ok_or_else(|| Error::new("there are no Resources in it."))?;
+        let tables = of_type(resources, "AWS::DynamoDB::Table")
+            .map(|(logical_id, properties)| Table::read(logical_id, properties))
+            .collect::<Result<Vec<_>, _>>()?;
+        let scope = function::Scope {
+            document: &document,
+            tables: &tables,
+        };
+        let functions = of_type(resources, "AWS::Serverless::Function")
+            .map(|(logical_id, properties)| Function::read(logical_id, properties, &scope))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { tables, functions })
+    }
+
+    /// The table declared under `logical_id`.
+    ///
+    /// # Errors
+    /// The template declares no such table.
+    pub fn table(&self, logical_id: &str) -> Result<&Table, Error> {
+        self.tables
+            .iter()
+            .find(|table| table.logical_id == logical_id)
+            .ok_or_else(|| Error::new(format!("The template declares no table {logical_id}.")))
+    }
+
+    /// The routes of all functions.
+    pub fn routes(&self) -> impl Iterator<Item = &Route> {
+        self.functions.iter().flat_map(|function| &function.routes)
+    }
+
+    /// The variables of all functions in one list, sorted by name: the local stack starts the functions from one
+    /// process, whose environment they share.
+    ///
+    /// # Errors
+    /// Two functions give one variable two values.
+    pub fn environment(&self) -> Result<Vec<(String, String)>, Error> {
+        let mut merged = std::collections::BTreeMap::new();
+        for function in &self.functions {
+            for (name, value) in &function.environment {
+                let previous = merged.insert(name.clone(), value.clone());
+                if previous.is_some_and(|previous| previous != *value) {
+                    return Err(Error::new(format!(
+                        "Two functions of the template give the variable {name} different values, and the local \
+                         stack gives all functions one environment: use two names."
+                    )));
+                }
+            }
+        }
+        Ok(merged.into_iter().collect())
+    }
+}
+
+/// The resources of one type, each with its logical id and its properties (null where it has none).
+fn of_type<'a>(
+    resources: &'a Map<String, Value>,
+    kind: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    resources
+        .iter()
+        .filter(move |(_, resource)| resource.get("Type").and_then(Value::as_str) == Some(kind))
+        .map(|(id, resource)| {
+            (
+                id.as_str(),
+                resource.get("Properties").unwrap_or(&Value::Null),
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests;

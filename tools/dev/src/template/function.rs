@@ -1,0 +1,137 @@
+//! One `AWS::Serverless::Function`: its package, its routes, and its variables with the values they have locally.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Table;
+use super::yaml::function_in;
+use crate::Error;
+
+/// A function of the template.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// The name of the resource in the template, such as `SignalsFunction`.
+    pub logical_id: String,
+    /// The cargo package, which is also the name of its binary: the last segment of `CodeUri`.
+    pub package: String,
+    /// The routes that the HTTP API sends to it.
+    pub routes: Vec<Route>,
+    /// Its environment variables, those under `Globals` included.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// A path and method of the HTTP API.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Route {
+    /// The path as the template writes it, such as `/api/customers`.
+    pub path: String,
+    /// The method, or `ANY`.
+    pub method: String,
+    /// The logical id of the function behind it.
+    pub function: String,
+}
+
+/// What a function's variables may refer to.
+pub(super) struct Scope<'a> {
+    pub(super) document: &'a Value,
+    pub(super) tables: &'a [Table],
+}
+
+impl Function {
+    pub(super) fn read(
+        logical_id: &str,
+        properties: &Value,
+        scope: &Scope<'_>,
+    ) -> Result<Self, Error> {
+        let wrong = |what: String| Error::new(format!("the function {logical_id} {what}"));
+        let package = properties
+            .get("CodeUri")
+            .and_then(Value::as_str)
+            .and_then(|path| Path::new(path).file_name()?.to_str())
+            .ok_or_else(|| wrong("has no CodeUri that names its package's folder.".to_owned()))?;
+        let mut environment = BTreeMap::new();
+        for declared in [
+            scope.document.pointer("/Globals/Function"),
+            Some(properties),
+        ] {
+            let variables =
+                declared.and_then(|declared| declared.pointer("/Environment/Variables"));
+            for (name, value) in variables.and_then(Value::as_object).into_iter().flatten() {
+                let value = scope
+                    .evaluate(value)
+                    .map_err(|why| wrong(format!("has the variable {name}, {why}")))?;
+                environment.insert(name.clone(), value);
+            }
+        }
+        let events = properties.get("Events").and_then(Value::as_object);
+        let routes = events
+            .into_iter()
+            .flatten()
+            .filter(|(_, event)| event.get("Type").and_then(Value::as_str) == Some("HttpApi"))
+            .map(|(event, declared)| Route::read(logical_id, event, declared))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            logical_id: logical_id.to_owned(),
+            package: package.to_owned(),
+            routes,
+            environment,
+        })
+    }
+}
+
+impl Route {
+    fn read(function: &str, event: &str, declared: &Value) -> Result<Self, Error> {
+        let text = |property: &str| {
+            let value = declared
+                .get("Properties")
+                .and_then(|properties| properties.get(property));
+            value.and_then(Value::as_str).map(str::to_owned).ok_or_else(|| {
+                Error::new(format!("the event {event} of the function {function} needs a {property}, written out."))
+            })
+        };
+        Ok(Self {
+            path: text("Path")?,
+            method: text("Method")?.to_uppercase(),
+            function: function.to_owned(),
+        })
+    }
+}
+
+impl Scope<'_> {
+    /// The value that a variable has locally, or the rest of a sentence about why there is none.
+    fn evaluate(&self, value: &Value) -> Result<String, String> {
+        match value {
+            Value::String(text) => Ok(text.clone()),
+            Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
+            _ => match value.get("Ref").and_then(Value::as_str) {
+                Some(name) => self.resolve(name),
+                None => Err(match function_in(value) {
+                    Some(function) => format!("whose {function} the local stack cannot evaluate."),
+                    None => "which is neither a text, a number nor a boolean.".to_owned(),
+                }),
+            },
+        }
+    }
+
+    fn resolve(&self, name: &str) -> Result<String, String> {
+        if let Some(table) = self.tables.iter().find(|table| table.logical_id == name) {
+            return Ok(table.name.clone());
+        }
+        let parameter = self
+            .document
+            .get("Parameters")
+            .and_then(|parameters| parameters.get(name));
+        match parameter.map(|parameter| parameter.get("Default")) {
+            Some(Some(Value::String(text))) => Ok(text.clone()),
+            Some(Some(default @ (Value::Number(_) | Value::Bool(_)))) => Ok(default.to_string()),
+            Some(_) => Err(format!(
+                "a reference to the parameter {name}, which has no default to use locally."
+            )),
+            None => Err(format!(
+                "a reference to {name}, which is neither a table nor a parameter of the template."
+            )),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! One `AWS::DynamoDB::Table` as the request that creates it. Knows for each property whether it is applied locally.
+
+use serde_json::{Map, Value, json};
+
+use super::yaml::function_in;
+use crate::Error;
+
+/// Properties that `CreateTable` takes as the template writes them.
+const APPLIED_AS_WRITTEN: [&str; 4] = [
+    "AttributeDefinitions",
+    "GlobalSecondaryIndexes",
+    "KeySchema",
+    "LocalSecondaryIndexes",
+];
+
+/// Properties that are applied, each in its own way.
+const APPLIED: [&str; 3] = [
+    "StreamSpecification",
+    "TableName",
+    "TimeToLiveSpecification",
+];
+
+/// Properties about money, capacity, backups, encryption, permissions and monitoring: one process on one machine has
+/// none of them. They are not evaluated either.
+const WITHOUT_MEANING_LOCALLY: [&str; 11] = [
+    "BillingMode",
+    "ContributorInsightsSpecification",
+    "DeletionProtectionEnabled",
+    "OnDemandThroughput",
+    "PointInTimeRecoverySpecification",
+    "ProvisionedThroughput",
+    "ResourcePolicy",
+    "SSESpecification",
+    "TableClass",
+    "Tags",
+    "WarmThroughput",
+];
+
+/// A table of the template.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The name of the resource in the template, such as `SignalsTable`.
+    pub logical_id: String,
+    /// The table's name in the emulator: its `TableName`, or the logical id where AWS would choose a name.
+    pub name: String,
+    /// The attribute by which items expire, when the template enables that.
+    pub time_to_live_attribute: Option<String>,
+    /// The `CreateTable` request: keys, indexes and stream.
+    pub(crate) definition: Map<String, Value>,
+}
+
+impl Table {
+    /// The names of the partition key and, if there is one, of the sort key.
+    #[must_use]
+    pub fn key_attributes(&self) -> Vec<&str> {
+        let of_kind = |kind: &str| {
+            let schema = self.definition.get("KeySchema").and_then(Value::as_array);
+            let key = schema
+                .into_iter()
+                .flatten()
+                .find(|key| key.get("KeyType").and_then(Value::as_str) == Some(kind));
+            key.and_then(|key| key.get("AttributeName"))
+                .and_then(Value::as_str)
+        };
+        [of_kind("HASH"), of_kind("RANGE")]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// What the table's stream holds of a changed item, such as `NEW_IMAGE`; none without a stream.
+    #[must_use]
+    pub fn stream_view_type(&self) -> Option<&str> {
+        self.definition
+            .get("StreamSpecification")?
+            .get("StreamViewType")?
+            .as_str()
+    }
+
+    pub(super) fn read(logical_id: &str, properties: &Value) -> Result<Self, Error> {
+        let wrong = |what: String| Error::new(format!("the table {logical_id} {what}"));
+        let properties = properties
+            .as_object()
+            .ok_or_else(|| wrong("has no properties.".to_owned()))?;
+        let mut definition = Map::new();
+        for (property, value) in properties {
+            let property = property.as_str();
+            if WITHOUT_MEANING_LOCALLY.contains(&property) {
+                continue;
+            }
+            if !APPLIED.contains(&property) && !APPLIED_AS_WRITTEN.contains(&property) {
+                return Err(wrong(format!(
+                    "has the property {property}, which the local stack can neither apply nor safely leave out."
+                )));
+            }
+            let value = if property.ends_with("SecondaryIndexes") {
+                indexes(value)
+            } else {
+                value.clone()
+            };
+            if let Some(function) = function_in(&value) {
+                return Err(wrong(format!(
+                    "uses {function} in {property}: the local stack needs it written out."
+                )));
+            }
+            if APPLIED_AS_WRITTEN.contains(&property) {
+                definition.insert(property.to_owned(), value);
+            }
+        }
+        let name = properties
+            .get("TableName")
+            .and_then(Value::as_str)
+            .unwrap_or(logical_id);
+        definition.insert("TableName".to_owned(), Value::from(name));
+        definition.insert("BillingMode".to_owned(), Value::from("PAY_PER_REQUEST"));
+        if let Some(stream) = properties.get("StreamSpecification") {
+            let view = stream.get("StreamViewType").unwrap_or(&Value::Null);
+            definition.insert(
+                "StreamSpecification".to_owned(),
+                json!({"StreamEnabled": true, "StreamViewType": view}),
+            );
+        }
+        Ok(Self {
+            logical_id: logical_id.to_owned(),
+            name: name.to_owned(),
+            time_to_live_attribute: properties
+                .get("TimeToLiveSpecification")
+                .and_then(time_to_live_attribute),
+            definition,
+        })
+    }
+}
+
+/// The indexes without what is about capacity and monitoring.
+fn indexes(value: &Value) -> Value {
+    let mut indexes = value.clone();
+    for index in indexes
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        index.retain(|property, _| !WITHOUT_MEANING_LOCALLY.contains(&property.as_str()));
+    }
+    indexes
+}
+
+fn time_to_live_attribute(specification: &Value) -> Option<String> {
+    let enabled = match specification.get("Enabled")? {
+        Value::String(text) => text == "true",
+        value => value.as_bool()?,
+    };
+    let attribute = specification.get("AttributeName")?.as_str()?;
+    enabled.then(|| attribute.to_owned())
+}

@@ -1,0 +1,176 @@
+use super::Template;
+
+const HEAD: &str = "
+Parameters:
+  Days: {Type: Number, Default: 7}
+  Mail: {Type: String}
+Globals:
+  Function:
+    Environment: {Variables: {KEYS: !Ref Keys, LEVEL: info}}
+";
+
+fn parse(resources: &str) -> Result<Template, String> {
+    Template::parse(&format!("{HEAD}Resources:\n{resources}")).map_err(|error| error.to_string())
+}
+
+const KEYS: &str = "
+  Keys:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      BillingMode: !If [IsProd, PROVISIONED, PAY_PER_REQUEST]
+      DeletionProtectionEnabled: !If [IsProd, true, !Ref AWS::NoValue]
+      AttributeDefinitions: [{AttributeName: pk, AttributeType: S}, {AttributeName: sk, AttributeType: N}]
+      KeySchema: [{AttributeName: pk, KeyType: HASH}, {AttributeName: sk, KeyType: RANGE}]
+      StreamSpecification: {StreamViewType: NEW_IMAGE}
+      TimeToLiveSpecification: {AttributeName: expiresAt, Enabled: true}
+";
+
+#[test]
+fn the_template_of_this_repository_is_understood() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml");
+    let template = Template::read(path.as_ref()).unwrap();
+
+    assert!(template.table("ApiKeysTable").is_ok());
+    assert_eq!(template.functions.len(), 2);
+    assert!(
+        template
+            .routes()
+            .any(|route| route.path == "/api/customers" && route.function == "CustomersFunction")
+    );
+    assert!(
+        template
+            .environment()
+            .unwrap()
+            .contains(&("SIGNALS_TABLE".into(), "SignalsTable".into()))
+    );
+}
+
+#[test]
+fn a_table_has_its_keys_its_stream_and_its_expiry() {
+    let template = parse(KEYS).unwrap();
+    let table = template.table("Keys").unwrap();
+
+    assert_eq!(table.name, "Keys");
+    assert_eq!(table.key_attributes(), ["pk", "sk"]);
+    assert_eq!(table.stream_view_type(), Some("NEW_IMAGE"));
+    assert_eq!(table.time_to_live_attribute.as_deref(), Some("expiresAt"));
+}
+
+#[test]
+fn a_table_property_that_is_not_known_is_an_error_that_names_it() {
+    let error = parse(&format!("{KEYS}      ImportSourceSpecification: {{}}\n")).unwrap_err();
+    assert!(
+        error.contains("the table Keys has the property ImportSourceSpecification"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_applied_property_that_only_aws_can_evaluate_is_an_error_that_names_it() {
+    let error = parse(&format!(
+        "{KEYS}      TableName: !Sub '${{AWS::StackName}}-keys'\n"
+    ))
+    .unwrap_err();
+    assert!(
+        error.contains("the table Keys uses Fn::Sub in TableName"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_function_has_the_global_variables_and_its_own_with_the_values_they_have_locally() {
+    let template = parse(&format!(
+        "{KEYS}
+  Signals:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: functions/signals/
+      Environment: {{Variables: {{RETENTION: !Ref Days, LEVEL: debug, RATE: 5, ON: true}}}}
+      Events:
+        Nightly: {{Type: Schedule, Properties: {{Schedule: rate(1 day)}}}}
+        Take: {{Type: HttpApi, Properties: {{Path: /take, Method: post, ApiId: !Ref Api}}}}
+"
+    ))
+    .unwrap();
+
+    let function = &template.functions[0];
+    assert_eq!(function.package, "signals");
+    let variables = function
+        .environment
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect::<Vec<_>>();
+    assert_eq!(
+        variables,
+        [
+            "KEYS=Keys",
+            "LEVEL=debug",
+            "ON=true",
+            "RATE=5",
+            "RETENTION=7"
+        ]
+    );
+    assert_eq!(function.routes.len(), 1);
+    assert_eq!(
+        (
+            function.routes[0].method.as_str(),
+            function.routes[0].path.as_str()
+        ),
+        ("POST", "/take")
+    );
+}
+
+fn function_with(name: &str, variable: &str) -> String {
+    format!(
+        "
+  {name}:
+    Type: AWS::Serverless::Function
+    Properties: {{CodeUri: functions/{name}, Environment: {{Variables: {{{variable}}}}}}}
+"
+    )
+}
+
+#[test]
+fn a_variable_without_a_local_value_is_an_error_that_names_it() {
+    for (variable, why) in [
+        (
+            "TO: !Ref Mail",
+            "has the variable TO, a reference to the parameter Mail, which has no default",
+        ),
+        (
+            "TO: !GetAtt Keys.Arn",
+            "has the variable TO, whose Fn::GetAtt the local stack cannot evaluate",
+        ),
+        (
+            "TO: !If [A, b, c]",
+            "has the variable TO, whose Fn::If the local stack cannot evaluate",
+        ),
+        (
+            "TO: !Ref Elsewhere",
+            "has the variable TO, a reference to Elsewhere, which is neither a table nor",
+        ),
+    ] {
+        let error = parse(&format!("{KEYS}{}", function_with("Signals", variable))).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn two_values_for_one_variable_are_an_error_that_names_it() {
+    let both = function_with("A", "MODE: one") + &function_with("B", "MODE: two");
+    let error = parse(&format!("{KEYS}{both}"))
+        .unwrap()
+        .environment()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("the variable MODE different values"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_not_yaml_is_told_with_its_place() {
+    let error = Template::parse("Resources: [").unwrap_err().to_string();
+    assert!(error.contains("line 2"), "{error}");
+}

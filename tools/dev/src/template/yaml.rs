@@ -1,0 +1,78 @@
+//! YAML with CloudFormation's short tags to JSON with its long forms, so that the reader knows one way of writing:
+//! `!Ref Name` becomes `{"Ref": "Name"}`, `!Sub text` becomes `{"Fn::Sub": "text"}`. Evaluates nothing.
+
+use saphyr::{LoadableYamlNode, Scalar, Yaml};
+use serde_json::{Map, Value};
+
+use crate::Error;
+
+pub(super) fn parse(text: &str) -> Result<Value, Error> {
+    let documents = Yaml::load_from_str(text)
+        .map_err(|error| Error::new(format!("it is not YAML: {error}.")))?;
+    match documents.as_slice() {
+        [document] => json(document),
+        several => Err(Error::new(format!(
+            "it holds {} YAML documents and should hold one.",
+            several.len()
+        ))),
+    }
+}
+
+fn json(node: &Yaml) -> Result<Value, Error> {
+    match node {
+        Yaml::Value(scalar) => Ok(json_scalar(scalar)),
+        Yaml::Sequence(items) => items.iter().map(json).collect(),
+        Yaml::Mapping(members) => members
+            .iter()
+            .map(|(key, value)| Ok((key_text(key)?, json(value)?)))
+            .collect::<Result<Map<_, _>, Error>>()
+            .map(Value::Object),
+        Yaml::Tagged(tag, tagged) => {
+            let function = match tag.suffix.as_str() {
+                short @ ("Ref" | "Condition") => short.to_owned(),
+                function => format!("Fn::{function}"),
+            };
+            Ok(Value::Object(Map::from_iter([(function, json(tagged)?)])))
+        }
+        Yaml::Representation(..) | Yaml::Alias(_) | Yaml::BadValue => Err(Error::new(
+            "it holds a value that its YAML tag does not allow.",
+        )),
+    }
+}
+
+fn json_scalar(scalar: &Scalar) -> Value {
+    match scalar {
+        Scalar::Null => Value::Null,
+        Scalar::Boolean(boolean) => Value::from(*boolean),
+        Scalar::Integer(integer) => Value::from(*integer),
+        Scalar::FloatingPoint(float) => Value::from(float.into_inner()),
+        Scalar::String(text) => Value::from(text.as_ref()),
+    }
+}
+
+fn key_text(key: &Yaml) -> Result<String, Error> {
+    match json(key)? {
+        Value::String(text) => Ok(text),
+        Value::Array(_) | Value::Object(_) => Err(Error::new(
+            "it holds a mapping whose key is not a plain word.",
+        )),
+        plain => Ok(plain.to_string()),
+    }
+}
+
+/// The CloudFormation function at or anywhere inside `value`, such as `Fn::Sub`.
+pub(super) fn function_in(value: &Value) -> Option<&str> {
+    match value {
+        Value::Array(items) => items.iter().find_map(function_in),
+        Value::Object(members) => members.iter().find_map(|(name, inner)| {
+            is_function(name)
+                .then_some(name.as_str())
+                .or_else(|| function_in(inner))
+        }),
+        _ => None,
+    }
+}
+
+fn is_function(name: &str) -> bool {
+    name == "Ref" || name.starts_with("Fn::")
+}
