@@ -19,7 +19,11 @@ pub const API_KEY: &str =
 /// The template declares no `ApiKeysTable`, or the emulator refuses the item.
 pub fn load(emulator: &Emulator, template: &Template) -> Result<(), Error> {
     let table = template.table("ApiKeysTable")?;
-    let key_hash = format!("{:x}", Sha256::digest(API_KEY));
+    let key_hash: String = Sha256::digest(API_KEY)
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect();
     emulator.put_item(
         &table.name,
         &json!({
