@@ -10,8 +10,7 @@ use crate::{Emulator, Error, Template};
 pub const ACCOUNT_ID: &str = "dev";
 
 /// The development key: known to emulators only, never to a deployed key table.
-pub const API_KEY: &str =
-    "intake_sk_10ca1de710ca1de710ca1de710ca1de710ca1de710ca1de710ca1de710ca1de7";
+pub const API_KEY: &str = "intake_sk_10ca1de710ca1de710ca1de710ca1de710ca1de710ca1de710ca1de710ca1de7";
 
 /// Makes the development key known to `emulator`, in the key table of `template`. Writing it again changes nothing.
 ///

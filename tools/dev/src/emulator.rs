@@ -44,35 +44,23 @@ impl Emulator {
     /// # Errors
     /// The port is taken; the file cannot be opened, or its tables are not those of the template.
     pub fn start(template: &Template, storage: &Storage, port: u16) -> Result<Self, Error> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
-            Error::new(format!(
-                "Cannot listen on port {port} of 127.0.0.1: {error}."
-            ))
-        })?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+            .map_err(|error| Error::new(format!("Cannot listen on port {port} of 127.0.0.1: {error}.")))?;
         let database = open(storage)?;
         for table in &template.tables {
             tables::ensure(&database, table)?;
         }
         let (stop, stopping) = watch::channel(());
         let served = database.clone();
-        let cannot_start =
-            |error| Error::new(format!("Cannot start the DynamoDB emulator: {error}."));
+        let cannot_start = |error| Error::new(format!("Cannot start the DynamoDB emulator: {error}."));
         let address = listener.local_addr().map_err(cannot_start)?;
         listener.set_nonblocking(true).map_err(cannot_start)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(cannot_start)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
         let thread = std::thread::Builder::new()
             .name("dynamodb".to_owned())
             .spawn(move || runtime.block_on(serve(listener, served, stopping)))
             .map_err(cannot_start)?;
-        Ok(Self {
-            address,
-            database: Some(database),
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Self { address, database: Some(database), stop: Some(stop), thread: Some(thread) })
     }
 
     /// The URL to give to an SDK, such as `http://127.0.0.1:8000`.
@@ -93,9 +81,7 @@ impl Emulator {
     /// What DynamoDB would answer.
     pub fn put_item(&self, table: &str, item: &Value) -> Result<(), Error> {
         let put = |database: &Database| {
-            database
-                .put_item(request(json!({"TableName": table, "Item": item}))?)
-                .map_err(|error| error.to_string())
+            database.put_item(request(json!({"TableName": table, "Item": item}))?).map_err(|error| error.to_string())
         };
         self.database
             .as_ref()
@@ -114,9 +100,7 @@ impl Emulator {
         let Some(database) = &self.database else {
             return Ok(0);
         };
-        database
-            .sweep_ttl()
-            .map_err(|error| Error::new(format!("Cannot delete expired items: {error}.")))
+        database.sweep_ttl().map_err(|error| Error::new(format!("Cannot delete expired items: {error}.")))
     }
 
     /// Stops it: what is under way is answered, then connections are refused. Does nothing the second time.
@@ -157,18 +141,14 @@ async fn stopped(mut stop: watch::Receiver<()>) {
 
 fn open(storage: &Storage) -> Result<Database, Error> {
     match storage {
-        Storage::Memory => Database::memory()
-            .map_err(|error| Error::new(format!("Cannot open a database in memory: {error}."))),
+        Storage::Memory => {
+            Database::memory().map_err(|error| Error::new(format!("Cannot open a database in memory: {error}.")))
+        }
         Storage::File(path) => path
             .to_str()
             .ok_or_else(|| "its path is not UTF-8".to_owned())
             .and_then(|path| Database::new(path).map_err(|error| error.to_string()))
-            .map_err(|error| {
-                Error::new(format!(
-                    "Cannot open the data file {}: {error}.",
-                    path.display()
-                ))
-            }),
+            .map_err(|error| Error::new(format!("Cannot open the data file {}: {error}.", path.display()))),
     }
 }
 

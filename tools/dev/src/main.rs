@@ -1,2 +1,90 @@
-//! x
-fn main() {}
+//! `cargo dev`: the local stack as one command. The emulator runs in this process; `cargo lambda watch` and everything
+//! below it run as children that end with it.
+//!
+//! It holds no fact about tables, routes or variables (the template has them) and none about what a request means.
+
+mod announcement;
+mod cargo_lambda;
+mod functions;
+mod options;
+mod process;
+mod progress;
+mod workspace;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use dev::{Emulator, Error, Template, development_key};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::announcement::{Announcement, EnvFile};
+use crate::cargo_lambda::CargoLambda;
+use crate::functions::Functions;
+use crate::options::Options;
+use crate::progress::say;
+use crate::workspace::Workspace;
+
+/// How often items whose time to live has passed are deleted.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(60);
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let outcome = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(format!("Cannot start: {error}.")))
+        .and_then(|runtime| runtime.block_on(run_until_told_to_stop(&options)));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the stack until a signal asks to stop. What the stack started ends when its future is dropped, whichever of
+/// its steps it had reached.
+async fn run_until_told_to_stop(options: &Options) -> Result<(), Error> {
+    let cannot_listen = |error| Error::new(format!("Cannot listen for signals: {error}."));
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot_listen)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(cannot_listen)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(cannot_listen)?;
+    tokio::select! {
+        failure = run(options) => return failure.map(|never| match never {}),
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+    say("Stopped.");
+    Ok(())
+}
+
+/// Starts the stack and watches over it: returns only when something fails.
+async fn run(options: &Options) -> Result<std::convert::Infallible, Error> {
+    let workspace = Workspace::of_current_folder()?;
+    let template = Template::read(&workspace.root.join("template.yaml"))?;
+    let environment = template.environment()?;
+    let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| workspace.target.join("dev.env")))?;
+    let port = options.free_port()?;
+
+    let emulator = Emulator::start(&template, &options.storage(&workspace)?, options.free_dynamodb_port()?)?;
+    development_key::load(&emulator, &template)?;
+    say(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), emulator.endpoint()));
+
+    let cargo_lambda = CargoLambda::find_or_install(&workspace).await?;
+    functions::build(&workspace, &template, options.release).await?;
+    let announcement = Announcement::new(port, &emulator, environment);
+    let mut functions = Functions::start(&cargo_lambda, &workspace, options, &announcement)?;
+    functions.wait_until_they_answer(&announcement).await?;
+    announcement.print();
+    let _published = env_file.publish(&announcement)?;
+
+    loop {
+        tokio::select! {
+            failure = functions.end() => return Err(failure),
+            () = tokio::time::sleep(EXPIRY_INTERVAL) => drop(emulator.delete_expired_items()?),
+        }
+    }
+}

@@ -50,10 +50,7 @@ impl Template {
         let tables = of_type(resources, "AWS::DynamoDB::Table")
             .map(|(logical_id, properties)| Table::read(logical_id, properties))
             .collect::<Result<Vec<_>, _>>()?;
-        let scope = function::Scope {
-            document: &document,
-            tables: &tables,
-        };
+        let scope = function::Scope { document: &document, tables: &tables };
         let functions = of_type(resources, "AWS::Serverless::Function")
             .map(|(logical_id, properties)| Function::read(logical_id, properties, &scope))
             .collect::<Result<Vec<_>, _>>()?;
@@ -99,19 +96,11 @@ impl Template {
 }
 
 /// The resources of one type, each with its logical id and its properties (null where it has none).
-fn of_type<'a>(
-    resources: &'a Map<String, Value>,
-    kind: &'a str,
-) -> impl Iterator<Item = (&'a str, &'a Value)> {
+fn of_type<'a>(resources: &'a Map<String, Value>, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
     resources
         .iter()
         .filter(move |(_, resource)| resource.get("Type").and_then(Value::as_str) == Some(kind))
-        .map(|(id, resource)| {
-            (
-                id.as_str(),
-                resource.get("Properties").unwrap_or(&Value::Null),
-            )
-        })
+        .map(|(id, resource)| (id.as_str(), resource.get("Properties").unwrap_or(&Value::Null)))
 }
 
 #[cfg(test)]

@@ -36,50 +36,25 @@ fn call(emulator: &Emulator, operation: &str, body: &Value) -> Value {
         .header("Content-Type", "application/x-amz-json-1.0")
         .header("X-Amz-Target", format!("DynamoDB_20120810.{operation}"))
         .header("X-Amz-Date", "20260101T000000Z")
-        .header(
-            "Authorization",
-            format!("{credential}, SignedHeaders=host, Signature=0"),
-        )
+        .header("Authorization", format!("{credential}, SignedHeaders=host, Signature=0"))
         .send(body.to_string())
         .unwrap();
     serde_json::from_str(&response.body_mut().read_to_string().unwrap()).unwrap()
 }
 
 fn count(emulator: &Emulator, table: &str) -> Value {
-    call(
-        emulator,
-        "Scan",
-        &json!({"TableName": table, "Select": "COUNT"}),
-    )["Count"]
-        .clone()
+    call(emulator, "Scan", &json!({"TableName": table, "Select": "COUNT"}))["Count"].clone()
 }
 
 #[test]
 fn the_tables_of_the_template_are_there_when_it_has_started() {
     let emulator = start();
 
-    assert_eq!(
-        call(&emulator, "ListTables", &json!({}))["TableNames"],
-        json!(["ApiKeysTable", "SignalsTable"])
-    );
-    let described = call(
-        &emulator,
-        "DescribeTable",
-        &json!({"TableName": "SignalsTable"}),
-    );
-    assert_eq!(
-        described["Table"]["StreamSpecification"]["StreamViewType"],
-        "NEW_IMAGE"
-    );
-    let expiry = call(
-        &emulator,
-        "DescribeTimeToLive",
-        &json!({"TableName": "SignalsTable"}),
-    );
-    assert_eq!(
-        expiry["TimeToLiveDescription"]["AttributeName"],
-        "expiresAt"
-    );
+    assert_eq!(call(&emulator, "ListTables", &json!({}))["TableNames"], json!(["ApiKeysTable", "SignalsTable"]));
+    let described = call(&emulator, "DescribeTable", &json!({"TableName": "SignalsTable"}));
+    assert_eq!(described["Table"]["StreamSpecification"]["StreamViewType"], "NEW_IMAGE");
+    let expiry = call(&emulator, "DescribeTimeToLive", &json!({"TableName": "SignalsTable"}));
+    assert_eq!(expiry["TimeToLiveDescription"]["AttributeName"], "expiresAt");
 }
 
 #[test]
@@ -98,8 +73,7 @@ fn the_development_key_is_stored_as_its_hash() {
 #[test]
 fn two_emulators_share_nothing() {
     let (one, other) = (start(), start());
-    one.put_item("ApiKeysTable", &json!({"keyHash": {"S": "a"}}))
-        .unwrap();
+    one.put_item("ApiKeysTable", &json!({"keyHash": {"S": "a"}})).unwrap();
 
     assert_eq!(count(&one, "ApiKeysTable"), 1);
     assert_eq!(count(&other, "ApiKeysTable"), 0);
@@ -110,9 +84,7 @@ fn items_in_a_file_outlive_the_emulator() {
     let folder = tempfile::tempdir().unwrap();
     let storage = Storage::File(folder.path().join("data"));
     let mut first = Emulator::start(&template(), &storage, 0).unwrap();
-    first
-        .put_item("ApiKeysTable", &json!({"keyHash": {"S": "a"}}))
-        .unwrap();
+    first.put_item("ApiKeysTable", &json!({"keyHash": {"S": "a"}})).unwrap();
     first.stop();
 
     let second = Emulator::start(&template(), &storage, 0).unwrap();
@@ -126,10 +98,7 @@ fn a_file_with_other_keys_than_the_template_is_one_clear_sentence() {
     drop(Emulator::start(&template(), &storage, 0).unwrap());
 
     let changed = Template::parse(&TEMPLATE.replace("keyHash", "hash")).unwrap();
-    let error = Emulator::start(&changed, &storage, 0)
-        .err()
-        .unwrap()
-        .to_string();
+    let error = Emulator::start(&changed, &storage, 0).err().unwrap().to_string();
     assert_eq!(
         error,
         "The data file's table ApiKeysTable is not as the template declares it: delete the file, or name another."
@@ -139,17 +108,8 @@ fn a_file_with_other_keys_than_the_template_is_one_clear_sentence() {
 #[test]
 fn a_taken_port_is_one_clear_sentence() {
     let emulator = start();
-    let error = Emulator::start(&template(), &Storage::Memory, emulator.port())
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        error.starts_with(&format!(
-            "Cannot listen on port {} of 127.0.0.1: ",
-            emulator.port()
-        )),
-        "{error}"
-    );
+    let error = Emulator::start(&template(), &Storage::Memory, emulator.port()).err().unwrap().to_string();
+    assert!(error.starts_with(&format!("Cannot listen on port {} of 127.0.0.1: ", emulator.port())), "{error}");
 }
 
 #[test]
@@ -166,10 +126,7 @@ fn nothing_listens_once_it_has_stopped() {
 fn expired_items_go_when_told_to_and_not_before() {
     let emulator = start();
     emulator
-        .put_item(
-            "SignalsTable",
-            &json!({"pk": {"S": "a"}, "sk": {"S": "b"}, "expiresAt": {"N": "1700000000"}}),
-        )
+        .put_item("SignalsTable", &json!({"pk": {"S": "a"}, "sk": {"S": "b"}, "expiresAt": {"N": "1700000000"}}))
         .unwrap();
 
     assert_eq!(count(&emulator, "SignalsTable"), 1);

@@ -40,11 +40,7 @@ pub(super) struct Scope<'a> {
 }
 
 impl Function {
-    pub(super) fn read(
-        logical_id: &str,
-        properties: &Value,
-        scope: &Scope<'_>,
-    ) -> Result<Self, Error> {
+    pub(super) fn read(logical_id: &str, properties: &Value, scope: &Scope<'_>) -> Result<Self, Error> {
         let wrong = |what: String| Error::new(format!("the function {logical_id} {what}"));
         let package = properties
             .get("CodeUri")
@@ -52,16 +48,10 @@ impl Function {
             .and_then(|path| Path::new(path).file_name()?.to_str())
             .ok_or_else(|| wrong("has no CodeUri that names its package's folder.".to_owned()))?;
         let mut environment = BTreeMap::new();
-        for declared in [
-            scope.document.pointer("/Globals/Function"),
-            Some(properties),
-        ] {
-            let variables =
-                declared.and_then(|declared| declared.pointer("/Environment/Variables"));
+        for declared in [scope.document.pointer("/Globals/Function"), Some(properties)] {
+            let variables = declared.and_then(|declared| declared.pointer("/Environment/Variables"));
             for (name, value) in variables.and_then(Value::as_object).into_iter().flatten() {
-                let value = scope
-                    .evaluate(value)
-                    .map_err(|why| wrong(format!("has the variable {name}, {why}")))?;
+                let value = scope.evaluate(value).map_err(|why| wrong(format!("has the variable {name}, {why}")))?;
                 environment.insert(name.clone(), value);
             }
         }
@@ -72,30 +62,19 @@ impl Function {
             .filter(|(_, event)| event.get("Type").and_then(Value::as_str) == Some("HttpApi"))
             .map(|(event, declared)| Route::read(logical_id, event, declared))
             .collect::<Result<_, _>>()?;
-        Ok(Self {
-            logical_id: logical_id.to_owned(),
-            package: package.to_owned(),
-            routes,
-            environment,
-        })
+        Ok(Self { logical_id: logical_id.to_owned(), package: package.to_owned(), routes, environment })
     }
 }
 
 impl Route {
     fn read(function: &str, event: &str, declared: &Value) -> Result<Self, Error> {
         let text = |property: &str| {
-            let value = declared
-                .get("Properties")
-                .and_then(|properties| properties.get(property));
+            let value = declared.get("Properties").and_then(|properties| properties.get(property));
             value.and_then(Value::as_str).map(str::to_owned).ok_or_else(|| {
                 Error::new(format!("the event {event} of the function {function} needs a {property}, written out."))
             })
         };
-        Ok(Self {
-            path: text("Path")?,
-            method: text("Method")?.to_uppercase(),
-            function: function.to_owned(),
-        })
+        Ok(Self { path: text("Path")?, method: text("Method")?.to_uppercase(), function: function.to_owned() })
     }
 }
 
@@ -119,19 +98,12 @@ impl Scope<'_> {
         if let Some(table) = self.tables.iter().find(|table| table.logical_id == name) {
             return Ok(table.name.clone());
         }
-        let parameter = self
-            .document
-            .get("Parameters")
-            .and_then(|parameters| parameters.get(name));
+        let parameter = self.document.get("Parameters").and_then(|parameters| parameters.get(name));
         match parameter.map(|parameter| parameter.get("Default")) {
             Some(Some(Value::String(text))) => Ok(text.clone()),
             Some(Some(default @ (Value::Number(_) | Value::Bool(_)))) => Ok(default.to_string()),
-            Some(_) => Err(format!(
-                "a reference to the parameter {name}, which has no default to use locally."
-            )),
-            None => Err(format!(
-                "a reference to {name}, which is neither a table nor a parameter of the template."
-            )),
+            Some(_) => Err(format!("a reference to the parameter {name}, which has no default to use locally.")),
+            None => Err(format!("a reference to {name}, which is neither a table nor a parameter of the template.")),
         }
     }
 }

@@ -6,19 +6,11 @@ use super::yaml::function_in;
 use crate::Error;
 
 /// Properties that `CreateTable` takes as the template writes them.
-const APPLIED_AS_WRITTEN: [&str; 4] = [
-    "AttributeDefinitions",
-    "GlobalSecondaryIndexes",
-    "KeySchema",
-    "LocalSecondaryIndexes",
-];
+const APPLIED_AS_WRITTEN: [&str; 4] =
+    ["AttributeDefinitions", "GlobalSecondaryIndexes", "KeySchema", "LocalSecondaryIndexes"];
 
 /// Properties that are applied, each in its own way.
-const APPLIED: [&str; 3] = [
-    "StreamSpecification",
-    "TableName",
-    "TimeToLiveSpecification",
-];
+const APPLIED: [&str; 3] = ["StreamSpecification", "TableName", "TimeToLiveSpecification"];
 
 /// Properties about money, capacity, backups, encryption, permissions and monitoring: one process on one machine has
 /// none of them. They are not evaluated either.
@@ -55,33 +47,21 @@ impl Table {
     pub fn key_attributes(&self) -> Vec<&str> {
         let of_kind = |kind: &str| {
             let schema = self.definition.get("KeySchema").and_then(Value::as_array);
-            let key = schema
-                .into_iter()
-                .flatten()
-                .find(|key| key.get("KeyType").and_then(Value::as_str) == Some(kind));
-            key.and_then(|key| key.get("AttributeName"))
-                .and_then(Value::as_str)
+            let key = schema.into_iter().flatten().find(|key| key.get("KeyType").and_then(Value::as_str) == Some(kind));
+            key.and_then(|key| key.get("AttributeName")).and_then(Value::as_str)
         };
-        [of_kind("HASH"), of_kind("RANGE")]
-            .into_iter()
-            .flatten()
-            .collect()
+        [of_kind("HASH"), of_kind("RANGE")].into_iter().flatten().collect()
     }
 
     /// What the table's stream holds of a changed item, such as `NEW_IMAGE`; none without a stream.
     #[must_use]
     pub fn stream_view_type(&self) -> Option<&str> {
-        self.definition
-            .get("StreamSpecification")?
-            .get("StreamViewType")?
-            .as_str()
+        self.definition.get("StreamSpecification")?.get("StreamViewType")?.as_str()
     }
 
     pub(super) fn read(logical_id: &str, properties: &Value) -> Result<Self, Error> {
         let wrong = |what: String| Error::new(format!("the table {logical_id} {what}"));
-        let properties = properties
-            .as_object()
-            .ok_or_else(|| wrong("has no properties.".to_owned()))?;
+        let properties = properties.as_object().ok_or_else(|| wrong("has no properties.".to_owned()))?;
         let mut definition = Map::new();
         for (property, value) in properties {
             let property = property.as_str();
@@ -93,39 +73,25 @@ impl Table {
                     "has the property {property}, which the local stack can neither apply nor safely leave out."
                 )));
             }
-            let value = if property.ends_with("SecondaryIndexes") {
-                indexes(value)
-            } else {
-                value.clone()
-            };
+            let value = if property.ends_with("SecondaryIndexes") { indexes(value) } else { value.clone() };
             if let Some(function) = function_in(&value) {
-                return Err(wrong(format!(
-                    "uses {function} in {property}: the local stack needs it written out."
-                )));
+                return Err(wrong(format!("uses {function} in {property}: the local stack needs it written out.")));
             }
             if APPLIED_AS_WRITTEN.contains(&property) {
                 definition.insert(property.to_owned(), value);
             }
         }
-        let name = properties
-            .get("TableName")
-            .and_then(Value::as_str)
-            .unwrap_or(logical_id);
+        let name = properties.get("TableName").and_then(Value::as_str).unwrap_or(logical_id);
         definition.insert("TableName".to_owned(), Value::from(name));
         definition.insert("BillingMode".to_owned(), Value::from("PAY_PER_REQUEST"));
         if let Some(stream) = properties.get("StreamSpecification") {
             let view = stream.get("StreamViewType").unwrap_or(&Value::Null);
-            definition.insert(
-                "StreamSpecification".to_owned(),
-                json!({"StreamEnabled": true, "StreamViewType": view}),
-            );
+            definition.insert("StreamSpecification".to_owned(), json!({"StreamEnabled": true, "StreamViewType": view}));
         }
         Ok(Self {
             logical_id: logical_id.to_owned(),
             name: name.to_owned(),
-            time_to_live_attribute: properties
-                .get("TimeToLiveSpecification")
-                .and_then(time_to_live_attribute),
+            time_to_live_attribute: properties.get("TimeToLiveSpecification").and_then(time_to_live_attribute),
             definition,
         })
     }
@@ -134,12 +100,7 @@ impl Table {
 /// The indexes without what is about capacity and monitoring.
 fn indexes(value: &Value) -> Value {
     let mut indexes = value.clone();
-    for index in indexes
-        .as_array_mut()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_object_mut)
-    {
+    for index in indexes.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         index.retain(|property, _| !WITHOUT_MEANING_LOCALLY.contains(&property.as_str()));
     }
     indexes

@@ -32,17 +32,8 @@ fn the_template_of_this_repository_is_understood() {
 
     assert!(template.table("ApiKeysTable").is_ok());
     assert_eq!(template.functions.len(), 2);
-    assert!(
-        template
-            .routes()
-            .any(|route| route.path == "/api/customers" && route.function == "CustomersFunction")
-    );
-    assert!(
-        template
-            .environment()
-            .unwrap()
-            .contains(&("SIGNALS_TABLE".into(), "SignalsTable".into()))
-    );
+    assert!(template.routes().any(|route| route.path == "/api/customers" && route.function == "CustomersFunction"));
+    assert!(template.environment().unwrap().contains(&("SIGNALS_TABLE".into(), "SignalsTable".into())));
 }
 
 #[test]
@@ -59,22 +50,13 @@ fn a_table_has_its_keys_its_stream_and_its_expiry() {
 #[test]
 fn a_table_property_that_is_not_known_is_an_error_that_names_it() {
     let error = parse(&format!("{KEYS}      ImportSourceSpecification: {{}}\n")).unwrap_err();
-    assert!(
-        error.contains("the table Keys has the property ImportSourceSpecification"),
-        "{error}"
-    );
+    assert!(error.contains("the table Keys has the property ImportSourceSpecification"), "{error}");
 }
 
 #[test]
 fn an_applied_property_that_only_aws_can_evaluate_is_an_error_that_names_it() {
-    let error = parse(&format!(
-        "{KEYS}      TableName: !Sub '${{AWS::StackName}}-keys'\n"
-    ))
-    .unwrap_err();
-    assert!(
-        error.contains("the table Keys uses Fn::Sub in TableName"),
-        "{error}"
-    );
+    let error = parse(&format!("{KEYS}      TableName: !Sub '${{AWS::StackName}}-keys'\n")).unwrap_err();
+    assert!(error.contains("the table Keys uses Fn::Sub in TableName"), "{error}");
 }
 
 #[test]
@@ -95,29 +77,10 @@ fn a_function_has_the_global_variables_and_its_own_with_the_values_they_have_loc
 
     let function = &template.functions[0];
     assert_eq!(function.package, "signals");
-    let variables = function
-        .environment
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect::<Vec<_>>();
-    assert_eq!(
-        variables,
-        [
-            "KEYS=Keys",
-            "LEVEL=debug",
-            "ON=true",
-            "RATE=5",
-            "RETENTION=7"
-        ]
-    );
+    let variables = function.environment.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>();
+    assert_eq!(variables, ["KEYS=Keys", "LEVEL=debug", "ON=true", "RATE=5", "RETENTION=7"]);
     assert_eq!(function.routes.len(), 1);
-    assert_eq!(
-        (
-            function.routes[0].method.as_str(),
-            function.routes[0].path.as_str()
-        ),
-        ("POST", "/take")
-    );
+    assert_eq!((function.routes[0].method.as_str(), function.routes[0].path.as_str()), ("POST", "/take"));
 }
 
 fn function_with(name: &str, variable: &str) -> String {
@@ -133,22 +96,10 @@ fn function_with(name: &str, variable: &str) -> String {
 #[test]
 fn a_variable_without_a_local_value_is_an_error_that_names_it() {
     for (variable, why) in [
-        (
-            "TO: !Ref Mail",
-            "has the variable TO, a reference to the parameter Mail, which has no default",
-        ),
-        (
-            "TO: !GetAtt Keys.Arn",
-            "has the variable TO, whose Fn::GetAtt the local stack cannot evaluate",
-        ),
-        (
-            "TO: !If [A, b, c]",
-            "has the variable TO, whose Fn::If the local stack cannot evaluate",
-        ),
-        (
-            "TO: !Ref Elsewhere",
-            "has the variable TO, a reference to Elsewhere, which is neither a table nor",
-        ),
+        ("TO: !Ref Mail", "has the variable TO, a reference to the parameter Mail, which has no default"),
+        ("TO: !GetAtt Keys.Arn", "has the variable TO, whose Fn::GetAtt the local stack cannot evaluate"),
+        ("TO: !If [A, b, c]", "has the variable TO, whose Fn::If the local stack cannot evaluate"),
+        ("TO: !Ref Elsewhere", "has the variable TO, a reference to Elsewhere, which is neither a table nor"),
     ] {
         let error = parse(&format!("{KEYS}{}", function_with("Signals", variable))).unwrap_err();
         assert!(error.contains(why), "{error}");
@@ -158,15 +109,8 @@ fn a_variable_without_a_local_value_is_an_error_that_names_it() {
 #[test]
 fn two_values_for_one_variable_are_an_error_that_names_it() {
     let both = function_with("A", "MODE: one") + &function_with("B", "MODE: two");
-    let error = parse(&format!("{KEYS}{both}"))
-        .unwrap()
-        .environment()
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("the variable MODE different values"),
-        "{error}"
-    );
+    let error = parse(&format!("{KEYS}{both}")).unwrap().environment().unwrap_err().to_string();
+    assert!(error.contains("the variable MODE different values"), "{error}");
 }
 
 #[test]

@@ -7,14 +7,10 @@ use serde_json::{Map, Value};
 use crate::Error;
 
 pub(super) fn parse(text: &str) -> Result<Value, Error> {
-    let documents = Yaml::load_from_str(text)
-        .map_err(|error| Error::new(format!("it is not YAML: {error}.")))?;
+    let documents = Yaml::load_from_str(text).map_err(|error| Error::new(format!("it is not YAML: {error}.")))?;
     match documents.as_slice() {
         [document] => json(document),
-        several => Err(Error::new(format!(
-            "it holds {} YAML documents and should hold one.",
-            several.len()
-        ))),
+        several => Err(Error::new(format!("it holds {} YAML documents and should hold one.", several.len()))),
     }
 }
 
@@ -34,9 +30,9 @@ fn json(node: &Yaml) -> Result<Value, Error> {
             };
             Ok(Value::Object(Map::from_iter([(function, json(tagged)?)])))
         }
-        Yaml::Representation(..) | Yaml::Alias(_) | Yaml::BadValue => Err(Error::new(
-            "it holds a value that its YAML tag does not allow.",
-        )),
+        Yaml::Representation(..) | Yaml::Alias(_) | Yaml::BadValue => {
+            Err(Error::new("it holds a value that its YAML tag does not allow."))
+        }
     }
 }
 
@@ -53,9 +49,7 @@ fn json_scalar(scalar: &Scalar) -> Value {
 fn key_text(key: &Yaml) -> Result<String, Error> {
     match json(key)? {
         Value::String(text) => Ok(text),
-        Value::Array(_) | Value::Object(_) => Err(Error::new(
-            "it holds a mapping whose key is not a plain word.",
-        )),
+        Value::Array(_) | Value::Object(_) => Err(Error::new("it holds a mapping whose key is not a plain word.")),
         plain => Ok(plain.to_string()),
     }
 }
@@ -64,11 +58,9 @@ fn key_text(key: &Yaml) -> Result<String, Error> {
 pub(super) fn function_in(value: &Value) -> Option<&str> {
     match value {
         Value::Array(items) => items.iter().find_map(function_in),
-        Value::Object(members) => members.iter().find_map(|(name, inner)| {
-            is_function(name)
-                .then_some(name.as_str())
-                .or_else(|| function_in(inner))
-        }),
+        Value::Object(members) => members
+            .iter()
+            .find_map(|(name, inner)| is_function(name).then_some(name.as_str()).or_else(|| function_in(inner))),
         _ => None,
     }
 }

@@ -1,0 +1,152 @@
+//! What a running stack is told to the outside: the variables for programs, the lines to paste for people.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use dev::{Emulator, Error, development_key};
+
+/// The region that local requests are signed for. The emulator takes any.
+const REGION: &str = "us-east-1";
+
+/// Stand-in credentials: an SDK does not send a request without, and the emulator takes any.
+const ACCESS_KEY: &str = "local";
+
+/// The address, the key and the variables of a stack.
+pub(crate) struct Announcement {
+    /// Such as `http://127.0.0.1:9000`, without a slash at the end.
+    pub(crate) base_url: String,
+    /// The port in it.
+    pub(crate) port: u16,
+    /// What the functions learn from their environment: the SDK's variables and those of the template.
+    pub(crate) environment: Vec<(String, String)>,
+}
+
+impl Announcement {
+    pub(crate) fn new(port: u16, emulator: &Emulator, template_variables: Vec<(String, String)>) -> Self {
+        let mut environment = [
+            ("AWS_ENDPOINT_URL_DYNAMODB", emulator.endpoint().as_str()),
+            ("AWS_REGION", REGION),
+            ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
+            ("AWS_SECRET_ACCESS_KEY", ACCESS_KEY),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec();
+        environment.extend(template_variables);
+        Self { base_url: format!("http://127.0.0.1:{port}"), port, environment }
+    }
+
+    /// Prints it on stdout.
+    pub(crate) fn print(&self) {
+        let mut text = format!(
+            "\nIntake is running.\n\n  Base URL  {}\n  API key   {}\n\nTry it:\n\n",
+            self.base_url,
+            development_key::API_KEY
+        );
+        for line in self.curl_lines() {
+            text.push_str(&line);
+            text.push_str("\n\n");
+        }
+        // Nobody reads it when stdout has been closed.
+        let _ = std::io::stdout().write_all(text.as_bytes());
+    }
+
+    /// One request for each endpoint, to be pasted as it is.
+    fn curl_lines(&self) -> [String; 3] {
+        let to = |path: &str, body: Option<&str>| {
+            let key = development_key::API_KEY;
+            let mut line = format!("curl -sS {}{path} -H 'Authorization: Bearer {key}'", self.base_url);
+            if let Some(body) = body {
+                line.push_str(&format!(" -H 'Content-Type: application/json' -d '{body}'"));
+            }
+            line
+        };
+        [
+            to("/api/sdk/ping", None),
+            to(
+                "/api/customers",
+                Some(r#"{"customerId":"c1","customerData":{"firstName":"Ada","email":"ada@example.com"}}"#),
+            ),
+            to(
+                "/api/event-flows/signal",
+                Some(
+                    r#"{"signals":[{"customerId":"c1","eventType":"viewed","data":{"productId":"p1","price":12.5}}]}"#,
+                ),
+            ),
+        ]
+    }
+
+    /// One `NAME=value` a line.
+    fn variables(&self) -> String {
+        let own = [
+            ("BASE_URL", self.base_url.as_str()),
+            ("API_KEY", development_key::API_KEY),
+            ("ACCOUNT_ID", development_key::ACCOUNT_ID),
+        ];
+        let environment = self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        own.into_iter().chain(environment).fold(String::new(), |mut text, (name, value)| {
+            let _ = writeln!(text, "{name}={value}");
+            text
+        })
+    }
+}
+
+/// Where scripts will find the variables of the running stack.
+pub(crate) struct EnvFile {
+    path: PathBuf,
+}
+
+impl EnvFile {
+    /// The file at `path`, without what an earlier run may have left in it.
+    ///
+    /// # Errors
+    /// The path cannot be written to.
+    pub(crate) fn at(path: PathBuf) -> Result<Self, Error> {
+        std::fs::create_dir_all(folder_of(&path))
+            .and_then(|()| match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            })
+            .map_err(|error| cannot_write(&path, &error))?;
+        Ok(Self { path })
+    }
+
+    /// Writes it whole: a reader finds all of it or none.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn publish(self, announcement: &Announcement) -> Result<PublishedEnvFile, Error> {
+        let text = announcement.variables();
+        tempfile::NamedTempFile::new_in(folder_of(&self.path))
+            .and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file))
+            .and_then(|file| file.persist(&self.path).map_err(|error| error.error))
+            .map_err(|error| cannot_write(&self.path, &error))?;
+        Ok(PublishedEnvFile { path: self.path, text })
+    }
+}
+
+/// The written file. Dropping it removes it, so that it never points at a stack that is gone.
+pub(crate) struct PublishedEnvFile {
+    path: PathBuf,
+    text: String,
+}
+
+impl Drop for PublishedEnvFile {
+    fn drop(&mut self) {
+        // Another stack may have written its own since.
+        if std::fs::read_to_string(&self.path).is_ok_and(|found| found == self.text) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
+    Error::new(format!("Cannot write {} (--env-file): {error}.", path.display()))
+}

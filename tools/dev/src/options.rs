@@ -1,0 +1,103 @@
+//! The command line, and what can be told from it before anything starts.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use dev::{Error, Storage};
+
+use crate::workspace::Workspace;
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo dev                                   everything in memory, on ports 9000 and 8000
+  cargo dev --data target/dev.sqlite          keep what is stored for the next time
+  cargo dev --port 0 --dynamodb-port 0        on any free ports, told in target/dev.env
+  cargo dev --release --concurrency 8         for measurements
+
+Stop it with Ctrl-C. Functions are rebuilt when a file of the repository changes.";
+
+/// Starts the local stack: an embedded DynamoDB with the tables of template.yaml, and both functions behind one address.
+#[derive(Debug, Parser)]
+#[command(name = "cargo dev", bin_name = "cargo dev", after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Where the HTTP API listens on 127.0.0.1; 0 takes any free port
+    #[arg(long, default_value_t = 9000, value_name = "PORT")]
+    port: u16,
+
+    /// Where the DynamoDB emulator listens on 127.0.0.1; 0 takes any free port
+    #[arg(long, default_value_t = 8000, value_name = "PORT")]
+    dynamodb_port: u16,
+
+    /// Keep the data in this file; without it, everything is in memory
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+
+    /// How many instances of each function may run at once
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) concurrency: u16,
+
+    /// Build the functions with optimizations
+    #[arg(long)]
+    pub(crate) release: bool,
+
+    /// Where to write the variables of the running stack, for scripts [default: target/dev.env]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) env_file: Option<PathBuf>,
+}
+
+impl Options {
+    /// The port for the HTTP API: the one asked for if it is free, or any.
+    ///
+    /// # Errors
+    /// It is taken, or the same as the emulator's.
+    pub(crate) fn free_port(&self) -> Result<u16, Error> {
+        if self.port == self.dynamodb_port && self.port != 0 {
+            return Err(Error::new(format!("--port and --dynamodb-port are both {}: give two ports.", self.port)));
+        }
+        free(self.port, "--port")
+    }
+
+    /// The port for the emulator: the one asked for if it is free, or any.
+    ///
+    /// # Errors
+    /// It is taken.
+    pub(crate) fn free_dynamodb_port(&self) -> Result<u16, Error> {
+        free(self.dynamodb_port, "--dynamodb-port")
+    }
+
+    /// Where the emulator keeps its items; the folder of a file is created.
+    ///
+    /// # Errors
+    /// The file lies where every write to it would restart the functions, or its folder cannot be created.
+    pub(crate) fn storage(&self, workspace: &Workspace) -> Result<Storage, Error> {
+        let Some(file) = &self.data else { return Ok(Storage::Memory) };
+        let cannot = |error| Error::new(format!("Cannot use the data file {}: {error}.", file.display()));
+        let file = std::path::absolute(file).map_err(cannot)?;
+        if file.starts_with(&workspace.root) && !file.starts_with(&workspace.target) {
+            return Err(Error::new(format!(
+                "The data file {} is among the sources, where each write restarts the functions: put it under {}, or \
+                 outside the repository.",
+                file.display(),
+                workspace.target.display(),
+            )));
+        }
+        file.parent().map_or(Ok(()), |folder: &Path| std::fs::create_dir_all(folder)).map_err(cannot)?;
+        Ok(Storage::File(file))
+    }
+}
+
+fn free(port: u16, option: &str) -> Result<u16, Error> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| listener.local_addr()).map_or_else(
+        |error| {
+            Err(Error::new(match error.kind() {
+                std::io::ErrorKind::AddrInUse => format!(
+                    "Port {port} of 127.0.0.1 is taken: stop what listens there, or choose another with {option} (0 \
+                     takes any free one)."
+                ),
+                _ => format!("Cannot listen on port {port} of 127.0.0.1 ({option}): {error}."),
+            }))
+        },
+        |address| Ok(address.port()),
+    )
+}

@@ -1,0 +1,37 @@
+//! Where the repository is and where cargo builds, as cargo itself says: it knows about `CARGO_TARGET_DIR`.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use dev::Error;
+use serde_json::Value;
+
+pub(crate) struct Workspace {
+    /// The folder of template.yaml.
+    pub(crate) root: PathBuf,
+    /// Cargo's target folder.
+    pub(crate) target: PathBuf,
+    /// The cargo to start.
+    pub(crate) cargo: PathBuf,
+}
+
+impl Workspace {
+    /// The workspace that the current folder belongs to.
+    ///
+    /// # Errors
+    /// Cargo is missing, or the folder is in no workspace.
+    pub(crate) fn of_current_folder() -> Result<Self, Error> {
+        let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
+        let output = Command::new(&cargo)
+            .args(["metadata", "--no-deps", "--format-version", "1"])
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| Error::new(format!("Cannot run {}: {error}.", cargo.display())))?;
+        let metadata: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let folder = |name| metadata.get(name).and_then(Value::as_str).map(PathBuf::from);
+        match (folder("workspace_root"), folder("target_directory")) {
+            (Some(root), Some(target)) => Ok(Self { root, target, cargo }),
+            _ => Err(Error::new("Cargo cannot read the workspace of this folder: its message above says why.")),
+        }
+    }
+}
