@@ -53,25 +53,19 @@ impl Announcement {
 
     /// One request for each endpoint, to be pasted as it is.
     fn curl_lines(&self) -> [String; 3] {
-        let to = |path: &str, body: Option<&str>| {
-            let key = development_key::API_KEY;
-            let mut line = format!("curl -sS {}{path} -H 'Authorization: Bearer {key}'", self.base_url);
-            if let Some(body) = body {
-                line.push_str(&format!(" -H 'Content-Type: application/json' -d '{body}'"));
-            }
-            line
+        let get = |path: &str| {
+            format!("curl -sS {}{path} -H 'Authorization: Bearer {}'", self.base_url, development_key::API_KEY)
         };
+        let post = |path: &str, body: &str| format!("{} -H 'Content-Type: application/json' -d '{body}'", get(path));
         [
-            to("/api/sdk/ping", None),
-            to(
+            get("/api/sdk/ping"),
+            post(
                 "/api/customers",
-                Some(r#"{"customerId":"c1","customerData":{"firstName":"Ada","email":"ada@example.com"}}"#),
+                r#"{"customerId":"c1","customerData":{"firstName":"Ada","email":"ada@example.com"}}"#,
             ),
-            to(
+            post(
                 "/api/event-flows/signal",
-                Some(
-                    r#"{"signals":[{"customerId":"c1","eventType":"viewed","data":{"productId":"p1","price":12.5}}]}"#,
-                ),
+                r#"{"signals":[{"customerId":"c1","eventType":"viewed","data":{"productId":"p1","price":12.5}}]}"#,
             ),
         ]
     }

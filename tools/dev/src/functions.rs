@@ -10,12 +10,12 @@ use tokio::process::Command;
 use crate::announcement::Announcement;
 use crate::cargo_lambda::CargoLambda;
 use crate::options::Options;
-use crate::process::{Session, succeeds};
+use crate::process::{ProcessTree, succeeds};
 use crate::progress::say;
 use crate::workspace::Workspace;
 
 /// How long the functions may take until they answer. They are built by then; another cargo may hold the build lock.
-const TIME_TO_ANSWER: Duration = Duration::from_secs(300);
+const TIME_TO_ANSWER: Duration = Duration::from_mins(5);
 
 /// After how long a wait is explained.
 const TIME_TO_EXPLAIN: Duration = Duration::from_secs(10);
@@ -56,7 +56,7 @@ pub(crate) async fn build(workspace: &Workspace, template: &Template, release: b
 
 /// The running functions.
 pub(crate) struct Functions {
-    watch: Session,
+    watch: ProcessTree,
 }
 
 impl Functions {
@@ -82,7 +82,7 @@ impl Functions {
         for variable in UNWANTED_VARIABLES {
             command.env_remove(variable);
         }
-        Ok(Self { watch: Session::start(command)? })
+        Ok(Self { watch: ProcessTree::start(command)? })
     }
 
     /// Waits until each function answers as Intake does.

@@ -26,7 +26,7 @@ use crate::progress::say;
 use crate::workspace::Workspace;
 
 /// How often items whose time to live has passed are deleted.
-const EXPIRY_INTERVAL: Duration = Duration::from_secs(60);
+const EXPIRY_INTERVAL: Duration = Duration::from_mins(1);
 
 fn main() -> ExitCode {
     let options = Options::parse();

@@ -1,88 +1,95 @@
 //! Children that cannot outlive `cargo dev`.
 //!
-//! Each child leads a session of its own, and whatever it starts stays in that session, also in a process group of
-//! its own and also when its parent has died: so the session is what gets stopped. A terminal's Ctrl-C reaches only
-//! `cargo dev`, which then stops the sessions in order.
+//! Process groups and sessions do not hold them together: cargo-lambda gives each function a session of its own, and a
+//! parent that dies leaves its children to init. The environment does, since each process hands it on to those it
+//! starts: a child gets a mark in it, and whatever carries the mark is ended with it.
 
 use std::process::{ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use dev::Error;
-use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
-use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, Signal, System};
-use tokio::process::Command;
+use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, Signal, System, UpdateKind};
+use tokio::process::{Child, Command};
 
-/// How long the leader may take to end its own children and itself.
-const TIME_FOR_LEADER: Duration = Duration::from_secs(3);
+/// The variable that holds the mark.
+const MARK: &str = "INTAKE_DEV_CHILD";
+
+/// How long the child may take to end those it started, and itself.
+const TIME_FOR_CHILD: Duration = Duration::from_secs(3);
 
 /// How long whatever is left may take after being asked, and after being killed.
 const TIME_FOR_REST: Duration = Duration::from_secs(2);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A child with everything it starts. Dropping it ends them all, and waits until they have ended.
-pub(crate) struct Session {
-    leader: Box<dyn ChildWrapper>,
-    id: Pid,
+/// A child and everything below it. Dropping it ends them all, and waits until they have ended.
+pub(crate) struct ProcessTree {
+    root: Child,
+    root_id: Pid,
+    mark: String,
     system: System,
 }
 
-impl Session {
-    /// Starts `command` without input.
+impl ProcessTree {
+    /// Starts `command`, without input and out of reach of the terminal's Ctrl-C: what is below `cargo dev` ends in
+    /// order, and by `cargo dev`.
     ///
     /// # Errors
     /// The program cannot be started.
     pub(crate) fn start(mut command: Command) -> Result<Self, Error> {
-        command.stdin(Stdio::null());
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let cannot = |why: String| Error::new(format!("Cannot start {program}: {why}."));
+        let mark = unique_mark();
         let system = System::new().map_err(|error| cannot(error.to_string()))?;
-        let leader =
-            CommandWrap::from(command).wrap(ProcessSession).spawn().map_err(|error| cannot(error.to_string()))?;
-        let id = leader.id().ok_or_else(|| cannot("it has already ended".to_owned()))?;
-        Ok(Self { leader, id: Pid::from_u32(id), system })
+        let root = command
+            .stdin(Stdio::null())
+            .env(MARK, &mark)
+            .process_group(0)
+            .spawn()
+            .map_err(|error| cannot(error.to_string()))?;
+        let root_id = root.id().map(Pid::from_u32).ok_or_else(|| cannot("it has already ended".to_owned()))?;
+        Ok(Self { root, root_id, mark, system })
     }
 
-    /// Waits until the leader ends by itself.
+    /// Waits until the child ends by itself.
     ///
     /// # Errors
     /// The system cannot say.
     pub(crate) async fn wait(&mut self) -> Result<ExitStatus, Error> {
-        self.leader.wait().await.map_err(|error| Error::new(format!("Cannot wait for a process: {error}.")))
+        self.root.wait().await.map_err(|error| Error::new(format!("Cannot wait for a process: {error}.")))
     }
 
     fn stop(&mut self) {
-        let leader = self.id;
-        self.signal(Signal::Term, |process| process == leader);
-        self.wait_until(TIME_FOR_LEADER, |session| !session.leader_runs());
+        let root = self.root_id;
+        self.signal(Signal::Term, |process| process == root);
+        self.wait_until(TIME_FOR_CHILD, |tree| !tree.root_runs());
         for signal in [Signal::Term, Signal::Kill] {
             if self.signal(signal, |_| true) == 0 {
                 return;
             }
-            self.wait_until(TIME_FOR_REST, |session| !session.leader_runs() && session.members().next().is_none());
+            self.wait_until(TIME_FOR_REST, |tree| !tree.root_runs() && tree.members().next().is_none());
         }
     }
 
-    /// Whether the leader has not ended yet. Reaps it if it has.
-    fn leader_runs(&mut self) -> bool {
-        matches!(self.leader.try_wait(), Ok(None))
+    /// Whether the child has not ended yet. Reaps it if it has.
+    fn root_runs(&mut self) -> bool {
+        matches!(self.root.try_wait(), Ok(None))
     }
 
     /// Sends `signal` to the members that are `chosen`; tells how many there were.
     fn signal(&mut self, signal: Signal, chosen: impl Fn(Pid) -> bool) -> usize {
         let members = self.members().filter(|process| chosen(process.pid()));
-        members.map(|process| process.kill_with(signal)).count()
+        members.filter_map(|process| process.kill_with(signal)).count()
     }
 
-    /// The session's processes that run now.
+    /// The processes that carry the mark and run now.
     fn members(&mut self) -> impl Iterator<Item = &sysinfo::Process> {
-        let id = self.id;
-        let what = ProcessRefreshKind::nothing().without_tasks();
+        let what = ProcessRefreshKind::nothing().without_tasks().with_environ(UpdateKind::Always);
         self.system.refresh_processes_specifics(ProcessesToUpdate::All, true, what);
-        self.system
-            .processes()
-            .values()
-            .filter(move |process| process.session_id() == Some(id) && process.status() != ProcessStatus::Zombie)
+        let variable = format!("{MARK}={}", self.mark);
+        self.system.processes().values().filter(move |process| {
+            process.status() != ProcessStatus::Zombie && process.environ().iter().any(|found| *found == *variable)
+        })
     }
 
     fn wait_until(&mut self, patience: Duration, mut reached: impl FnMut(&mut Self) -> bool) {
@@ -93,10 +100,16 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for ProcessTree {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// No other child of this or of another `cargo dev` has it.
+fn unique_mark() -> String {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("{}-{}", std::process::id(), now.as_nanos())
 }
 
 /// Runs `command` to its end and tells whether it succeeded.
@@ -104,5 +117,5 @@ impl Drop for Session {
 /// # Errors
 /// The program cannot be started.
 pub(crate) async fn succeeds(command: Command) -> Result<bool, Error> {
-    Session::start(command)?.wait().await.map(|status| status.success())
+    ProcessTree::start(command)?.wait().await.map(|status| status.success())
 }
