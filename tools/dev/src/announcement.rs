@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use dev::{Emulator, Error, development_key};
+use dev::{Error, development_key};
 
 /// The region that local requests are signed for. The emulator takes any.
 const REGION: &str = "us-east-1";
@@ -23,9 +23,9 @@ pub(crate) struct Announcement {
 }
 
 impl Announcement {
-    pub(crate) fn new(port: u16, emulator: &Emulator, template_variables: Vec<(String, String)>) -> Self {
+    pub(crate) fn new(port: u16, dynamodb: &str, template_variables: Vec<(String, String)>) -> Self {
         let mut environment = [
-            ("AWS_ENDPOINT_URL_DYNAMODB", emulator.endpoint().as_str()),
+            ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb),
             ("AWS_REGION", REGION),
             ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
             ("AWS_SECRET_ACCESS_KEY", ACCESS_KEY),
@@ -143,4 +143,64 @@ fn folder_of(path: &Path) -> &Path {
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
     Error::new(format!("Cannot write {} (--env-file): {error}.", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use dev::Template;
+
+    use super::{Announcement, EnvFile};
+
+    fn announcement() -> Announcement {
+        Announcement::new(9000, "http://127.0.0.1:8000", vec![("SIGNALS_TABLE".to_owned(), "Signals".to_owned())])
+    }
+
+    #[test]
+    fn every_route_of_the_template_has_a_line_to_paste() {
+        let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
+        let lines = announcement().curl_lines();
+
+        for route in template.routes() {
+            let url = format!(" http://127.0.0.1:9000{} ", route.path);
+            assert!(lines.iter().any(|line| line.contains(&url)), "{} has no line", route.path);
+        }
+    }
+
+    #[test]
+    fn the_env_file_holds_a_variable_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/dev.env");
+        let _published = EnvFile::at(path.clone()).unwrap().publish(&announcement()).unwrap();
+
+        let text = std::fs::read_to_string(path).unwrap();
+        let names = text.lines().map(|line| line.split_once('=').unwrap().0).collect::<Vec<_>>();
+        assert_eq!(
+            names,
+            [
+                "BASE_URL",
+                "API_KEY",
+                "ACCOUNT_ID",
+                "AWS_ENDPOINT_URL_DYNAMODB",
+                "AWS_REGION",
+                "AWS_ACCESS_KEY_ID",
+                "AWS_SECRET_ACCESS_KEY",
+                "SIGNALS_TABLE"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_env_file_goes_with_its_stack_and_not_with_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dev.env");
+        let publish = || EnvFile::at(path.clone()).unwrap().publish(&announcement()).unwrap();
+
+        drop(publish());
+        assert!(!path.exists());
+
+        let published = publish();
+        std::fs::write(&path, "BASE_URL=another").unwrap();
+        drop(published);
+        assert!(path.exists());
+    }
 }

@@ -157,3 +157,20 @@ fn ask(url: &str) -> Answer {
         Err(error) => Answer { status: 0, text: error.to_string() },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dev::Template;
+
+    use super::QUESTIONS;
+
+    #[test]
+    fn every_function_of_the_template_is_asked() {
+        let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
+
+        for function in &template.functions {
+            let asked = function.routes.iter().any(|route| QUESTIONS.iter().any(|(path, ..)| *path == route.path));
+            assert!(asked, "nothing is asked of {}", function.logical_id);
+        }
+    }
+}

@@ -75,7 +75,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible, Error> {
 
     let cargo_lambda = CargoLambda::find_or_install(&workspace).await?;
     functions::build(&workspace, &template, options.release).await?;
-    let announcement = Announcement::new(port, &emulator, environment);
+    let announcement = Announcement::new(port, &emulator.endpoint(), environment);
     let mut functions = Functions::start(&cargo_lambda, &workspace, options, &announcement)?;
     functions.wait_until_they_answer(&announcement).await?;
     announcement.print();

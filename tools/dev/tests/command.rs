@@ -1,0 +1,143 @@
+//! `cargo dev` as a process, without the functions: its messages, its exit codes, and what it leaves behind. Where
+//! cargo-lambda is needed, a script stands in for it.
+
+mod sandbox;
+
+use std::net::TcpListener;
+
+use sandbox::{Sandbox, dev};
+
+#[test]
+fn the_help_shows_the_options_by_example() {
+    let ended = dev().arg("--help").output().unwrap();
+    let text = String::from_utf8(ended.stdout).unwrap();
+
+    assert!(ended.status.success());
+    for expected in ["--port", "--dynamodb-port", "--data", "--concurrency", "--release", "--env-file", "Examples:"] {
+        assert!(text.contains(expected), "{expected} is missing in:\n{text}");
+    }
+}
+
+#[test]
+fn a_taken_port_is_one_clear_sentence() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+
+    for option in ["--port", "--dynamodb-port"] {
+        let ended = Sandbox::new().run(&[option, &port.to_string()]);
+        assert_eq!(
+            ended.error(),
+            format!(
+                "error: Port {port} of 127.0.0.1 is taken: stop what listens there, or choose another with {option} \
+                 (0 takes any free one)."
+            )
+        );
+    }
+}
+
+#[test]
+fn one_port_for_two_servers_is_one_clear_sentence() {
+    let ended = Sandbox::new().run(&["--port", "9123", "--dynamodb-port", "9123"]);
+    assert_eq!(ended.error(), "error: --port and --dynamodb-port are both 9123: give two ports.");
+}
+
+#[test]
+fn a_folder_that_is_no_workspace_is_one_clear_sentence() {
+    let sandbox = Sandbox::new();
+    sandbox.remove("Cargo.toml");
+    let ended = sandbox.run(&[]);
+    assert_eq!(ended.error(), "error: Cargo cannot read the workspace of this folder: its message above says why.");
+}
+
+#[test]
+fn a_template_that_cannot_be_carried_out_is_one_clear_sentence() {
+    let sandbox = Sandbox::new();
+    sandbox.append("template.yaml", "      ImportSourceSpecification: {}\n");
+    let error = sandbox.run(&[]).error();
+    assert!(
+        error.contains("template.yaml: the table ApiKeysTable has the property ImportSourceSpecification"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_data_file_among_the_sources_is_one_clear_sentence() {
+    let error = Sandbox::new().run(&["--data", "data.sqlite"]).error();
+    assert!(error.contains("is among the sources, where each write restarts the functions"), "{error}");
+}
+
+#[test]
+fn a_failed_build_is_one_clear_sentence_after_cargos_own() {
+    let sandbox = Sandbox::new();
+    sandbox.cargo_lambda("exit 0");
+    sandbox.append("functions/customers/src/main.rs", "this is not Rust");
+    let ended = sandbox.run(&[]);
+
+    assert_eq!(ended.error(), "error: The functions could not be built: cargo's output above says why.");
+    assert!(ended.stderr.contains("could not compile `customers`"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_cargo_lambda_that_ends_by_itself_is_one_clear_sentence() {
+    let sandbox = Sandbox::new();
+    sandbox.cargo_lambda("exit 7");
+    let error = sandbox.run(&[]).error();
+    assert_eq!(error, "error: cargo lambda watch ended by itself (exit status: 7): see its output above.");
+}
+
+#[test]
+fn a_cargo_lambda_that_is_too_old_is_passed_over() {
+    let sandbox = Sandbox::new();
+    sandbox.program("cargo-lambda", "echo 'cargo-lambda 1.2.1'");
+    sandbox.program("python3", "exit 1");
+    sandbox.cargo_that_cannot_install();
+    let ended = sandbox.run(&[]);
+
+    assert!(ended.stderr.contains("cargo-lambda is version 1.2, older than 1.9"), "{}", ended.stderr);
+    assert!(ended.error().contains("could not be installed"), "{}", ended.stderr);
+}
+
+#[test]
+fn every_way_to_get_cargo_lambda_is_tried_in_turn_and_told() {
+    let sandbox = Sandbox::new();
+    sandbox.program("cargo-lambda", "exit 1");
+    sandbox.program("python3", "echo \"no module: $2\"; exit 1");
+    sandbox.cargo_that_cannot_install();
+    let ended = sandbox.run(&[]);
+
+    let told = ["fetching its Python wheel", "from a Python virtual environment", "compiling it into"];
+    let places = told.map(|words| ended.stderr.find(words).unwrap_or_else(|| panic!("{words}: {}", ended.stderr)));
+    assert!(places.is_sorted());
+    assert!(ended.error().contains("install it by hand"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_signal_ends_every_process_however_stubborn() {
+    for signal in ["INT", "TERM"] {
+        let sandbox = Sandbox::new();
+        sandbox.cargo_lambda("(trap '' TERM; sleep 600) & sleep 600 & touch running; wait");
+        let running = sandbox.start(&[]);
+        sandbox.wait_for("running");
+        running.signal(signal);
+
+        // Standard error is inherited by every process below: it ends when the last of them has.
+        let ended = running.end();
+        assert!(ended.status.success(), "{}", ended.stderr);
+        assert!(ended.stderr.ends_with("Stopped.\n"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_signal_during_the_build_ends_it() {
+    let sandbox = Sandbox::new();
+    sandbox.cargo_lambda("exit 0");
+    sandbox.append(
+        "functions/customers/build.rs",
+        "fn main() { std::fs::write(\"../../running\", \"\").unwrap(); loop { std::thread::park(); } }",
+    );
+    let running = sandbox.start(&[]);
+    sandbox.wait_for("running");
+    running.signal("TERM");
+
+    assert!(running.end().stderr.ends_with("Stopped.\n"));
+}

@@ -1,0 +1,42 @@
+//! `cargo lambda watch` and `cargo lambda build` learn from Cargo.toml what template.yaml already says.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use dev::Template;
+use serde_json::{Value, json};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+fn lambda_metadata() -> Value {
+    let cargo = std::env::var_os("CARGO").expect("cargo runs the tests");
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .current_dir(ROOT)
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["metadata"]["lambda"].clone()
+}
+
+fn template() -> Template {
+    Template::read(format!("{ROOT}/template.yaml").as_ref()).unwrap()
+}
+
+#[test]
+fn the_router_of_cargo_lambda_has_the_routes_of_the_template() {
+    let mut routes = BTreeMap::new();
+    for function in template().functions {
+        for route in function.routes {
+            assert_eq!(route.method, "ANY", "the router would have to tell methods apart");
+            routes.insert(route.path, function.package.clone());
+        }
+    }
+    assert_eq!(lambda_metadata()["watch"]["router"], json!(routes));
+}
+
+#[test]
+fn cargo_lambda_builds_the_functions_of_the_template_and_nothing_else() {
+    let packages = template().functions.into_iter().map(|function| function.package).collect::<Vec<_>>();
+    assert_eq!(lambda_metadata()["build"]["packages"], json!(packages));
+}

@@ -1,0 +1,166 @@
+//! A workspace of its own for one `cargo dev`, with scripts in place of the programs it starts.
+#![expect(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail like tests")]
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// Far beyond what any step takes: only a hang reaches it.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+const TEMPLATE: &str = "
+Resources:
+  CustomersFunction:
+    Type: AWS::Serverless::Function
+    Properties: {CodeUri: functions/customers}
+  ApiKeysTable:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      AttributeDefinitions: [{AttributeName: keyHash, AttributeType: S}]
+      KeySchema: [{AttributeName: keyHash, KeyType: HASH}]
+";
+
+/// The program under test.
+pub(crate) fn dev() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_dev"))
+}
+
+pub(crate) struct Sandbox {
+    folder: tempfile::TempDir,
+    cargo: PathBuf,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let cargo = PathBuf::from(std::env::var_os("CARGO").expect("cargo runs the tests"));
+        let sandbox = Self { folder, cargo };
+        sandbox.append("Cargo.toml", "[workspace]\nresolver = '3'\nmembers = ['functions/customers']\n");
+        sandbox.append("Cargo.lock", "version = 4\n\n[[package]]\nname = \"customers\"\nversion = \"0.0.0\"\n");
+        sandbox.append("functions/customers/Cargo.toml", "[package]\nname = 'customers'\nedition = '2024'\n");
+        sandbox.append("functions/customers/src/main.rs", "fn main() {}\n");
+        sandbox.append("template.yaml", TEMPLATE);
+        sandbox
+    }
+
+    pub(crate) fn append(&self, path: &str, text: &str) {
+        let path = self.folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, fs::read_to_string(&path).unwrap_or_default() + text).unwrap();
+    }
+
+    pub(crate) fn remove(&self, path: &str) {
+        fs::remove_file(self.folder.path().join(path)).unwrap();
+    }
+
+    /// Puts a shell script first on the path.
+    pub(crate) fn program(&self, name: &str, script: &str) -> PathBuf {
+        let path = self.folder.path().join("bin").join(name);
+        self.append(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// Installs a cargo-lambda whose `watch` is `script`.
+    pub(crate) fn cargo_lambda(&self, script: &str) {
+        self.program(
+            "cargo-lambda",
+            &format!("if [ $2 = --version ]; then echo 'cargo-lambda 1.9.2'; exit; fi\n{script}"),
+        );
+    }
+
+    /// Makes `cargo install` fail, and nothing else of cargo.
+    pub(crate) fn cargo_that_cannot_install(&self) {
+        self.program("cargo", &format!("if [ $1 = install ]; then exit 1; fi\nexec {} \"$@\"", self.cargo.display()));
+    }
+
+    /// Runs `cargo dev` to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+        self.start(arguments).end()
+    }
+
+    pub(crate) fn start(&self, arguments: &[&str]) -> Running {
+        let bin = self.folder.path().join("bin");
+        let path = std::env::var_os("PATH").expect("there is a PATH");
+        let path = std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(&path))).unwrap();
+        let own_cargo = bin.join("cargo");
+        let ports = ["--port", "--dynamodb-port"].into_iter().filter(|port| !arguments.contains(port));
+        let mut child = dev()
+            .args(arguments)
+            .args(ports.flat_map(|port| [port, "0"]))
+            .current_dir(self.folder.path())
+            .env("CARGO", if own_cargo.exists() { &own_cargo } else { &self.cargo })
+            .env("PATH", path)
+            .env_remove("CARGO_TARGET_DIR")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stderr = child.stderr.take().unwrap();
+        let (sender, text) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).unwrap();
+            sender.send(text)
+        });
+        Running { child, text }
+    }
+
+    /// Waits until a file of the sandbox is there.
+    pub(crate) fn wait_for(&self, path: &str) {
+        let path = self.folder.path().join(path);
+        wait_until(|| Path::exists(&path), &format!("{} is there", path.display()));
+    }
+}
+
+pub(crate) struct Running {
+    child: Child,
+    text: mpsc::Receiver<String>,
+}
+
+impl Running {
+    pub(crate) fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    }
+
+    /// Waits until it has ended, and every process with it that could still write to its standard error.
+    pub(crate) fn end(mut self) -> Ended {
+        let stderr = self.text.recv_timeout(DEADLINE).expect("every process ends");
+        let status = self.child.wait().unwrap();
+        Ended { status, stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Only a test that has failed leaves it running.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// The last line of a run that failed.
+    pub(crate) fn error(&self) -> String {
+        assert_eq!(self.status.code(), Some(1), "{}", self.stderr);
+        self.stderr.lines().last().unwrap_or_default().to_owned()
+    }
+}
+
+fn wait_until(reached: impl Fn() -> bool, what: &str) {
+    let start = Instant::now();
+    while !reached() {
+        assert!(start.elapsed() < DEADLINE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
