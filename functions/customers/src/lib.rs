@@ -1,1 +1,100 @@
-//! x
+//! `POST` and `PATCH /api/customers`, and `GET /api/sdk/ping`: the story of one request.
+//!
+//! Steps are put in order here; how each is done stands in [`shared`].
+
+use lambda_http::{Body, Request, Response};
+use serde::Serialize;
+use shared::answer::{self, Answer, Record};
+use shared::auth::Authenticator;
+use shared::environment::{self, Missing};
+use shared::invocation::Invocation;
+use shared::model::customer::CustomerUpdate;
+use shared::model::fault::Warning;
+use shared::problem::Problem;
+use shared::request::{self, Route};
+use shared::store::StoreError;
+use shared::store::api_keys::ApiKeys;
+use shared::store::client;
+use shared::store::customers::Upserted;
+
+const CUSTOMERS: Route = Route { path: "/api/customers", methods: &["PATCH", "POST"] };
+const PING: Route = Route { path: "/api/sdk/ping", methods: &["GET"] };
+
+/// The paths that this function answers.
+pub const ROUTES: &[Route] = &[CUSTOMERS, PING];
+
+/// The function: whose requests it may do, and where customers are.
+#[derive(Debug)]
+pub struct Customers {
+    authenticator: Authenticator,
+    table: shared::store::customers::Customers,
+}
+
+impl Customers {
+    /// The function as its environment describes it.
+    ///
+    /// # Errors
+    /// When a variable is missing.
+    pub async fn from_environment() -> Result<Self, Missing> {
+        let (keys, table) = (environment::variable("API_KEYS_TABLE")?, environment::variable("CUSTOMERS_TABLE")?);
+        let client = client::from_environment().await;
+        Ok(Self::new(ApiKeys::new(client.clone(), keys), shared::store::customers::Customers::new(client, table)))
+    }
+
+    /// The function over these tables.
+    #[must_use]
+    pub fn new(keys: ApiKeys, table: shared::store::customers::Customers) -> Self {
+        Self { authenticator: Authenticator::new(keys), table }
+    }
+
+    /// Answers one request, whatever it is.
+    pub async fn handle(&self, request: &Request, invocation: &Invocation) -> Response<Body> {
+        answer::conclude(invocation, async |record| self.accept(request, invocation, record).await).await
+    }
+
+    async fn accept(&self, request: &Request, invocation: &Invocation, record: &mut Record) -> Result<Answer, Problem> {
+        let route = request::route(ROUTES, request)?;
+        record.route(route);
+        let caller = self.authenticator.authenticate(request.headers(), invocation).await?;
+        record.caller(&caller);
+        if *route == PING {
+            return Ok(Answer::json(&Pong { response: "pong" }));
+        }
+        let body = request::read_body(request)?;
+        record.bytes(body.len());
+        let update = CustomerUpdate::parse(request::parse_json(&body)?).map_err(Problem::ValidationFailed)?;
+        let now = invocation.arrived;
+        let upserted = self.table.upsert(&caller.account_id, &update, now, invocation.budget).await.map_err(failure)?;
+        record.customer(upserted);
+        Ok(Answer::json(&Stored {
+            customer_id: &update.customer_id,
+            result: upserted,
+            updated_at: now.to_string(),
+            warnings: &update.warnings,
+        }))
+    }
+}
+
+#[derive(Serialize)]
+struct Pong {
+    response: &'static str,
+}
+
+/// SPEC 2.2.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Stored<'a> {
+    customer_id: &'a str,
+    result: Upserted,
+    updated_at: String,
+    warnings: &'a [Warning],
+}
+
+fn failure(error: StoreError) -> Problem {
+    match error {
+        StoreError::ItemTooLarge => Problem::CustomerTooLarge,
+        // Every rule of DynamoDB was checked: if it finds the update invalid all the same, the checks are wrong.
+        StoreError::Refused => Problem::InternalError,
+        error @ StoreError::Unavailable(_) => Problem::StorageUnavailable { error, retry_with: None },
+    }
+}

@@ -1,2 +1,17 @@
-//! x
-fn main() {}
+//! Boots the function: log, tables, runtime.
+
+use customers::Customers;
+use lambda_http::{Error, Request, service_fn};
+use shared::invocation::Invocation;
+use shared::{runtime, telemetry};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    telemetry::init();
+    let customers: &'static Customers = Box::leak(Box::new(Customers::from_environment().await?));
+    runtime::run(service_fn(async move |request: Request| {
+        let invocation = Invocation::of(&request);
+        Ok::<_, Error>(customers.handle(&request, &invocation).await)
+    }))
+    .await
+}

@@ -1,0 +1,89 @@
+//! A key, and its hash: the first cannot be printed, the second is all that is stored.
+
+use std::fmt;
+
+use crate::digest::{Digest, hex};
+
+/// What every key made here begins with, so that secret scanners find one that got lost.
+pub const KEY_PREFIX: &str = "intake_sk_";
+
+/// A new key: [`KEY_PREFIX`] and 256 random bits in hexadecimal (SPEC 2.7).
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// A key that nobody has.
+    ///
+    /// # Errors
+    /// When the system has no randomness to give.
+    pub fn random() -> Result<Self, getrandom::Error> {
+        let mut bits = [0; 32];
+        getrandom::fill(&mut bits)?;
+        Ok(Self(format!("{KEY_PREFIX}{}", hex(&bits))))
+    }
+
+    /// The key itself, to be shown to its maker once.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What is stored of it.
+    #[must_use]
+    pub fn hash(&self) -> KeyHash {
+        KeyHash::of(&self.0)
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(..)")
+    }
+}
+
+/// SHA-256 of a key. A plain hash protects what cannot be guessed, and keys cannot.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyHash(Digest);
+
+impl KeyHash {
+    /// The hash of a key.
+    #[must_use]
+    pub fn of(key: impl AsRef<[u8]>) -> Self {
+        Self(Digest::of(key))
+    }
+
+    /// As the key table has it: 64 lower-case hexadecimal digits.
+    #[must_use]
+    pub fn to_hex(self) -> String {
+        self.0.to_hex()
+    }
+}
+
+impl fmt::Debug for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyHash(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_a_prefix_and_256_bits_and_no_two_are_alike() {
+        let (one, two) = (ApiKey::random().unwrap(), ApiKey::random().unwrap());
+        assert_eq!(one.reveal().len(), KEY_PREFIX.len() + 64);
+        assert!(one.reveal().starts_with(KEY_PREFIX));
+        assert_ne!(one.reveal(), two.reveal());
+    }
+
+    #[test]
+    fn a_key_is_never_printed() {
+        let key = ApiKey::random().unwrap();
+        assert_eq!(format!("{key:?} {:?}", key.hash()), "ApiKey(..) KeyHash(..)");
+    }
+
+    #[test]
+    fn a_hash_is_sha_256_in_hex() {
+        assert_eq!(KeyHash::of("abc").to_hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

@@ -1,0 +1,107 @@
+//! One invocation of a function: what time it is, and how much of it is left.
+//!
+//! Clocks are read here, once, when a request arrives. Whatever depends on the time of day is handed the arrival, so
+//! that a test can choose it.
+
+use std::future::Future;
+use std::time::Duration;
+
+use lambda_http::{Request, RequestExt};
+use tokio::time::Instant;
+
+use crate::model::timestamp::Timestamp;
+
+/// The longest that a request may take. API Gateway gives up after 30 s and clients after 60 s; nothing that has not
+/// worked for ten seconds is likely to work in the next.
+pub const LONGEST: Duration = Duration::from_secs(10);
+
+/// What is kept of the invocation's time to write an answer, a 503 included.
+pub const RESERVE: Duration = Duration::from_secs(1);
+
+/// One invocation.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    /// Lambda's id of it: the `x-request-id` of the answer.
+    pub id: String,
+    /// When the request arrived.
+    pub arrived: Timestamp,
+    /// How long DynamoDB may take.
+    pub budget: Budget,
+}
+
+impl Invocation {
+    /// The invocation that `request` came by, now.
+    #[must_use]
+    pub fn of(request: &Request) -> Self {
+        let (id, deadline) = request
+            .lambda_context_ref()
+            .map_or((String::new(), 0), |context| (context.request_id.clone(), context.deadline));
+        let arrived = Timestamp::now();
+        Self { id, arrived, budget: Budget::lasting(time_left(arrived, Timestamp::from_millis(deadline))) }
+    }
+}
+
+/// A deadline that does not lie ahead is no deadline: `cargo lambda watch` sends one in 1970.
+fn time_left(now: Timestamp, deadline: Timestamp) -> Duration {
+    if deadline > now { deadline.since(now).saturating_sub(RESERVE).min(LONGEST) } else { LONGEST }
+}
+
+/// Time that is spent as it passes.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    until: Instant,
+}
+
+/// The budget was spent before the work was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfTime;
+
+impl Budget {
+    /// A budget of `duration`, from now.
+    #[must_use]
+    pub fn lasting(duration: Duration) -> Self {
+        let now = Instant::now();
+        Self { until: now.checked_add(duration).unwrap_or(now) }
+    }
+
+    /// This budget, or one of `duration` from now if that ends sooner.
+    #[must_use]
+    pub fn at_most(self, duration: Duration) -> Self {
+        Self { until: self.until.min(Self::lasting(duration).until) }
+    }
+
+    /// This budget, ending `duration` sooner.
+    #[must_use]
+    pub fn less(self, duration: Duration) -> Self {
+        Self { until: self.until.checked_sub(duration).unwrap_or(self.until) }
+    }
+
+    /// What is left.
+    #[must_use]
+    pub fn left(self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// Does `work` while the budget lasts.
+    ///
+    /// # Errors
+    /// [`OutOfTime`] when it was spent first; the work is dropped where it stood.
+    pub async fn spend<T>(self, work: impl Future<Output = T>) -> Result<T, OutOfTime> {
+        tokio::time::timeout_at(self.until, work).await.map_err(|_| OutOfTime)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_ahead_is_kept_with_a_reserve_and_one_behind_is_none() {
+        let now = Timestamp::from_millis(1_000_000);
+        let in_seconds = |seconds| now.after(Duration::from_secs(seconds));
+        assert_eq!(time_left(now, in_seconds(5)), Duration::from_secs(4));
+        assert_eq!(time_left(now, in_seconds(60)), LONGEST);
+        assert_eq!(time_left(now, in_seconds(1)), Duration::ZERO);
+        assert_eq!(time_left(now, Timestamp::from_millis(0)), LONGEST);
+    }
+}

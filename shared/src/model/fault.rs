@@ -1,0 +1,341 @@
+//! What was wrong, and where: the entries of `fieldErrors` and of `warnings` (SPEC 2.5).
+//!
+//! A message never holds a value that the caller sent. Names of members do stand in paths, since a fault has to be
+//! found; how long a path may be is bounded.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::limits::REPORTED_PATH_BYTES;
+
+/// The codes of faults, as SPEC 2.5 lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultCode {
+    /// A member that must be there is not, or is null.
+    Required,
+    /// A value of another JSON type than the contract's, or a string that is no Unicode text.
+    InvalidType,
+    /// Not a UUID in its hyphenated form (RFC 9562, section 4).
+    InvalidUuid,
+    /// An identifier of no characters, or of white space only.
+    Blank,
+    /// More characters than the limit.
+    TooLong,
+    /// More bytes or more entries than the limit.
+    TooLarge,
+    /// `null`, `undefined` and their like, spelled out as an identifier.
+    PlaceholderIdentifier,
+    /// Members of both identity pairs.
+    AmbiguousIdentity,
+    /// A member that stands twice in one object.
+    DuplicateMember,
+    /// A member whose name the stored item uses for itself.
+    ReservedName,
+    /// A number of a magnitude that DynamoDB does not hold.
+    NumberOutOfRange,
+    /// A number of more than 38 significant digits.
+    TooManyDigits,
+    /// More maps and lists around a value than DynamoDB holds.
+    NestedTooDeep,
+    /// A member whose name is the empty string.
+    EmptyName,
+    /// DynamoDB refused the signal although it passed every check.
+    RefusedByStore,
+}
+
+impl FaultCode {
+    /// Every code, in SPEC's order.
+    pub const ALL: [Self; 15] = [
+        Self::Required,
+        Self::InvalidType,
+        Self::InvalidUuid,
+        Self::Blank,
+        Self::TooLong,
+        Self::TooLarge,
+        Self::PlaceholderIdentifier,
+        Self::AmbiguousIdentity,
+        Self::DuplicateMember,
+        Self::ReservedName,
+        Self::NumberOutOfRange,
+        Self::TooManyDigits,
+        Self::NestedTooDeep,
+        Self::EmptyName,
+        Self::RefusedByStore,
+    ];
+
+    /// The code as it stands in an answer.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Required => "required",
+            Self::InvalidType => "invalid-type",
+            Self::InvalidUuid => "invalid-uuid",
+            Self::Blank => "blank",
+            Self::TooLong => "too-long",
+            Self::TooLarge => "too-large",
+            Self::PlaceholderIdentifier => "placeholder-identifier",
+            Self::AmbiguousIdentity => "ambiguous-identity",
+            Self::DuplicateMember => "duplicate-member",
+            Self::ReservedName => "reserved-name",
+            Self::NumberOutOfRange => "number-out-of-range",
+            Self::TooManyDigits => "too-many-digits",
+            Self::NestedTooDeep => "nested-too-deep",
+            Self::EmptyName => "empty-name",
+            Self::RefusedByStore => "refused-by-store",
+        }
+    }
+}
+
+/// One fault of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// What kind.
+    pub code: FaultCode,
+    /// A sentence for a person.
+    pub message: String,
+}
+
+impl Fault {
+    /// A fault at `path`. The `predicate` says what is wrong with it: "must not be blank".
+    #[must_use]
+    pub fn new(path: &Path<'_>, code: FaultCode, predicate: &str) -> Self {
+        let place = path.place();
+        let message = place.sentence(predicate);
+        Self { place, code, message }
+    }
+}
+
+/// Something that is not wrong but that the caller wants to know: a member that is not in the contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Always `undocumented-member`.
+    pub code: &'static str,
+    /// A sentence for a person.
+    pub message: String,
+}
+
+impl Warning {
+    /// The code of every warning.
+    pub const CODE: &'static str = "undocumented-member";
+
+    fn new(path: &Path<'_>, predicate: &str) -> Self {
+        let place = path.place();
+        let message = place.sentence(predicate);
+        Self { place, code: Self::CODE, message }
+    }
+}
+
+/// A place in the body, in the two notations of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// As one would write it in a program: `signals[1].eventType`; the empty string for the whole body.
+    pub field: String,
+    /// A JSON Pointer (RFC 6901): `/signals/1/eventType`; the empty string for the whole body.
+    pub pointer: String,
+}
+
+impl Place {
+    /// What is said of the place, as a sentence.
+    fn sentence(&self, predicate: &str) -> String {
+        let subject = if self.field.is_empty() { "The body" } else { &self.field };
+        let end = if predicate.ends_with('?') { "" } else { "." };
+        format!("{subject} {predicate}{end}")
+    }
+}
+
+/// A place on the way down through a body. It borrows from its parent, so that nothing is built unless there is a fault.
+#[derive(Clone, Copy, Debug)]
+pub enum Path<'a> {
+    /// The whole body.
+    Root,
+    /// A member of an object.
+    Member(&'a Path<'a>, &'a str),
+    /// An element of an array, counted from 0.
+    Element(&'a Path<'a>, usize),
+}
+
+impl Path<'_> {
+    /// Writes the path down. One that is too long to be reported ends at the last step that fits.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        let mut steps = Vec::new();
+        let mut path = self;
+        loop {
+            match path {
+                Path::Root => break,
+                Path::Member(parent, _) | Path::Element(parent, _) => {
+                    steps.push(path);
+                    path = parent;
+                }
+            }
+        }
+        let mut place = Place { field: String::new(), pointer: String::new() };
+        for step in steps.into_iter().rev() {
+            let before = (place.field.len(), place.pointer.len());
+            step.write(&mut place);
+            if bytes_in_an_answer(&place.pointer) > REPORTED_PATH_BYTES {
+                place.field.truncate(before.0);
+                place.pointer.truncate(before.1);
+                break;
+            }
+        }
+        place
+    }
+
+    fn write(&self, place: &mut Place) {
+        match self {
+            Path::Root => {}
+            Path::Element(_, index) => {
+                // Writing to a String cannot fail.
+                let _ = write!(place.field, "[{index}]");
+                let _ = write!(place.pointer, "/{index}");
+            }
+            Path::Member(_, name) => {
+                let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
+                if plain {
+                    if !place.field.is_empty() {
+                        place.field.push('.');
+                    }
+                    place.field.push_str(name);
+                } else {
+                    let _ = write!(place.field, "[{}]", serde_json::Value::from(*name));
+                }
+                place.pointer.push('/');
+                place.pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+            }
+        }
+    }
+}
+
+/// The bytes that `text` takes in an answer, which is JSON inside Lambda's JSON: what is escaped, is escaped twice.
+fn bytes_in_an_answer(text: &str) -> usize {
+    text.chars().fold(0_usize, |sum, c| {
+        sum.saturating_add(match c {
+            '"' | '\\' => 4,
+            c if c.is_control() => 7,
+            c => c.len_utf8(),
+        })
+    })
+}
+
+/// Faults as they are found, the first few kept and all counted.
+#[derive(Debug)]
+pub struct Faults {
+    kept: Vec<Fault>,
+    found: usize,
+    keep: usize,
+}
+
+impl Faults {
+    /// Keeps the first `keep`.
+    #[must_use]
+    pub fn keeping(keep: usize) -> Self {
+        Self { kept: Vec::new(), found: 0, keep }
+    }
+
+    /// Adds a fault at `path`. The `predicate` says what is wrong with it: "must not be blank".
+    pub fn add(&mut self, path: &Path<'_>, code: FaultCode, predicate: impl AsRef<str>) {
+        self.found = self.found.saturating_add(1);
+        if self.kept.len() < self.keep {
+            self.kept.push(Fault::new(path, code, predicate.as_ref()));
+        }
+    }
+
+    /// Whether none was found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found == 0
+    }
+
+    /// Those that were kept, in the order in which they were found.
+    #[must_use]
+    pub fn into_kept(self) -> Vec<Fault> {
+        self.kept
+    }
+}
+
+/// Warnings as they are found: the first few as they are, the rest as one that counts them.
+#[derive(Debug)]
+pub struct Warnings {
+    kept: Vec<Warning>,
+    found: usize,
+    keep: usize,
+}
+
+impl Warnings {
+    /// Keeps the first `keep`.
+    #[must_use]
+    pub fn keeping(keep: usize) -> Self {
+        Self { kept: Vec::new(), found: 0, keep }
+    }
+
+    /// Adds a warning of the member at `path`; the predicate is asked for only if it is kept.
+    pub fn add<M: AsRef<str>>(&mut self, path: &Path<'_>, predicate: impl FnOnce() -> M) {
+        self.found = self.found.saturating_add(1);
+        if self.kept.len() < self.keep {
+            self.kept.push(Warning::new(path, predicate().as_ref()));
+        }
+    }
+
+    /// All that were kept; if there were more, a last one at `whole` says how many.
+    #[must_use]
+    pub fn into_kept(mut self, whole: &Path<'_>) -> Vec<Warning> {
+        let more = self.found.saturating_sub(self.kept.len());
+        if more > 0 {
+            self.kept.push(Warning::new(whole, &format!("has {more} more members that are not in the contract")));
+        }
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_written_in_both_notations() {
+        let signals = Path::Member(&Path::Root, "signals");
+        let signal = Path::Element(&signals, 1);
+        let data = Path::Member(&signal, "data");
+        let odd = Path::Member(&data, "a/b~c \"d\"");
+        assert_eq!(odd.place().field, r#"signals[1].data["a/b~c \"d\""]"#);
+        assert_eq!(odd.place().pointer, "/signals/1/data/a~1b~0c \"d\"");
+        assert_eq!(Path::Root.place(), Place { field: String::new(), pointer: String::new() });
+    }
+
+    #[test]
+    fn a_path_too_long_to_report_ends_at_the_last_step_that_fits() {
+        let data = Path::Member(&Path::Root, "data");
+        let long = "x".repeat(REPORTED_PATH_BYTES);
+        let deep = Path::Member(&data, &long);
+        assert_eq!(Path::Member(&deep, "y").place().pointer, "/data");
+        let controls = "\u{1}".repeat(REPORTED_PATH_BYTES / 7);
+        assert_eq!(Path::Member(&data, &controls).place().pointer, "/data");
+    }
+
+    #[test]
+    fn codes_are_written_as_they_are_named() {
+        for code in FaultCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+        }
+    }
+
+    #[test]
+    fn warnings_beyond_the_limit_are_counted() {
+        let mut warnings = Warnings::keeping(2);
+        for name in ["a", "b", "c", "d"] {
+            warnings.add(&Path::Member(&Path::Root, name), || "m");
+        }
+        let kept = warnings.into_kept(&Path::Root);
+        assert_eq!(kept.len(), 3);
+        assert_eq!(kept[2].message, "The body has 2 more members that are not in the contract.");
+    }
+}

@@ -1,0 +1,297 @@
+//! The tokens of a text that is known to be JSON.
+//!
+//! A general JSON reader decides too early for this service: it makes floats of numbers, keeps one of two members with
+//! the same name, and gives up on the whole text for half a surrogate pair in one string. Here a token is a piece of the
+//! text as it was sent, and whoever reads it decides. Syntax is not checked a second time: [`JsonText::parse`] is the
+//! only way to a [`Tokens`], and it has `serde_json` check every byte first (without recursion, so that no nesting is
+//! too deep for it).
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::document::Document;
+
+/// A text that is one JSON value (RFC 8259), checked.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonText<'a>(&'a str);
+
+/// Why a text is not JSON: what the reader missed, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotJson {
+    /// What is wrong, in a few words without any of the text.
+    pub reason: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// In bytes, counted from 1; 0 for an end of the text right after a line break.
+    pub column: usize,
+}
+
+impl<'a> JsonText<'a> {
+    /// Checks that `text` is one JSON value, with nothing but white space around it.
+    ///
+    /// # Errors
+    /// [`NotJson`] with the first place where it is not.
+    pub fn parse(text: &'a str) -> Result<Self, NotJson> {
+        match serde_json::from_str::<&RawValue>(text) {
+            Ok(raw) => Ok(Self(raw.get())),
+            Err(error) => {
+                let sentence = error.to_string();
+                let reason = sentence.split(" at line ").next().unwrap_or_default();
+                Err(NotJson { reason: reason.to_owned(), line: error.line(), column: error.column() })
+            }
+        }
+    }
+
+    /// The text, without the white space around it.
+    #[must_use]
+    pub fn as_str(self) -> &'a str {
+        self.0
+    }
+
+    /// Its tokens, from the first.
+    #[must_use]
+    pub fn tokens(self) -> Tokens<'a> {
+        Tokens { text: self.0, at: 0 }
+    }
+}
+
+/// One token. Commas, colons and white space carry nothing once the syntax is known to be right, so they have none.
+#[derive(Clone, Copy, Debug)]
+pub enum Token<'a> {
+    /// `{`: names (strings) and values follow in turn until [`Token::EndObject`].
+    BeginObject,
+    /// `}`
+    EndObject,
+    /// `[`: values follow until [`Token::EndArray`].
+    BeginArray,
+    /// `]`
+    EndArray,
+    /// A string, or the name of a member.
+    String(RawString<'a>),
+    /// A number, as it was written.
+    Number(&'a str),
+    /// `true` or `false`
+    Bool(bool),
+    /// `null`
+    Null,
+}
+
+/// A string between its quotes, as it was written.
+#[derive(Clone, Copy, Debug)]
+pub struct RawString<'a> {
+    quoted: &'a str,
+    escaped: bool,
+}
+
+/// A string with half a surrogate pair in it: JSON by its grammar, but no Unicode text (RFC 8259, section 8.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoneSurrogate;
+
+impl<'a> RawString<'a> {
+    /// The string itself, its escapes resolved.
+    ///
+    /// # Errors
+    /// [`LoneSurrogate`] where the escapes name no Unicode text.
+    pub fn decode(self) -> Result<Cow<'a, str>, LoneSurrogate> {
+        if self.escaped {
+            serde_json::from_str::<String>(self.quoted).map(Cow::Owned).map_err(|_| LoneSurrogate)
+        } else {
+            Ok(Cow::Borrowed(self.inner()))
+        }
+    }
+
+    /// The string as JSON, quotes included.
+    #[must_use]
+    pub fn quoted(self) -> &'a str {
+        self.quoted
+    }
+
+    fn inner(self) -> &'a str {
+        self.quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default()
+    }
+}
+
+/// A place in a text that is known to be JSON, moving from token to token.
+#[derive(Clone, Debug)]
+pub struct Tokens<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Tokens<'a> {
+    /// The tokens of a document, which is JSON by what it is.
+    pub(crate) fn of(document: Document<'a>) -> Self {
+        Self { text: document.as_str(), at: 0 }
+    }
+
+    /// The next token, or `None` at the end of the text.
+    #[expect(clippy::should_implement_trait, reason = "the borrow ends with each token, so that values can be passed on")]
+    pub fn next(&mut self) -> Option<Token<'a>> {
+        let rest = self.rest();
+        let skipped = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':'))?;
+        let (first, after) = rest.get(skipped..)?.split_first()?;
+        self.advance(skipped);
+        let (token, length) = match first {
+            b'{' => (Token::BeginObject, 1),
+            b'}' => (Token::EndObject, 1),
+            b'[' => (Token::BeginArray, 1),
+            b']' => (Token::EndArray, 1),
+            b't' => (Token::Bool(true), 4),
+            b'f' => (Token::Bool(false), 5),
+            b'n' => (Token::Null, 4),
+            b'"' => {
+                let (inner, escaped) = string_length(after);
+                let length = inner.saturating_add(2);
+                (Token::String(RawString { quoted: self.piece(length), escaped }), length)
+            }
+            _ => {
+                let more = after.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+                let length = more.count().saturating_add(1);
+                (Token::Number(self.piece(length)), length)
+            }
+        };
+        self.advance(length);
+        Some(token)
+    }
+
+    /// The next token of an array, or `None` at its end.
+    pub fn next_element(&mut self) -> Option<Token<'a>> {
+        self.next().filter(|token| !matches!(token, Token::EndArray))
+    }
+
+    /// The name of the next member of an object, or `None` at its end.
+    pub fn next_name(&mut self) -> Option<RawString<'a>> {
+        match self.next()? {
+            Token::String(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Passes over the rest of the value that `first` began.
+    pub fn skip(&mut self, first: Token<'a>) {
+        let mut open = depth_change(first);
+        while open > 0 {
+            let Some(token) = self.next() else { return };
+            open = open.saturating_add(depth_change(token));
+        }
+    }
+
+    /// Passes over the rest of the value that `first` began, and gives its whole text.
+    pub fn text_of(&mut self, first: Token<'a>) -> &'a str {
+        let begin = match first {
+            Token::String(string) => return string.quoted,
+            Token::Number(number) => return number,
+            Token::Bool(true) => return "true",
+            Token::Bool(false) => return "false",
+            Token::Null => return "null",
+            Token::BeginObject | Token::EndObject | Token::BeginArray | Token::EndArray => self.at.saturating_sub(1),
+        };
+        self.skip(first);
+        self.text.get(begin..self.at).unwrap_or_default()
+    }
+
+    /// How far the reading has come, in bytes from the begin of the text.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The text between two positions.
+    #[must_use]
+    pub fn between(&self, begin: usize, end: usize) -> &'a str {
+        self.text.get(begin..end).unwrap_or_default()
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    fn piece(&self, length: usize) -> &'a str {
+        self.between(self.at, self.at.saturating_add(length))
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.at = self.at.saturating_add(bytes);
+    }
+}
+
+fn depth_change(token: Token<'_>) -> isize {
+    match token {
+        Token::BeginObject | Token::BeginArray => 1,
+        Token::EndObject | Token::EndArray => -1,
+        _ => 0,
+    }
+}
+
+/// The bytes up to the closing quote, and whether an escape is among them.
+fn string_length(after_quote: &[u8]) -> (usize, bool) {
+    let mut escaped = false;
+    let mut at = 0_usize;
+    while let Some(rest) = after_quote.get(at..) {
+        match memchr::memchr2(b'"', b'\\', rest) {
+            Some(found) if rest.get(found) == Some(&b'\\') => {
+                escaped = true;
+                at = at.saturating_add(found).saturating_add(2);
+            }
+            Some(found) => return (at.saturating_add(found), escaped),
+            None => break,
+        }
+    }
+    (after_quote.len(), escaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(text: &str) -> Vec<String> {
+        let mut tokens = JsonText::parse(text).unwrap().tokens();
+        let mut seen = Vec::new();
+        while let Some(token) = tokens.next() {
+            seen.push(match token {
+                Token::String(string) => format!("S {}", string.quoted()),
+                Token::Number(number) => format!("N {number}"),
+                other => format!("{other:?}"),
+            });
+        }
+        seen
+    }
+
+    #[test]
+    fn numbers_and_strings_come_as_they_were_written() {
+        assert_eq!(
+            seen(" {\"a\\\"\\\\\" : -1.50E+3,\n\"b\":[true,null , \"\"]} "),
+            ["BeginObject", "S \"a\\\"\\\\\"", "N -1.50E+3", "S \"b\"", "BeginArray", "Bool(true)", "Null", "S \"\"", "EndArray", "EndObject"]
+        );
+    }
+
+    #[test]
+    fn a_text_that_is_not_json_says_where() {
+        let error = JsonText::parse("{\n  \"a\": }").unwrap_err();
+        assert_eq!(error, NotJson { reason: "expected value".into(), line: 2, column: 8 });
+        assert_eq!(JsonText::parse("{} x").unwrap_err().reason, "trailing characters");
+        assert_eq!(JsonText::parse("").unwrap_err().reason, "EOF while parsing a value");
+    }
+
+    #[test]
+    fn no_nesting_is_too_deep_to_be_read() {
+        let text = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let mut tokens = JsonText::parse(&text).unwrap().tokens();
+        let first = tokens.next().unwrap();
+        assert_eq!(tokens.text_of(first), text);
+        assert!(JsonText::parse(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_json_but_no_text() {
+        let mut tokens = JsonText::parse(r#"["\ud800", "\ud83d\ude00"]"#).unwrap().tokens();
+        let mut strings = Vec::new();
+        while let Some(token) = tokens.next() {
+            if let Token::String(string) = token {
+                strings.push(string.decode());
+            }
+        }
+        assert_eq!(strings, [Err(LoneSurrogate), Ok(Cow::Borrowed("😀"))]);
+    }
+}

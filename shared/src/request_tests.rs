@@ -1,0 +1,97 @@
+//! What is refused of a request before anybody looks at what it means.
+
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::*;
+
+fn request(headers: &[(&str, &str)], body: impl Into<Body>) -> Request {
+    let mut request = Request::new(body.into());
+    for (name, value) in headers {
+        request.headers_mut().append(
+            lambda_http::http::HeaderName::from_bytes(name.as_bytes()).unwrap(),
+            value.parse().unwrap(),
+        );
+    }
+    request
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+const GZIP: (&str, &str) = ("content-encoding", "gzip");
+
+#[test]
+fn json_is_read_whatever_its_charset_parameter() {
+    for media_type in ["application/json", "Application/JSON; charset=utf-8", "application/json ;charset=\"UTF-8\""] {
+        assert_eq!(read_body(&request(&[("content-type", media_type)], "{}")).unwrap(), "{}");
+    }
+    for media_type in ["", "text/plain", "application/problem+json", "application/jsonp", "text/json"] {
+        let refused = read_body(&request(&[("content-type", media_type)], "{}")).unwrap_err();
+        assert!(matches!(refused, Problem::UnsupportedMediaType(_)), "{media_type}");
+    }
+}
+
+#[test]
+fn gzip_is_unpacked_and_other_encodings_are_refused() {
+    assert_eq!(read_body(&request(&[JSON, GZIP], gzip(b"{}"))).unwrap(), "{}");
+    assert_eq!(read_body(&request(&[JSON, ("content-encoding", "identity")], "{}")).unwrap(), "{}");
+    for encoding in ["br", "deflate", "gzip, gzip", "zstd"] {
+        let refused = read_body(&request(&[JSON, ("content-encoding", encoding)], "{}")).unwrap_err();
+        assert!(matches!(refused, Problem::UnsupportedMediaType(_)), "{encoding}");
+    }
+    assert!(matches!(read_body(&request(&[JSON, GZIP], "{}")), Err(Problem::MalformedGzip)));
+    let cut = gzip(b"{\"a\":1}");
+    assert!(matches!(read_body(&request(&[JSON, GZIP], cut[..cut.len() - 4].to_vec())), Err(Problem::MalformedGzip)));
+}
+
+#[test]
+fn a_body_over_4_mib_is_refused_packed_or_not() {
+    let full = " ".repeat(BODY_BYTES);
+    assert_eq!(read_body(&request(&[JSON], full.as_str())).unwrap().len(), BODY_BYTES);
+    assert_eq!(read_body(&request(&[JSON, GZIP], gzip(full.as_bytes()))).unwrap().len(), BODY_BYTES);
+    let over = format!("{full} ");
+    assert!(matches!(
+        read_body(&request(&[JSON], over.as_str())),
+        Err(Problem::PayloadTooLarge { sent: Some(sent) }) if sent == BODY_BYTES + 1
+    ));
+    let bomb = gzip(&vec![b' '; 200 * 1024 * 1024]);
+    assert!(bomb.len() < BODY_BYTES);
+    assert!(matches!(read_body(&request(&[JSON, GZIP], bomb)), Err(Problem::PayloadTooLarge { sent: None })));
+}
+
+#[test]
+fn invalid_utf_8_is_named_with_its_place() {
+    let refused = read_body(&request(&[JSON], b"{\n \"a\xff\"}".to_vec())).unwrap_err();
+    assert!(matches!(refused, Problem::MalformedJson(NotJson { line: 2, column: 4, .. })), "{refused:?}");
+}
+
+#[test]
+fn strict_handling_is_a_preference_among_others() {
+    for strict in ["handling=strict", "Handling=Strict", "respond-async, handling=\"strict\"; x=1", "wait=5,handling = strict"] {
+        assert!(prefers_strict_handling(request(&[("prefer", strict)], "").headers()), "{strict}");
+    }
+    for other in ["", "handling=lenient", "handling", "strict", "xhandling=strict", "handling=lenient, handling=strict"] {
+        assert!(!prefers_strict_handling(request(&[("prefer", other)], "").headers()), "{other}");
+    }
+    assert!(prefers_strict_handling(request(&[("prefer", "wait=1"), ("prefer", "handling=strict")], "").headers()));
+}
+
+#[test]
+fn a_route_is_a_path_and_its_methods() {
+    const ROUTES: &[Route] = &[Route { path: "/api/customers", methods: &["PATCH", "POST"] }];
+    let at = |method: &str, path: &str| {
+        let mut request = Request::default().with_raw_http_path(path);
+        *request.method_mut() = method.parse().unwrap();
+        request
+    };
+    assert!(route(ROUTES, &at("PATCH", "/api/customers")).is_ok());
+    assert!(matches!(route(ROUTES, &at("GET", "/api/customers")), Err(Problem::MethodNotAllowed { allow: ["PATCH", "POST"] })));
+    assert!(matches!(route(ROUTES, &at("POST", "/api/customers/")), Err(Problem::NotFound)));
+}

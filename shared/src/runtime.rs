@@ -1,0 +1,37 @@
+//! Lambda's runtime, and the one thing that is done to an event before it becomes a request.
+//!
+//! An event becomes an [`http::Request`](lambda_http::Request) with a URI made of its Host header and query string.
+//! Nobody here reads either, callers choose both, and a URI that cannot be made of them would end the invocation in an
+//! error. So they are left out.
+
+use std::fmt::Debug;
+
+use lambda_http::http::header::HOST;
+use lambda_http::lambda_runtime::{self, Diagnostic, LambdaEvent};
+use lambda_http::request::LambdaRequest;
+use lambda_http::tower::{Service, ServiceExt as _};
+use lambda_http::{Adapter, Error, IntoResponse, Request};
+
+/// Serves invocations until the process ends: one at a time, or several where `AWS_LAMBDA_MAX_CONCURRENCY` allows it.
+///
+/// # Errors
+/// When Lambda's runtime API cannot be reached.
+pub async fn run<S, R, E>(service: S) -> Result<(), Error>
+where
+    S: Service<Request, Response = R, Error = E> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    R: IntoResponse + Send + Sync + 'static,
+    E: Debug + Into<Diagnostic> + Send + 'static,
+{
+    lambda_runtime::run_concurrent(Adapter::from(service).map_request(without_host_and_query)).await
+}
+
+fn without_host_and_query(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<LambdaRequest> {
+    if let LambdaRequest::ApiGatewayV2(request) = &mut event.payload {
+        request.headers.remove(HOST);
+        request.request_context.domain_name = None;
+        request.raw_query_string = None;
+        request.query_string_parameters = Default::default();
+    }
+    event
+}

@@ -1,0 +1,102 @@
+//! The table Requests: which request came when, so that a retry stores nothing twice (SPEC 2.4).
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+
+use super::StoreError;
+use super::values::{Item, n, s, text};
+use crate::digest::Digest;
+use crate::invocation::{Budget, Invocation};
+use crate::model::account::AccountId;
+use crate::model::identifier::RequestIdentifier;
+use crate::model::timestamp::Timestamp;
+
+/// How long a claim stands.
+pub const CLAIM_LASTS: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    client: Client,
+    table: String,
+}
+
+/// What is claimed: that this account's request with this identifier has this body.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// Whose request.
+    pub account_id: &'a AccountId,
+    /// Which request.
+    pub request_identifier: &'a RequestIdentifier,
+    /// Of its body after decoding.
+    pub body_hash: Digest,
+}
+
+/// What came of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claimed {
+    /// The request is new, or its first claim was written by this very invocation and the answer to that was lost.
+    First,
+    /// The same request came before.
+    Retry {
+        /// When it first arrived: its signals' keys are made of this.
+        received_at: Timestamp,
+    },
+    /// Another request came before under this identifier.
+    Reused,
+}
+
+impl Requests {
+    /// The table called `table`.
+    #[must_use]
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { client, table: table.into() }
+    }
+
+    /// Claims the request's identifier, unless somebody did in the last 24 hours.
+    ///
+    /// # Errors
+    /// When the claim could be neither written nor read.
+    pub async fn claim(&self, claim: Claim<'_>, invocation: &Invocation, budget: Budget) -> Result<Claimed, StoreError> {
+        let now = invocation.arrived;
+        let item = Item::from([
+            ("pk".to_owned(), s(claim.account_id.key(&claim.request_identifier.canonical()))),
+            ("accountId".to_owned(), s(claim.account_id.as_str())),
+            ("bodyHash".to_owned(), s(claim.body_hash.to_hex())),
+            ("receivedAt".to_owned(), s(now.to_string())),
+            ("invocation".to_owned(), s(&invocation.id)),
+            ("expiresAt".to_owned(), n(now.after(CLAIM_LASTS).seconds())),
+        ]);
+        let call = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(item))
+            // DynamoDB deletes what has expired some days late.
+            .condition_expression("attribute_not_exists(pk) OR expiresAt <= :now")
+            .expression_attribute_values(":now", n(now.seconds()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let Err(error) = budget.spend(call.send()).await? else { return Ok(Claimed::First) };
+        match error.as_service_error() {
+            Some(PutItemError::ConditionalCheckFailedException(failed)) => failed
+                .item()
+                .and_then(|standing| compare(standing, claim, invocation))
+                .ok_or_else(|| StoreError::Unavailable("IllFormedClaim".to_owned())),
+            _ => Err(error.into()),
+        }
+    }
+}
+
+fn compare(standing: &Item, claim: Claim<'_>, invocation: &Invocation) -> Option<Claimed> {
+    let received_at = text(standing, "receivedAt")?.parse().ok()?;
+    Some(if text(standing, "bodyHash")? != claim.body_hash.to_hex() {
+        Claimed::Reused
+    } else if text(standing, "invocation")? == invocation.id {
+        Claimed::First
+    } else {
+        Claimed::Retry { received_at }
+    })
+}

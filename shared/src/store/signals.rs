@@ -1,0 +1,211 @@
+//! The table Signals: one item a signal, keyed so that one Query reads who did what in order, and so that a retry
+//! writes the same items over themselves.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::WriteRequest;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+
+use super::StoreError;
+use super::wire::Wire;
+use crate::invocation::Budget;
+use crate::model::account::AccountId;
+use crate::model::identifier::RequestIdentifier;
+use crate::model::signal::{Identity, Signal};
+use crate::model::timestamp::Timestamp;
+
+/// Items in one `BatchWriteItem`: DynamoDB's limit.
+const BATCH_ITEMS: usize = 25;
+
+/// JSON text as sent in one `BatchWriteItem`, in bytes. DynamoDB takes 16 MB a call and its JSON of an array of one-digit
+/// numbers is five times as long as ours.
+const BATCH_BYTES: usize = 2 * 1024 * 1024;
+
+/// Calls at once. One call occupies a connection, so this is also how many connections a request opens.
+const CALLS_AT_ONCE: usize = 16;
+
+/// What is waited at first, at most, before unprocessed items are sent again; doubled each time.
+const BACKOFF_BASE: Duration = Duration::from_millis(25);
+
+/// What is waited at most.
+const BACKOFF_LONGEST: Duration = Duration::from_secs(1);
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Signals {
+    client: Client,
+    table: String,
+    retention: Option<Duration>,
+}
+
+/// What all signals of one request have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// Whose they are.
+    pub account_id: &'a AccountId,
+    /// Which request brought them.
+    pub request_identifier: &'a RequestIdentifier,
+    /// When it first arrived.
+    pub received_at: Timestamp,
+}
+
+impl Signals {
+    /// The table called `table`. Signals expire `retention` after their arrival, or never.
+    #[must_use]
+    pub fn new(client: Client, table: impl Into<String>, retention: Option<Duration>) -> Self {
+        Self { client, table: table.into(), retention }
+    }
+
+    /// Stores signals; returns the indices of those that DynamoDB refused, in order. When it returns, every other one
+    /// is acknowledged.
+    ///
+    /// # Errors
+    /// When DynamoDB could not be had for all of them: some may be stored, some not.
+    pub async fn put(&self, origin: Origin<'_>, signals: &[Signal<'_>], budget: Budget) -> Result<Vec<usize>, StoreError> {
+        let calls: Vec<_> = batches(signals).into_iter().map(|batch| self.put_batch(origin, batch, budget)).collect();
+        let refused: Vec<Vec<usize>> = stream::iter(calls).buffer_unordered(CALLS_AT_ONCE).try_collect().await?;
+        let mut refused = refused.concat();
+        refused.sort_unstable();
+        Ok(refused)
+    }
+
+    async fn put_batch(&self, origin: Origin<'_>, batch: &[Signal<'_>], budget: Budget) -> Result<Vec<usize>, StoreError> {
+        match self.send_batch(origin, batch, budget).await {
+            Ok(unprocessed) => self.send_unprocessed(unprocessed, budget).await.map(|()| Vec::new()),
+            // One of them spoilt the batch, and DynamoDB does not say which.
+            Err(StoreError::Refused | StoreError::ItemTooLarge) => self.put_one_by_one(origin, batch, budget).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn send_batch(
+        &self,
+        origin: Origin<'_>,
+        batch: &[Signal<'_>],
+        budget: Budget,
+    ) -> Result<HashMap<String, Vec<WriteRequest>>, StoreError> {
+        let bytes = batch.iter().fold(256_usize, |sum, signal| sum.saturating_add(signal.bytes).saturating_add(700));
+        let mut wire = Wire::with_capacity(bytes);
+        wire.raw("{\"RequestItems\":{");
+        wire.string(&self.table);
+        wire.raw(":[");
+        let mut separator = "{\"PutRequest\":{\"Item\":";
+        for signal in batch {
+            wire.raw(separator);
+            self.write_item(&mut wire, origin, signal);
+            separator = "}},{\"PutRequest\":{\"Item\":";
+        }
+        wire.raw("}}]}}");
+        // The body is replaced; the table is named for the SDK to find its endpoint by.
+        let call = self.client.batch_write_item().request_items(&self.table, Vec::new());
+        let call = call.customize().mutate_request(wire.into_body());
+        Ok(budget.spend(call.send()).await??.unprocessed_items.unwrap_or_default())
+    }
+
+    /// Sends again what DynamoDB left undone, with full jitter between, until nothing is left. The SDK does not: left
+    /// items come in an answer that is no error.
+    async fn send_unprocessed(
+        &self,
+        mut unprocessed: HashMap<String, Vec<WriteRequest>>,
+        budget: Budget,
+    ) -> Result<(), StoreError> {
+        let mut longest = BACKOFF_BASE;
+        while unprocessed.values().any(|requests| !requests.is_empty()) {
+            let wait = longest.mul_f64(fastrand::f64());
+            budget.spend(tokio::time::sleep(wait)).await.map_err(|_| StoreError::Unavailable("UnprocessedItems".to_owned()))?;
+            longest = longest.saturating_mul(2).min(BACKOFF_LONGEST);
+            let call = self.client.batch_write_item().set_request_items(Some(unprocessed));
+            unprocessed = budget.spend(call.send()).await??.unprocessed_items.unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    async fn put_one_by_one(
+        &self,
+        origin: Origin<'_>,
+        batch: &[Signal<'_>],
+        budget: Budget,
+    ) -> Result<Vec<usize>, StoreError> {
+        let mut refused = Vec::new();
+        for signal in batch {
+            let mut wire = Wire::default();
+            wire.raw("{\"TableName\":");
+            wire.string(&self.table);
+            wire.raw(",\"Item\":");
+            self.write_item(&mut wire, origin, signal);
+            wire.raw("}");
+            let call = self.client.put_item().table_name(&self.table).customize().mutate_request(wire.into_body());
+            match budget.spend(call.send()).await?.map_err(StoreError::from) {
+                Ok(_) => {}
+                Err(StoreError::Refused | StoreError::ItemTooLarge) => refused.push(signal.index),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(refused)
+    }
+
+    fn write_item(&self, wire: &mut Wire, origin: Origin<'_>, signal: &Signal<'_>) {
+        let received_at = origin.received_at.to_string();
+        let request_identifier = origin.request_identifier.canonical();
+        wire.raw("{");
+        wire.string_attribute("pk", &origin.account_id.key(signal.identity.who()));
+        wire.raw(",");
+        wire.string_attribute("sk", &format!("{received_at}#{request_identifier}#{:04}", signal.index));
+        wire.raw(",");
+        wire.string_attribute("accountId", origin.account_id.as_str());
+        wire.raw(",");
+        let [(who, who_value), (what, what_value)] = match &signal.identity {
+            Identity::Event { customer_id, event_type } => [("customerId", customer_id), ("eventType", event_type)],
+            Identity::Step { emitter_id, step_node_id } => [("emitterId", emitter_id), ("stepNodeId", step_node_id)],
+        };
+        wire.string_attribute(who, who_value);
+        wire.raw(",");
+        wire.string_attribute(what, what_value);
+        if let Some(flow) = &signal.eventflow_identifier {
+            wire.raw(",");
+            wire.string_attribute("eventflowIdentifier", flow.as_str());
+        }
+        wire.raw(",\"data\":");
+        wire.document(signal.data);
+        if !signal.undocumented.is_empty() {
+            wire.raw(",\"undocumented\":{\"M\":{");
+            let mut separator = "";
+            for (name, value) in &signal.undocumented {
+                wire.raw(separator);
+                wire.string(name);
+                wire.raw(":");
+                wire.document(*value);
+                separator = ",";
+            }
+            wire.raw("}}");
+        }
+        wire.raw(",");
+        wire.string_attribute("requestIdentifier", origin.request_identifier.as_sent());
+        wire.raw(",");
+        wire.string_attribute("receivedAt", &received_at);
+        if let Some(retention) = self.retention {
+            wire.raw(&format!(",\"expiresAt\":{{\"N\":\"{}\"}}", origin.received_at.after(retention).seconds()));
+        }
+        wire.raw("}");
+    }
+}
+
+/// Splits signals so that no batch is beyond what one call takes.
+fn batches<'s, 'a>(signals: &'s [Signal<'a>]) -> Vec<&'s [Signal<'a>]> {
+    let mut batches = Vec::new();
+    let mut rest = signals;
+    while !rest.is_empty() {
+        let mut bytes = 0_usize;
+        let fitting = rest.iter().take(BATCH_ITEMS).take_while(|signal| {
+            bytes = bytes.saturating_add(signal.bytes);
+            bytes <= BATCH_BYTES
+        });
+        // A single signal is always below the limit, so each turn takes at least one.
+        let (batch, after) = rest.split_at_checked(fitting.count().max(1)).unwrap_or((rest, &[]));
+        batches.push(batch);
+        rest = after;
+    }
+    batches
+}
