@@ -1,4 +1,10 @@
 //! `cargo lambda watch` and `cargo lambda build` learn from Cargo.toml what template.yaml already says.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "the helpers of tests fail like tests"
+)]
 
 use std::collections::BTreeMap;
 use std::process::Command;
