@@ -36,17 +36,25 @@ impl Announcement {
         Self { base_url: format!("http://127.0.0.1:{port}"), port, environment }
     }
 
-    /// Prints it on stdout.
-    pub(crate) fn print(&self) {
-        let mut text = format!(
-            "\nIntake is running.\n\n  Base URL  {}\n  API key   {}\n\nTry it:\n\n",
-            self.base_url,
-            development_key::API_KEY
+    /// Prints it on stdout, with the place of its variables.
+    pub(crate) fn print(&self, env_file: &PublishedEnvFile) {
+        let Self { base_url, .. } = self;
+        let (key, variables) = (development_key::API_KEY, env_file.path.display());
+        let lines = self.curl_lines().join("\n\n");
+        let text = format!(
+            "
+Intake is running, until Ctrl-C.
+
+  Base URL   {base_url}
+  API key    {key}
+  Variables  {variables}
+
+Try it:
+
+{lines}
+
+"
         );
-        for line in self.curl_lines() {
-            text.push_str(&line);
-            text.push_str("\n\n");
-        }
         // Nobody reads it when stdout has been closed.
         let _ = std::io::stdout().write_all(text.as_bytes());
     }

@@ -101,7 +101,9 @@ impl Way {
         match self {
             Self::Pip => format!("fetching its Python wheel into {tools} (seconds)."),
             Self::VirtualEnvironment => "trying again from a Python virtual environment.".to_owned(),
-            Self::Compile => format!("compiling it into {tools} (several minutes, once)."),
+            Self::Compile => {
+                format!("compiling it into {tools} (several minutes, once; seconds where Python has pip).")
+            }
         }
     }
 

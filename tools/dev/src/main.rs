@@ -78,8 +78,8 @@ async fn run(options: &Options) -> Result<std::convert::Infallible, Error> {
     let announcement = Announcement::new(port, &emulator.endpoint(), environment);
     let mut functions = Functions::start(&cargo_lambda, &workspace, options, &announcement)?;
     functions.wait_until_they_answer(&announcement).await?;
-    announcement.print();
-    let _published = env_file.publish(&announcement)?;
+    let published = env_file.publish(&announcement)?;
+    announcement.print(&published);
 
     loop {
         tokio::select! {
