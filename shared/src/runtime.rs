@@ -7,6 +7,7 @@
 use std::fmt::Debug;
 
 use lambda_http::http::header::HOST;
+use lambda_http::aws_lambda_events::query_map::QueryMap;
 use lambda_http::lambda_runtime::{self, Diagnostic, LambdaEvent};
 use lambda_http::request::LambdaRequest;
 use lambda_http::tower::{Service, ServiceExt as _};
@@ -23,15 +24,18 @@ where
     R: IntoResponse + Send + Sync + 'static,
     E: Debug + Into<Diagnostic> + Send + 'static,
 {
-    lambda_runtime::run_concurrent(Adapter::from(service).map_request(without_host_and_query)).await
+    let tidied = |event: LambdaEvent<LambdaRequest>| LambdaEvent::new(without_host_and_query(event.payload), event.context);
+    lambda_runtime::run_concurrent(Adapter::from(service).map_request(tidied)).await
 }
 
-fn without_host_and_query(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<LambdaRequest> {
-    if let LambdaRequest::ApiGatewayV2(request) = &mut event.payload {
+/// The event without what nobody reads.
+#[must_use]
+pub fn without_host_and_query(mut event: LambdaRequest) -> LambdaRequest {
+    if let LambdaRequest::ApiGatewayV2(request) = &mut event {
         request.headers.remove(HOST);
         request.request_context.domain_name = None;
         request.raw_query_string = None;
-        request.query_string_parameters = Default::default();
+        request.query_string_parameters = QueryMap::default();
     }
     event
 }

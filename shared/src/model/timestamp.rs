@@ -26,8 +26,8 @@ impl Timestamp {
 
     /// A moment by its milliseconds since 1970; later than the year 9999 is taken as its end.
     #[must_use]
-    pub fn from_millis(millis: u64) -> Self {
-        Self(millis.min(LAST))
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(if millis < LAST { millis } else { LAST })
     }
 
     /// Milliseconds since 1970.

@@ -9,8 +9,8 @@ use crate::Error;
 use crate::template::Table;
 
 /// What a table found in a data file must have in common with its declaration.
-const FIXED_WHEN_CREATED: [&str; 5] =
-    ["AttributeDefinitions", "GlobalSecondaryIndexes", "KeySchema", "LocalSecondaryIndexes", "StreamSpecification"];
+const FIXED_WHEN_CREATED: [&str; 4] =
+    ["AttributeDefinitions", "GlobalSecondaryIndexes", "KeySchema", "LocalSecondaryIndexes"];
 
 /// Makes sure that `table` is there. Running it again changes nothing.
 pub(super) fn ensure(database: &Database, table: &Table) -> Result<(), Error> {

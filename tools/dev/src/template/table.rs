@@ -1,6 +1,6 @@
 //! One `AWS::DynamoDB::Table` as the request that creates it. Knows for each property whether it is applied locally.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::yaml::function_in;
 use crate::Error;
@@ -10,11 +10,12 @@ const APPLIED_AS_WRITTEN: [&str; 4] =
     ["AttributeDefinitions", "GlobalSecondaryIndexes", "KeySchema", "LocalSecondaryIndexes"];
 
 /// Properties that are applied, each in its own way.
-const APPLIED: [&str; 3] = ["StreamSpecification", "TableName", "TimeToLiveSpecification"];
+const APPLIED: [&str; 2] = ["TableName", "TimeToLiveSpecification"];
 
 /// Properties about money, capacity, backups, encryption, permissions and monitoring: one process on one machine has
-/// none of them. They are not evaluated either.
-const WITHOUT_MEANING_LOCALLY: [&str; 11] = [
+/// none of them. They are not evaluated either. Nor has it readers of a stream, and the emulator counts a stream's
+/// records anew at each write: every write would cost more than the one before it.
+const WITHOUT_MEANING_LOCALLY: [&str; 12] = [
     "BillingMode",
     "ContributorInsightsSpecification",
     "DeletionProtectionEnabled",
@@ -23,6 +24,7 @@ const WITHOUT_MEANING_LOCALLY: [&str; 11] = [
     "ProvisionedThroughput",
     "ResourcePolicy",
     "SSESpecification",
+    "StreamSpecification",
     "TableClass",
     "Tags",
     "WarmThroughput",
@@ -37,7 +39,7 @@ pub struct Table {
     pub name: String,
     /// The attribute by which items expire, when the template enables that.
     pub time_to_live_attribute: Option<String>,
-    /// The `CreateTable` request: keys, indexes and stream.
+    /// The `CreateTable` request: keys and indexes.
     pub(crate) definition: Map<String, Value>,
 }
 
@@ -51,12 +53,6 @@ impl Table {
             key.and_then(|key| key.get("AttributeName")).and_then(Value::as_str)
         };
         [of_kind("HASH"), of_kind("RANGE")].into_iter().flatten().collect()
-    }
-
-    /// What the table's stream holds of a changed item, such as `NEW_IMAGE`; none without a stream.
-    #[must_use]
-    pub fn stream_view_type(&self) -> Option<&str> {
-        self.definition.get("StreamSpecification")?.get("StreamViewType")?.as_str()
     }
 
     pub(super) fn read(logical_id: &str, properties: &Value) -> Result<Self, Error> {
@@ -84,10 +80,6 @@ impl Table {
         let name = properties.get("TableName").and_then(Value::as_str).unwrap_or(logical_id);
         definition.insert("TableName".to_owned(), Value::from(name));
         definition.insert("BillingMode".to_owned(), Value::from("PAY_PER_REQUEST"));
-        if let Some(stream) = properties.get("StreamSpecification") {
-            let view = stream.get("StreamViewType").unwrap_or(&Value::Null);
-            definition.insert("StreamSpecification".to_owned(), json!({"StreamEnabled": true, "StreamViewType": view}));
-        }
         Ok(Self {
             logical_id: logical_id.to_owned(),
             name: name.to_owned(),

@@ -37,13 +37,12 @@ fn the_template_of_this_repository_is_understood() {
 }
 
 #[test]
-fn a_table_has_its_keys_its_stream_and_its_expiry() {
+fn a_table_has_its_keys_and_its_expiry() {
     let template = parse(KEYS).unwrap();
     let table = template.table("Keys").unwrap();
 
     assert_eq!(table.name, "Keys");
     assert_eq!(table.key_attributes(), ["pk", "sk"]);
-    assert_eq!(table.stream_view_type(), Some("NEW_IMAGE"));
     assert_eq!(table.time_to_live_attribute.as_deref(), Some("expiresAt"));
 }
 

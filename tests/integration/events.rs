@@ -1,0 +1,26 @@
+//! The events in events/, as `cargo lambda invoke` sends them: each is answered as its name says.
+
+use std::path::Path;
+
+use dev::development_key;
+use tests::{Call, Stack};
+
+#[tokio::test]
+async fn every_event_in_the_folder_is_answered_with_a_200() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../events");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let event = std::fs::read_to_string(&path).unwrap();
+        let stack = Stack::start();
+        development_key::load(&stack.emulator, tests::template()).unwrap();
+        let call = Call::from_event(&event);
+        let function = if call.is_for_signals() { "signals" } else { "customers" };
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        assert!(name.starts_with(function), "{name} is for {function}");
+        let answer = stack.send(call).await;
+        assert_eq!(answer.status, 200, "{name}: {}", answer.text);
+        seen += 1;
+    }
+    assert!(seen >= 6, "only {seen} events");
+}

@@ -1,0 +1,59 @@
+//! `cargo dev`, end to end: the compiled functions behind HTTP, and what they wrote, read through DynamoDB's protocol.
+
+use serde_json::json;
+use tests::{LocalStack, client_at};
+
+#[tokio::test]
+async fn one_command_serves_every_endpoint_and_a_signal_ends_all_of_it() {
+    let stack = LocalStack::start(&[]);
+    let key = stack.variable("API_KEY");
+
+    let ping = stack.send(key, "GET", "/api/sdk/ping", None);
+    assert_eq!((ping.status, ping.json), (200, json!({"response": "pong"})));
+
+    let customer = r#"{"customerId": "c1", "customerData": {"firstName": "Ada", "dob": ""}}"#;
+    let created = stack.send(key, "POST", "/api/customers", Some(customer));
+    assert_eq!((created.status, &created.json["result"]), (200, &json!("created")), "{created:?}");
+    let updated = stack.send(key, "PATCH", "/api/customers", Some(customer));
+    assert_eq!((updated.status, &updated.json["result"]), (200, &json!("updated")), "{updated:?}");
+
+    let exact = "12345678901234567890123456789012345678";
+    let signals = format!(
+        r#"{{"signals": [
+            {{"customerId": "c1", "eventType": "bought", "data": {{"price": {exact}}}}},
+            {{"emitterId": "e1", "stepNodeId": "start", "eventflowIdentifier": "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11"}},
+            {{"customerId": "c1"}}
+        ]}}"#
+    );
+    let taken = stack.send(key, "POST", "/api/event-flows/signal", Some(&signals));
+    assert_eq!((taken.status, &taken.json["accepted"], &taken.json["rejected"]), (200, &json!(2), &json!(1)));
+
+    let refused = stack.send("intake_sk_unknown", "GET", "/api/sdk/ping", None);
+    assert_eq!((refused.status, refused.content_type.as_str()), (401, "application/problem+json"));
+
+    let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
+    let stored = dynamodb.scan().table_name(stack.variable("CUSTOMERS_TABLE")).send().await.unwrap().items.unwrap();
+    assert_eq!(stored.len(), 1);
+    assert_eq!(stored[0]["accountId"].as_s().unwrap(), stack.variable("ACCOUNT_ID"));
+    assert_eq!(stored[0]["dob"].as_s().unwrap(), "");
+    let stored = dynamodb.scan().table_name(stack.variable("SIGNALS_TABLE")).send().await.unwrap().items.unwrap();
+    assert_eq!(stored.len(), 2);
+    let prices = stored.iter().filter_map(|signal| signal["data"].as_m().unwrap().get("price"));
+    assert_eq!(prices.map(|price| price.as_n().unwrap().as_str()).collect::<Vec<_>>(), [exact]);
+
+    stack.stop("INT");
+}
+
+#[test]
+fn what_is_stored_in_a_file_is_there_the_next_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data.sqlite");
+    let options = ["--concurrency", "2", "--data", file.to_str().unwrap()];
+    let customer = r#"{"customerId": "c1", "customerData": {}}"#;
+    for expected in ["created", "updated"] {
+        let stack = LocalStack::start(&options);
+        let answer = stack.send(stack.variable("API_KEY"), "POST", "/api/customers", Some(customer));
+        assert_eq!(answer.json["result"], expected);
+        stack.stop("TERM");
+    }
+}

@@ -1,0 +1,67 @@
+//! No log line ever holds a key, a profile value or a body, whatever the level.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use shared::telemetry;
+use tests::{Call, Stack};
+use tracing::Level;
+use tracing::instrument::WithSubscriber as _;
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_log_line_holds_what_an_operator_needs_and_no_canary() {
+    const CANARY: &str = "canary-52c1";
+    for level in [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE] {
+        let lines = Lines::default();
+        let written = lines.clone();
+        let subscriber = telemetry::subscriber(level, move || written.clone());
+        let key = async {
+            let mut stack = Stack::start();
+            let key = stack.key("shop").await;
+            let data = json!({"email": CANARY, "tier": CANARY});
+            let signal = json!({"customerId": CANARY, "eventType": CANARY, "data": {"x": CANARY}, "more": CANARY});
+            let bad = json!({"customerId": [CANARY], "eventType": CANARY});
+            for down in [false, true] {
+                if down {
+                    stack.emulator.stop();
+                }
+                for call in [
+                    Call::customer(json!({"customerId": CANARY, "customerData": data})).key(&key),
+                    Call::customer(json!({"customerId": CANARY, "customerData": {"email": [CANARY]}})).key(&key),
+                    Call::signals(json!({"signals": [signal, bad]})).key(&key),
+                    Call::signals(format!("{{\"{CANARY}")).key(&key),
+                    Call::ping().key(CANARY),
+                ] {
+                    stack.send(call).await;
+                }
+            }
+            key
+        }
+        .with_subscriber(subscriber)
+        .await;
+        let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        assert!(!lines.contains(CANARY) && !lines.contains(&key), "{lines}");
+        if level >= Level::INFO {
+            let accepted = lines.lines().find(|line| line.contains("\"accepted\":1")).expect("a line of the signals");
+            let line: serde_json::Value = serde_json::from_str(accepted).unwrap();
+            assert_eq!((&line["status"], &line["accountId"], &line["keyId"]), (&json!(200), &json!("shop"), &json!("key_of_shop")));
+            assert_eq!((&line["received"], &line["rejected"], &line["faults"]), (&json!(2), &json!(1), &json!("invalid-type=1")));
+            assert_eq!(line["path"], "/api/event-flows/signal");
+        }
+    }
+}

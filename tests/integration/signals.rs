@@ -1,0 +1,195 @@
+//! SPEC 2.3: each signal stands on its own.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde_json::{Value, json};
+use shared::model::timestamp::Timestamp;
+use tests::{Call, Stack};
+
+const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
+const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+
+fn s(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+/// `n` signals of three customers and one emitter in turn, each with its number.
+fn mixed(n: usize) -> Vec<Value> {
+    (0..n)
+        .map(|n| match n % 4 {
+            0 => json!({"emitterId": "e", "stepNodeId": "node", "eventflowIdentifier": FLOW, "data": {"n": n}}),
+            who => json!({"customerId": format!("c{who}"), "eventType": "view", "data": {"n": n}}),
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn both_shapes_are_stored_under_their_own_names() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let body = json!({
+        "requestIdentifier": REQUEST,
+        "signals": [
+            {"customerId": "c1", "eventType": "view", "data": {"price": 49.9, "brand": "Acme", "tags": ["a", null, true]}},
+            {"emitterId": "e1", "stepNodeId": "start", "eventflowIdentifier": FLOW, "data": null, "priority": 7}
+        ]
+    });
+    let arrived = Timestamp::from_millis(1_795_214_024_123);
+    let answer = stack.send(Call::signals(body).key(&key).at(arrived)).await;
+    assert_eq!(answer.status, 200);
+    insta::assert_snapshot!(answer.text, @r#"{"requestIdentifier":"6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11","received":2,"accepted":2,"rejected":0,"replayed":false,"fieldErrors":[],"warnings":[{"field":"signals[1].priority","pointer":"/signals/1/priority","code":"undocumented-member","message":"signals[1].priority is not in the contract; it is stored with the signal under undocumented."}]}"#);
+
+    let data = [
+        ("price", AttributeValue::N("49.9".into())),
+        ("brand", s("Acme")),
+        ("tags", AttributeValue::L(vec![s("a"), AttributeValue::Null(true), AttributeValue::Bool(true)])),
+    ];
+    let data = AttributeValue::M(data.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+    let event = [
+        ("pk", s("shop#c1")),
+        ("sk", s("2026-11-20T22:33:44.123Z#6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11#0000")),
+        ("accountId", s("shop")),
+        ("customerId", s("c1")),
+        ("eventType", s("view")),
+        ("data", data),
+        ("requestIdentifier", s(REQUEST)),
+        ("receivedAt", s("2026-11-20T22:33:44.123Z")),
+    ];
+    let item = |members: Vec<(&str, AttributeValue)>| members.into_iter().map(|(n, v)| (n.to_owned(), v)).collect();
+    assert_eq!(stack.history("shop", "c1").await, [item(event.to_vec())]);
+    let step = vec![
+        ("pk", s("shop#e1")),
+        ("sk", s("2026-11-20T22:33:44.123Z#6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11#0001")),
+        ("accountId", s("shop")),
+        ("emitterId", s("e1")),
+        ("stepNodeId", s("start")),
+        ("eventflowIdentifier", s(FLOW)),
+        ("data", AttributeValue::M([].into())),
+        ("undocumented", AttributeValue::M([("priority".to_owned(), AttributeValue::N("7".into()))].into())),
+        ("requestIdentifier", s(REQUEST)),
+        ("receivedAt", s("2026-11-20T22:33:44.123Z")),
+    ];
+    assert_eq!(stack.history("shop", "e1").await, [item(step)]);
+}
+
+#[tokio::test]
+async fn a_request_of_499_mixed_signals_is_stored_in_order() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let body = json!({"requestIdentifier": REQUEST, "signals": mixed(499)});
+    let answer = stack.send(Call::signals(body).key(&key)).await;
+    assert_eq!((answer.status, &answer.json()["accepted"]), (200, &json!(499)));
+    assert_eq!(stack.items("SignalsTable").await.len(), 499);
+    let numbers: Vec<usize> = stack
+        .history("shop", "e")
+        .await
+        .iter()
+        .map(|item| item["data"].as_m().unwrap()["n"].as_n().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(numbers, (0..499).step_by(4).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn one_bad_signal_of_many_costs_only_itself() {
+    for (bad, code, pointer) in [
+        (r#"{"customerId":"c","eventType":""}"#.to_owned(), "blank", "/signals/7/eventType"),
+        (r#"{"customerId":"c","eventType":"\udfff"}"#.to_owned(), "invalid-type", "/signals/7/eventType"),
+        (r#"{"customerId":"c","customerId":"c","eventType":"t"}"#.to_owned(), "duplicate-member", "/signals/7/customerId"),
+        (
+            format!(r#"{{"customerId":"c","eventType":"t","data":{{"x":{}1{}}}}}"#, "[".repeat(60), "]".repeat(60)),
+            "nested-too-deep",
+            concat!("/signals/7/data/x", "/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0"),
+        ),
+        (
+            r#"{"customerId":"c","eventType":"t","data":{"n":123456789012345678901234567890123456789}}"#.to_owned(),
+            "too-many-digits",
+            "/signals/7/data/n",
+        ),
+        (r#"{"customerId":"c","eventType":"t","data":{"n":-1e126}}"#.to_owned(), "number-out-of-range", "/signals/7/data/n"),
+        (r#"{"customerId":"c","eventType":"t","data":{"":1}}"#.to_owned(), "empty-name", "/signals/7/data/"),
+        (r#"{"emitterId":"undefined","stepNodeId":"n","eventflowIdentifier":"3fa85f64-5717-4562-b3fc-2c963f66afa6"}"#.to_owned(), "placeholder-identifier", "/signals/7/emitterId"),
+        ("[[]]".to_owned(), "invalid-type", "/signals/7"),
+    ] {
+        let stack = Stack::start();
+        let key = stack.key("shop").await;
+        let mut signals: Vec<String> = mixed(20).iter().map(ToString::to_string).collect();
+        signals[7] = bad;
+        let answer = stack.send(Call::signals(format!(r#"{{"signals":[{}]}}"#, signals.join(","))).key(&key)).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let body = answer.json();
+        assert_eq!((&body["received"], &body["accepted"], &body["rejected"]), (&json!(20), &json!(19), &json!(1)));
+        assert_eq!(answer.faults(), [(pointer.to_owned(), code.to_owned())]);
+        assert!(body["fieldErrors"][0]["message"].as_str().unwrap().ends_with('.'));
+        assert_eq!(stack.items("SignalsTable").await.len(), 19);
+    }
+}
+
+#[tokio::test]
+async fn a_request_of_which_nothing_is_valid_is_a_400_with_the_counts_and_leaves_no_claim() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let body = json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c"}, 5]});
+    let answer = stack.send(Call::signals(body).key(&key)).await;
+    answer.assert_problem(400, "validation-failed");
+    let body = answer.json();
+    assert_eq!(body["requestIdentifier"], REQUEST);
+    assert_eq!((&body["received"], &body["accepted"], &body["rejected"]), (&json!(2), &json!(0), &json!(2)));
+    assert_eq!(body["replayed"], false);
+    assert_eq!(answer.faults().len(), 2);
+    assert_eq!(stack.items("RequestsTable").await, []);
+}
+
+#[tokio::test]
+async fn with_strict_handling_one_bad_signal_costs_the_request() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let mut signals = mixed(5);
+    signals[2] = json!({});
+    let body = json!({"requestIdentifier": REQUEST, "signals": signals});
+    let strict = || Call::signals(&body).key(&key).header("prefer", "handling=strict");
+    let answer = stack.send(strict()).await;
+    answer.assert_problem(400, "validation-failed");
+    assert_eq!((&answer.json()["accepted"], &answer.json()["rejected"]), (&json!(0), &json!(1)));
+    assert_eq!(stack.items("SignalsTable").await, []);
+    assert_eq!(stack.items("RequestsTable").await, []);
+    let lenient = Call::signals(&body).key(&key).header("prefer", "handling=lenient");
+    assert_eq!(stack.send(lenient).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_edges_of_500_signals_hold() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let full = stack.send(Call::signals(json!({"signals": mixed(500)})).key(&key)).await;
+    assert_eq!(full.json()["accepted"], 500);
+    let over = stack.send(Call::signals(json!({"signals": mixed(501)})).key(&key)).await;
+    over.assert_problem(413, "too-many-signals");
+    assert_eq!(over.json()["detail"], "A request may have 500 signals; 501 were sent. Nothing was stored.");
+    assert_eq!(stack.items("SignalsTable").await.len(), 500);
+}
+
+#[tokio::test]
+async fn numbers_come_back_digit_for_digit() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let numbers = ["12345678901234567890123456789012345678", "0.1", "-9.9999999999999999999999999999999999999e125", "1e-130", "0e500"];
+    let body = format!(r#"{{"signals":[{{"customerId":"c","eventType":"t","data":{{"n":[{}]}}}}]}}"#, numbers.join(","));
+    assert_eq!(stack.send(Call::signals(body).key(&key)).await.status, 200);
+    let history = stack.history("shop", "c").await;
+    let stored: Vec<_> = history[0]["data"].as_m().unwrap()["n"].as_l().unwrap().iter().map(|n| n.as_n().unwrap().as_str()).collect();
+    assert_eq!(stored[..2], ["12345678901234567890123456789012345678", "0.1"]);
+    let large = format!("-99999999999999999999999999999999999999{}", "0".repeat(88));
+    assert!([large.as_str(), "-99999999999999999999999999999999999999E88"].contains(&stored[2]), "{stored:?}");
+    assert_eq!(stored[4], "0");
+}
+
+#[tokio::test]
+async fn a_retention_becomes_a_time_to_live() {
+    let emulator = Stack::emulator();
+    let endpoint = emulator.endpoint();
+    let stack = Stack::over(emulator, &endpoint, &endpoint, Some(std::time::Duration::from_secs(86_400)));
+    let key = stack.key("shop").await;
+    let arrived = Timestamp::from_millis(1_795_214_024_123);
+    stack.send(Call::signals(json!({"signals": mixed(2)})).key(&key).at(arrived)).await;
+    let expires_at = AttributeValue::N("1795300424".into());
+    assert!(stack.items("SignalsTable").await.iter().all(|item| item["expiresAt"] == expires_at));
+}

@@ -1,0 +1,214 @@
+//! A request as API Gateway hands it to a function, and what the function answered.
+
+use lambda_http::http::HeaderMap;
+use lambda_http::lambda_runtime::Context;
+use lambda_http::request::LambdaRequest;
+use lambda_http::{Body, Request, RequestExt as _, Response};
+use serde_json::{Value, json};
+use shared::invocation::{Budget, Invocation, LONGEST};
+use shared::model::timestamp::Timestamp;
+use shared::runtime::without_host_and_query;
+
+/// A call that is being put together.
+#[derive(Clone, Debug)]
+pub struct Call {
+    event: Value,
+    arrived: Option<Timestamp>,
+    budget: std::time::Duration,
+    invocation: Option<String>,
+}
+
+impl Call {
+    /// `POST /api/customers` with this body.
+    #[must_use]
+    pub fn customer(body: impl ToString) -> Self {
+        Self::new("POST", "/api/customers").body(&body.to_string())
+    }
+
+    /// `POST /api/event-flows/signal` with this body.
+    #[must_use]
+    pub fn signals(body: impl ToString) -> Self {
+        Self::new("POST", "/api/event-flows/signal").body(&body.to_string())
+    }
+
+    /// `GET /api/sdk/ping`.
+    #[must_use]
+    pub fn ping() -> Self {
+        let mut call = Self::new("GET", "/api/sdk/ping");
+        call.event["headers"].as_object_mut().unwrap().remove("content-type");
+        call
+    }
+
+    /// Any method and path, as JSON, with no key.
+    #[must_use]
+    pub fn new(method: &str, path: &str) -> Self {
+        let event = json!({
+            "version": "2.0",
+            "routeKey": format!("ANY {path}"),
+            "rawPath": path,
+            "rawQueryString": "",
+            "headers": {"content-type": "application/json", "host": "id.execute-api.eu-central-1.amazonaws.com"},
+            "requestContext": {
+                "accountId": "123456789012",
+                "apiId": "id",
+                "domainName": "id.execute-api.eu-central-1.amazonaws.com",
+                "http": {
+                    "method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "203.0.113.7", "userAgent": "test"
+                },
+                "requestId": "JKJaXmPLvHcESHA=",
+                "routeKey": format!("ANY {path}"),
+                "stage": "$default",
+                "timeEpoch": 1_795_214_024_123_u64
+            },
+            "isBase64Encoded": false
+        });
+        Self { event, arrived: None, budget: LONGEST, invocation: None }
+    }
+
+    /// An event out of a file.
+    #[must_use]
+    pub fn from_event(json: &str) -> Self {
+        Self { event: serde_json::from_str(json).unwrap(), ..Self::new("", "") }
+    }
+
+    /// With `PATCH` instead of `POST`, and so on.
+    #[must_use]
+    pub fn method(mut self, method: &str) -> Self {
+        self.event["requestContext"]["http"]["method"] = method.into();
+        self
+    }
+
+    /// With this key.
+    #[must_use]
+    pub fn key(self, key: &str) -> Self {
+        self.header("authorization", &format!("Bearer {key}"))
+    }
+
+    /// With this header instead of any other of that name.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.event["headers"][name] = value.into();
+        self
+    }
+
+    /// Without this header.
+    #[must_use]
+    pub fn without_header(mut self, name: &str) -> Self {
+        self.event["headers"].as_object_mut().unwrap().remove(name);
+        self
+    }
+
+    /// With this body, as text.
+    #[must_use]
+    pub fn body(mut self, body: &str) -> Self {
+        self.event["body"] = body.into();
+        self.event["isBase64Encoded"] = false.into();
+        self
+    }
+
+    /// With this body, in base64, as API Gateway hands over what is not text.
+    #[must_use]
+    pub fn bytes(mut self, body: &[u8]) -> Self {
+        self.event["body"] = data_encoding::BASE64.encode(body).into();
+        self.event["isBase64Encoded"] = true.into();
+        self
+    }
+
+    /// With this query string.
+    #[must_use]
+    pub fn query(mut self, query: &str) -> Self {
+        self.event["rawQueryString"] = query.into();
+        self
+    }
+
+    /// Arriving at this moment.
+    #[must_use]
+    pub fn at(mut self, moment: Timestamp) -> Self {
+        self.arrived = Some(moment);
+        self
+    }
+
+    /// With this much time for DynamoDB.
+    #[must_use]
+    pub fn within(mut self, budget: std::time::Duration) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// As the invocation with this id.
+    #[must_use]
+    pub fn invocation(mut self, id: &str) -> Self {
+        self.invocation = Some(id.to_owned());
+        self
+    }
+
+    /// Which function the path belongs to.
+    #[must_use]
+    pub fn is_for_signals(&self) -> bool {
+        self.event["rawPath"] == "/api/event-flows/signal"
+    }
+
+    pub(crate) fn into_parts(self) -> (Request, Invocation) {
+        let event: LambdaRequest = serde_json::from_value(self.event).expect("an API Gateway event");
+        let mut context = Context::default();
+        context.request_id = self.invocation.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        let request = Request::from(without_host_and_query(event)).with_lambda_context(context);
+        let mut invocation = Invocation::of(&request);
+        invocation.arrived = self.arrived.unwrap_or(invocation.arrived);
+        invocation.budget = Budget::lasting(self.budget);
+        (request, invocation)
+    }
+}
+
+/// What a function answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, as it was written.
+    pub text: String,
+}
+
+impl Answer {
+    pub(crate) fn of(response: Response<Body>) -> Self {
+        let (parts, body) = response.into_parts();
+        let Body::Text(text) = body else { panic!("the body is no text") };
+        Self { status: parts.status.as_u16(), headers: parts.headers, text }
+    }
+
+    /// The body as JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).expect("a body of JSON")
+    }
+
+    /// A header's value, or the empty string.
+    #[must_use]
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The pointers and codes in `fieldErrors`.
+    #[must_use]
+    pub fn faults(&self) -> Vec<(String, String)> {
+        let text = |fault: &Value, name: &str| fault[name].as_str().expect("a text").to_owned();
+        let body = self.json();
+        let faults = body["fieldErrors"].as_array().expect("fieldErrors is an array");
+        faults.iter().map(|fault| (text(fault, "pointer"), text(fault, "code"))).collect()
+    }
+
+    /// Fails unless it is a problem of this status and code, in the one shape that problems have.
+    #[track_caller]
+    pub fn assert_problem(&self, status: u16, code: &str) {
+        let body = self.json();
+        assert_eq!((self.status, body["code"].as_str()), (status, Some(code)), "{}", self.text);
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        assert_eq!(body["type"], format!("urn:intake:problem:{code}"));
+        assert_eq!(body["status"], status);
+        assert_eq!(body["detail"], body["message"]);
+        assert!(body["title"].is_string() && body["fieldErrors"].is_array(), "{}", self.text);
+        assert_eq!(body["requestId"], self.header("x-request-id"));
+    }
+}

@@ -1,0 +1,164 @@
+//! Both functions over an emulator of their own.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
+use aws_sdk_dynamodb::types::AttributeValue;
+use customers::Customers;
+use dev::{Emulator, Storage, Template};
+use shared::auth::ApiKey;
+use shared::invocation::{Budget, LONGEST};
+use shared::model::timestamp::Timestamp;
+use shared::store;
+use shared::store::api_keys::{ApiKeys, KeyRecord};
+use shared::store::client::{http_client, tuned};
+use shared::store::requests::Requests;
+use signals::Signals;
+
+use crate::call::{Answer, Call};
+
+static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../template.yaml");
+    Template::read(&path).expect("template.yaml can be read")
+});
+
+/// template.yaml, as the local stack reads it.
+#[must_use]
+pub fn template() -> &'static Template {
+    &TEMPLATE
+}
+
+/// The names that the tables of template.yaml have in an emulator.
+#[derive(Clone, Debug)]
+pub struct Tables;
+
+impl Tables {
+    /// The name of the table with this logical id.
+    #[must_use]
+    pub fn name(logical_id: &str) -> &'static str {
+        &TEMPLATE.table(logical_id).expect("the template has this table").name
+    }
+}
+
+/// A client of the functions' own making, pointed at `endpoint`.
+#[must_use]
+pub fn client_at(endpoint: &str) -> Client {
+    let config = Builder::new()
+        .behavior_version(BehaviorVersion::latest())
+        .http_client(http_client())
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(Credentials::new("local", "local", None, None, "test"))
+        .endpoint_url(endpoint);
+    Client::from_conf(tuned(config).build())
+}
+
+/// Both functions, an emulator, and a client to look into it.
+pub struct Stack {
+    /// The functions' view of DynamoDB is behind this.
+    pub emulator: Emulator,
+    /// Looks into the emulator, past the functions.
+    pub client: Client,
+    /// `POST /api/customers` and the ping.
+    pub customers: Customers,
+    /// `POST /api/event-flows/signal`.
+    pub signals: Signals,
+}
+
+impl Stack {
+    /// A stack with empty tables.
+    #[must_use]
+    pub fn start() -> Self {
+        let emulator = Self::emulator();
+        let endpoint = emulator.endpoint();
+        Self::over(emulator, &endpoint, &endpoint, None)
+    }
+
+    /// An emulator with empty tables.
+    #[must_use]
+    pub fn emulator() -> Emulator {
+        Emulator::start(&TEMPLATE, &Storage::Memory, 0).expect("the emulator starts")
+    }
+
+    /// A stack whose functions find the key table at one endpoint and the others at another.
+    #[must_use]
+    pub fn over(emulator: Emulator, keys: &str, others: &str, retention: Option<Duration>) -> Self {
+        let client = client_at(&emulator.endpoint());
+        let (keys, others) = (client_at(keys), client_at(others));
+        let api_keys = || ApiKeys::new(keys.clone(), Tables::name("ApiKeysTable"));
+        Self {
+            customers: Customers::new(
+                api_keys(),
+                store::customers::Customers::new(others.clone(), Tables::name("CustomersTable")),
+            ),
+            signals: Signals::new(
+                api_keys(),
+                Requests::new(others.clone(), Tables::name("RequestsTable")),
+                store::signals::Signals::new(others.clone(), Tables::name("SignalsTable"), retention),
+            ),
+            client,
+            emulator,
+        }
+    }
+
+    /// A new key of this account.
+    pub async fn key(&self, account: &str) -> String {
+        self.key_with(account, |_| {}).await
+    }
+
+    /// A new key of this account whose record was changed before it was written.
+    pub async fn key_with(&self, account: &str, change: impl FnOnce(&mut KeyRecord)) -> String {
+        let key = ApiKey::random().unwrap();
+        let mut record = KeyRecord {
+            key_id: format!("key_of_{account}"),
+            account_id: account.parse().unwrap(),
+            name: "test".to_owned(),
+            created_at: Timestamp::now(),
+            expires_at: None,
+            revoked_at: None,
+        };
+        change(&mut record);
+        let table = ApiKeys::new(self.client.clone(), Tables::name("ApiKeysTable"));
+        table.create(&key.hash(), &record, Budget::lasting(LONGEST)).await.unwrap();
+        key.reveal().to_owned()
+    }
+
+    /// Sends a call to the function that has its path.
+    pub async fn send(&self, call: Call) -> Answer {
+        let for_signals = call.is_for_signals();
+        let (request, invocation) = call.into_parts();
+        Answer::of(if for_signals {
+            self.signals.handle(&request, &invocation).await
+        } else {
+            self.customers.handle(&request, &invocation).await
+        })
+    }
+
+    /// All items of a table, by its logical id.
+    pub async fn items(&self, logical_id: &str) -> Vec<HashMap<String, AttributeValue>> {
+        let pages = self.client.scan().table_name(Tables::name(logical_id)).consistent_read(true).into_paginator().items().send();
+        pages.collect::<Result<_, _>>().await.unwrap()
+    }
+
+    /// The history of a customer or an emitter, oldest first.
+    pub async fn history(&self, account: &str, who: &str) -> Vec<HashMap<String, AttributeValue>> {
+        let query = self
+            .client
+            .query()
+            .table_name(Tables::name("SignalsTable"))
+            .key_condition_expression("pk = :pk")
+            .expression_attribute_values(":pk", AttributeValue::S(format!("{account}#{who}")))
+            .consistent_read(true);
+        query.into_paginator().items().send().collect::<Result<_, _>>().await.unwrap()
+    }
+
+    /// The stored item of a customer.
+    pub async fn customer(&self, account: &str, customer_id: &str) -> Option<HashMap<String, AttributeValue>> {
+        let key = AttributeValue::S(format!("{account}#{customer_id}"));
+        let get = self.client.get_item().table_name(Tables::name("CustomersTable")).key("pk", key).consistent_read(true);
+        get.send().await.unwrap().item
+    }
+}
