@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const TIME_TO_START: Duration = Duration::from_mins(15);
 
 /// How long the stack may take to end everything it started.
-const TIME_TO_STOP: Duration = Duration::from_secs(60);
+const TIME_TO_STOP: Duration = Duration::from_mins(1);
 
 /// A running `cargo dev`, on ports of its own.
 pub struct LocalStack {
@@ -56,9 +56,8 @@ impl LocalStack {
         let began = Instant::now();
         while !env_file.exists() {
             assert!(began.elapsed() < TIME_TO_START, "cargo dev did not start");
-            if process.try_wait().unwrap().is_some() {
-                panic!("cargo dev ended: {}", stderr.recv_timeout(TIME_TO_STOP).unwrap_or_default());
-            }
+            let ended = process.try_wait().unwrap();
+            assert!(ended.is_none(), "cargo dev ended: {}", stderr.recv_timeout(TIME_TO_STOP).unwrap_or_default());
             std::thread::sleep(Duration::from_millis(50));
         }
         let variables = std::fs::read_to_string(env_file).unwrap();
