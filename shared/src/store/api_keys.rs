@@ -33,6 +33,28 @@ impl KeyRecord {
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
+
+    /// The record in an item of the table; `None` when an attribute is not as this service writes it: then nobody can
+    /// tell what the key opens.
+    #[must_use]
+    pub fn from_item(item: &Item) -> Option<Self> {
+        let expires_at = match item.get("expiresAt") {
+            None => None,
+            Some(_) => Some(Timestamp::from_millis(whole_number(item, "expiresAt")?.saturating_mul(1000))),
+        };
+        let revoked_at = match item.get("revokedAt") {
+            None => None,
+            Some(_) => Some(text(item, "revokedAt")?.parse().ok()?),
+        };
+        Some(Self {
+            key_id: text(item, "keyId")?.to_owned(),
+            account_id: text(item, "accountId")?.parse().ok()?,
+            name: text(item, "name")?.to_owned(),
+            created_at: text(item, "createdAt")?.parse().ok()?,
+            expires_at,
+            revoked_at,
+        })
+    }
 }
 
 /// The table.
@@ -63,9 +85,13 @@ impl ApiKeys {
     /// # Errors
     /// When the table cannot be read, or what it holds is no record of a key.
     pub async fn find(&self, hash: &KeyHash, budget: Budget) -> Result<Option<KeyRecord>, StoreError> {
-        let call = self.client.get_item().table_name(&self.table).key("keyHash", s(hash.to_hex())).consistent_read(true);
+        let call =
+            self.client.get_item().table_name(&self.table).key("keyHash", s(hash.to_hex())).consistent_read(true);
         let item = budget.spend(call.send()).await??.item;
-        item.map(|item| read(&item).ok_or_else(|| StoreError::Unavailable("IllFormedKeyRecord".to_owned()))).transpose()
+        item.map(|item| {
+            KeyRecord::from_item(&item).ok_or_else(|| StoreError::Unavailable("IllFormedKeyRecord".to_owned()))
+        })
+        .transpose()
     }
 
     /// Adds a key.
@@ -105,26 +131,6 @@ fn write(hash: &KeyHash, record: &KeyRecord) -> Item {
     item
 }
 
-/// `None` when an attribute is not as this service writes it: then nobody can tell what the key opens.
-fn read(item: &Item) -> Option<KeyRecord> {
-    let expires_at = match item.get("expiresAt") {
-        None => None,
-        Some(_) => Some(Timestamp::from_millis(whole_number(item, "expiresAt")?.saturating_mul(1000))),
-    };
-    let revoked_at = match item.get("revokedAt") {
-        None => None,
-        Some(_) => Some(text(item, "revokedAt")?.parse().ok()?),
-    };
-    Some(KeyRecord {
-        key_id: text(item, "keyId")?.to_owned(),
-        account_id: text(item, "accountId")?.parse().ok()?,
-        name: text(item, "name")?.to_owned(),
-        created_at: text(item, "createdAt")?.parse().ok()?,
-        expires_at,
-        revoked_at,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,9 +146,9 @@ mod tests {
             revoked_at: Some(Timestamp::from_millis(1_795_213_500_500)),
         };
         let mut item = write(&KeyHash::of("k"), &record);
-        assert_eq!(read(&item), Some(record));
+        assert_eq!(KeyRecord::from_item(&item), Some(record));
         item.insert("expiresAt".into(), s("tomorrow"));
-        assert_eq!(read(&item), None);
+        assert_eq!(KeyRecord::from_item(&item), None);
     }
 
     #[test]
