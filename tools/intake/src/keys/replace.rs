@@ -1,0 +1,60 @@
+//! Ending keys: at once, or when another has taken over.
+
+use serde::Serialize;
+use shared::model::timestamp::Timestamp;
+
+use super::Rotate;
+use super::issue::{issue, record};
+use super::table::Keys;
+use crate::ask::confirm;
+use crate::error::Error;
+use crate::moment::readable;
+use crate::output::{Output, json, note};
+
+pub(super) async fn rotate(keys: &Keys, rotate: Rotate, output: Output) -> Result<(), Error> {
+    let old = keys.with_id(&rotate.id).await?;
+    let now = Timestamp::now();
+    if !old.record.is_live(now) {
+        return Err(Error::new(format!(
+            "The key {} opens nothing any more: make a new one with `keys create`.",
+            rotate.id
+        )));
+    }
+    if rotate.overlap.is_zero() {
+        confirm(&format!("End the key {} ({:?}) at once?", rotate.id, old.record.name), rotate.yes)?;
+    }
+    let lifetime = rotate.expires_in.or_else(|| old.record.expires_at.map(|end| end.since(old.record.created_at)));
+    let new = record(old.record.account_id.clone(), old.record.name.clone(), lifetime);
+    issue(keys, &new, output).await?;
+    // The clock again: from here on, and not from before the question, the old key goes on for `overlap`.
+    let end = Timestamp::now().after(rotate.overlap);
+    keys.expire(&old, end).await.map_err(|error| {
+        Error::new(format!(
+            "The new key stands, but the old one goes on: revoke {} when nobody uses it. {error}",
+            rotate.id
+        ))
+    })?;
+    let end = old.record.expires_at.map_or(end, |sooner| sooner.min(end));
+    note(&format!("The old key {} opens nothing from {} UTC on, give or take a minute.", rotate.id, readable(end)));
+    Ok(())
+}
+
+pub(super) async fn revoke(keys: &Keys, id: &str, yes: bool, output: Output) -> Result<(), Error> {
+    let key = keys.with_id(id).await?;
+    let (account_id, name) = (&key.record.account_id, &key.record.name);
+    if let Some(since) = key.record.revoked_at {
+        note(&format!("The key {id} was revoked already, at {} UTC.", readable(since)));
+    } else {
+        confirm(&format!("Revoke the key {id} ({name:?}) of the account {account_id}, for good?"), yes)?;
+        keys.revoke(&key, Timestamp::now()).await?;
+        note(&format!("Revoked {id}. It is refused everywhere within a minute."));
+    }
+    if output.is_for_programs() { json(&Revoked { key_id: id, revoked: true }) } else { Ok(()) }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Revoked<'a> {
+    key_id: &'a str,
+    revoked: bool,
+}

@@ -1,0 +1,90 @@
+//! What is known of keys. Their values are not: only hashes are stored, and not even those are shown.
+
+use serde::Serialize;
+use shared::model::account::AccountId;
+use shared::model::timestamp::Timestamp;
+use shared::store::api_keys::KeyRecord;
+
+use super::table::Keys;
+use crate::error::Error;
+use crate::moment::readable;
+use crate::output::{Output, Table, json, note};
+
+pub(super) async fn list(keys: &Keys, account: Option<&AccountId>, output: Output) -> Result<(), Error> {
+    let now = Timestamp::now();
+    let found = keys.all().await?;
+    let found: Vec<_> = found
+        .iter()
+        .map(|key| &key.record)
+        .filter(|key| account.is_none_or(|account| key.account_id == *account))
+        .collect();
+    if output.is_for_programs() {
+        return found.iter().try_for_each(|record| json(&Shown::of(record, now)));
+    }
+    if found.is_empty() {
+        note("No keys.");
+        return Ok(());
+    }
+    let mut table = Table::with_heading(["ID", "ACCOUNT", "NAME", "STATE", "CREATED", "EXPIRES"]);
+    for record in found {
+        let expires = record.expires_at.map_or_else(|| "never".to_owned(), readable);
+        let created = readable(record.created_at);
+        table.row([&record.key_id, record.account_id.as_str(), &record.name, state(record, now), &created, &expires]);
+    }
+    table.print()
+}
+
+pub(super) async fn show(keys: &Keys, id: &str, output: Output) -> Result<(), Error> {
+    let now = Timestamp::now();
+    let record = keys.with_id(id).await?.record;
+    if output.is_for_programs() {
+        return json(&Shown::of(&record, now));
+    }
+    let mut table = Table::of_members();
+    table.row(["id", &record.key_id]);
+    table.row(["account", record.account_id.as_str()]);
+    table.row(["name", &record.name]);
+    table.row(["state", state(&record, now)]);
+    table.row(["created", &readable(record.created_at)]);
+    table.row(["expires", &record.expires_at.map_or_else(|| "never".to_owned(), readable)]);
+    if let Some(revoked) = record.revoked_at {
+        table.row(["revoked", &readable(revoked)]);
+    }
+    table.print()
+}
+
+fn state(record: &KeyRecord, now: Timestamp) -> &'static str {
+    if record.revoked_at.is_some() {
+        "revoked"
+    } else if record.is_live(now) {
+        "live"
+    } else {
+        "expired"
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    key_id: &'a str,
+    account_id: &'a str,
+    name: &'a str,
+    state: &'static str,
+    created_at: String,
+    expires_at: Option<String>,
+    revoked_at: Option<String>,
+}
+
+impl<'a> Shown<'a> {
+    fn of(record: &'a KeyRecord, now: Timestamp) -> Self {
+        Self {
+            key_id: &record.key_id,
+            account_id: record.account_id.as_str(),
+            name: &record.name,
+            state: state(record, now),
+            created_at: record.created_at.to_string(),
+            expires_at: record.expires_at.map(|end| end.to_string()),
+            revoked_at: record.revoked_at.map(|revoked| revoked.to_string()),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Writing: results to standard output, for people or for programs; everything else to standard error.
+//!
+//! What callers sent may hold control characters that a terminal would obey: they never get to one.
+
+use std::io::Write as _;
+
+use console::measure_text_width;
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// Writes a line of what surrounds a result to standard error.
+pub(crate) fn note(text: &str) {
+    // Nobody reads it when standard error has been closed.
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// For whom results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Tables, times readable.
+    People,
+    /// One JSON value a line.
+    Programs,
+}
+
+impl Output {
+    pub(crate) fn is_for_programs(self) -> bool {
+        self == Self::Programs
+    }
+}
+
+/// Writes a line to standard output, as it is.
+///
+/// # Errors
+/// Standard output is closed.
+pub(crate) fn line(text: &str) -> Result<(), Error> {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(|error| Error::of_output(&error))
+}
+
+/// Writes a value to standard output as one line of JSON.
+///
+/// # Errors
+/// Standard output is closed.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Error> {
+    line(&serde_json::to_string(value).map_err(|error| Error::new(format!("Cannot write JSON: {error}.")))?)
+}
+
+/// `text` with its control characters spelled out, so that it takes one line and moves no cursor.
+pub(crate) fn harmless(text: &str) -> String {
+    let spelled_out = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut harmless = String::with_capacity(text.len());
+    for c in text.chars() {
+        if spelled_out(c) { harmless.extend(c.escape_default()) } else { harmless.push(c) }
+    }
+    harmless
+}
+
+/// Rows under a heading, aligned by the width that a terminal gives their texts.
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn with_heading<const N: usize>(heading: [&str; N]) -> Self {
+        Self { rows: vec![heading.map(ToOwned::to_owned).to_vec()] }
+    }
+
+    /// A table of names and values, without a heading.
+    pub(crate) fn of_members() -> Self {
+        Self { rows: Vec::new() }
+    }
+
+    pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
+        self.rows.push(cells.map(harmless).to_vec());
+    }
+
+    /// Writes it to standard output.
+    ///
+    /// # Errors
+    /// Standard output is closed.
+    pub(crate) fn print(&self) -> Result<(), Error> {
+        self.lines().iter().try_for_each(|row| line(row))
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
+        let widths: Vec<usize> = (0..columns)
+            .map(|column| {
+                let cells = self.rows.iter().filter_map(|row| row.get(column));
+                cells.map(|cell| measure_text_width(cell)).max().unwrap_or_default()
+            })
+            .collect();
+        let aligned = |row: &Vec<String>| {
+            let mut text = String::new();
+            for (cell, width) in row.iter().zip(&widths) {
+                let missing = width.saturating_sub(measure_text_width(cell)).saturating_add(2);
+                text.push_str(cell);
+                text.extend(std::iter::repeat_n(' ', missing));
+            }
+            text.trim_end().to_owned()
+        };
+        self.rows.iter().map(aligned).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_by_the_width_on_a_terminal() {
+        let mut table = Table::with_heading(["WHO", "WHAT"]);
+        table.row(["ada", "login"]);
+        table.row(["李小龙", "logout"]);
+        assert_eq!(table.lines(), ["WHO     WHAT", "ada     login", "李小龙  logout"]);
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_a_terminal() {
+        assert_eq!(harmless("a\u{1b}[2Jb\nc\u{202e}"), "a\\u{1b}[2Jb\\nc\\u{202e}");
+    }
+}

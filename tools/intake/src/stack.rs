@@ -1,0 +1,134 @@
+//! Which stack: its tables by name, and a client with the operator's credentials.
+
+mod cloudformation;
+mod env_file;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{Builder, Credentials, ProvideCredentials as _};
+use clap::Args;
+use shared::store::client::{http_client, tuned};
+
+use crate::error::Error;
+
+/// How long one attempt of a call may take. An operator may be far from the region and on a slow line.
+const ATTEMPT: Duration = Duration::from_secs(20);
+
+/// Where the tables are said to be.
+#[derive(Args, Debug)]
+pub(crate) struct Place {
+    /// The CloudFormation stack whose outputs name the tables
+    #[arg(long, global = true, value_name = "NAME", conflicts_with = "local")]
+    stack: Option<String>,
+
+    /// The stack that `cargo dev` runs, or the one that wrote FILE [default FILE: target/dev.env]
+    #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    local: Option<Option<PathBuf>>,
+}
+
+/// A table of the service.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Table {
+    ApiKeys,
+}
+
+impl Table {
+    /// The variable that names it, in the environment and in `target/dev.env`.
+    fn variable(self) -> &'static str {
+        match self {
+            Self::ApiKeys => "API_KEYS_TABLE",
+        }
+    }
+}
+
+/// A stack that can be worked on.
+#[derive(Debug)]
+pub(crate) struct Stack {
+    pub(crate) client: Client,
+    variables: HashMap<String, String>,
+    place: String,
+}
+
+impl Place {
+    /// Finds the stack and checks that there are a region and credentials for it.
+    ///
+    /// # Errors
+    /// There is no such stack, no region or no credentials.
+    pub(crate) async fn connect(&self) -> Result<Stack, Error> {
+        if let Some(file) = &self.local {
+            let (file, variables) = env_file::read(file.as_deref())?;
+            let config = local_config(&file, &variables)?.load().await;
+            return Ok(Stack { client: client(&config), variables, place: file });
+        }
+        let config = loader().load().await;
+        check(&config).await?;
+        let (variables, place) = match &self.stack {
+            Some(name) => (cloudformation::variables(&config, name).await?, format!("the stack {name}")),
+            None => (std::env::vars_os().filter_map(text).collect(), "the environment".to_owned()),
+        };
+        Ok(Stack { client: client(&config), variables, place })
+    }
+}
+
+impl Stack {
+    /// The name of a table.
+    ///
+    /// # Errors
+    /// Nothing says it.
+    pub(crate) fn table(&self, table: Table) -> Result<&str, Error> {
+        let variable = table.variable();
+        self.variables.get(variable).map(String::as_str).filter(|name| !name.is_empty()).ok_or_else(|| {
+            Error::new(format!(
+                "Which table? {} does not say {variable}: give --stack NAME or --local, or set the variable.",
+                self.place
+            ))
+        })
+    }
+}
+
+fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
+    Some((name.into_string().ok()?, value.into_string().ok()?))
+}
+
+fn loader() -> ConfigLoader {
+    aws_config::defaults(BehaviorVersion::latest()).http_client(http_client())
+}
+
+/// Everything from the file and nothing from the operator's profile, so that `--local` can never mean AWS.
+fn local_config(file: &str, variables: &HashMap<String, String>) -> Result<ConfigLoader, Error> {
+    let variable = |name: &str| {
+        variables
+            .get(name)
+            .cloned()
+            .ok_or_else(|| Error::new(format!("{file} does not say {name}: start `cargo dev` again.")))
+    };
+    let (id, secret) = (variable("AWS_ACCESS_KEY_ID")?, variable("AWS_SECRET_ACCESS_KEY")?);
+    Ok(loader()
+        .endpoint_url(variable("AWS_ENDPOINT_URL_DYNAMODB")?)
+        .region(Region::new(variable("AWS_REGION")?))
+        .credentials_provider(Credentials::new(id, secret, None, None, "cargo dev")))
+}
+
+async fn check(config: &SdkConfig) -> Result<(), Error> {
+    if config.region().is_none() {
+        return Err(Error::new("No AWS region: set AWS_REGION, or choose a profile that has one with AWS_PROFILE."));
+    }
+    let no_credentials = || {
+        Error::new(
+            "No AWS credentials: sign in (`aws sso login`), choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID.",
+        )
+    };
+    let provider = config.credentials_provider().ok_or_else(no_credentials)?;
+    provider.provide_credentials().await.map(|_| ()).map_err(|_| no_credentials())
+}
+
+fn client(config: &SdkConfig) -> Client {
+    let timeouts =
+        TimeoutConfig::builder().connect_timeout(Duration::from_secs(5)).operation_attempt_timeout(ATTEMPT).build();
+    Client::from_conf(tuned(Builder::from(config)).timeout_config(timeouts).build())
+}
