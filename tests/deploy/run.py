@@ -1,0 +1,56 @@
+"""Deploys the service to an emulator of AWS and uses it, from nothing but Rust, Python and a package index.
+
+    python3 tests/deploy/run.py             everything
+    python3 tests/deploy/run.py template    what the template alone can show, in seconds
+    python3 tests/deploy/run.py deployment  the deployment alone, in minutes
+    python3 tests/deploy/run.py tools       no test: installs the tools and prints the folder of their programs
+
+Installs its tools into target/deploy-test, once for each content of requirements.txt. Needs Linux: the functions run
+as processes of this machine.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+WORK = HERE.parent.parent / "target" / "deploy-test"
+SUITES = ("template", "deployment")
+
+
+def installed_python() -> Path:
+    """The interpreter of an environment that holds what requirements.txt names."""
+    requirements = HERE / "requirements.txt"
+    wanted = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()[:12]
+    home = WORK / f"tools-{wanted}"
+    python = home / "bin" / "python"
+    complete = home / "complete"
+    if not complete.exists():
+        print(f"Installing the tools of the deployment test into {home}.", file=sys.stderr)
+        shutil.rmtree(home, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", home], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--requirement", requirements], check=True)
+        complete.touch()
+    return python
+
+
+def main() -> int:
+    if sys.argv[1:] == ["tools"]:
+        print(installed_python().parent)
+        return 0
+    suites = sys.argv[1:] or list(SUITES)
+    unknown = [suite for suite in suites if suite not in SUITES]
+    if unknown:
+        print(f"There is no suite named {unknown[0]}; there are: {', '.join(SUITES)}.", file=sys.stderr)
+        return 2
+    python = installed_python()
+    environment = dict(os.environ, PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1")
+    command = [python, "-m", "unittest", "--verbose", *(f"test_{suite}" for suite in suites)]
+    return subprocess.run(command, cwd=HERE, env=environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""template.yaml as data: as it is written, and as the SAM transform makes CloudFormation of it."""
+
+import copy
+import json
+import logging
+import os
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+# The transform asks boto3 for a region; that it has one is all that matters here.
+os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
+
+from samcli.yamlhelper import yaml_parse
+from samtranslator.translator.transform import transform
+
+# It remarks on its own internals at every use.
+logging.getLogger("samtranslator").setLevel(logging.CRITICAL)
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+
+
+def written() -> dict:
+    """The template as it is written, with the long forms of its functions."""
+    return plain(yaml_parse((PROJECT / "template.yaml").read_text()))
+
+
+def processed(template: dict, **parameters: str) -> dict:
+    """What CloudFormation gets of `template` when it is deployed with these parameters."""
+    template = copy.deepcopy(template)
+    for function in of_type(template, "AWS::Serverless::Function").values():
+        # A deployment packs the folder; the transform wants the package.
+        if isinstance(function["Properties"]["CodeUri"], str) and not function["Properties"]["CodeUri"].startswith("s3:"):
+            function["Properties"]["CodeUri"] = "s3://bucket/" + function["Properties"]["CodeUri"]
+    no_managed_policies = SimpleNamespace(load=dict)
+    return plain(transform(template, parameters, no_managed_policies))
+
+
+def of_type(template: dict, kind: str) -> dict:
+    """The resources of one type, by logical id."""
+    return {name: resource for name, resource in template["Resources"].items() if resource["Type"] == kind}
+
+
+def routes(processed_template: dict) -> list[tuple[str, str, str]]:
+    """The HTTP API's routes: method, path, and the logical id of the alias that serves it."""
+    (api,) = of_type(processed_template, "AWS::ApiGatewayV2::Api").values()
+    found = []
+    for path, methods in api["Properties"]["Body"]["paths"].items():
+        for method, operation in methods.items():
+            method = "ANY" if method == "x-amazon-apigateway-any-method" else method.upper()
+            uri = json.dumps(operation["x-amazon-apigateway-integration"]["uri"])
+            found.append((method, path, re.search(r"functions/\$\{(\w+)\}/invocations", uri).group(1)))
+    return found
+
+
+def references(value) -> set[str]:
+    """Every name that `value` refers to by Ref, GetAtt, Sub or a condition's name."""
+    if isinstance(value, list):
+        return set().union(*map(references, value))
+    if not isinstance(value, dict):
+        return set()
+    found = set()
+    for key, inner in value.items():
+        if key == "Ref":
+            found.add(inner)
+        elif key == "Fn::Sub":
+            text = inner[0] if isinstance(inner, list) else inner
+            found.update(re.findall(r"\$\{([^!}.]+)", text))
+        elif key == "Fn::GetAtt":
+            found.add(inner[0] if isinstance(inner, list) else inner.split(".")[0])
+        elif key == "Fn::If":
+            found.add(inner[0])
+        elif key == "Condition" and isinstance(inner, str):
+            found.add(inner)
+        found |= references(inner)
+    return found
+
+
+def plain(value):
+    """`value` with ordinary dictionaries, lists and strings in it."""
+    return json.loads(json.dumps(value))

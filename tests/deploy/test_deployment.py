@@ -1,0 +1,197 @@
+"""The real `sam build` and `sam deploy` of the real template, and the deployed functions used through the HTTP API."""
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import unittest
+import uuid
+from pathlib import Path
+
+import boto3
+from samcli.yamlhelper import yaml_parse
+
+import smoke
+import template
+from emulator import Emulator
+from template import PROJECT
+
+WORK = PROJECT / "target" / "deploy-test"
+STACK = "intake-dev"
+ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
+DAY_SECONDS = 86_400
+# The functions are the same ones, optimized less: fat LTO takes minutes, and what is tested here is how they deploy.
+QUICK_BUILD = {
+    "CARGO_PROFILE_RELEASE_LTO": "off",
+    "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16",
+    "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
+    "CARGO_TARGET_DIR": str(WORK / "cargo"),
+}
+BUILD = WORK / "build"
+
+
+class Deployment(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        WORK.mkdir(parents=True, exist_ok=True)
+        cls.emulator = Emulator(WORK)
+        cls.addClassCleanup(cls.emulator.stop)
+        cls.sam("build", "--build-dir", BUILD, "--parameter-overrides", f"Architecture={ARCHITECTURE}", **QUICK_BUILD)
+        cls.deploy()
+        cls.outputs = cls.describe_outputs()
+        cls.route_the_api()
+        cls.key = cls.mint_key()
+
+    @classmethod
+    def run_command(cls, *command, **variables) -> str:
+        """What the command prints. Fails with that when it fails."""
+        environment = cls.emulator.environment() | variables
+        done = subprocess.run(command, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            raise AssertionError(f"{' '.join(map(str, command))} failed:\n{done.stdout[-6000:]}")
+        return done.stdout
+
+    @classmethod
+    def sam(cls, *arguments, **variables) -> str:
+        return cls.run_command(Path(sys.executable).with_name("sam"), *arguments, **variables)
+
+    @classmethod
+    def deploy(cls, retention_days: int = 0) -> str:
+        return cls.sam("deploy", "--template-file", BUILD / "template.yaml", "--parameter-overrides",
+                       f"Architecture={ARCHITECTURE}", f"SignalRetentionDays={retention_days}")
+
+    @classmethod
+    def aws(cls, service: str):
+        """A client that talks to the emulator and nothing else."""
+        return boto3.client(service, endpoint_url=cls.emulator.url, region_name="us-east-1",
+                            aws_access_key_id="test", aws_secret_access_key="test")
+
+    @classmethod
+    def describe_outputs(cls) -> dict[str, str]:
+        (stack,) = cls.aws("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
+        return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+
+    @classmethod
+    def route_the_api(cls):
+        """Makes the routes, which CloudFormation takes from the API's body and the emulator does not."""
+        cloudformation, gateway = cls.aws("cloudformation"), cls.aws("apigatewayv2")
+        deployed = yaml_parse(cloudformation.get_template(StackName=STACK)["TemplateBody"])
+        resources = cloudformation.list_stack_resources(StackName=STACK)["StackResourceSummaries"]
+        physical = {resource["LogicalResourceId"]: resource["PhysicalResourceId"] for resource in resources}
+        api = physical["HttpApi"]
+        for method, path, alias in template.routes(template.processed(deployed, Architecture=ARCHITECTURE)):
+            integration = gateway.create_integration(ApiId=api, IntegrationType="AWS_PROXY", PayloadFormatVersion="2.0",
+                                                     IntegrationUri=physical[alias])["IntegrationId"]
+            gateway.create_route(ApiId=api, RouteKey=f"{method} {path}", Target=f"integrations/{integration}")
+        cls.host = f"{api}.execute-api.localhost"
+
+    @classmethod
+    def mint_key(cls) -> str:
+        printed = cls.run_command("cargo", "intake", "keys", "create", "--account", "acme", "--name", "deployment-test",
+                                  API_KEYS_TABLE=cls.outputs["ApiKeysTableName"],
+                                  AWS_ENDPOINT_URL_DYNAMODB=cls.emulator.url)
+        return re.search(r"\bintake_sk_\w+", printed).group()
+
+    @property
+    def api(self) -> smoke.Api:
+        return smoke.Api(self.emulator.url, self.key, self.host)
+
+    def item(self, table: str, **wanted: str) -> dict:
+        """The one item of the table whose attributes are these strings."""
+        pages = self.aws("dynamodb").get_paginator("scan").paginate(TableName=self.outputs[f"{table}TableName"])
+        items = [item for page in pages for item in page["Items"]
+                 if all(item.get(name) == {"S": value} for name, value in wanted.items())]
+        self.assertEqual(len(items), 1, f"{table} with {wanted}")
+        return items[0]
+
+    def send_signal(self) -> dict:
+        """The stored item of a signal that was just sent."""
+        customer = str(uuid.uuid4())
+        signals = [{"customerId": customer, "eventType": "purchase", "data": {"price": 12.5}}]
+        status, _, body = self.api.call("POST", "/api/event-flows/signal", {"signals": signals})
+        self.assertEqual((status, body["accepted"]), (200, 1), body)
+        return self.item("Signals", customerId=customer)
+
+    def test_the_smoke_test_passes_as_the_pipeline_runs_it(self):
+        self.run_command(sys.executable, PROJECT / "tests" / "deploy" / "smoke.py", self.emulator.url,
+                         "--host", self.host, INTAKE_API_KEY=self.key)
+
+    def test_the_smoke_test_fails_where_the_key_does_not_open_the_api(self):
+        wrong = smoke.check(smoke.Api(self.emulator.url, "not-a-key", self.host))
+        self.assertIn("GET /api/sdk/ping", wrong[0])
+
+    def test_a_customer_sent_to_the_api_is_in_the_table(self):
+        customer = str(uuid.uuid4())
+        status, _, body = self.api.call("POST", "/api/customers",
+                                        {"customerId": customer, "customerData": {"email": "a@example.com"}})
+        self.assertEqual((status, body["result"]), (200, "created"), body)
+        item = self.item("Customers", customerId=customer)
+        self.assertEqual((item["accountId"], item["email"]), ({"S": "acme"}, {"S": "a@example.com"}))
+
+    def test_a_batch_of_both_shapes_is_stored_and_what_is_wrong_with_it_is_kept_aside(self):
+        customer, emitter, flow = (str(uuid.uuid4()) for _ in range(3))
+        request = {"requestIdentifier": str(uuid.uuid4()), "signals": [
+            {"customerId": customer, "eventType": "purchase", "data": {"price": 12.5}},
+            {"emitterId": emitter, "stepNodeId": "n1", "data": {}, "eventflowIdentifier": flow},
+            {"customerId": customer, "data": {}},
+        ]}
+        for replayed in (False, True):
+            status, _, body = self.api.call("POST", "/api/event-flows/signal", request)
+            self.assertEqual((status, body["accepted"], body["rejected"], body["replayed"]), (200, 2, 1, replayed), body)
+        self.assertEqual(self.item("Signals", customerId=customer)["eventType"], {"S": "purchase"})
+        self.assertEqual(self.item("Signals", emitterId=emitter)["stepNodeId"], {"S": "n1"})
+        kept = self.aws("dynamodb").scan(TableName=self.outputs["RejectedSignalsTableName"])["Items"]
+        self.assertTrue([item for item in kept if request["requestIdentifier"] in item["sk"]["S"]])
+
+    def test_deploying_again_with_no_change_changes_nothing(self):
+        self.assertIn("No changes to deploy", self.deploy())
+
+    def test_a_changed_parameter_alone_reaches_the_running_functions(self):
+        self.assertNotIn("expiresAt", self.send_signal())
+        self.addCleanup(self.deploy)
+        self.deploy(retention_days=7)
+        expires = int(self.send_signal()["expiresAt"]["N"])
+        self.assertAlmostEqual(expires, time.time() + 7 * DAY_SECONDS, delta=600)
+
+    def test_the_stack_has_its_dashboard_alarms_logs_and_streams(self):
+        cloudwatch, logs = self.aws("cloudwatch"), self.aws("logs")
+        self.assertEqual(len(cloudwatch.list_dashboards()["DashboardEntries"]), 1)
+        declared = template.of_type(template.written(), "AWS::CloudWatch::Alarm")
+        self.assertEqual(len(cloudwatch.describe_alarms()["MetricAlarms"]), len(declared))
+        retention = {group["logGroupName"]: group.get("retentionInDays") for group in logs.describe_log_groups()["logGroups"]}
+        for name in ("aws/lambda/intake-dev/customers", "aws/lambda/intake-dev/signals", "aws/vendedlogs/intake-dev/access"):
+            self.assertEqual(retention[f"/{name}"], 30)
+        for table in ("Customers", "Signals"):
+            described = self.aws("dynamodb").describe_table(TableName=self.outputs[f"{table}TableName"])["Table"]
+            self.assertEqual(described["LatestStreamArn"], self.outputs[f"{table}StreamArn"])
+
+    def test_the_functions_write_metrics_and_one_line_a_request_that_the_dashboard_can_read(self):
+        self.send_signal()
+        self.api.call("GET", "/api/sdk/ping", key="")
+        lines = [json.loads(line) for line in self.emulator.functions_log.read_text().splitlines() if line.startswith("{")]
+        written = {}
+        for line in lines:
+            for directive in line.get("_aws", {}).get("CloudWatchMetrics", []):
+                self.assertEqual(directive["Namespace"], "Intake")
+                for metric in directive["Metrics"]:
+                    self.assertIn(metric["Name"], line)
+                    written.setdefault(metric["Name"], set()).update(map(tuple, directive["Dimensions"]))
+        for name in ("SignalsAccepted", "Unauthorized", "StoreLatency", "ColdStarts"):
+            self.assertIn(("FunctionName",), written.get(name, ()), f"{name}; written: {sorted(written)}")
+        names = {line["FunctionName"] for line in lines if "_aws" in line}
+        for name in names:
+            self.assertRegex(name, r"^intake-dev-(Customers|Signals)Function-")
+        dashboard = template.written()["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+        for widget in json.loads(dashboard)["widgets"]:
+            query = widget["properties"].get("query", "")
+            if "SignalsLogGroup" in query:
+                fields = re.search(r"\| fields ([\w@, ]+)", query).group(1).replace("@timestamp, ", "").split(", ")
+                self.assertTrue([line for line in lines if all(field in line for field in fields)], fields)
+
+
+if __name__ == "__main__":
+    unittest.main()

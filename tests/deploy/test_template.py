@@ -1,0 +1,242 @@
+"""What the template alone can show: permissions, metrics, parameters, and what the transform makes of them."""
+
+import json
+import re
+import unittest
+
+import template
+from template import PROJECT, of_type
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/0a"
+WRITES = {"dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+
+
+def statements(processed: dict, role: str) -> list[dict]:
+    """The statements of a role, those under a condition included."""
+    found = []
+    for policy in processed["Resources"][role]["Properties"]["Policies"]:
+        if "Fn::If" in policy:
+            policy = policy["Fn::If"][1]
+        found += policy["PolicyDocument"]["Statement"]
+    return found
+
+
+def actions(statement: dict) -> list[str]:
+    return statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+
+
+def tables(statement: dict) -> set[str]:
+    resources = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
+    return {r["Fn::GetAtt"][0] for r in resources if isinstance(r, dict) and "Fn::GetAtt" in r}
+
+
+def actions_on_tables(processed: dict, role: str) -> dict[str, set[str]]:
+    """For each table that the role reaches, what it may do there."""
+    reached = {}
+    for statement in statements(processed, role):
+        for action in actions(statement):
+            if action.startswith("dynamodb:"):
+                for table in tables(statement):
+                    reached.setdefault(table, set()).add(action)
+    return reached
+
+
+class Permissions(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.processed = template.processed(template.written(), KmsKeyArn=KEY)
+        cls.roles = of_type(cls.processed, "AWS::IAM::Role")
+
+    def test_each_function_has_a_role_of_its_own_and_there_is_no_other(self):
+        held = {
+            name: function["Properties"]["Role"]["Fn::GetAtt"][0]
+            for name, function in of_type(self.processed, "AWS::Lambda::Function").items()
+        }
+        self.assertEqual(held, {"CustomersFunction": "CustomersRole", "SignalsFunction": "SignalsRole"})
+        self.assertEqual(set(self.roles), set(held.values()))
+
+    def test_no_role_has_a_managed_policy(self):
+        for name, role in self.roles.items():
+            self.assertNotIn("ManagedPolicyArns", role["Properties"], name)
+
+    def test_no_role_holds_a_wildcard_action_scan_query_or_delete(self):
+        for name in self.roles:
+            for statement in statements(self.processed, name):
+                self.assertNotIn("NotAction", statement)
+                for action in actions(statement):
+                    self.assertNotRegex(action, r"[*?]|Scan|Query|Delete|PartiQL", name)
+
+    def test_only_traces_go_to_a_wildcard_resource(self):
+        for name in self.roles:
+            for statement in statements(self.processed, name):
+                self.assertNotIn("NotResource", statement)
+                if "*" in json.dumps(statement["Resource"]):
+                    self.assertEqual(set(actions(statement)), {"xray:PutTraceSegments", "xray:PutTelemetryRecords"})
+
+    def test_the_customers_function_reads_keys_and_updates_customers_and_reaches_no_other_table(self):
+        self.assertEqual(
+            actions_on_tables(self.processed, "CustomersRole"),
+            {"ApiKeysTable": {"dynamodb:GetItem"}, "CustomersTable": {"dynamodb:UpdateItem"}},
+        )
+
+    def test_the_signals_function_writes_neither_customers_nor_keys(self):
+        reached = actions_on_tables(self.processed, "SignalsRole")
+        self.assertNotIn("CustomersTable", reached)
+        self.assertFalse(reached["ApiKeysTable"] & WRITES)
+
+    def test_the_signals_function_holds_exactly_what_it_uses(self):
+        put, batch = "dynamodb:PutItem", "dynamodb:BatchWriteItem"
+        self.assertEqual(
+            actions_on_tables(self.processed, "SignalsRole"),
+            {
+                "ApiKeysTable": {"dynamodb:GetItem"},
+                "SignalsTable": {batch, put},
+                "RequestsTable": {put},
+                "RejectedSignalsTable": {batch, put},
+            },
+        )
+
+    def test_each_role_writes_its_own_functions_log_group_only(self):
+        for name, function in of_type(self.processed, "AWS::Lambda::Function").items():
+            properties = function["Properties"]
+            own = properties["LoggingConfig"]["LogGroup"]["Ref"]
+            logs = [s for s in statements(self.processed, properties["Role"]["Fn::GetAtt"][0]) if "logs:" in str(s)]
+            self.assertEqual([(sorted(actions(s)), s["Resource"]) for s in logs],
+                             [(["logs:CreateLogStream", "logs:PutLogEvents"], {"Fn::GetAtt": [own, "Arn"]})], name)
+
+
+class Tables(unittest.TestCase):
+    def test_every_table_outlives_the_stack_can_be_restored_and_can_be_protected_and_encrypted_by_an_own_key(self):
+        found = of_type(template.written(), "AWS::DynamoDB::Table")
+        self.assertEqual(len(found), 5)
+        for name, table in found.items():
+            properties = table["Properties"]
+            self.assertEqual((table["DeletionPolicy"], table["UpdateReplacePolicy"]), ("Retain", "Retain"), name)
+            self.assertEqual(properties["BillingMode"], "PAY_PER_REQUEST", name)
+            self.assertTrue(properties["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"], name)
+            self.assertEqual(properties["DeletionProtectionEnabled"], {"Ref": "DeletionProtection"}, name)
+            self.assertEqual(properties["SSESpecification"]["Fn::If"][0], "HasKmsKey", name)
+
+
+class Metrics(unittest.TestCase):
+    """Every metric of ours that is read is one that the functions write."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.template = template.written()
+        cls.source = "\n".join(
+            path.read_text() for path in sorted((PROJECT / "shared" / "src").rglob("*.rs")) if "telemetry" in str(path)
+        )
+        dashboard = cls.template["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+        cls.widgets = json.loads(dashboard)["widgets"]
+
+    def read(self) -> set[tuple[str, ...]]:
+        """The names and the dimensions' names of the metrics that alarms and widgets read."""
+        found = set()
+        for alarm in of_type(self.template, "AWS::CloudWatch::Alarm").values():
+            properties = alarm["Properties"]
+            if properties["Namespace"] == "Intake":
+                found.add((properties["MetricName"], *(d["Name"] for d in properties["Dimensions"])))
+        for widget in self.widgets:
+            for metric in widget["properties"].get("metrics", []):
+                if metric[0] == "Intake":
+                    dimensions = [word for word in metric[2:] if isinstance(word, str)][::2]
+                    found.add((metric[1], *dimensions))
+                elif isinstance(metric[0], dict):
+                    search = re.search(r'\{Intake,([\w,]+)\} MetricName="(\w+)"', metric[0]["expression"])
+                    found.add((search.group(2), *search.group(1).split(",")))
+        return found
+
+    def test_every_metric_that_is_read_is_one_that_the_functions_write(self):
+        read = self.read()
+        self.assertGreater(len(read), 8)
+        unwritten = sorted({word for words in read for word in words if f'"{word}"' not in self.source})
+        self.assertFalse(unwritten, "read by an alarm or the dashboard, but shared/src/telemetry does not write it")
+
+    def test_the_namespace_is_the_one_that_the_functions_write_to(self):
+        self.assertTrue('"Intake"' in self.source, "shared/src/telemetry does not write to the namespace Intake")
+
+    def test_no_widget_lies_over_another_and_each_names_resources_of_the_template(self):
+        taken = set()
+        for widget in self.widgets:
+            cells = {(x, y) for x in range(widget["x"], widget["x"] + widget["width"])
+                     for y in range(widget["y"], widget["y"] + widget["height"])}
+            self.assertFalse(taken & cells, widget["properties"].get("title"))
+            taken |= cells
+            self.assertLessEqual(widget["x"] + widget["width"], 24)
+        known = {*self.template["Resources"], "AWS::Region"}
+        self.assertLessEqual(template.references(self.template["Resources"]["Dashboard"]["Properties"]), known)
+
+    def test_the_dashboard_shows_every_alarm(self):
+        shown = {re.fullmatch(r"\$\{(\w+)\.Arn\}", alarm).group(1)
+                 for widget in self.widgets for alarm in widget["properties"].get("alarms", [])}
+        self.assertEqual(shown, set(of_type(self.template, "AWS::CloudWatch::Alarm")))
+
+    def test_every_alarm_goes_to_the_topic_when_there_is_one(self):
+        to_topic = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
+        for name, alarm in of_type(self.template, "AWS::CloudWatch::Alarm").items():
+            self.assertEqual(alarm["Properties"]["AlarmActions"], to_topic, name)
+            self.assertEqual(alarm["Properties"]["OKActions"], to_topic, name)
+
+
+class Parameters(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.template = template.written()
+
+    def test_every_parameter_has_a_default_and_a_description(self):
+        for name, parameter in self.template["Parameters"].items():
+            self.assertIn("Default", parameter, name)
+            self.assertTrue(parameter["Description"].endswith("."), name)
+
+    def test_every_parameter_is_used(self):
+        reached = template.references({k: self.template[k] for k in ("Globals", "Resources", "Outputs")})
+        conditions = self.template["Conditions"]
+        used = reached | set().union(*(template.references(conditions[name]) for name in reached if name in conditions))
+        self.assertFalse(set(self.template["Parameters"]) - used)
+
+    def test_every_condition_is_used(self):
+        reached = template.references({k: self.template[k] for k in ("Globals", "Resources", "Outputs")})
+        self.assertFalse(set(self.template["Conditions"]) - reached)
+
+    def test_every_parameter_that_reaches_a_function_makes_a_new_version_of_it(self):
+        shared_by_all = self.template["Globals"]["Function"]
+        shaping = ("Architectures", "Environment", "MemorySize")
+        for name, function in of_type(self.template, "AWS::Serverless::Function").items():
+            reaching = template.references([s.get(p, {}) for s in (shared_by_all, function["Properties"]) for p in shaping])
+            reaching &= set(self.template["Parameters"])
+            described = template.references(function["Properties"]["VersionDescription"])
+            self.assertEqual(reaching, described, name)
+            self.assertEqual(shared_by_all["AutoPublishAlias"], "live")
+
+    def test_every_route_leads_to_an_alias(self):
+        processed = template.processed(self.template)
+        aliases = of_type(processed, "AWS::Lambda::Alias")
+        found = template.routes(processed)
+        self.assertEqual({path for _, path, _ in found},
+                         {"/api/customers", "/api/sdk/ping", "/api/event-flows/signal"})
+        for method, path, alias in found:
+            self.assertEqual(method, "ANY", path)
+            self.assertIn(alias, aliases, path)
+
+    def test_a_gradual_deployment_watches_the_functions_alarms_and_none_needs_code_deploy_otherwise(self):
+        at_once = template.processed(self.template, GradualDeployment="false")
+        self.assertFalse(of_type(at_once, "AWS::CodeDeploy::DeploymentGroup"))
+        gradual = template.processed(self.template, GradualDeployment="true")
+        groups = of_type(gradual, "AWS::CodeDeploy::DeploymentGroup")
+        self.assertEqual(set(groups), {"CustomersFunctionDeploymentGroup", "SignalsFunctionDeploymentGroup"})
+        for group in groups.values():
+            self.assertEqual(len(group["Properties"]["AlarmConfiguration"]["Alarms"]), 2)
+        for alias in of_type(gradual, "AWS::Lambda::Alias").values():
+            self.assertIn("CodeDeployLambdaAliasUpdate", alias["UpdatePolicy"])
+
+    def test_cors_is_off_until_origins_are_given_and_several_make_a_list(self):
+        (api,) = of_type(template.processed(self.template, CorsOrigins="https://a.example,https://b.example"),
+                         "AWS::ApiGatewayV2::Api").values()
+        condition, on, off = api["Properties"]["Body"]["x-amazon-apigateway-cors"]["Fn::If"]
+        self.assertEqual((condition, off), ("HasCors", {"Ref": "AWS::NoValue"}))
+        self.assertEqual(on["allowOrigins"], {"Fn::Split": [",", "https://a.example,https://b.example"]})
+
+
+if __name__ == "__main__":
+    unittest.main()
