@@ -57,6 +57,9 @@ class Deployment(unittest.TestCase):
 
     @classmethod
     def sam(cls, *arguments, **variables) -> str:
+        """The command as in the README. It looks for its configuration beside the template, which here is the built one."""
+        if arguments[0] == "deploy":
+            arguments += ("--config-file", PROJECT / "samconfig.toml")
         return cls.run_command(Path(sys.executable).with_name("sam"), *arguments, **variables)
 
     @classmethod
@@ -72,8 +75,10 @@ class Deployment(unittest.TestCase):
 
     @classmethod
     def describe_outputs(cls) -> dict[str, str]:
-        (stack,) = cls.aws("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
-        return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+        """The outputs, by the command with which the pipeline reads them."""
+        printed = cls.sam("list", "stack-outputs", "--stack-name", STACK, "--output", "json")
+        outputs = json.loads(printed[printed.index("["):printed.rindex("]") + 1])
+        return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 
     @classmethod
     def route_the_api(cls):
@@ -91,9 +96,9 @@ class Deployment(unittest.TestCase):
 
     @classmethod
     def mint_key(cls) -> str:
-        printed = cls.run_command("cargo", "intake", "keys", "create", "--account", "acme", "--name", "deployment-test",
-                                  API_KEYS_TABLE=cls.outputs["ApiKeysTableName"],
-                                  AWS_ENDPOINT_URL_DYNAMODB=cls.emulator.url)
+        """A key, made as the pipeline makes its own."""
+        printed = cls.run_command("cargo", "intake", "--stack", STACK, "keys", "create", "--account", "acme",
+                                  "--name", "deployment test", "--expires-in", "1h")
         return re.search(r"\bintake_sk_\w+", printed).group()
 
     @property
