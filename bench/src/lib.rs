@@ -1,0 +1,25 @@
+//! What a function costs: instructions, time, memory, calls and connections, counted from outside.
+//!
+//! A function is run as Lambda runs it: as a process of its own, which is handed events by a Runtime API and writes to a
+//! DynamoDB. Both are here, on loopback, and only they know what the function did. Instructions are counted by
+//! callgrind, because they repeat where time does not.
+//!
+//! | module | is for | refuses to know |
+//! |---|---|---|
+//! | [`http`] | serving HTTP/1.1, plain or over TLS | what is asked for |
+//! | [`tls`] | a certificate authority for one run | who trusts it |
+//! | [`runtime_api`] | handing out events, taking answers | what is in them |
+//! | [`dynamodb`] | answering calls, counting them and their write units | keeping anything |
+//! | [`requests`] | the events that are measured | what they cost |
+//! | [`subject`] | which functions there are, how they are built and started | what is asked of them |
+//! | [`running`] | one process, alone or under callgrind | what is measured |
+//! | [`callgrind`] | reading what callgrind wrote | how it came about |
+
+pub mod callgrind;
+pub mod dynamodb;
+pub mod http;
+pub mod requests;
+pub mod running;
+pub mod runtime_api;
+pub mod subject;
+pub mod tls;
