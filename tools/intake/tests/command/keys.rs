@@ -1,0 +1,134 @@
+//! Keys, from their making to their end.
+
+use serde_json::Value;
+use tests::{Call, Stack};
+
+use crate::operator::Operator;
+
+async fn status(stack: &Stack, key: &str) -> u16 {
+    stack.send(Call::ping().key(key)).await.status
+}
+
+fn key_of(text: &str) -> &str {
+    text.strip_suffix('\n').expect("one line")
+}
+
+/// The ids that `keys list` names, by their keys' names.
+fn id_of(operator: &Operator, state: &str) -> String {
+    let listed = operator.run(&["keys", "list", "--json"]).done().json();
+    let of_state: Vec<&Value> = listed.iter().filter(|key| key["state"] == state).collect();
+    let [one] = of_state[..] else { panic!("{listed:?}") };
+    one["keyId"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_key_is_made_and_used_and_listed_without_its_value_and_rotated_and_refused() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+
+    let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web"]).done();
+    let key = key_of(&made.stdout);
+    assert!(key.starts_with("intake_sk_") && key.len() == 74, "{}", made.stdout);
+    assert!(made.stderr.contains("of the account shop, called \"web\", for good."), "{}", made.stderr);
+    assert!(!made.stderr.contains(key));
+    assert_eq!(status(&stack, key).await, 200);
+
+    let id = id_of(&operator, "live");
+    for command in [vec!["keys", "list"], vec!["keys", "list", "--account", "shop"], vec!["keys", "show", &id]] {
+        let listed = operator.run(&command).done();
+        assert!(listed.stdout.contains(&id) && listed.stdout.contains("web"), "{}", listed.stdout);
+        assert!(!listed.stdout.contains("intake_sk_"), "{}", listed.stdout);
+        assert!(listed.stderr.starts_with("Scanning "), "{}", listed.stderr);
+    }
+
+    let rotated = operator.run(&["keys", "rotate", &id, "--overlap", "0s", "--yes"]).done();
+    let new = key_of(&rotated.stdout);
+    // Functions that have asked for the old one remember it for a minute: this one never has.
+    let fresh = Stack::over(Stack::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
+    assert_eq!((status(&fresh, key).await, status(&fresh, new).await), (401, 200));
+    assert_eq!(id_of(&operator, "expired"), id);
+}
+
+#[tokio::test]
+async fn a_rotated_key_goes_on_for_the_overlap_and_its_successor_lasts_as_long_as_it_was_made_to() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--expires-in", "90d"]).done();
+    operator.run(&["keys", "rotate", &id_of(&operator, "live"), "--overlap", "24h"]).done();
+    let listed = operator.run(&["keys", "list", "--json"]).done().json();
+    let life = |key: &Value| {
+        let seconds = |name: &str| {
+            let moment: shared::model::timestamp::Timestamp = key[name].as_str().unwrap().parse().unwrap();
+            moment.seconds()
+        };
+        seconds("expiresAt") - seconds("createdAt")
+    };
+    let day = 24 * 60 * 60;
+    let mut lives: Vec<u64> = listed.iter().map(life).collect();
+    lives.sort_unstable();
+    assert!((day - 2..day + 60).contains(&lives[0]), "{lives:?}");
+    assert!((90 * day - 2..=90 * day).contains(&lives[1]), "{lives:?}");
+    assert!(listed.iter().all(|key| key["state"] == "live" && key["name"] == "web"), "{listed:?}");
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_refused_and_stays_revoked() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).done().json();
+    let (id, key) = (made[0]["keyId"].as_str().unwrap(), made[0]["key"].as_str().unwrap());
+
+    let unasked = operator.run(&["keys", "revoke", id]).refusal();
+    assert!(unasked.contains("add --yes"), "{unasked}");
+    assert_eq!(status(&stack, key).await, 200);
+
+    operator.run(&["keys", "revoke", id, "--yes"]).done();
+    let fresh = Stack::over(Stack::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
+    assert_eq!(status(&fresh, key).await, 401);
+    let shown = operator.run(&["keys", "show", id, "--json"]).done().json();
+    let again = operator.run(&["keys", "revoke", id, "--yes"]).done();
+    assert!(again.stderr.contains("revoked already"), "{}", again.stderr);
+    assert_eq!(operator.run(&["keys", "show", id, "--json"]).done().json(), shown);
+    let rotated = operator.run(&["keys", "rotate", id]).refusal();
+    assert!(rotated.contains("opens nothing any more"), "{rotated}");
+}
+
+#[tokio::test]
+async fn a_key_made_elsewhere_comes_by_standard_input_and_opens_its_account() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    let import = ["keys", "import", "--account", "shop", "--name", "old system"];
+    let key = "a key-of:another system".replace(' ', "_") + &"7".repeat(20);
+    let imported = operator.run_with(&import, &format!("{key}\r\n")).done();
+    assert_eq!(key_of(&imported.stdout), id_of(&operator, "live"));
+    assert!(!imported.stderr.contains(&key), "{}", imported.stderr);
+    assert_eq!(status(&stack, &key).await, 200);
+
+    let again = operator.run_with(&["keys", "import", "--account", "other", "--name", "x"], &key).refusal();
+    assert!(again.contains("there already"), "{again}");
+    for no_key in ["", "short", &format!("{} {}", "7".repeat(20), "7".repeat(20)), &"é".repeat(40), &"7".repeat(5000)] {
+        let refused = operator.run_with(&import, no_key).refusal();
+        assert!(refused.contains("32 to 4096 visible ASCII"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn an_account_lists_only_its_own_keys() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    for account in ["shop", "shop2", "Shop"] {
+        operator.run(&["keys", "create", "--account", account, "--name", "web"]).done();
+    }
+    let listed = operator.run(&["keys", "list", "--account", "shop", "--json"]).done().json();
+    assert_eq!(listed.iter().map(|key| &key["accountId"]).collect::<Vec<_>>(), ["shop"]);
+    assert_eq!(operator.run(&["keys", "list", "--json"]).done().json().len(), 3);
+}
+
+#[test]
+fn a_key_that_does_not_exist_is_one_clear_sentence() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    for command in [vec!["keys", "show", "key_x"], vec!["keys", "revoke", "key_x", "--yes"], vec!["keys", "rotate", "key_x"]] {
+        assert_eq!(operator.run(&command).refusal(), "There is no key key_x: see `cargo intake keys list`.");
+    }
+}

@@ -1,0 +1,132 @@
+//! Runs the command with an environment of its own: no profile, no home, only what the test gives.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tests::{Stack, Tables};
+
+/// The tables of template.yaml, by the variables that name them.
+pub(crate) const VARIABLES: [(&str, &str); 5] = [
+    ("API_KEYS_TABLE", "ApiKeysTable"),
+    ("CUSTOMERS_TABLE", "CustomersTable"),
+    ("SIGNALS_TABLE", "SignalsTable"),
+    ("REQUESTS_TABLE", "RequestsTable"),
+    ("REJECTED_SIGNALS_TABLE", "RejectedSignalsTable"),
+];
+
+/// Somebody at a keyboard, with an empty home.
+pub(crate) struct Operator {
+    pub(crate) home: TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Operator {
+    /// One whose environment names the tables of this stack.
+    pub(crate) fn of(stack: &Stack) -> Self {
+        let mut operator = Self::with_credentials(&stack.emulator.endpoint());
+        for (variable, table) in VARIABLES {
+            operator.variables.push((variable.to_owned(), Tables::name(table).to_owned()));
+        }
+        operator
+    }
+
+    /// One who can reach a DynamoDB but knows no table.
+    pub(crate) fn with_credentials(endpoint: &str) -> Self {
+        let variables = [
+            ("AWS_ENDPOINT_URL_DYNAMODB", endpoint),
+            ("AWS_REGION", "eu-central-1"),
+            ("AWS_ACCESS_KEY_ID", "local"),
+            ("AWS_SECRET_ACCESS_KEY", "local"),
+        ];
+        let mut operator = Self::with_nothing();
+        operator.variables.extend(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        operator
+    }
+
+    /// One without any variable.
+    pub(crate) fn with_nothing() -> Self {
+        // No instance metadata is asked for credentials: that would leave the machine.
+        let variables = vec![("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned())];
+        Self { home: tempfile::tempdir().unwrap(), variables }
+    }
+
+    /// With this variable too.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The command with these arguments, to be run in the operator's home.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_intake"));
+        command.args(arguments).current_dir(self.home.path()).env_clear().env("HOME", self.home.path());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs it, in a pipe, with nothing on standard input.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+        self.run_with(arguments, "")
+    }
+
+    /// Runs it, in a pipe, with this on standard input.
+    pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Outcome {
+        let mut command = self.command(arguments);
+        let mut process =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // A command that reads nothing closes its end first.
+        let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = process.wait_with_output().unwrap();
+        Outcome {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Writes a file into the operator's home.
+    pub(crate) fn file(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        Path::new(self.home.path()).join(name)
+    }
+}
+
+impl Outcome {
+    /// Fails unless the command did what it was asked.
+    #[track_caller]
+    pub(crate) fn done(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self
+    }
+
+    /// Fails unless the command said in one sentence what is wrong, and wrote no result; the sentence.
+    #[track_caller]
+    pub(crate) fn refusal(self) -> String {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(1), ""), "{self:?}");
+        let last = self.stderr.lines().last().unwrap_or_default();
+        last.strip_prefix("error: ").expect(&self.stderr).to_owned()
+    }
+
+    /// Standard output as JSON, line by line.
+    pub(crate) fn json(&self) -> Vec<Value> {
+        self.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+    }
+}
