@@ -230,6 +230,12 @@ class Parameters(unittest.TestCase):
         for alias in of_type(gradual, "AWS::Lambda::Alias").values():
             self.assertIn("CodeDeployLambdaAliasUpdate", alias["UpdatePolicy"])
 
+    def test_a_domain_of_ones_own_leads_to_the_apis_stage(self):
+        processed = template.processed(self.template, CustomDomainName="intake.example.com", CertificateArn="arn:aws:acm:x")
+        (stage,) = of_type(processed, "AWS::ApiGatewayV2::Stage")
+        mapping = processed["Resources"]["DomainMapping"]
+        self.assertEqual((mapping["Condition"], mapping["Properties"]["Stage"]), ("HasDomain", {"Ref": stage}))
+
     def test_cors_is_off_until_origins_are_given_and_several_make_a_list(self):
         (api,) = of_type(template.processed(self.template, CorsOrigins="https://a.example,https://b.example"),
                          "AWS::ApiGatewayV2::Api").values()
