@@ -32,7 +32,8 @@ def installed_python() -> Path:
         print(f"Installing the tools of the deployment test into {home}.", file=sys.stderr)
         shutil.rmtree(home, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--requirement", requirements], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--requirement", requirements],
+                       check=True, stdout=sys.stderr)
         complete.touch()
     return python
 
