@@ -1,4 +1,4 @@
-//! From what came of a request to its response, and to the one line that is logged of it.
+//! From what came of a request to its response, and to the line that is logged of it.
 //!
 //! An invocation never ends in an error: a panic is a 500 in the same shape as every other problem, and the process
 //! goes on. It knows nothing of the endpoints.
@@ -12,11 +12,10 @@ use lambda_http::http::{HeaderName, HeaderValue, StatusCode};
 use lambda_http::{Body, Response};
 use serde::Serialize;
 
-use crate::auth::Caller;
 use crate::invocation::Invocation;
 use crate::problem::Problem;
-use crate::request::Route;
-use crate::store::customers::Upserted;
+use crate::telemetry::line::Record;
+use crate::telemetry::tally::Tally;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -33,58 +32,6 @@ impl Answer {
     }
 }
 
-/// What the log line says of a request beside its outcome. Filled in as it becomes known.
-#[derive(Debug, Default)]
-pub struct Record {
-    caller: Option<Caller>,
-    bytes: Option<usize>,
-    received: Option<usize>,
-    accepted: Option<usize>,
-    replayed: Option<bool>,
-    upserted: Option<Upserted>,
-    path: Option<&'static str>,
-    faults: Vec<&'static str>,
-}
-
-impl Record {
-    /// By which path it came.
-    pub fn route(&mut self, route: &Route) {
-        self.path = Some(route.path);
-    }
-
-    /// Whose request it is.
-    pub fn caller(&mut self, caller: &Caller) {
-        self.caller = Some(caller.clone());
-    }
-
-    /// How many bytes the body has, unpacked.
-    pub fn bytes(&mut self, bytes: usize) {
-        self.bytes = Some(bytes);
-    }
-
-    /// How many signals came and how many were accepted, and whether they had come before.
-    pub fn signals(&mut self, received: usize, accepted: usize, replayed: bool) {
-        (self.received, self.accepted, self.replayed) = (Some(received), Some(accepted), Some(replayed));
-    }
-
-    /// Whether the customer is new.
-    pub fn customer(&mut self, upserted: Upserted) {
-        self.upserted = Some(upserted);
-    }
-
-    /// The codes of what was wrong.
-    pub fn faults<'f>(&mut self, faults: impl IntoIterator<Item = &'f crate::model::fault::Fault>) {
-        self.faults.extend(faults.into_iter().map(|fault| fault.code.as_str()));
-    }
-
-    /// Each code with how often it came, as `required=2,too-long=1`.
-    fn fault_counts(&mut self) -> String {
-        self.faults.sort_unstable();
-        let counts = self.faults.chunk_by(|a, b| a == b);
-        counts.filter_map(|same| Some(format!("{}={}", same.first()?, same.len()))).collect::<Vec<_>>().join(",")
-    }
-}
-
 /// Does `work`, whatever comes of it, and answers.
 pub async fn conclude(
     invocation: &Invocation,
@@ -92,26 +39,24 @@ pub async fn conclude(
 ) -> Response<Body> {
     let began = Instant::now();
     let mut record = Record::default();
-    let outcome = AssertUnwindSafe(work(&mut record)).catch_unwind().await.unwrap_or(Err(Problem::InternalError));
-    if let Err(problem) = &outcome {
-        record.faults(problem.faults());
-    }
-    let response = respond(&outcome, invocation);
-    log(invocation, &mut record, &outcome, began);
-    response
+    // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
+    let guarded = AssertUnwindSafe(Box::pin(work(&mut record))).catch_unwind();
+    let (outcome, tally) = Tally::of(guarded).await;
+    let outcome = outcome.unwrap_or(Err(Problem::InternalError));
+    let problem = outcome.as_ref().err();
+    record.faults(problem.into_iter().flat_map(Problem::faults));
+    record.write(invocation, problem, &tally, began.elapsed());
+    respond(outcome, invocation)
 }
 
-fn respond(outcome: &Result<Answer, Problem>, invocation: &Invocation) -> Response<Body> {
-    let mut response = match outcome {
-        Ok(answer) => Response::new(Body::Text(answer.0.clone())),
-        Err(problem) => Response::new(Body::Text(problem.body(&invocation.id))),
-    };
-    let media_type = match outcome {
-        Ok(_) => "application/json",
+fn respond(outcome: Result<Answer, Problem>, invocation: &Invocation) -> Response<Body> {
+    let (mut response, media_type) = match outcome {
+        Ok(Answer(body)) => (Response::new(Body::Text(body)), "application/json"),
         Err(problem) => {
+            let mut response = Response::new(Body::Text(problem.body(&invocation.id)));
             *response.status_mut() = StatusCode::from_u16(problem.kind().status).unwrap_or_default();
-            response.headers_mut().extend(problem.headers());
-            "application/problem+json"
+            *response.headers_mut() = problem.headers();
+            (response, "application/problem+json")
         }
     };
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -121,34 +66,24 @@ fn respond(outcome: &Result<Answer, Problem>, invocation: &Invocation) -> Respon
     response
 }
 
-fn log(
-    invocation: &Invocation,
-    record: &mut Record,
-    outcome: &Result<Answer, Problem>,
-    began: Instant,
-) {
-    let (status, code) = outcome.as_ref().map_or_else(|problem| (problem.kind().status, problem.kind().code), |_| (200, "ok"));
-    let storage = match outcome {
-        Err(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
-        _ => None,
-    };
-    let faults = record.fault_counts();
-    tracing::info!(
-        requestId = invocation.id,
-        path = record.path,
-        status,
-        code,
-        accountId = record.caller.as_ref().map(|caller| caller.account_id.as_str()),
-        keyId = record.caller.as_ref().map(|caller| caller.key_id.as_str()),
-        bytes = record.bytes,
-        received = record.received,
-        accepted = record.accepted,
-        rejected = record.received.zip(record.accepted).map(|(received, accepted)| received.saturating_sub(accepted)),
-        replayed = record.replayed,
-        result = record.upserted.map(Upserted::as_str),
-        faults = (!faults.is_empty()).then_some(faults),
-        storage,
-        milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        "request"
-    );
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::invocation::Budget;
+    use crate::model::timestamp::Timestamp;
+
+    #[tokio::test]
+    async fn a_panic_is_a_500_in_problem_shape_and_the_next_request_is_served() {
+        let budget = Budget::lasting(Duration::from_secs(1));
+        let invocation = Invocation { id: "i1".into(), arrived: Timestamp::from_millis(0), budget };
+        let broken = conclude(&invocation, async |_| panic!("a value that nobody may see")).await;
+        assert_eq!(broken.status(), 500);
+        assert_eq!(broken.headers()[CONTENT_TYPE], "application/problem+json");
+        let Body::Text(text) = broken.into_body() else { panic!("no text") };
+        assert!(text.contains("\"code\":\"internal-error\"") && !text.contains("nobody may see"), "{text}");
+        let next = conclude(&invocation, async |_| Ok(Answer::json(&"ok"))).await;
+        assert_eq!((next.status().as_u16(), next.headers()[REQUEST_ID].to_str().unwrap()), (200, "i1"));
+    }
 }

@@ -139,7 +139,9 @@ mod tests {
         for none in [vec![], vec![""], vec!["Bearer"], vec!["Bearer "], vec!["Basic a2V5"], vec!["k"]] {
             assert_eq!(bearer(&headers(&none)), Err(false), "{none:?}");
         }
-        for ill_formed in [vec!["Bearer a b"], vec!["Bearer a,Bearer b"], vec!["Bearer a", "Bearer b"], vec!["Bearer ä"]] {
+        for ill_formed in
+            [vec!["Bearer a b"], vec!["Bearer a,Bearer b"], vec!["Bearer a", "Bearer b"], vec!["Bearer ä"]]
+        {
             assert_eq!(bearer(&headers(&ill_formed)), Err(true), "{ill_formed:?}");
         }
     }

@@ -87,7 +87,7 @@ impl Budget {
     /// # Errors
     /// [`OutOfTime`] when it was spent first; the work is dropped where it stood.
     pub async fn spend<T>(self, work: impl Future<Output = T>) -> Result<T, OutOfTime> {
-        tokio::time::timeout_at(self.until, work).await.map_err(|_| OutOfTime)
+        tokio::time::timeout_at(self.until, Box::pin(work)).await.map_err(|_| OutOfTime)
     }
 }
 

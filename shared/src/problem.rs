@@ -117,8 +117,11 @@ pub struct NothingAccepted {
     pub received: usize,
     /// Always 0.
     pub accepted: usize,
-    /// All of them, or with strict handling those that were invalid.
+    /// All of them.
     pub rejected: usize,
+    /// How many of them are invalid: with strict handling one is enough to reject all.
+    #[serde(skip)]
+    pub invalid: usize,
     /// Always false: nothing was stored.
     pub replayed: bool,
     /// Members that are not in the contract: often what was meant by one that is missing.
@@ -211,7 +214,9 @@ impl Problem {
             Self::Unauthorized { key_sent: true } => {
                 Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"intake\", error=\"invalid_token\"")))
             }
-            Self::MethodNotAllowed { allow } => HeaderValue::from_str(&allow.join(", ")).ok().map(|value| (ALLOW, value)),
+            Self::MethodNotAllowed { allow } => {
+                HeaderValue::from_str(&allow.join(", ")).ok().map(|value| (ALLOW, value))
+            }
             Self::StorageUnavailable { .. } => Some((RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS))),
             _ => None,
         };
@@ -238,10 +243,14 @@ impl Problem {
                 [only] => only.message.clone(),
                 several => format!("The body has {} faults; fieldErrors names each.", several.len()),
             },
-            Self::NothingAccepted(counts) => format!(
-                "Nothing was stored: {} of {} signals are invalid. fieldErrors says what is wrong with each.",
-                counts.rejected, counts.received
-            ),
+            Self::NothingAccepted(counts) => {
+                let NothingAccepted { invalid, received, .. } = counts.as_ref();
+                let verb = if *invalid == 1 { "is" } else { "are" };
+                let strict = if invalid < received { ", and strict handling was asked for" } else { "" };
+                format!(
+                    "Nothing was stored: {invalid} of {received} signals {verb} invalid{strict}. fieldErrors says what is wrong."
+                )
+            }
             Self::Unauthorized { .. } => "A valid API key is required: Authorization: Bearer <API key>.".to_owned(),
             Self::NotFound => "There is nothing at this path.".to_owned(),
             Self::MethodNotAllowed { allow } => format!("This path has only {}.", allow.join(" and ")),
@@ -259,7 +268,8 @@ impl Problem {
                 "This requestIdentifier came with another body in the last 24 hours. Nothing was stored.".to_owned()
             }
             Self::CustomerTooLarge => {
-                "With this change the customer would be larger than the 400 KB that can be stored. Nothing was changed.".to_owned()
+                "With this change the customer would be larger than the 400 KB that can be stored. Nothing was changed."
+                    .to_owned()
             }
             Self::InternalError => "Something went wrong here. The requestId helps to find out what.".to_owned(),
             Self::StorageUnavailable { retry_with: None, .. } => {

@@ -120,11 +120,11 @@ fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
 
 fn not_utf8(bytes: &[u8], error: std::str::Utf8Error) -> Problem {
     let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-    let last_line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let lines = before.split(|byte| *byte == b'\n');
     Problem::MalformedJson(NotJson {
         reason: "invalid UTF-8".to_owned(),
-        line: before.iter().filter(|byte| **byte == b'\n').count().saturating_add(1),
-        column: last_line.len().saturating_add(1),
+        column: lines.clone().next_back().unwrap_or_default().len().saturating_add(1),
+        line: lines.count(),
     })
 }
 

@@ -10,10 +10,9 @@ use super::*;
 fn request(headers: &[(&str, &str)], body: impl Into<Body>) -> Request {
     let mut request = Request::new(body.into());
     for (name, value) in headers {
-        request.headers_mut().append(
-            lambda_http::http::HeaderName::from_bytes(name.as_bytes()).unwrap(),
-            value.parse().unwrap(),
-        );
+        request
+            .headers_mut()
+            .append(lambda_http::http::HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
     }
     request
 }
@@ -74,10 +73,13 @@ fn invalid_utf_8_is_named_with_its_place() {
 
 #[test]
 fn strict_handling_is_a_preference_among_others() {
-    for strict in ["handling=strict", "Handling=Strict", "respond-async, handling=\"strict\"; x=1", "wait=5,handling = strict"] {
+    for strict in
+        ["handling=strict", "Handling=Strict", "respond-async, handling=\"strict\"; x=1", "wait=5,handling = strict"]
+    {
         assert!(prefers_strict_handling(request(&[("prefer", strict)], "").headers()), "{strict}");
     }
-    for other in ["", "handling=lenient", "handling", "strict", "xhandling=strict", "handling=lenient, handling=strict"] {
+    for other in ["", "handling=lenient", "handling", "strict", "xhandling=strict", "handling=lenient, handling=strict"]
+    {
         assert!(!prefers_strict_handling(request(&[("prefer", other)], "").headers()), "{other}");
     }
     assert!(prefers_strict_handling(request(&[("prefer", "wait=1"), ("prefer", "handling=strict")], "").headers()));
@@ -92,6 +94,9 @@ fn a_route_is_a_path_and_its_methods() {
         request
     };
     assert!(route(ROUTES, &at("PATCH", "/api/customers")).is_ok());
-    assert!(matches!(route(ROUTES, &at("GET", "/api/customers")), Err(Problem::MethodNotAllowed { allow: ["PATCH", "POST"] })));
+    assert!(matches!(
+        route(ROUTES, &at("GET", "/api/customers")),
+        Err(Problem::MethodNotAllowed { allow: ["PATCH", "POST"] })
+    ));
     assert!(matches!(route(ROUTES, &at("POST", "/api/customers/")), Err(Problem::NotFound)));
 }

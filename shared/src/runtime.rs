@@ -6,8 +6,8 @@
 
 use std::fmt::Debug;
 
-use lambda_http::http::header::HOST;
 use lambda_http::aws_lambda_events::query_map::QueryMap;
+use lambda_http::http::header::HOST;
 use lambda_http::lambda_runtime::{self, Diagnostic, LambdaEvent};
 use lambda_http::request::LambdaRequest;
 use lambda_http::tower::{Service, ServiceExt as _};
@@ -24,7 +24,8 @@ where
     R: IntoResponse + Send + Sync + 'static,
     E: Debug + Into<Diagnostic> + Send + 'static,
 {
-    let tidied = |event: LambdaEvent<LambdaRequest>| LambdaEvent::new(without_host_and_query(event.payload), event.context);
+    let tidied =
+        |event: LambdaEvent<LambdaRequest>| LambdaEvent::new(without_host_and_query(event.payload), event.context);
     lambda_runtime::run_concurrent(Adapter::from(service).map_request(tidied)).await
 }
 

@@ -81,7 +81,10 @@ async fn separators_in_an_identifier_do_not_lead_out_of_the_account() {
     assert_eq!(items.len(), 6);
     for item in items {
         let (account, id) = item["pk"].as_s().unwrap().split_once('#').unwrap();
-        assert_eq!((account, id), (item["accountId"].as_s().unwrap().as_str(), item["customerId"].as_s().unwrap().as_str()));
+        assert_eq!(
+            (account, id),
+            (item["accountId"].as_s().unwrap().as_str(), item["customerId"].as_s().unwrap().as_str())
+        );
     }
 }
 

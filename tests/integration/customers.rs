@@ -23,11 +23,17 @@ async fn a_new_customer_is_created_and_a_known_one_updated() {
     let created = stack.send(Call::customer(&body).key(&key).at(first)).await;
     assert_eq!(created.status, 200);
     assert_eq!(created.header("content-type"), "application/json");
-    assert_eq!(created.text, r#"{"customerId":"c1","result":"created","updatedAt":"2026-11-20T22:33:44.123Z","warnings":[]}"#);
+    assert_eq!(
+        created.text,
+        r#"{"customerId":"c1","result":"created","updatedAt":"2026-11-20T22:33:44.123Z","warnings":[]}"#
+    );
 
     let second = Timestamp::from_millis(1_795_214_099_001);
     let updated = stack.send(Call::customer(&body).method("PATCH").key(&key).at(second)).await;
-    assert_eq!(updated.text, r#"{"customerId":"c1","result":"updated","updatedAt":"2026-11-20T22:34:59.001Z","warnings":[]}"#);
+    assert_eq!(
+        updated.text,
+        r#"{"customerId":"c1","result":"updated","updatedAt":"2026-11-20T22:34:59.001Z","warnings":[]}"#
+    );
 
     let item = stack.customer("shop", "c1").await.unwrap();
     let expected = [
@@ -46,7 +52,8 @@ async fn a_new_customer_is_created_and_a_known_one_updated() {
 async fn an_absent_member_stays_null_removes_and_text_replaces() {
     let stack = Stack::start();
     let key = stack.key("shop").await;
-    let before = json!({"customerId": "c1", "customerData": {"email": "a", "city": "London", "state": "x", "tier": "gold"}});
+    let before =
+        json!({"customerId": "c1", "customerData": {"email": "a", "city": "London", "state": "x", "tier": "gold"}});
     stack.send(Call::customer(before).key(&key)).await;
     let change = json!({"customerId": "c1", "customerData": {"city": null, "state": "", "tier": null, "dob": null}});
     assert_eq!(stack.send(Call::customer(change).key(&key)).await.status, 200);

@@ -1,4 +1,5 @@
 //! The contract, test by test. Each test has an emulator of its own and leaves nothing behind.
+#![expect(clippy::unwrap_used, reason = "only tests are in here: to panic is to fail the test")]
 
 mod accounts;
 mod customers;
@@ -6,7 +7,10 @@ mod events;
 mod hostile;
 mod local_stack;
 mod logs;
+mod openapi;
 mod outages;
+mod properties;
+mod rejected;
 mod retries;
 mod routes;
 mod signals;

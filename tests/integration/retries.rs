@@ -123,7 +123,8 @@ async fn rejected_signals_count_in_the_index_so_a_retry_lands_on_the_same_items(
         let answer = stack.send(Call::signals(&body).key(&key)).await;
         assert_eq!((&answer.json()["accepted"], &answer.json()["replayed"]), (&json!(2), &json!(replayed)));
     }
-    let keys: Vec<_> = stack.history("shop", "c").await.iter().map(|item| item["sk"].as_s().unwrap()[62..].to_owned()).collect();
+    let keys: Vec<_> =
+        stack.history("shop", "c").await.iter().map(|item| item["sk"].as_s().unwrap()[62..].to_owned()).collect();
     assert_eq!(keys, ["0000", "0002"]);
 }
 
@@ -131,7 +132,8 @@ async fn rejected_signals_count_in_the_index_so_a_retry_lands_on_the_same_items(
 async fn a_request_without_an_identifier_gets_one_and_saves_the_claim() {
     let stack = Stack::start();
     let key = stack.key("shop").await;
-    let answer = stack.send(Call::signals(json!({"signals": [{"customerId": "c", "eventType": "view"}]})).key(&key)).await;
+    let answer =
+        stack.send(Call::signals(json!({"signals": [{"customerId": "c", "eventType": "view"}]})).key(&key)).await;
     let made = answer.json()["requestIdentifier"].as_str().unwrap().to_owned();
     assert_eq!(made.len(), 36);
     assert_eq!(stack.history("shop", "c").await[0]["requestIdentifier"].as_s().unwrap(), &made);

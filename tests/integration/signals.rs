@@ -148,7 +148,9 @@ async fn with_strict_handling_one_bad_signal_costs_the_request() {
     let strict = || Call::signals(&body).key(&key).header("prefer", "handling=strict");
     let answer = stack.send(strict()).await;
     answer.assert_problem(400, "validation-failed");
-    assert_eq!((&answer.json()["accepted"], &answer.json()["rejected"]), (&json!(0), &json!(1)));
+    assert_eq!((&answer.json()["accepted"], &answer.json()["rejected"]), (&json!(0), &json!(5)));
+    let detail = "Nothing was stored: 1 of 5 signals is invalid, and strict handling was asked for. fieldErrors says what is wrong.";
+    assert_eq!(answer.json()["detail"], detail);
     assert_eq!(stack.items("SignalsTable").await, []);
     assert_eq!(stack.items("RequestsTable").await, []);
     let lenient = Call::signals(&body).key(&key).header("prefer", "handling=lenient");
@@ -171,11 +173,19 @@ async fn the_edges_of_500_signals_hold() {
 async fn numbers_come_back_digit_for_digit() {
     let stack = Stack::start();
     let key = stack.key("shop").await;
-    let numbers = ["12345678901234567890123456789012345678", "0.1", "-9.9999999999999999999999999999999999999e125", "1e-130", "0e500"];
-    let body = format!(r#"{{"signals":[{{"customerId":"c","eventType":"t","data":{{"n":[{}]}}}}]}}"#, numbers.join(","));
+    let numbers = [
+        "12345678901234567890123456789012345678",
+        "0.1",
+        "-9.9999999999999999999999999999999999999e125",
+        "1e-130",
+        "0e500",
+    ];
+    let body =
+        format!(r#"{{"signals":[{{"customerId":"c","eventType":"t","data":{{"n":[{}]}}}}]}}"#, numbers.join(","));
     assert_eq!(stack.send(Call::signals(body).key(&key)).await.status, 200);
     let history = stack.history("shop", "c").await;
-    let stored: Vec<_> = history[0]["data"].as_m().unwrap()["n"].as_l().unwrap().iter().map(|n| n.as_n().unwrap().as_str()).collect();
+    let stored: Vec<_> =
+        history[0]["data"].as_m().unwrap()["n"].as_l().unwrap().iter().map(|n| n.as_n().unwrap().as_str()).collect();
     assert_eq!(stored[..2], ["12345678901234567890123456789012345678", "0.1"]);
     let large = format!("-99999999999999999999999999999999999999{}", "0".repeat(88));
     assert!([large.as_str(), "-99999999999999999999999999999999999999E88"].contains(&stored[2]), "{stored:?}");

@@ -16,6 +16,7 @@ use shared::model::timestamp::Timestamp;
 use shared::store;
 use shared::store::api_keys::{ApiKeys, KeyRecord};
 use shared::store::client::{http_client, tuned};
+use shared::store::rejected_signals::RejectedSignals;
 use shared::store::requests::Requests;
 use signals::Signals;
 
@@ -98,6 +99,7 @@ impl Stack {
                 api_keys(),
                 Requests::new(others.clone(), Tables::name("RequestsTable")),
                 store::signals::Signals::new(others.clone(), Tables::name("SignalsTable"), retention),
+                RejectedSignals::new(others.clone(), Tables::name("RejectedSignalsTable")),
             ),
             client,
             emulator,
@@ -139,7 +141,14 @@ impl Stack {
 
     /// All items of a table, by its logical id.
     pub async fn items(&self, logical_id: &str) -> Vec<HashMap<String, AttributeValue>> {
-        let pages = self.client.scan().table_name(Tables::name(logical_id)).consistent_read(true).into_paginator().items().send();
+        let pages = self
+            .client
+            .scan()
+            .table_name(Tables::name(logical_id))
+            .consistent_read(true)
+            .into_paginator()
+            .items()
+            .send();
         pages.collect::<Result<_, _>>().await.unwrap()
     }
 
@@ -158,7 +167,8 @@ impl Stack {
     /// The stored item of a customer.
     pub async fn customer(&self, account: &str, customer_id: &str) -> Option<HashMap<String, AttributeValue>> {
         let key = AttributeValue::S(format!("{account}#{customer_id}"));
-        let get = self.client.get_item().table_name(Tables::name("CustomersTable")).key("pk", key).consistent_read(true);
+        let get =
+            self.client.get_item().table_name(Tables::name("CustomersTable")).key("pk", key).consistent_read(true);
         get.send().await.unwrap().item
     }
 }

@@ -4,7 +4,7 @@
 
 use lambda_http::{Body, Request, Response};
 use serde::Serialize;
-use shared::answer::{self, Answer, Record};
+use shared::answer::{self, Answer};
 use shared::auth::Authenticator;
 use shared::environment::{self, Missing};
 use shared::invocation::Invocation;
@@ -16,6 +16,7 @@ use shared::store::StoreError;
 use shared::store::api_keys::ApiKeys;
 use shared::store::client;
 use shared::store::customers::Upserted;
+use shared::telemetry::line::Record;
 
 const CUSTOMERS: Route = Route { path: "/api/customers", methods: &["PATCH", "POST"] };
 const PING: Route = Route { path: "/api/sdk/ping", methods: &["GET"] };

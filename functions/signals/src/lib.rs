@@ -2,26 +2,29 @@
 //!
 //! Steps are put in order here; how each is done stands in [`shared`].
 
+mod outcome;
+
 use std::time::Duration;
 
 use lambda_http::{Body, Request, Response};
-use serde::Serialize;
-use shared::answer::{self, Answer, Record};
+use shared::answer::{self, Answer};
 use shared::auth::{Authenticator, Caller};
-use shared::digest::Digest;
 use shared::environment::{self, Missing};
 use shared::invocation::{Budget, Invocation};
 use shared::model::batch::{Batch, BatchFault};
-use shared::model::fault::{Fault, FaultCode, Path, Warning};
 use shared::model::identifier::RequestIdentifier;
 use shared::model::timestamp::Timestamp;
-use shared::problem::{NothingAccepted, Problem};
+use shared::problem::Problem;
 use shared::request::{self, Route};
 use shared::store::StoreError;
 use shared::store::api_keys::ApiKeys;
 use shared::store::client;
+use shared::store::rejected_signals::{Kept, RejectedSignals};
 use shared::store::requests::{Claim, Claimed, Requests};
 use shared::store::signals::Origin;
+use shared::telemetry::line::{Record, Signals as Counts};
+
+use crate::outcome::Outcome;
 
 /// The paths that this function answers.
 pub const ROUTES: &[Route] = &[Route { path: "/api/event-flows/signal", methods: &["POST"] }];
@@ -29,12 +32,16 @@ pub const ROUTES: &[Route] = &[Route { path: "/api/event-flows/signal", methods:
 /// What is kept back of the storage's time to write a claim after all, when the signals could not be written whole.
 const FOR_A_LATE_CLAIM: Duration = Duration::from_millis(500);
 
+/// How long keeping rejected signals may take: it must not cost the accepted ones their answer.
+const FOR_KEEPING: Duration = Duration::from_secs(2);
+
 /// The function: whose requests it may do, and where signals and claims are.
 #[derive(Debug)]
 pub struct Signals {
     authenticator: Authenticator,
     requests: Requests,
     table: shared::store::signals::Signals,
+    rejected: RejectedSignals,
 }
 
 impl Signals {
@@ -44,20 +51,28 @@ impl Signals {
     /// When a variable is missing.
     pub async fn from_environment() -> Result<Self, Missing> {
         let (keys, requests) = (environment::variable("API_KEYS_TABLE")?, environment::variable("REQUESTS_TABLE")?);
-        let (table, days) = (environment::variable("SIGNALS_TABLE")?, environment::whole_number("SIGNAL_RETENTION_DAYS")?);
+        let (table, rejected) =
+            (environment::variable("SIGNALS_TABLE")?, environment::variable("REJECTED_SIGNALS_TABLE")?);
+        let days = environment::whole_number("SIGNAL_RETENTION_DAYS")?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
         let client = client::from_environment().await;
         Ok(Self::new(
             ApiKeys::new(client.clone(), keys),
             Requests::new(client.clone(), requests),
-            shared::store::signals::Signals::new(client, table, retention),
+            shared::store::signals::Signals::new(client.clone(), table, retention),
+            RejectedSignals::new(client, rejected),
         ))
     }
 
     /// The function over these tables.
     #[must_use]
-    pub fn new(keys: ApiKeys, requests: Requests, table: shared::store::signals::Signals) -> Self {
-        Self { authenticator: Authenticator::new(keys), requests, table }
+    pub fn new(
+        keys: ApiKeys,
+        requests: Requests,
+        table: shared::store::signals::Signals,
+        rejected: RejectedSignals,
+    ) -> Self {
+        Self { authenticator: Authenticator::new(keys), requests, table, rejected }
     }
 
     /// Answers one request, whatever it is.
@@ -72,41 +87,53 @@ impl Signals {
         let body = request::read_body(request)?;
         record.bytes(body.len());
         let batch = Batch::parse(request::parse_json(&body)?).map_err(refusal)?;
-        let strict = request::prefers_strict_handling(request.headers());
-        if batch.signals.is_empty() || (strict && !batch.rejected.is_empty()) {
-            record.signals(batch.received(), 0, false);
-            return Err(nothing_accepted(batch));
+        let request_identifier = batch.request_identifier.clone().unwrap_or_else(RequestIdentifier::random);
+        if !batch.rejected.is_empty() && request::prefers_strict_handling(request.headers()) {
+            record.signals(Counts { received: batch.received(), accepted: 0, replayed: false });
+            return Err(outcome::refuse_whole(&request_identifier, batch));
         }
-        let stored = self.store(&caller, &body, &batch, invocation).await?;
-        record.signals(batch.received(), stored.accepted(&batch), stored.replayed);
-        stored.answer(batch, record)
+        let outcome = self.store(&caller, &body, batch, request_identifier, invocation, record).await?;
+        record.signals(outcome.counts());
+        let (answer, faults) = outcome.answer()?;
+        record.faults(&faults);
+        Ok(answer)
     }
 
-    /// Claims the request, if its caller named it, and writes its valid signals.
-    async fn store(
+    /// Claims the request, if its caller named it and something of it is valid, and writes its signals: the valid ones
+    /// to be kept, the others to be looked at.
+    async fn store<'a>(
         &self,
         caller: &Caller,
         body: &str,
-        batch: &Batch<'_>,
+        batch: Batch<'a>,
+        request_identifier: RequestIdentifier,
         invocation: &Invocation,
-    ) -> Result<Stored, Problem> {
-        let request_identifier = batch.request_identifier.clone().unwrap_or_else(RequestIdentifier::random);
-        let claim = Claim {
-            account_id: &caller.account_id,
-            request_identifier: &request_identifier,
-            body_hash: Digest::of(body),
-        };
-        let named = batch.request_identifier.is_some();
+        record: &mut Record,
+    ) -> Result<Outcome<'a>, Problem> {
+        let claim = Claim { account_id: &caller.account_id, request_identifier: &request_identifier, body };
+        let named = batch.request_identifier.is_some() && !batch.signals.is_empty();
         let replay_of = if named { self.claim(claim, invocation).await? } else { None };
         let received_at = replay_of.unwrap_or(invocation.arrived);
         let origin = Origin { account_id: &caller.account_id, request_identifier: &request_identifier, received_at };
-        match self.table.put(origin, &batch.signals, invocation.budget.less(FOR_A_LATE_CLAIM)).await {
-            Ok(refused) => Ok(Stored { request_identifier, replayed: replay_of.is_some(), refused }),
+        let rejected: Vec<Kept<'_>> = batch.rejected.iter().map(Kept::from).collect();
+        let (stored, kept) = tokio::join!(
+            self.table.put(origin, &batch.signals, invocation.budget.less(FOR_A_LATE_CLAIM)),
+            self.rejected.keep(origin, &caller.key_id, &rejected, invocation.budget.at_most(FOR_KEEPING)),
+        );
+        note(kept, record);
+        let refused = match stored {
+            Ok(refused) => refused,
             Err(error) => {
                 let claimed = named || self.claim_late(claim, invocation).await;
-                Err(Problem::StorageUnavailable { error, retry_with: claimed.then_some(request_identifier) })
+                let retry_with = claimed.then_some(request_identifier);
+                return Err(Problem::StorageUnavailable { error, retry_with });
             }
-        }
+        };
+        let faults: Vec<_> = refused.iter().map(|index| outcome::refused_by_store(*index)).collect();
+        let also_rejected = outcome::keep_refused(&batch, &refused, &faults);
+        let budget = invocation.budget.at_most(FOR_KEEPING);
+        note(self.rejected.keep(origin, &caller.key_id, &also_rejected, budget).await, record);
+        Ok(Outcome { batch, request_identifier, replayed: replay_of.is_some(), refused })
     }
 
     /// When the request first arrived, if this is a retry.
@@ -126,56 +153,12 @@ impl Signals {
     }
 }
 
-/// What came of the signals that were written.
-struct Stored {
-    request_identifier: RequestIdentifier,
-    replayed: bool,
-    refused: Vec<usize>,
-}
-
-impl Stored {
-    fn accepted(&self, batch: &Batch<'_>) -> usize {
-        batch.signals.len().saturating_sub(self.refused.len())
+/// That rejected signals could not be kept is for the operator to know, and changes no answer (SPEC 2.3).
+fn note(kept: Result<(), StoreError>, record: &mut Record) {
+    if let Err(error) = kept {
+        tracing::error!(%error, "rejected signals could not be kept");
+        record.rejected_not_kept();
     }
-
-    fn answer(self, batch: Batch<'_>, record: &mut Record) -> Result<Answer, Problem> {
-        let (received, accepted) = (batch.received(), self.accepted(&batch));
-        let mut faults: Vec<(usize, Vec<Fault>)> =
-            batch.rejected.into_iter().map(|rejected| (rejected.index, rejected.faults)).collect();
-        faults.extend(self.refused.iter().map(|index| (*index, vec![refused_by_store(*index)])));
-        faults.sort_by_key(|(index, _)| *index);
-        let rejected = received.saturating_sub(accepted);
-        let faults: Vec<Fault> = faults.into_iter().flat_map(|(_, faults)| faults).collect();
-        let request_identifier = self.request_identifier.as_sent().to_owned();
-        if accepted == 0 {
-            let (replayed, warnings) = (false, batch.warnings);
-            let counts = NothingAccepted { request_identifier, received, accepted, rejected, replayed, warnings, faults };
-            return Err(Problem::NothingAccepted(Box::new(counts)));
-        }
-        record.faults(&faults);
-        Ok(Answer::json(&Accepted {
-            request_identifier,
-            received,
-            accepted,
-            rejected,
-            replayed: self.replayed,
-            field_errors: faults,
-            warnings: batch.warnings,
-        }))
-    }
-}
-
-/// SPEC 2.3.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Accepted {
-    request_identifier: String,
-    received: usize,
-    accepted: usize,
-    rejected: usize,
-    replayed: bool,
-    field_errors: Vec<Fault>,
-    warnings: Vec<Warning>,
 }
 
 fn refusal(fault: BatchFault) -> Problem {
@@ -183,24 +166,6 @@ fn refusal(fault: BatchFault) -> Problem {
         BatchFault::Invalid(faults) => Problem::ValidationFailed(faults),
         BatchFault::TooManySignals { sent } => Problem::TooManySignals { sent },
     }
-}
-
-fn nothing_accepted(batch: Batch<'_>) -> Problem {
-    let request_identifier = batch.request_identifier.clone().unwrap_or_else(RequestIdentifier::random);
-    Problem::NothingAccepted(Box::new(NothingAccepted {
-        request_identifier: request_identifier.as_sent().to_owned(),
-        received: batch.received(),
-        accepted: 0,
-        rejected: batch.rejected.len(),
-        replayed: false,
-        warnings: batch.warnings,
-        faults: batch.rejected.into_iter().flat_map(|rejected| rejected.faults).collect(),
-    }))
-}
-
-fn refused_by_store(index: usize) -> Fault {
-    let signals = Path::Member(&Path::Root, "signals");
-    Fault::new(&Path::Element(&signals, index), FaultCode::RefusedByStore, "was refused by the database")
 }
 
 /// A claim that DynamoDB refuses is a defect of this service: everything in it is made here.

@@ -12,13 +12,13 @@ use crate::model::timestamp::Timestamp;
 use crate::store::api_keys::KeyRecord;
 
 /// How long a yes holds without asking again: as long as a revocation takes.
-pub(crate) const YES_HOLDS: Duration = Duration::from_secs(60);
+pub(crate) const YES_HOLDS: Duration = Duration::from_mins(1);
 
 /// How long a no holds without asking again.
 pub(crate) const NO_HOLDS: Duration = Duration::from_secs(10);
 
 /// How old a yes may be to stand in while the key table cannot be read.
-pub(crate) const FALLBACK_HOLDS: Duration = Duration::from_secs(15 * 60);
+pub(crate) const FALLBACK_HOLDS: Duration = Duration::from_mins(15);
 
 /// How long the key table is left alone after it could not be read, where there is a fallback: otherwise every request
 /// of an outage would wait for it.

@@ -6,7 +6,8 @@ use super::document::{Document, Names};
 use super::fault::{Fault, FaultCode, Faults, Path, Warning, Warnings};
 use super::identifier::{LONE_SURROGATE, Placeholders, read_identifier};
 use super::limits::{
-    PROFILE_VALUE_CHARS, REPORTED_PER_REQUEST, UNDOCUMENTED_NAME_CHARS, UNDOCUMENTED_PER_REQUEST, UNDOCUMENTED_VALUE_CHARS,
+    PROFILE_VALUE_CHARS, REPORTED_PER_REQUEST, UNDOCUMENTED_NAME_CHARS, UNDOCUMENTED_PER_REQUEST,
+    UNDOCUMENTED_VALUE_CHARS,
 };
 use super::resemblance::documented_name_like;
 use super::token::{JsonText, Token, Tokens};
@@ -155,7 +156,8 @@ impl<'a> Reading<'a> {
         });
         let name_chars = name.chars().count();
         if name_chars > UNDOCUMENTED_NAME_CHARS {
-            let message = format!("must have a name of at most {UNDOCUMENTED_NAME_CHARS} characters; {name_chars} were sent");
+            let message =
+                format!("must have a name of at most {UNDOCUMENTED_NAME_CHARS} characters; {name_chars} were sent");
             faults.add(at, FaultCode::TooLong, message);
         }
         if matches!(token, Token::Null) {

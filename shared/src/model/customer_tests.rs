@@ -104,5 +104,8 @@ fn update_value(json: &str) -> Document<'_> {
 fn duplicates_and_empty_names_are_faults() {
     assert_eq!(faults(&data(r#""email":"a","email":"b""#)), [("/customerData/email".into(), "duplicate-member")]);
     assert_eq!(faults(&data(r#""":"a""#)), [("/customerData/".into(), "empty-name")]);
-    assert_eq!(faults(r#"{"customerId":"c","customerId":"d","customerData":{}}"#), [("/customerId".into(), "duplicate-member")]);
+    assert_eq!(
+        faults(r#"{"customerId":"c","customerId":"d","customerData":{}}"#),
+        [("/customerId".into(), "duplicate-member")]
+    );
 }

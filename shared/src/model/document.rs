@@ -83,7 +83,11 @@ fn check_value<'a>(first: Token<'a>, tokens: &mut Tokens<'a>, around: usize, pat
                 faults.add(path, FaultCode::TooManyDigits, message);
             }
             Err(NumberFault::OutOfRange) => {
-                faults.add(path, FaultCode::NumberOutOfRange, "must be zero or of a magnitude from 1E-130 to 9.99E+125");
+                faults.add(
+                    path,
+                    FaultCode::NumberOutOfRange,
+                    "must be zero or of a magnitude from 1E-130 to 9.99E+125",
+                );
             }
         },
         Token::Bool(_) | Token::Null | Token::EndObject | Token::EndArray => {}
@@ -98,7 +102,11 @@ impl<'a> Names<'a> {
     /// Adds the next name and gives it back decoded. An empty one, and one that is no text, is a fault.
     pub(crate) fn add(&mut self, name: RawString<'a>, object: &Path<'_>, faults: &mut Faults) -> Cow<'a, str> {
         let Ok(name) = name.decode() else {
-            faults.add(object, FaultCode::InvalidType, "must have names of Unicode text: half of a surrogate pair was sent");
+            faults.add(
+                object,
+                FaultCode::InvalidType,
+                "must have names of Unicode text: half of a surrogate pair was sent",
+            );
             return Cow::Borrowed("");
         };
         if name.is_empty() {
@@ -114,7 +122,11 @@ impl<'a> Names<'a> {
         self.0.sort_unstable();
         for pair in self.0.chunk_by(|a, b| a == b).filter(|same| same.len() > 1) {
             if let Some(name) = pair.first() {
-                faults.add(&Path::Member(object, name), FaultCode::DuplicateMember, "must not stand twice in one object");
+                faults.add(
+                    &Path::Member(object, name),
+                    FaultCode::DuplicateMember,
+                    "must not stand twice in one object",
+                );
             }
         }
     }
@@ -142,7 +154,9 @@ mod tests {
     #[test]
     fn each_fault_is_named_with_its_place() {
         assert_eq!(
-            faults_of(r#"{"n":[1,1e126],"d":123456789012345678901234567890123456789,"":1,"s":"\udc00","x":{"y":1,"\u0079":2}}"#),
+            faults_of(
+                r#"{"n":[1,1e126],"d":123456789012345678901234567890123456789,"":1,"s":"\udc00","x":{"y":1,"\u0079":2}}"#
+            ),
             [
                 ("/n/1".into(), FaultCode::NumberOutOfRange),
                 ("/d".into(), FaultCode::TooManyDigits),

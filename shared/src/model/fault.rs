@@ -181,7 +181,8 @@ impl Path<'_> {
         for step in steps.into_iter().rev() {
             let before = (place.field.len(), place.pointer.len());
             step.write(&mut place);
-            if bytes_in_an_answer(&place.pointer) > REPORTED_PATH_BYTES {
+            // The longer of the two is the field where a name has quotes or backslashes: it is JSON within the answer's.
+            if bytes_in_an_answer(&place.field).max(bytes_in_an_answer(&place.pointer)) > REPORTED_PATH_BYTES {
                 place.field.truncate(before.0);
                 place.pointer.truncate(before.1);
                 break;
@@ -199,7 +200,8 @@ impl Path<'_> {
                 let _ = write!(place.pointer, "/{index}");
             }
             Path::Member(_, name) => {
-                let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
+                let plain =
+                    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
                 if plain {
                     if !place.field.is_empty() {
                         place.field.push('.');

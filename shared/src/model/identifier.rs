@@ -35,7 +35,8 @@ pub(crate) fn read_identifier<'a>(
     } else if chars > IDENTIFIER_CHARS {
         let message = format!("must have at most {IDENTIFIER_CHARS} characters; {chars} were sent");
         faults.add(path, FaultCode::TooLong, message);
-    } else if placeholders == Placeholders::Refused && PLACEHOLDERS.iter().any(|word| word.eq_ignore_ascii_case(&text)) {
+    } else if placeholders == Placeholders::Refused && PLACEHOLDERS.iter().any(|word| word.eq_ignore_ascii_case(&text))
+    {
         faults.add(path, FaultCode::PlaceholderIdentifier, "must identify somebody: a spelled-out nothing was sent");
     } else {
         return Some(text);
@@ -58,7 +59,12 @@ pub(crate) fn read_uuid<'a>(
     uuid
 }
 
-fn read_string<'a>(token: Token<'a>, tokens: &mut Tokens<'a>, path: &Path<'_>, faults: &mut Faults) -> Option<Cow<'a, str>> {
+fn read_string<'a>(
+    token: Token<'a>,
+    tokens: &mut Tokens<'a>,
+    path: &Path<'_>,
+    faults: &mut Faults,
+) -> Option<Cow<'a, str>> {
     match token {
         Token::Null => None,
         Token::String(string) => {

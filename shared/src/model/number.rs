@@ -70,7 +70,10 @@ mod tests {
 
     #[test]
     fn thirty_eight_digits_pass_and_thirty_nine_do_not() {
-        assert_eq!(for_dynamodb("12345678901234567890123456789012345678").unwrap(), "12345678901234567890123456789012345678");
+        assert_eq!(
+            for_dynamodb("12345678901234567890123456789012345678").unwrap(),
+            "12345678901234567890123456789012345678"
+        );
         assert_eq!(for_dynamodb("123456789012345678901234567890123456789"), Err(NumberFault::TooManyDigits));
         assert_eq!(for_dynamodb("0.123456789012345678901234567890123456789"), Err(NumberFault::TooManyDigits));
     }
@@ -88,7 +91,9 @@ mod tests {
         for inside in ["1e-130", "9.9999999999999999999999999999999999999E+125", "-1E125", "0.1e-129", "10e124"] {
             assert!(for_dynamodb(inside).is_ok(), "{inside}");
         }
-        for outside in ["1e126", "9e-131", "-1E+126", "0.1e-130", "10e125", "1e99999999999999999999", "1e-99999999999999999999"] {
+        for outside in
+            ["1e126", "9e-131", "-1E+126", "0.1e-130", "10e125", "1e99999999999999999999", "1e-99999999999999999999"]
+        {
             assert_eq!(for_dynamodb(outside), Err(NumberFault::OutOfRange), "{outside}");
         }
     }

@@ -6,7 +6,7 @@ use super::document::{Document, Names};
 use super::fault::{Fault, FaultCode, Faults, Path, Warning, Warnings};
 use super::identifier::{Placeholders, UuidText, read_identifier, read_uuid};
 use super::limits::{REPORTED_PER_SIGNAL, SIGNAL_BYTES};
-use super::token::{Token, Tokens};
+use super::token::{JsonText, Token, Tokens};
 
 /// A signal that obeys every rule of SPEC 2.3.
 #[derive(Clone, Debug)]
@@ -21,8 +21,8 @@ pub struct Signal<'a> {
     pub data: Document<'a>,
     /// Members that are not in the contract, in the order in which they were sent.
     pub undocumented: Vec<(Cow<'a, str>, Document<'a>)>,
-    /// How long it was as sent, in bytes.
-    pub bytes: usize,
+    /// As it was sent.
+    pub payload: &'a str,
 }
 
 /// Who, and what they did, in either of the two shapes.
@@ -44,10 +44,17 @@ pub enum Identity<'a> {
     },
 }
 
-impl Identity<'_> {
+impl<'a> Identity<'a> {
     /// The customer or the emitter: whose history the signal belongs to.
     #[must_use]
     pub fn who(&self) -> &str {
+        match self {
+            Self::Event { customer_id, .. } => customer_id,
+            Self::Step { emitter_id, .. } => emitter_id,
+        }
+    }
+
+    fn into_who(self) -> Cow<'a, str> {
         match self {
             Self::Event { customer_id, .. } => customer_id,
             Self::Step { emitter_id, .. } => emitter_id,
@@ -62,8 +69,23 @@ pub struct Rejected<'a> {
     pub index: usize,
     /// As it was sent.
     pub payload: &'a str,
+    /// The customer or the emitter, if that could be read.
+    pub who: Option<Cow<'a, str>>,
     /// What is wrong with it, the first five.
     pub faults: Vec<Fault>,
+}
+
+impl<'a> Signal<'a> {
+    /// Reads one signal outside a batch, as the `index`-th of its request; `path` is where its faults are said to be.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: JsonText<'a>, index: usize, path: &Path<'_>) -> Result<Self, Rejected<'a>> {
+        let mut tokens = text.tokens();
+        // A text that is JSON has a first token.
+        let first = tokens.next().unwrap_or(Token::Null);
+        read(first, &mut tokens, index, path).outcome
+    }
 }
 
 /// A signal read, and what of it is not in the contract.
@@ -79,17 +101,15 @@ pub(crate) fn read<'a>(first: Token<'a>, tokens: &mut Tokens<'a>, index: usize, 
     let mut faults = Faults::keeping(REPORTED_PER_SIGNAL);
     let mut warnings = Warnings::keeping(REPORTED_PER_SIGNAL);
     let mut members = Members::default();
-    if payload.len() > SIGNAL_BYTES {
+    let identity = if payload.len() > SIGNAL_BYTES {
         let message = format!("must have at most {SIGNAL_BYTES} bytes of JSON; {} were sent", payload.len());
         faults.add(path, FaultCode::TooLarge, message);
+        None
     } else if matches!(first, Token::BeginObject) {
         members.read(&mut after, path, &mut faults, &mut warnings);
-    } else {
-        faults.add(path, FaultCode::InvalidType, "must be an object");
-    }
-    let identity = if payload.len() <= SIGNAL_BYTES && matches!(first, Token::BeginObject) {
         members.identity(path, &mut faults)
     } else {
+        faults.add(path, FaultCode::InvalidType, "must be an object");
         None
     };
     let outcome = match identity {
@@ -99,9 +119,12 @@ pub(crate) fn read<'a>(first: Token<'a>, tokens: &mut Tokens<'a>, index: usize, 
             eventflow_identifier: members.eventflow_identifier.value,
             data: members.data,
             undocumented: members.undocumented,
-            bytes: payload.len(),
+            payload,
         }),
-        _ => Err(Rejected { index, payload, faults: faults.into_kept() }),
+        identity => {
+            let who = identity.map(Identity::into_who).or(members.customer_id.value).or(members.emitter_id.value);
+            Err(Rejected { index, payload, who, faults: faults.into_kept() })
+        }
     };
     Read { outcome, warnings: warnings.into_kept(path) }
 }
@@ -159,7 +182,8 @@ impl<'a> Members<'a> {
             let name = names.add(raw, path, faults);
             let at = Path::Member(path, &name);
             let Some(token) = tokens.next() else { break };
-            let mut identifier = |placeholders| Member::of(token, read_identifier(token, tokens, placeholders, &at, faults));
+            let mut identifier =
+                |placeholders| Member::of(token, read_identifier(token, tokens, placeholders, &at, faults));
             match name.as_ref() {
                 "customerId" => self.customer_id = identifier(Refused),
                 "eventType" => self.event_type = identifier(Allowed),
@@ -192,7 +216,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The one identity pair that there must be. Takes the values out.
+    /// The one identity pair that there must be. Takes the values out; who it was stays if what they did is wrong.
     fn identity(&mut self, path: &Path<'_>, faults: &mut Faults) -> Option<Identity<'a>> {
         let event = self.customer_id.present || self.event_type.present;
         let step = self.emitter_id.present || self.step_node_id.present;
@@ -215,8 +239,8 @@ impl<'a> Members<'a> {
                 if !self.event_type.present {
                     required("eventType", "is required beside customerId");
                 }
-                let (customer_id, event_type) = (self.customer_id.value.take()?, self.event_type.value.take()?);
-                Some(Identity::Event { customer_id, event_type })
+                let event_type = self.event_type.value.take()?;
+                self.customer_id.value.take().map(|customer_id| Identity::Event { customer_id, event_type })
             }
             (false, true) => {
                 if !self.emitter_id.present {
@@ -228,8 +252,8 @@ impl<'a> Members<'a> {
                 if !self.eventflow_identifier.present {
                     required("eventflowIdentifier", "is required in a workflow step");
                 }
-                let (emitter_id, step_node_id) = (self.emitter_id.value.take()?, self.step_node_id.value.take()?);
-                Some(Identity::Step { emitter_id, step_node_id })
+                let step_node_id = self.step_node_id.value.take()?;
+                self.emitter_id.value.take().map(|emitter_id| Identity::Step { emitter_id, step_node_id })
             }
         }
     }

@@ -29,7 +29,9 @@ fn faults(json: &str) -> Vec<(String, &'static str)> {
 #[test]
 fn an_event_is_a_customer_and_what_they_did() {
     let signal = accepted(r#"{"customerId":"c1","eventType":"view","data":{"price":1.5}}"#);
-    assert!(matches!(&signal.identity, Identity::Event { customer_id, event_type } if customer_id == "c1" && event_type == "view"));
+    assert!(
+        matches!(&signal.identity, Identity::Event { customer_id, event_type } if customer_id == "c1" && event_type == "view")
+    );
     assert_eq!(signal.data.as_str(), r#"{"price":1.5}"#);
     assert_eq!((signal.index, signal.identity.who()), (3, "c1"));
 }
@@ -38,7 +40,9 @@ fn an_event_is_a_customer_and_what_they_did() {
 fn a_step_is_an_emitter_a_node_and_a_flow() {
     let json = format!(r#"{{"emitterId":"e","stepNodeId":"n","eventflowIdentifier":"{FLOW}","data":{{}}}}"#);
     let signal = accepted(&json);
-    assert!(matches!(&signal.identity, Identity::Step { emitter_id, step_node_id } if emitter_id == "e" && step_node_id == "n"));
+    assert!(
+        matches!(&signal.identity, Identity::Step { emitter_id, step_node_id } if emitter_id == "e" && step_node_id == "n")
+    );
     assert_eq!(signal.eventflow_identifier.unwrap().as_str(), FLOW);
 }
 
@@ -52,7 +56,9 @@ fn data_left_out_or_null_is_an_empty_object_in_either_shape() {
 
 #[test]
 fn a_member_that_is_null_counts_as_absent() {
-    let signal = accepted(r#"{"customerId":"c","eventType":"t","emitterId":null,"stepNodeId":null,"eventflowIdentifier":null,"extra":null}"#);
+    let signal = accepted(
+        r#"{"customerId":"c","eventType":"t","emitterId":null,"stepNodeId":null,"eventflowIdentifier":null,"extra":null}"#,
+    );
     assert!(signal.undocumented.is_empty());
     assert_eq!(faults(r#"{"customerId":null,"eventType":"t"}"#), [("/customerId".into(), "required")]);
 }
@@ -62,9 +68,15 @@ fn exactly_one_identity_pair_is_needed_and_both_its_halves() {
     assert_eq!(faults("{}"), [(String::new(), "required")]);
     assert_eq!(faults(r#"{"customerId":"c"}"#), [("/eventType".into(), "required")]);
     assert_eq!(faults(r#"{"eventType":"t"}"#), [("/customerId".into(), "required")]);
-    assert_eq!(faults(r#"{"stepNodeId":"n"}"#), [("/emitterId".into(), "required"), ("/eventflowIdentifier".into(), "required")]);
+    assert_eq!(
+        faults(r#"{"stepNodeId":"n"}"#),
+        [("/emitterId".into(), "required"), ("/eventflowIdentifier".into(), "required")]
+    );
     assert_eq!(faults(r#"{"customerId":"c","stepNodeId":"n"}"#), [(String::new(), "ambiguous-identity")]);
-    assert_eq!(faults(r#"{"customerId":"c","eventType":"t","emitterId":"e","stepNodeId":"n"}"#), [(String::new(), "ambiguous-identity")]);
+    assert_eq!(
+        faults(r#"{"customerId":"c","eventType":"t","emitterId":"e","stepNodeId":"n"}"#),
+        [(String::new(), "ambiguous-identity")]
+    );
 }
 
 #[test]
@@ -85,8 +97,14 @@ fn what_is_no_object_or_has_other_types_is_named() {
 
 #[test]
 fn a_member_twice_at_any_depth_costs_the_signal() {
-    assert_eq!(faults(r#"{"customerId":"c","eventType":"t","eventType":"u"}"#), [("/eventType".into(), "duplicate-member")]);
-    assert_eq!(faults(r#"{"customerId":"c","eventType":"t","data":{"a":{"b":1,"b":1}}}"#), [("/data/a/b".into(), "duplicate-member")]);
+    assert_eq!(
+        faults(r#"{"customerId":"c","eventType":"t","eventType":"u"}"#),
+        [("/eventType".into(), "duplicate-member")]
+    );
+    assert_eq!(
+        faults(r#"{"customerId":"c","eventType":"t","data":{"a":{"b":1,"b":1}}}"#),
+        [("/data/a/b".into(), "duplicate-member")]
+    );
 }
 
 #[test]
@@ -101,7 +119,7 @@ fn a_signal_over_256_kib_is_too_large_however_it_is_padded() {
         let bare = r#"{"customerId":"c","eventType":"t"}"#;
         bare.replace(',', &format!(",{}", " ".repeat(bytes - bare.len())))
     };
-    assert_eq!(accepted(&padded(SIGNAL_BYTES)).bytes, SIGNAL_BYTES);
+    assert_eq!(accepted(&padded(SIGNAL_BYTES)).payload.len(), SIGNAL_BYTES);
     assert_eq!(faults(&padded(SIGNAL_BYTES + 1)), [(String::new(), "too-large")]);
 }
 

@@ -62,12 +62,7 @@ impl fmt::Display for Timestamp {
         let moment = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let (year, month, day) = moment.to_calendar_date();
         let (hour, minute, second) = moment.to_hms();
-        write!(
-            f,
-            "{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
-            u8::from(month),
-            self.0 % 1000
-        )
+        write!(f, "{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", u8::from(month), self.0 % 1000)
     }
 }
 
@@ -115,7 +110,9 @@ mod tests {
 
     #[test]
     fn another_way_of_writing_is_refused() {
-        for text in ["", "2026-11-20", "2026-11-20T22:16:40Z", "2026-11-20T22:16:40.009+00:00", "2026-13-20T22:16:40.009Z"] {
+        for text in
+            ["", "2026-11-20", "2026-11-20T22:16:40Z", "2026-11-20T22:16:40.009+00:00", "2026-13-20T22:16:40.009Z"]
+        {
             assert_eq!(text.parse::<Timestamp>(), Err(NotATimestamp), "{text}");
         }
     }

@@ -126,7 +126,10 @@ impl<'a> Tokens<'a> {
     }
 
     /// The next token, or `None` at the end of the text.
-    #[expect(clippy::should_implement_trait, reason = "the borrow ends with each token, so that values can be passed on")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the borrow ends with each token, so that values can be passed on"
+    )]
     pub fn next(&mut self) -> Option<Token<'a>> {
         let rest = self.rest();
         let skipped = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':'))?;
@@ -146,7 +149,8 @@ impl<'a> Tokens<'a> {
                 (Token::String(RawString { quoted: self.piece(length), escaped }), length)
             }
             _ => {
-                let more = after.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+                let more =
+                    after.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
                 let length = more.count().saturating_add(1);
                 (Token::Number(self.piece(length)), length)
             }
@@ -262,7 +266,18 @@ mod tests {
     fn numbers_and_strings_come_as_they_were_written() {
         assert_eq!(
             seen(" {\"a\\\"\\\\\" : -1.50E+3,\n\"b\":[true,null , \"\"]} "),
-            ["BeginObject", "S \"a\\\"\\\\\"", "N -1.50E+3", "S \"b\"", "BeginArray", "Bool(true)", "Null", "S \"\"", "EndArray", "EndObject"]
+            [
+                "BeginObject",
+                "S \"a\\\"\\\\\"",
+                "N -1.50E+3",
+                "S \"b\"",
+                "BeginArray",
+                "Bool(true)",
+                "Null",
+                "S \"\"",
+                "EndArray",
+                "EndObject"
+            ]
         );
     }
 

@@ -10,8 +10,10 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{Builder, SharedHttpClient};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
+use crate::telemetry::tally::CountCalls;
+
 /// A connection inside a region is there within a few milliseconds, or not at all.
-const CONNECT: Duration = Duration::from_millis(1_000);
+const CONNECT: Duration = Duration::from_secs(1);
 
 /// DynamoDB answers within tens of milliseconds even at its slowest percentiles. One that takes longer than this is
 /// better asked again, on another connection.
@@ -39,7 +41,7 @@ pub async fn from_environment() -> Client {
     Client::from_conf(tuned(Builder::from(&shared)).build())
 }
 
-/// `config` with the timeouts and retries of this service.
+/// `config` with the timeouts and retries of this service, its calls counted.
 #[must_use]
 pub fn tuned(config: Builder) -> Builder {
     let retries = RetryConfig::standard()
@@ -47,7 +49,7 @@ pub fn tuned(config: Builder) -> Builder {
         .with_initial_backoff(BACKOFF_BASE)
         .with_max_backoff(BACKOFF_LONGEST);
     let timeouts = TimeoutConfig::builder().connect_timeout(CONNECT).operation_attempt_timeout(ATTEMPT).build();
-    config.retry_config(retries).timeout_config(timeouts)
+    config.retry_config(retries).timeout_config(timeouts).interceptor(CountCalls)
 }
 
 /// HTTP over rustls with `ring`: the SDK's default gathers entropy for a hundred times the instructions of a whole

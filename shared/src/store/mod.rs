@@ -4,8 +4,10 @@
 //! held: an error of the SDK may carry one, so it stops here and only its kind goes on.
 
 pub mod api_keys;
+mod batch_write;
 pub mod client;
 pub mod customers;
+pub mod rejected_signals;
 pub mod requests;
 pub mod signals;
 mod values;

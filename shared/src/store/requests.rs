@@ -15,7 +15,7 @@ use crate::model::identifier::RequestIdentifier;
 use crate::model::timestamp::Timestamp;
 
 /// How long a claim stands.
-pub const CLAIM_LASTS: Duration = Duration::from_secs(24 * 60 * 60);
+pub const CLAIM_LASTS: Duration = Duration::from_hours(24);
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -31,8 +31,8 @@ pub struct Claim<'a> {
     pub account_id: &'a AccountId,
     /// Which request.
     pub request_identifier: &'a RequestIdentifier,
-    /// Of its body after decoding.
-    pub body_hash: Digest,
+    /// Its body after decoding, of which the claim holds the SHA-256.
+    pub body: &'a str,
 }
 
 /// What came of a claim.
@@ -60,12 +60,18 @@ impl Requests {
     ///
     /// # Errors
     /// When the claim could be neither written nor read.
-    pub async fn claim(&self, claim: Claim<'_>, invocation: &Invocation, budget: Budget) -> Result<Claimed, StoreError> {
+    pub async fn claim(
+        &self,
+        claim: Claim<'_>,
+        invocation: &Invocation,
+        budget: Budget,
+    ) -> Result<Claimed, StoreError> {
         let now = invocation.arrived;
+        let body_hash = Digest::of(claim.body).to_hex();
         let item = Item::from([
             ("pk".to_owned(), s(claim.account_id.key(&claim.request_identifier.canonical()))),
             ("accountId".to_owned(), s(claim.account_id.as_str())),
-            ("bodyHash".to_owned(), s(claim.body_hash.to_hex())),
+            ("bodyHash".to_owned(), s(&body_hash)),
             ("receivedAt".to_owned(), s(now.to_string())),
             ("invocation".to_owned(), s(&invocation.id)),
             ("expiresAt".to_owned(), n(now.after(CLAIM_LASTS).seconds())),
@@ -83,16 +89,16 @@ impl Requests {
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(failed)) => failed
                 .item()
-                .and_then(|standing| compare(standing, claim, invocation))
+                .and_then(|standing| compare(standing, &body_hash, invocation))
                 .ok_or_else(|| StoreError::Unavailable("IllFormedClaim".to_owned())),
             _ => Err(error.into()),
         }
     }
 }
 
-fn compare(standing: &Item, claim: Claim<'_>, invocation: &Invocation) -> Option<Claimed> {
+fn compare(standing: &Item, body_hash: &str, invocation: &Invocation) -> Option<Claimed> {
     let received_at = text(standing, "receivedAt")?.parse().ok()?;
-    Some(if text(standing, "bodyHash")? != claim.body_hash.to_hex() {
+    Some(if text(standing, "bodyHash")? != body_hash {
         Claimed::Reused
     } else if text(standing, "invocation")? == invocation.id {
         Claimed::First

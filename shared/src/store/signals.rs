@@ -1,14 +1,13 @@
 //! The table Signals: one item a signal, keyed so that one Query reads who did what in order, and so that a retry
 //! writes the same items over themselves.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::WriteRequest;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::StoreError;
+use super::batch_write::{BACKOFF_BASE, Unprocessed, send_unprocessed, wait};
 use super::wire::Wire;
 use crate::invocation::Budget;
 use crate::model::account::AccountId;
@@ -25,12 +24,6 @@ const BATCH_BYTES: usize = 2 * 1024 * 1024;
 
 /// Calls at once. One call occupies a connection, so this is also how many connections a request opens.
 const CALLS_AT_ONCE: usize = 16;
-
-/// What is waited at first, at most, before unprocessed items are sent again; doubled each time.
-const BACKOFF_BASE: Duration = Duration::from_millis(25);
-
-/// What is waited at most.
-const BACKOFF_LONGEST: Duration = Duration::from_secs(1);
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -63,7 +56,12 @@ impl Signals {
     ///
     /// # Errors
     /// When DynamoDB could not be had for all of them: some may be stored, some not.
-    pub async fn put(&self, origin: Origin<'_>, signals: &[Signal<'_>], budget: Budget) -> Result<Vec<usize>, StoreError> {
+    pub async fn put(
+        &self,
+        origin: Origin<'_>,
+        signals: &[Signal<'_>],
+        budget: Budget,
+    ) -> Result<Vec<usize>, StoreError> {
         let calls: Vec<_> = batches(signals).into_iter().map(|batch| self.put_batch(origin, batch, budget)).collect();
         let refused: Vec<Vec<usize>> = stream::iter(calls).buffer_unordered(CALLS_AT_ONCE).try_collect().await?;
         let mut refused = refused.concat();
@@ -71,9 +69,18 @@ impl Signals {
         Ok(refused)
     }
 
-    async fn put_batch(&self, origin: Origin<'_>, batch: &[Signal<'_>], budget: Budget) -> Result<Vec<usize>, StoreError> {
+    async fn put_batch(
+        &self,
+        origin: Origin<'_>,
+        batch: &[Signal<'_>],
+        budget: Budget,
+    ) -> Result<Vec<usize>, StoreError> {
         match self.send_batch(origin, batch, budget).await {
-            Ok(unprocessed) => self.send_unprocessed(unprocessed, budget).await.map(|()| Vec::new()),
+            Ok(unprocessed) if unprocessed.is_empty() => Ok(Vec::new()),
+            Ok(unprocessed) => {
+                wait(BACKOFF_BASE, budget).await?;
+                send_unprocessed(&self.client, unprocessed, budget).await.map(|()| Vec::new())
+            }
             // One of them spoilt the batch, and DynamoDB does not say which.
             Err(StoreError::Refused | StoreError::ItemTooLarge) => self.put_one_by_one(origin, batch, budget).await,
             Err(error) => Err(error),
@@ -85,8 +92,9 @@ impl Signals {
         origin: Origin<'_>,
         batch: &[Signal<'_>],
         budget: Budget,
-    ) -> Result<HashMap<String, Vec<WriteRequest>>, StoreError> {
-        let bytes = batch.iter().fold(256_usize, |sum, signal| sum.saturating_add(signal.bytes).saturating_add(700));
+    ) -> Result<Unprocessed, StoreError> {
+        let bytes =
+            batch.iter().fold(256_usize, |sum, signal| sum.saturating_add(signal.payload.len()).saturating_add(700));
         let mut wire = Wire::with_capacity(bytes);
         wire.raw("{\"RequestItems\":{");
         wire.string(&self.table);
@@ -102,24 +110,6 @@ impl Signals {
         let call = self.client.batch_write_item().request_items(&self.table, Vec::new());
         let call = call.customize().mutate_request(wire.into_body());
         Ok(budget.spend(call.send()).await??.unprocessed_items.unwrap_or_default())
-    }
-
-    /// Sends again what DynamoDB left undone, with full jitter between, until nothing is left. The SDK does not: left
-    /// items come in an answer that is no error.
-    async fn send_unprocessed(
-        &self,
-        mut unprocessed: HashMap<String, Vec<WriteRequest>>,
-        budget: Budget,
-    ) -> Result<(), StoreError> {
-        let mut longest = BACKOFF_BASE;
-        while unprocessed.values().any(|requests| !requests.is_empty()) {
-            let wait = longest.mul_f64(fastrand::f64());
-            budget.spend(tokio::time::sleep(wait)).await.map_err(|_| StoreError::Unavailable("UnprocessedItems".to_owned()))?;
-            longest = longest.saturating_mul(2).min(BACKOFF_LONGEST);
-            let call = self.client.batch_write_item().set_request_items(Some(unprocessed));
-            unprocessed = budget.spend(call.send()).await??.unprocessed_items.unwrap_or_default();
-        }
-        Ok(())
     }
 
     async fn put_one_by_one(
@@ -199,7 +189,7 @@ fn batches<'s, 'a>(signals: &'s [Signal<'a>]) -> Vec<&'s [Signal<'a>]> {
     while !rest.is_empty() {
         let mut bytes = 0_usize;
         let fitting = rest.iter().take(BATCH_ITEMS).take_while(|signal| {
-            bytes = bytes.saturating_add(signal.bytes);
+            bytes = bytes.saturating_add(signal.payload.len());
             bytes <= BATCH_BYTES
         });
         // A single signal is always below the limit, so each turn takes at least one.

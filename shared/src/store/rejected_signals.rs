@@ -1,0 +1,152 @@
+//! The table RejectedSignals: what was refused, as it was sent, so that it can be looked at, mended and replayed
+//! (SPEC 2.3). It is kept for 14 days.
+//!
+//! A day of an account is spread over a few partitions, so that a client which sends nothing but faults does not slow
+//! down its own good signals' neighbours; whoever lists a day queries each.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+
+use super::StoreError;
+use super::batch_write::send_unprocessed;
+use super::signals::Origin;
+use super::values::{Item, n, s};
+use crate::invocation::Budget;
+use crate::model::account::AccountId;
+use crate::model::fault::Fault;
+use crate::model::signal::Rejected;
+use crate::model::timestamp::Timestamp;
+
+/// How long a rejected signal is kept.
+pub const KEPT_FOR: Duration = Duration::from_hours(14 * 24);
+
+/// Partitions of one account's day.
+pub const SHARDS: u8 = 16;
+
+/// How much of a payload is kept, in bytes. A signal is at most 256 KiB unless that is what is wrong with it, and an
+/// item at most 400 KB, its faults and names included.
+pub const PAYLOAD_BYTES: usize = 300 * 1024;
+
+/// Items in one `BatchWriteItem`: DynamoDB's limit.
+const BATCH_ITEMS: usize = 25;
+
+/// Payload in one `BatchWriteItem`, in bytes.
+const BATCH_BYTES: usize = 2 * 1024 * 1024;
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct RejectedSignals {
+    client: Client,
+    table: String,
+}
+
+/// A signal that was refused, as it is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept<'a> {
+    /// Its place in the request, counted from 0.
+    pub index: usize,
+    /// As it was sent.
+    pub payload: &'a str,
+    /// Whose history it would have belonged to, if that could be read.
+    pub who: Option<&'a str>,
+    /// What is wrong with it.
+    pub faults: &'a [Fault],
+}
+
+impl<'a> From<&'a Rejected<'a>> for Kept<'a> {
+    fn from(rejected: &'a Rejected<'a>) -> Self {
+        let Rejected { index, payload, who, faults } = rejected;
+        Self { index: *index, payload, who: who.as_deref(), faults }
+    }
+}
+
+/// The partition key of one shard of an account's day. `day` is the first ten characters of a timestamp.
+#[must_use]
+pub fn partition_key(account_id: &AccountId, day: &str, shard: u8) -> String {
+    account_id.key(&format!("{day}#{shard:02}"))
+}
+
+/// The day of a moment, in UTC.
+#[must_use]
+pub fn day(moment: Timestamp) -> String {
+    moment.to_string().chars().take("2026-11-20".len()).collect()
+}
+
+impl RejectedSignals {
+    /// The table called `table`.
+    #[must_use]
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { client, table: table.into() }
+    }
+
+    /// Keeps rejected signals that came by the key `key_id`.
+    ///
+    /// # Errors
+    /// When DynamoDB could not be had for all of them.
+    pub async fn keep(
+        &self,
+        origin: Origin<'_>,
+        key_id: &str,
+        rejected: &[Kept<'_>],
+        budget: Budget,
+    ) -> Result<(), StoreError> {
+        let mut rest = rejected;
+        while !rest.is_empty() {
+            let mut bytes = 0_usize;
+            let fitting = rest.iter().take(BATCH_ITEMS).take_while(|kept| {
+                bytes = bytes.saturating_add(kept.payload.len().min(PAYLOAD_BYTES));
+                bytes <= BATCH_BYTES
+            });
+            let (batch, after) = rest.split_at_checked(fitting.count().max(1)).unwrap_or((rest, &[]));
+            let puts = batch.iter().filter_map(|kept| {
+                let put = PutRequest::builder().set_item(Some(write(origin, key_id, *kept))).build().ok()?;
+                Some(WriteRequest::builder().put_request(put).build())
+            });
+            let unprocessed = HashMap::from([(self.table.clone(), puts.collect())]);
+            send_unprocessed(&self.client, unprocessed, budget).await?;
+            rest = after;
+        }
+        Ok(())
+    }
+}
+
+fn write(origin: Origin<'_>, key_id: &str, kept: Kept<'_>) -> Item {
+    let request_identifier = origin.request_identifier.canonical();
+    let shard = shard_of(&request_identifier, kept.index);
+    let payload = kept.payload.get(..kept.payload.floor_char_boundary(PAYLOAD_BYTES)).unwrap_or_default();
+    let mut item = Item::from([
+        ("pk".to_owned(), s(partition_key(origin.account_id, &day(origin.received_at), shard))),
+        ("sk".to_owned(), s(format!("{request_identifier}#{:04}", kept.index))),
+        ("accountId".to_owned(), s(origin.account_id.as_str())),
+        ("requestIdentifier".to_owned(), s(origin.request_identifier.as_sent())),
+        ("index".to_owned(), AttributeValue::N(kept.index.to_string())),
+        ("payload".to_owned(), s(payload)),
+        ("faults".to_owned(), AttributeValue::L(kept.faults.iter().map(write_fault).collect())),
+        ("keyId".to_owned(), s(key_id)),
+        ("receivedAt".to_owned(), s(origin.received_at.to_string())),
+        ("expiresAt".to_owned(), n(origin.received_at.after(KEPT_FOR).seconds())),
+    ]);
+    if payload.len() < kept.payload.len() {
+        item.insert("truncated".to_owned(), AttributeValue::Bool(true));
+    }
+    if let Some(who) = kept.who {
+        item.insert("who".to_owned(), s(who));
+    }
+    item
+}
+
+fn write_fault(fault: &Fault) -> AttributeValue {
+    let Fault { place, code, message } = fault;
+    let texts =
+        [("field", place.field.as_str()), ("pointer", &place.pointer), ("code", code.as_str()), ("message", message)];
+    AttributeValue::M(texts.into_iter().map(|(name, text)| (name.to_owned(), s(text))).collect())
+}
+
+/// The same signal of the same request always lies in the same shard, so a retry writes it over itself.
+fn shard_of(request_identifier: &str, index: usize) -> u8 {
+    let sum = request_identifier.bytes().fold(index, |sum, byte| sum.wrapping_add(usize::from(byte)));
+    u8::try_from(sum % usize::from(SHARDS)).unwrap_or_default()
+}

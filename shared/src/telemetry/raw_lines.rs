@@ -1,0 +1,41 @@
+//! Writes events that are a whole line already, as they are.
+//!
+//! The formatter of other events cannot nest one object in another, and CloudWatch's embedded metrics have to.
+
+use std::io::Write as _;
+
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::Context;
+
+/// The field that holds the line.
+pub(super) const FIELD: &str = "line";
+
+pub(super) struct RawLines<W>(W);
+
+impl<W> RawLines<W> {
+    pub(super) fn new(writer: W) -> Self {
+        Self(writer)
+    }
+}
+
+impl<S: Subscriber, W: for<'w> MakeWriter<'w> + 'static> Layer<S> for RawLines<W> {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        event.record(&mut Write(&self.0));
+    }
+}
+
+struct Write<'a, W>(&'a W);
+
+impl<W: for<'w> MakeWriter<'w>> Visit for Write<'_, W> {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == FIELD {
+            // One write, so that lines of requests at once do not mix. Nobody is left to tell when stdout is closed.
+            let _ = self.0.make_writer().write_all(format!("{value}\n").as_bytes());
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+}

@@ -1,0 +1,87 @@
+//! What a request cost in DynamoDB: calls, each attempt counted, and the time from the first to the last.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use aws_sdk_dynamodb::config::interceptors::{BeforeTransmitInterceptorContextRef, FinalizerInterceptorContextRef};
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
+use aws_sdk_dynamodb::error::BoxError;
+
+tokio::task_local! {
+    static CURRENT: Arc<Tally>;
+}
+
+/// The calls of one request so far.
+#[derive(Debug)]
+pub struct Tally {
+    began: Instant,
+    calls: AtomicU32,
+    first_microseconds: AtomicU64,
+    last_microseconds: AtomicU64,
+}
+
+impl Tally {
+    /// Does `work`, and counts the calls that it makes.
+    pub async fn of<T>(work: impl Future<Output = T>) -> (T, Arc<Self>) {
+        let tally = Arc::new(Self {
+            began: Instant::now(),
+            calls: AtomicU32::new(0),
+            first_microseconds: AtomicU64::new(u64::MAX),
+            last_microseconds: AtomicU64::new(0),
+        });
+        (CURRENT.scope(tally.clone(), work).await, tally)
+    }
+
+    /// Attempts that went out.
+    #[must_use]
+    pub fn calls(&self) -> u32 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// From the first call's begin to the last one's end; nothing when there was none.
+    #[must_use]
+    pub fn latency(&self) -> Option<Duration> {
+        let (first, last) =
+            (self.first_microseconds.load(Ordering::Relaxed), self.last_microseconds.load(Ordering::Relaxed));
+        (self.calls() > 0).then(|| Duration::from_micros(last.saturating_sub(first)))
+    }
+
+    fn elapsed(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Counts each attempt of the SDK for the request that it is made for.
+#[derive(Debug)]
+pub(crate) struct CountCalls;
+
+impl Intercept for CountCalls {
+    fn name(&self) -> &'static str {
+        "CountCalls"
+    }
+
+    fn read_before_transmit(
+        &self,
+        _: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        // Outside of a request, in tools and tests, nobody counts.
+        let _ = CURRENT.try_with(|tally| {
+            tally.calls.fetch_add(1, Ordering::Relaxed);
+            tally.first_microseconds.fetch_min(tally.elapsed(), Ordering::Relaxed);
+        });
+        Ok(())
+    }
+
+    fn read_after_attempt(
+        &self,
+        _: &FinalizerInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let _ = CURRENT.try_with(|tally| tally.last_microseconds.fetch_max(tally.elapsed(), Ordering::Relaxed));
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! SPEC 2.3: what is refused is kept as it was sent, and costs the accepted ones nothing.
+
+use serde_json::json;
+use shared::model::timestamp::Timestamp;
+use tests::{Call, Stack};
+
+const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
+const ARRIVED: Timestamp = Timestamp::from_millis(1_795_214_024_123);
+
+#[tokio::test]
+async fn a_rejected_signal_is_kept_as_it_was_sent_with_its_faults() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let bad = r#"{ "customerId":"c1", "eventType":"", "data":{"n":1e999} }"#;
+    let body = format!(r#"{{"requestIdentifier":"{REQUEST}","signals":[{{"customerId":"c","eventType":"t"}},{bad}]}}"#);
+    for _ in 0..2 {
+        assert_eq!(stack.send(Call::signals(&body).key(&key).at(ARRIVED)).await.status, 200);
+    }
+    let items = stack.items("RejectedSignalsTable").await;
+    assert_eq!(items.len(), 1, "a retry writes the same item over itself");
+    let text = |name: &str| items[0][name].as_s().unwrap().as_str();
+    assert!(text("pk").starts_with("shop#2026-11-20#") && text("pk").len() == "shop#2026-11-20#00".len());
+    assert_eq!(text("sk"), format!("{}#0001", REQUEST.to_lowercase()));
+    assert_eq!((text("accountId"), text("requestIdentifier"), text("keyId")), ("shop", REQUEST, "key_of_shop"));
+    assert_eq!((text("payload"), text("who")), (bad, "c1"));
+    assert_eq!(text("receivedAt"), "2026-11-20T22:33:44.123Z");
+    assert_eq!(items[0]["index"].as_n().unwrap(), "1");
+    assert_eq!(items[0]["expiresAt"].as_n().unwrap(), &(ARRIVED.seconds() + 14 * 86_400).to_string());
+    assert!(!items[0].contains_key("truncated"));
+    let faults = items[0]["faults"].as_l().unwrap();
+    let codes: Vec<_> = faults.iter().map(|fault| fault.as_m().unwrap()["code"].as_s().unwrap().as_str()).collect();
+    assert_eq!(codes, ["blank", "number-out-of-range"]);
+}
+
+#[tokio::test]
+async fn a_request_of_which_nothing_is_valid_is_kept_too() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let answer = stack.send(Call::signals(json!({"signals": [1, "x", {}]})).key(&key)).await;
+    assert_eq!(answer.status, 400);
+    let items = stack.items("RejectedSignalsTable").await;
+    assert_eq!(items.len(), 3);
+    assert!(items.iter().all(|item| item["requestIdentifier"].as_s().unwrap() == &answer.json()["requestIdentifier"]));
+}
+
+#[tokio::test]
+async fn nothing_is_kept_of_a_strict_request_nor_of_too_many_signals_nor_of_a_broken_envelope() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let strict = Call::signals(json!({"signals": [1]})).header("prefer", "handling=strict");
+    let many = Call::signals(json!({"signals": vec![1; 501]}));
+    let broken = Call::signals(json!({"requestIdentifier": "x", "signals": [1]}));
+    for call in [strict, many, broken] {
+        assert!(stack.send(call.key(&key)).await.status >= 400);
+    }
+    assert_eq!(stack.items("RejectedSignalsTable").await, []);
+}
+
+#[tokio::test]
+async fn a_payload_beyond_an_item_is_kept_cut_off_and_says_so() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let long = json!({"customerId": "c", "eventType": "t", "data": {"x": "ü".repeat(200_000)}});
+    let body = json!({"signals": [long, {"customerId": "c", "eventType": "t"}]});
+    assert_eq!(stack.send(Call::signals(&body).key(&key)).await.faults()[0].1, "too-large");
+    let items = stack.items("RejectedSignalsTable").await;
+    assert_eq!(items[0]["truncated"].as_bool(), Ok(&true));
+    assert!(long.to_string().starts_with(items[0]["payload"].as_s().unwrap().as_str()));
+}
+
+#[tokio::test]
+async fn five_hundred_rejected_signals_are_all_kept() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    stack.send(Call::signals(json!({"signals": vec![json!({"customerId": "c"}); 500]})).key(&key)).await;
+    assert_eq!(stack.items("RejectedSignalsTable").await.len(), 500);
+}
