@@ -1,0 +1,232 @@
+//! openapi.yaml is what the code does: every example is sent or answered as it stands there, and every code, limit,
+//! path and method in it is the code's.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "only tests are in here: to panic is to fail the test"
+)]
+
+mod document;
+mod exchange;
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use shared::model::customer::{DOCUMENTED, RESERVED};
+use shared::model::fault::{FaultCode, Warning};
+use shared::model::limits::{
+    BODY_BYTES, IDENTIFIER_CHARS, PROFILE_VALUE_CHARS, REPORTED_PER_SIGNAL, SIGNAL_BYTES, SIGNALS_PER_REQUEST,
+    UNDOCUMENTED_NAME_CHARS, UNDOCUMENTED_PER_REQUEST, UNDOCUMENTED_VALUE_CHARS,
+};
+use shared::problem::Kind;
+
+use self::document::Document;
+
+/// What nobody can bring about by a request: its example is checked by its schema alone.
+const ONLY_BY_SCHEMA: [&str; 1] = ["refused-by-store"];
+
+#[tokio::test]
+async fn every_example_of_an_answer_is_what_the_functions_answer() {
+    let document = Document::read();
+    let mut different = Vec::new();
+    for operation in document.operations() {
+        for example in document.answers(&operation) {
+            let title = format!("{} {} {} {}", operation.method, operation.path, example.status, example.name);
+            let mut body = if let Some(answer) = exchange::answer(&document, &operation, &example).await {
+                assert_eq!(answer.status, example.status, "{title}: {}", answer.text);
+                assert_eq!(answer.header("content-type"), example.media_type, "{title}");
+                for (name, header) in &example.headers {
+                    document.assert_valid(&header["schema"], &json!(answer.header(name)));
+                }
+                answer.json()
+            } else if let Some((kind, body)) = exchange::problem(example.name) {
+                assert_eq!(kind.status, example.status, "{title}");
+                body
+            } else {
+                assert!(ONLY_BY_SCHEMA.contains(&example.name), "{title} has no request: give it x-request");
+                continue;
+            };
+            document.assert_valid(example.schema, &body);
+            if example.name == "without-identifier" {
+                // The one that was made is another each time.
+                body["requestIdentifier"] = example.value["requestIdentifier"].clone();
+            }
+            if body != *example.value {
+                different.push(format!("{title}\n{body}"));
+            }
+        }
+    }
+    assert!(different.is_empty(), "other answers than openapi.yaml has:\n{}", different.join("\n"));
+}
+
+#[test]
+fn every_example_of_an_answer_is_what_its_schema_says() {
+    let document = Document::read();
+    for operation in document.operations() {
+        for example in document.answers(&operation) {
+            document.assert_valid(example.schema, example.value);
+        }
+    }
+}
+
+#[test]
+fn every_example_of_a_request_is_valid_and_has_an_answer_of_its_name() {
+    let document = Document::read();
+    for operation in document.operations() {
+        let Some(body) = document.request_body(&operation) else { continue };
+        let answered: BTreeSet<_> = document
+            .answers(&operation)
+            .iter()
+            .filter(|answer| answer.status == 200)
+            .map(|answer| answer.name)
+            .collect();
+        for (name, example) in body["examples"].as_object().unwrap() {
+            document.assert_valid(&body["schema"], &example["value"]);
+            assert!(answered.contains(name.as_str()), "no 200 of {} is called {name}", operation.path);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_refused_is_invalid_by_the_schema_too() {
+    let document = Document::read();
+    let mut seen = 0;
+    for operation in document.operations() {
+        let Some(schema) = document.request_body(&operation).map(|body| &body["schema"]) else { continue };
+        for example in document.answers(&operation) {
+            let refused = example.value["fieldErrors"].as_array().is_some_and(|faults| !faults.is_empty());
+            let Some(body) = example.request.and_then(|request| request["body"].as_str()) else { continue };
+            if let (true, Ok(body)) = (refused, serde_json::from_str(body)) {
+                assert_ne!(document.errors(schema, &body), Vec::<String>::new(), "{}: {body}", example.name);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 6, "only {seen} bodies");
+}
+
+/// The codes in a schema's list.
+fn listed(document: &Document, pointer: &str) -> BTreeSet<String> {
+    document.at(pointer).as_array().unwrap().iter().map(|code| code.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_code_of_a_problem_is_listed_and_has_an_example_at_its_status() {
+    let document = Document::read();
+    let of_code: BTreeSet<_> = Kind::ALL.iter().map(|kind| (kind.status, kind.code.to_owned())).collect();
+    let in_examples: BTreeSet<_> = document
+        .operations()
+        .iter()
+        .flat_map(|operation| document.answers(operation))
+        .filter(|example| example.media_type == "application/problem+json")
+        .map(|example| (example.status, example.value["code"].as_str().unwrap().to_owned()))
+        .collect();
+    assert_eq!(in_examples, of_code);
+    let codes = of_code.into_iter().map(|(_, code)| code).collect();
+    assert_eq!(listed(&document, "/components/schemas/Problem/properties/code/enum"), codes);
+    let statuses: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.status).collect();
+    assert_eq!(document.schema("Problem")["properties"]["status"]["enum"], json!(statuses));
+}
+
+#[test]
+fn every_code_of_a_fault_is_listed_and_has_an_example() {
+    let document = Document::read();
+    let codes: BTreeSet<_> = FaultCode::ALL.iter().map(|code| code.as_str().to_owned()).collect();
+    assert_eq!(listed(&document, "/components/schemas/FieldError/properties/code/enum"), codes);
+    let mut shown = BTreeSet::new();
+    for operation in document.operations() {
+        for example in document.answers(&operation) {
+            let faults = example.value["fieldErrors"].as_array().into_iter().flatten();
+            shown.extend(faults.map(|fault| fault["code"].as_str().unwrap().to_owned()));
+        }
+    }
+    assert_eq!(shown, codes);
+    assert_eq!(document.schema("Warning")["properties"]["code"]["const"], Warning::CODE);
+}
+
+#[test]
+fn every_limit_is_the_one_in_the_code() {
+    let document = Document::read();
+    let limit =
+        |pointer: &str| usize::try_from(document.at(&format!("/components/{pointer}")).as_u64().unwrap()).unwrap();
+    assert_eq!(limit("requestBodies/Customer/x-max-bytes"), BODY_BYTES);
+    assert_eq!(limit("requestBodies/Signals/x-max-bytes"), BODY_BYTES);
+    assert_eq!(limit("schemas/Signal/x-max-bytes"), SIGNAL_BYTES);
+    assert_eq!(limit("schemas/SignalBatch/properties/signals/maxItems"), SIGNALS_PER_REQUEST);
+    assert_eq!(limit("schemas/SignalsStored/properties/received/maximum"), SIGNALS_PER_REQUEST);
+    assert_eq!(limit("schemas/SignalsStored/properties/accepted/maximum"), SIGNALS_PER_REQUEST);
+    assert_eq!(limit("schemas/SignalsStored/properties/rejected/maximum"), SIGNALS_PER_REQUEST - 1);
+    assert_eq!(limit("schemas/NothingAccepted/properties/received/maximum"), SIGNALS_PER_REQUEST);
+    assert_eq!(limit("schemas/NothingAccepted/properties/rejected/maximum"), SIGNALS_PER_REQUEST);
+    assert_eq!(limit("schemas/FieldErrors/maxItems"), SIGNALS_PER_REQUEST * REPORTED_PER_SIGNAL);
+    assert_eq!(limit("schemas/Identifier/maxLength"), IDENTIFIER_CHARS);
+    assert_eq!(limit("schemas/ProfileValue/maxLength"), PROFILE_VALUE_CHARS);
+    let profile = "schemas/CustomerUpdate/properties/customerData";
+    assert_eq!(limit(&format!("{profile}/propertyNames/maxLength")), UNDOCUMENTED_NAME_CHARS);
+    assert_eq!(limit(&format!("{profile}/maxProperties")), DOCUMENTED.len() + UNDOCUMENTED_PER_REQUEST);
+    assert_eq!(limit(&format!("{profile}/additionalProperties/x-max-json-characters")), UNDOCUMENTED_VALUE_CHARS);
+    // A string of JSON has two quotes.
+    assert_eq!(limit(&format!("{profile}/additionalProperties/maxLength")), UNDOCUMENTED_VALUE_CHARS - 2);
+}
+
+#[test]
+fn the_documented_and_the_reserved_names_are_those_of_the_code() {
+    let document = Document::read();
+    let profile = &document.schema("CustomerUpdate")["properties"]["customerData"];
+    let documented: BTreeSet<_> = profile["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(documented, DOCUMENTED.into());
+    assert_eq!(profile["propertyNames"]["not"]["enum"], json!(RESERVED));
+}
+
+#[test]
+fn the_paths_and_methods_are_those_that_the_functions_route() {
+    let document = Document::read();
+    let in_document: BTreeSet<_> =
+        document.operations().into_iter().map(|operation| (operation.path.to_owned(), operation.method)).collect();
+    let routes = customers::ROUTES.iter().chain(signals::ROUTES);
+    let in_code: BTreeSet<_> = routes
+        .flat_map(|route| route.methods.iter().map(|method| (route.path.to_owned(), (*method).to_owned())))
+        .collect();
+    assert_eq!(in_document, in_code);
+}
+
+#[test]
+fn every_allow_header_of_the_code_is_listed() {
+    let document = Document::read();
+    let in_code: BTreeSet<_> =
+        customers::ROUTES.iter().chain(signals::ROUTES).map(|route| route.methods.join(", ")).collect();
+    assert_eq!(listed(&document, "/components/headers/Allow/schema/enum"), in_code);
+}
+
+#[test]
+fn an_answer_of_the_gateway_is_a_message() {
+    let document = Document::read();
+    for operation in document.operations() {
+        for (status, response) in operation.definition["responses"].as_object().unwrap() {
+            let plain = &document.resolve(response)["content"]["application/json"];
+            if status != "200" && !plain.is_null() {
+                assert_eq!(plain["schema"], json!({"$ref": "#/components/schemas/GatewayMessage"}));
+                document.assert_valid(&plain["schema"], &plain["example"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_schema_is_told_from_what_it_does_not_describe() {
+    let document = Document::read();
+    let schema = document.schema("SignalBatch");
+    let valid = json!({"signals": [{"customerId": "c", "eventType": "t", "data": {"n": 1e-130}}]});
+    document.assert_valid(schema, &valid);
+    for invalid in [
+        json!({"signals": []}),
+        json!({"signals": [{"customerId": "\u{2003}\u{85}", "eventType": "t"}]}),
+        json!({"signals": [{"customerId": "NaN", "eventType": "t"}]}),
+        json!({"signals": [{"customerId": "c", "eventType": "t", "data": {"n": 1e126}}]}),
+        json!({"signals": [{"customerId": "c", "eventType": "t", "x": [{"": 1}]}]}),
+        json!({"requestIdentifier": "3fa85f6457174562b3fc2c963f66afa6", "signals": valid["signals"]}),
+    ] {
+        assert_ne!(document.errors(schema, &invalid), Vec::<String>::new(), "{invalid}");
+    }
+}

@@ -1,0 +1,130 @@
+//! openapi.yaml as the tests read it: its operations, its examples, its schemas. It does not know what is right.
+
+use std::path::Path;
+
+use saphyr::{LoadableYamlNode as _, Scalar, Yaml};
+use serde_json::{Map, Value, json};
+
+/// The whole document.
+pub(super) struct Document(Value);
+
+/// A method of a path.
+pub(super) struct Operation<'d> {
+    pub(super) path: &'d str,
+    /// In upper case.
+    pub(super) method: String,
+    pub(super) definition: &'d Value,
+}
+
+/// An example of an answer.
+pub(super) struct Example<'d> {
+    pub(super) name: &'d str,
+    pub(super) status: u16,
+    pub(super) media_type: &'d str,
+    pub(super) schema: &'d Value,
+    pub(super) value: &'d Value,
+    /// What is special about the request that is answered so.
+    pub(super) request: Option<&'d Value>,
+    /// The headers that the answer always has.
+    pub(super) headers: Vec<(&'d str, &'d Value)>,
+}
+
+impl Document {
+    pub(super) fn read() -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi.yaml");
+        let text = std::fs::read_to_string(path).unwrap();
+        Self(json(&Yaml::load_from_str(&text).unwrap()[0]))
+    }
+
+    /// The value at a JSON Pointer.
+    pub(super) fn at(&self, pointer: &str) -> &Value {
+        self.0.pointer(pointer).unwrap_or_else(|| panic!("openapi.yaml has no {pointer}"))
+    }
+
+    /// The schema of this name.
+    pub(super) fn schema(&self, name: &str) -> &Value {
+        self.at(&format!("/components/schemas/{name}"))
+    }
+
+    /// `value`, or what it refers to.
+    pub(super) fn resolve<'d>(&'d self, value: &'d Value) -> &'d Value {
+        value["$ref"].as_str().map_or(value, |reference| self.at(reference.trim_start_matches('#')))
+    }
+
+    pub(super) fn operations(&self) -> Vec<Operation<'_>> {
+        let mut operations = Vec::new();
+        for (path, methods) in self.at("/paths").as_object().unwrap() {
+            for (method, definition) in methods.as_object().unwrap() {
+                operations.push(Operation { path, method: method.to_uppercase(), definition });
+            }
+        }
+        operations
+    }
+
+    /// The body that a request of this operation may have: its schema and its examples.
+    pub(super) fn request_body<'d>(&'d self, operation: &Operation<'d>) -> Option<&'d Value> {
+        let body = operation.definition.get("requestBody")?;
+        Some(&self.resolve(body)["content"]["application/json"])
+    }
+
+    /// Every named example of an answer to this operation.
+    pub(super) fn answers<'d>(&'d self, operation: &Operation<'d>) -> Vec<Example<'d>> {
+        let mut examples = Vec::new();
+        for (status, response) in operation.definition["responses"].as_object().unwrap() {
+            let response = self.resolve(response);
+            let headers = response["headers"].as_object().into_iter().flatten();
+            let headers = headers.map(|(name, header)| (name.as_str(), self.resolve(header)));
+            let headers: Vec<_> = headers.filter(|(_, header)| header["required"] == true).collect();
+            for (media_type, content) in response["content"].as_object().unwrap() {
+                for (name, example) in content["examples"].as_object().into_iter().flatten() {
+                    examples.push(Example {
+                        name,
+                        status: status.parse().unwrap(),
+                        media_type,
+                        schema: &content["schema"],
+                        value: &example["value"],
+                        request: example.get("x-request"),
+                        headers: headers.clone(),
+                    });
+                }
+            }
+        }
+        examples
+    }
+
+    /// Fails unless `value` is what `schema`, which stands in this document, describes.
+    #[track_caller]
+    pub(super) fn assert_valid(&self, schema: &Value, value: &Value) {
+        let errors: Vec<_> = self.errors(schema, value);
+        assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
+    }
+
+    /// What is wrong with `value` by `schema`.
+    pub(super) fn errors(&self, schema: &Value, value: &Value) -> Vec<String> {
+        // References are relative to the document, so its components come along.
+        let mut schema = json!({"allOf": [schema]});
+        schema["components"] = self.at("/components").clone();
+        let validator = jsonschema::options()
+            .with_draft(jsonschema::Draft::Draft202012)
+            .should_validate_formats(true)
+            .build(&schema)
+            .expect("a schema");
+        validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+    }
+}
+
+fn json(node: &Yaml<'_>) -> Value {
+    match node {
+        Yaml::Sequence(items) => items.iter().map(json).collect(),
+        Yaml::Mapping(members) => {
+            let name = |key: &Yaml<'_>| key.as_str().expect("a name in quotes or letters").to_owned();
+            Value::Object(members.iter().map(|(key, value)| (name(key), json(value))).collect::<Map<_, _>>())
+        }
+        Yaml::Value(Scalar::Null) => Value::Null,
+        Yaml::Value(Scalar::Boolean(truth)) => Value::from(*truth),
+        Yaml::Value(Scalar::Integer(number)) => Value::from(*number),
+        Yaml::Value(Scalar::FloatingPoint(number)) => Value::from(number.into_inner()),
+        Yaml::Value(Scalar::String(text)) => Value::from(text.as_ref()),
+        other => panic!("openapi.yaml needs no {other:?}"),
+    }
+}

@@ -1,0 +1,77 @@
+//! The request that an example of openapi.yaml goes with, sent to the real functions; or, for an answer that no request
+//! of one caller brings about, the problem as the code writes it.
+
+use serde_json::{Value, json};
+use shared::model::identifier::{RequestIdentifier, UuidText};
+use shared::model::timestamp::Timestamp;
+use shared::problem::{Kind, Problem};
+use shared::store::StoreError;
+use tests::{Answer, Call, Stack};
+
+use super::document::{Document, Example, Operation};
+
+/// The `requestId` of every example.
+const REQUEST_ID: &str = "8f5d2c0e-1b7a-4e43-9d35-0c6b1a2f7e90";
+
+/// The `requestIdentifier` to retry with in the example of a storage that failed part-way.
+const RETRY_WITH: &str = "9e2f4a6b-1c3d-4e5f-8a7b-6c5d4e3f2a1b";
+
+/// The moment of every example: 2026-11-20T22:33:44.123Z.
+const MOMENT: Timestamp = Timestamp::from_millis(1_795_214_024_123);
+
+/// The answer to the example's request. `None` if it has none.
+pub(super) async fn answer(document: &Document, operation: &Operation<'_>, example: &Example<'_>) -> Option<Answer> {
+    let same_name = || document.request_body(operation)?.pointer(&format!("/examples/{}/value", example.name));
+    let request = match (example.request, same_name()) {
+        (None, None) => return None,
+        (special, plain) => with_body(special.cloned().unwrap_or_else(|| json!({})), plain),
+    };
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    if let Some(before) = request["before"].as_str() {
+        let earlier = stack.send(Call::new(&operation.method, operation.path).key(&key).body(before)).await;
+        assert_eq!(earlier.status, 200, "{}", earlier.text);
+    }
+    let method = request["method"].as_str().unwrap_or(&operation.method);
+    let path = request["path"].as_str().unwrap_or(operation.path);
+    let mut call = Call::new(method, path).key(&key).at(MOMENT).invocation(REQUEST_ID);
+    if let Some(body) = body_of(&request) {
+        call = call.body(&body);
+    }
+    for (name, value) in request["headers"].as_object().into_iter().flatten() {
+        let name = name.to_lowercase();
+        call = value.as_str().map_or(call.clone().without_header(&name), |value| call.header(&name, value));
+    }
+    Some(stack.send(call).await)
+}
+
+fn with_body(mut request: Value, plain: Option<&Value>) -> Value {
+    if let Some(body) = plain {
+        request["body"] = body.to_string().into();
+    }
+    request
+}
+
+fn body_of(request: &Value) -> Option<String> {
+    let whole = |name: &str| request[name].as_u64().map(|number| usize::try_from(number).unwrap());
+    let bytes = || whole("bytes").map(|bytes| "x".repeat(bytes));
+    let signals = || {
+        let signal = json!({"customerId": "c", "eventType": "login"});
+        whole("signals").map(|signals| json!({"signals": vec![signal; signals]}).to_string())
+    };
+    request["body"].as_str().map(str::to_owned).or_else(bytes).or_else(signals)
+}
+
+/// The body and the status of an answer that has no request: those of the problem of the example's name.
+pub(super) fn problem(name: &str) -> Option<(Kind, Value)> {
+    let unavailable =
+        |retry_with| Problem::StorageUnavailable { error: StoreError::Unavailable(String::new()), retry_with };
+    let problem = match name {
+        "customer-too-large" => Problem::CustomerTooLarge,
+        "internal-error" => Problem::InternalError,
+        "storage-unavailable" => unavailable(None),
+        "failed-part-way" => unavailable(UuidText::parse(RETRY_WITH).map(RequestIdentifier::from)),
+        _ => return None,
+    };
+    Some((problem.kind(), serde_json::from_str(&problem.body(REQUEST_ID)).unwrap()))
+}

@@ -1,0 +1,279 @@
+//! What holds for every request, tried on requests by chance. Each property is tried in the same few hundred cases every
+//! time; `PROPTEST_CASES` tries more of them and `PROPTEST_RNG_SEED` others. A failure is told with the smallest case
+//! and with the seed.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::arithmetic_side_effects,
+    reason = "only tests are in here: to panic is to fail the test"
+)]
+
+mod exact;
+mod text;
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{RngSeed, TestRunner};
+use serde_json::{Map, Value};
+use shared::model::number::for_dynamodb;
+use shared::model::token::{JsonText, Token, Tokens};
+use tests::{Answer, Call, Stack};
+
+use self::exact::{Decimal, Exact};
+
+/// The seed of every run that was not given another.
+const SEED: u64 = 20_261_120;
+
+/// What Lambda lets an answer have is 6 MB; this leaves room for what stands around the body.
+const ANSWER_BYTES: usize = 5_500_000;
+
+/// The members of a signal that are in the contract.
+const DOCUMENTED: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "data", "eventflowIdentifier"];
+
+/// Tries `property` on cases of `strategy`: `cases` of them, unless the environment says how many.
+#[track_caller]
+fn hold<S: Strategy<Value: Debug>>(cases: u32, strategy: S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = cases;
+    }
+    let seed = match config.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => SEED,
+    };
+    config.rng_seed = RngSeed::Fixed(seed);
+    if let Err(failure) = TestRunner::new(config).run(&strategy, property) {
+        panic!("with PROPTEST_RNG_SEED={seed}: {failure}");
+    }
+}
+
+/// A stack, and an account of its own for each case.
+struct Bench {
+    runtime: tokio::runtime::Runtime,
+    stack: Stack,
+    cases: AtomicUsize,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let stack = runtime.block_on(async { Stack::start() });
+        Self { runtime, stack, cases: AtomicUsize::new(0) }
+    }
+
+    /// A name that no case had before, and its key.
+    fn account(&self) -> (String, String) {
+        let account = format!("account-{}", self.cases.fetch_add(1, Ordering::Relaxed));
+        let key = self.runtime.block_on(self.stack.key(&account));
+        (account, key)
+    }
+
+    fn send(&self, call: Call) -> Answer {
+        self.runtime.block_on(self.stack.send(call))
+    }
+
+    /// The signals of an account by their indices, without the members that the service adds.
+    fn stored_signals(&self, account: &str) -> BTreeMap<usize, BTreeMap<String, Exact>> {
+        let items = self.runtime.block_on(self.stack.items("SignalsTable"));
+        let of_account = items.into_iter().filter(|item| item["accountId"].as_s().unwrap() == account);
+        of_account
+            .map(|item| {
+                let (_, index) = item["sk"].as_s().unwrap().rsplit_once('#').unwrap();
+                let sent = |name: &str| name == "undocumented" || DOCUMENTED.contains(&name);
+                let members = item.iter().filter(|(name, _)| sent(name));
+                let members = members.map(|(name, value)| (name.clone(), Exact::of_attribute(value)));
+                (index.parse().unwrap(), members.collect())
+            })
+            .collect()
+    }
+}
+
+fn value_of<'a>(first: Token<'a>, tokens: &mut Tokens<'a>) -> Value {
+    match first {
+        Token::Null | Token::EndArray | Token::EndObject => Value::Null,
+        Token::Bool(truth) => truth.into(),
+        Token::Number(text) => serde_json::from_str(text).unwrap(),
+        Token::String(text) => text.decode().unwrap().into(),
+        Token::BeginArray => {
+            let mut elements = Vec::new();
+            while let Some(element) = tokens.next_element() {
+                elements.push(value_of(element, tokens));
+            }
+            elements.into()
+        }
+        Token::BeginObject => {
+            let mut members = Map::new();
+            while let Some(name) = tokens.next_name() {
+                let value = tokens.next().unwrap();
+                members.insert(name.decode().unwrap().into_owned(), value_of(value, tokens));
+            }
+            members.into()
+        }
+    }
+}
+
+#[test]
+fn the_tokens_of_a_text_are_the_value_that_a_general_reader_finds() {
+    hold(2_000, text::value(), |text| {
+        // The general reader gives up on half a surrogate pair and on what no float holds.
+        let Ok(expected) = serde_json::from_str::<Value>(&text) else { return Ok(()) };
+        let mut tokens = JsonText::parse(&text).unwrap().tokens();
+        let first = tokens.next().unwrap();
+        prop_assert_eq!(value_of(first, &mut tokens), expected);
+        prop_assert!(tokens.next().is_none());
+        Ok(())
+    });
+}
+
+#[test]
+fn a_number_is_written_to_the_database_as_what_it_is_or_refused() {
+    hold(5_000, text::number(), |number| {
+        let decimal = Decimal::of(&number);
+        match for_dynamodb(&number) {
+            Ok(written) => prop_assert_eq!(Decimal::of(&written), decimal),
+            Err(_) => prop_assert!(!decimal.fits_dynamodb()),
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn what_the_parser_accepts_the_database_accepts_and_gives_back_exactly() {
+    let bench = Bench::new();
+    hold(64, text::batch(), |(signals, request)| {
+        let (account, key) = bench.account();
+        let answer = bench.send(Call::signals(&request).key(&key));
+        prop_assert!([200, 400].contains(&answer.status), "{}", answer.text);
+        let body = answer.json();
+        if body.get("received").is_none() {
+            return Ok(());
+        }
+        let count = |name: &str| usize::try_from(body[name].as_u64().unwrap()).unwrap();
+        prop_assert_eq!(count("received"), signals.len());
+        prop_assert_eq!(count("accepted") + count("rejected"), signals.len());
+        prop_assert_eq!(answer.status == 200, count("accepted") > 0);
+        let faults = answer.faults();
+        prop_assert!(faults.iter().all(|(_, code)| code != "refused-by-store"), "{}", answer.text);
+        let is_rejected = |index: usize| {
+            let whole = format!("/signals/{index}");
+            faults.iter().any(|(pointer, _)| *pointer == whole || pointer.starts_with(&format!("{whole}/")))
+        };
+        let accepted: Vec<usize> = (0..signals.len()).filter(|index| !is_rejected(*index)).collect();
+        prop_assert_eq!(accepted.len(), count("accepted"));
+        let stored = bench.stored_signals(&account);
+        prop_assert_eq!(stored.len(), accepted.len());
+        for index in accepted {
+            let expected = expected_signal(&signals[index]);
+            let found = stored.get(&index).unwrap();
+            prop_assert_eq!(found, &expected);
+        }
+        Ok(())
+    });
+}
+
+/// The members that an accepted signal has when stored, without those that the service adds.
+fn expected_signal(text: &str) -> BTreeMap<String, Exact> {
+    let empty = || Exact::Object(BTreeMap::new());
+    let sent = Exact::of_text(text).into_members().into_iter().filter(|(_, value)| *value != Exact::Null);
+    let (mut expected, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        sent.partition(|(name, _)| DOCUMENTED.contains(&name.as_str()));
+    expected.entry("data".to_owned()).or_insert_with(empty);
+    if !others.is_empty() {
+        expected.insert("undocumented".to_owned(), Exact::Object(others));
+    }
+    expected
+}
+
+#[test]
+fn a_customer_is_accepted_whole_or_not_at_all_and_stored_exactly() {
+    let bench = Bench::new();
+    hold(128, text::customer("c"), |(profile, request)| {
+        let (account, key) = bench.account();
+        let answer = bench.send(Call::customer(&request).key(&key));
+        prop_assert!([200, 400].contains(&answer.status), "{}", answer.text);
+        let stored = bench.runtime.block_on(bench.stack.customer(&account, "c"));
+        prop_assert_eq!(stored.is_some(), answer.status == 200);
+        if let Some(item) = stored {
+            let kept =
+                |(name, _): &(&String, &AttributeValue)| !shared::model::customer::RESERVED.contains(&name.as_str());
+            let found: BTreeMap<_, _> =
+                item.iter().filter(kept).map(|(name, value)| (name.clone(), Exact::of_attribute(value))).collect();
+            let sent = Exact::of_text(&profile).into_members().into_iter().filter(|(_, value)| *value != Exact::Null);
+            prop_assert_eq!(found, sent.collect());
+        }
+        Ok(())
+    });
+}
+
+/// Bytes that are near to being a request.
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    let cut = (text::batch(), 0_usize..400)
+        .prop_map(|((_, request), end)| request.into_bytes().into_iter().take(end).collect());
+    let spoilt = (text::customer("c"), 0_usize..200, any::<u8>()).prop_map(|((_, request), at, byte)| {
+        let mut bytes = request.into_bytes();
+        let at = at.min(bytes.len() - 1);
+        bytes[at] = byte;
+        bytes
+    });
+    prop_oneof![vec(any::<u8>(), 0..200), cut, spoilt, text::value().prop_map(String::into_bytes)]
+}
+
+/// Headers that a request may have, of the kinds that anybody reads.
+fn headers() -> impl Strategy<Value = Vec<(&'static str, String)>> {
+    let value = |known: Vec<&'static str>| prop_oneof![select(known).prop_map(str::to_owned), "[ -~]{0,20}"];
+    let one = prop_oneof![
+        value(vec!["gzip", "x-gzip", "identity", "br", ""]).prop_map(|value| ("content-encoding", value)),
+        value(vec!["application/json", "Application/JSON;charset=x", "text/plain"])
+            .prop_map(|value| ("content-type", value)),
+        value(vec!["handling=strict", "handling=lenient, handling=strict", "a=\"b,c\";d"])
+            .prop_map(|value| ("prefer", value)),
+        value(vec!["Bearer", "Bearer x", "Basic eDp5"]).prop_map(|value| ("authorization", value)),
+    ];
+    vec(one, 0..3)
+}
+
+#[test]
+fn whatever_is_sent_is_answered_in_the_one_shape_and_never_by_a_5xx() {
+    let bench = Bench::new();
+    let (_, key) = bench.account();
+    let method = select(vec!["POST", "PATCH", "GET", "DELETE", "OPTIONS", "BREW"]);
+    let path = select(vec!["/api/customers", "/api/event-flows/signal", "/api/sdk/ping", "/", "/api/customers/1"]);
+    hold(1_000, (method, path, headers(), bytes()), |(method, path, headers, body)| {
+        let mut call = Call::new(method, path).key(&key).bytes(&body);
+        for (name, value) in &headers {
+            call = call.header(name, value);
+        }
+        let answer = bench.send(call);
+        prop_assert!(answer.status < 500, "{}", answer.text);
+        prop_assert!(!answer.header("x-request-id").is_empty());
+        if answer.status != 200 {
+            answer.assert_problem(answer.status, answer.json()["code"].as_str().unwrap());
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn no_answer_outgrows_what_lambda_lets_an_answer_have() {
+    let bench = Bench::new();
+    let (_, key) = bench.account();
+    let piece = select(vec!["\\\"", "\\\\", "\\u0001", "😀", "/~"]);
+    // The longest path that is still reported lies between.
+    hold(10, (piece, select(vec![36, 57, 58, 59, 60]), select(vec!["1e999", "1e999", "1"])), |(piece, repeat, value)| {
+        let name = piece.repeat(repeat);
+        let members: Vec<_> = (0..6).map(|n| format!("\"{name}{n}\":{value}")).collect();
+        let signal = format!("{{\"customerId\":\"c\",\"eventType\":\"t\",{}}}", members.join(","));
+        let signals = (4_000_000 / signal.len()).clamp(1, 500);
+        let request = format!("{{\"signals\":[{}]}}", vec![signal; signals].join(","));
+        let answer = bench.send(Call::signals(&request).key(&key));
+        let as_lambda_answers = serde_json::to_string(&answer.text).unwrap().len();
+        prop_assert!(as_lambda_answers < ANSWER_BYTES, "{} bytes", as_lambda_answers);
+        Ok(())
+    });
+}

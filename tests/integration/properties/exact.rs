@@ -1,0 +1,107 @@
+//! Whether what is stored is what was sent, digit for digit and character for character. It reads JSON in its own way:
+//! by tokens, with numbers as text.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use shared::model::token::{JsonText, Token, Tokens};
+
+/// A JSON value with its numbers as decimals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Exact {
+    Null,
+    Bool(bool),
+    Number(Decimal),
+    String(String),
+    Array(Vec<Exact>),
+    Object(BTreeMap<String, Exact>),
+}
+
+/// A number: its sign, its significant digits, and the exponent of the last of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Decimal {
+    negative: bool,
+    digits: String,
+    exponent: i128,
+}
+
+impl Decimal {
+    pub(super) fn of(text: &str) -> Self {
+        let (negative, magnitude) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (coefficient, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
+        let (whole, fraction) = coefficient.split_once('.').unwrap_or((coefficient, ""));
+        let digits = format!("{whole}{fraction}").trim_start_matches('0').to_owned();
+        let significant = digits.trim_end_matches('0').to_owned();
+        if significant.is_empty() {
+            return Self { negative: false, digits: significant, exponent: 0 };
+        }
+        let zeros = i128::try_from(digits.len() - significant.len()).unwrap();
+        let exponent: i128 = exponent.trim_start_matches('+').parse().unwrap();
+        let exponent = exponent - i128::try_from(fraction.len()).unwrap() + zeros;
+        Self { negative, digits: significant, exponent }
+    }
+
+    /// Whether DynamoDB holds it: 38 digits, a magnitude from 1E-130 to below 1E126.
+    pub(super) fn fits_dynamodb(&self) -> bool {
+        let first = self.exponent + i128::try_from(self.digits.len()).unwrap() - 1;
+        self.digits.is_empty() || (self.digits.len() <= 38 && (-130..=125).contains(&first))
+    }
+}
+
+impl Exact {
+    /// What a text says.
+    pub(super) fn of_text(text: &str) -> Self {
+        let mut tokens = JsonText::parse(text).unwrap().tokens();
+        let first = tokens.next().unwrap();
+        Self::of_token(first, &mut tokens)
+    }
+
+    fn of_token<'a>(first: Token<'a>, tokens: &mut Tokens<'a>) -> Self {
+        match first {
+            Token::Null => Self::Null,
+            Token::Bool(truth) => Self::Bool(truth),
+            Token::Number(text) => Self::Number(Decimal::of(text)),
+            Token::String(text) => Self::String(text.decode().unwrap().into_owned()),
+            Token::BeginArray => {
+                let mut elements = Vec::new();
+                while let Some(element) = tokens.next_element() {
+                    elements.push(Self::of_token(element, tokens));
+                }
+                Self::Array(elements)
+            }
+            Token::BeginObject => {
+                let mut members = BTreeMap::new();
+                while let Some(name) = tokens.next_name() {
+                    let name = name.decode().unwrap().into_owned();
+                    let value = tokens.next().unwrap();
+                    members.insert(name, Self::of_token(value, tokens));
+                }
+                Self::Object(members)
+            }
+            Token::EndArray | Token::EndObject => panic!("a value begins with no end"),
+        }
+    }
+
+    /// What an attribute holds.
+    pub(super) fn of_attribute(value: &AttributeValue) -> Self {
+        match value {
+            AttributeValue::Null(_) => Self::Null,
+            AttributeValue::Bool(truth) => Self::Bool(*truth),
+            AttributeValue::N(text) => Self::Number(Decimal::of(text)),
+            AttributeValue::S(text) => Self::String(text.clone()),
+            AttributeValue::L(list) => Self::Array(list.iter().map(Self::of_attribute).collect()),
+            AttributeValue::M(map) => {
+                Self::Object(map.iter().map(|(name, value)| (name.clone(), Self::of_attribute(value))).collect())
+            }
+            other => panic!("JSON has no {other:?}"),
+        }
+    }
+
+    /// The members of an object.
+    pub(super) fn into_members(self) -> BTreeMap<String, Self> {
+        match self {
+            Self::Object(members) => members,
+            other => panic!("{other:?} is no object"),
+        }
+    }
+}
