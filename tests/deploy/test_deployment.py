@@ -133,7 +133,9 @@ class Deployment(unittest.TestCase):
         customer = str(uuid.uuid4())
         status, _, body = self.api.call("POST", "/api/customers",
                                         {"customerId": customer, "customerData": {"email": "a@example.com"}})
-        self.assertEqual((status, body["result"]), (200, "created"), body)
+        self.assertEqual(status, 200, body)
+        # On a busy machine a first call to the table may be given up and repeated, and the second finds the customer.
+        self.assertIn(body["result"], ("created", "updated"))
         item = self.item("Customers", customerId=customer)
         self.assertEqual((item["accountId"], item["email"]), ({"S": "acme"}, {"S": "a@example.com"}))
 
@@ -195,7 +197,8 @@ class Deployment(unittest.TestCase):
         for widget in json.loads(dashboard)["widgets"]:
             query = widget["properties"].get("query", "")
             if "SignalsLogGroup" in query:
-                fields = re.search(r"\| fields ([\w@, ]+)", query).group(1).replace("@timestamp, ", "").split(", ")
+                named = re.search(r"\| fields ([\w@, ]+)", query).group(1).split(",")
+                fields = {field.strip() for field in named} - {"@timestamp"}
                 self.assertTrue([line for line in lines if all(field in line for field in fields)], fields)
 
 
