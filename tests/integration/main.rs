@@ -10,6 +10,7 @@ mod logs;
 mod openapi;
 mod outages;
 mod properties;
+mod readme;
 mod rejected;
 mod retries;
 mod routes;

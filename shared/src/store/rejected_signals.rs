@@ -148,5 +148,5 @@ fn write_fault(fault: &Fault) -> AttributeValue {
 /// The same signal of the same request always lies in the same shard, so a retry writes it over itself.
 fn shard_of(request_identifier: &str, index: usize) -> u8 {
     let sum = request_identifier.bytes().fold(index, |sum, byte| sum.wrapping_add(usize::from(byte)));
-    u8::try_from(sum % usize::from(SHARDS)).unwrap_or_default()
+    sum.checked_rem(usize::from(SHARDS)).and_then(|shard| u8::try_from(shard).ok()).unwrap_or_default()
 }
