@@ -7,11 +7,19 @@
 //! only an operator does (scan, query, delete) lives here, since the functions' roles do not allow it.
 
 mod ask;
+mod customers;
 mod error;
+mod import;
+mod item;
 mod keys;
 mod moment;
 mod options;
 mod output;
+mod progress;
+mod rejected;
+mod removal;
+mod seed;
+mod signals;
 mod stack;
 
 use std::process::ExitCode;

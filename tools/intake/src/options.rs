@@ -3,9 +3,11 @@
 use clap::{Parser, Subcommand};
 
 use crate::error::Error;
-use crate::keys;
+use crate::import::Import;
 use crate::output::Output;
+use crate::seed::Seed;
 use crate::stack::Place;
+use crate::{customers, keys, rejected, signals};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +37,24 @@ enum Command {
     /// Make, list, rotate and revoke the keys of accounts
     #[command(subcommand)]
     Keys(keys::Command),
+
+    /// Show or erase what is stored of a customer
+    #[command(subcommand)]
+    Customers(customers::Command),
+
+    /// List what a customer did, or how far a workflow journey came
+    #[command(subcommand)]
+    Signals(signals::Command),
+
+    /// List, show and replay signals that were refused
+    #[command(subcommand)]
+    Rejected(rejected::Command),
+
+    /// Store the customers or the signals of a file
+    Import(Import),
+
+    /// Fill the local stack with customers and journeys to look at
+    Seed(Seed),
 }
 
 impl Options {
@@ -42,6 +62,11 @@ impl Options {
         let output = if self.json { Output::Programs } else { Output::People };
         match self.command {
             Command::Keys(command) => command.run(&self.place, output).await,
+            Command::Customers(command) => command.run(&self.place, output).await,
+            Command::Signals(command) => command.run(&self.place, output).await,
+            Command::Rejected(command) => command.run(&self.place, output).await,
+            Command::Import(import) => import.run(&self.place, output).await,
+            Command::Seed(seed) => seed.run(&self.place, output).await,
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::io::Write as _;
 
-use console::measure_text_width;
+use console::{Term, measure_text_width, truncate_str};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -59,51 +59,63 @@ pub(crate) fn harmless(text: &str) -> String {
     harmless
 }
 
-/// Rows under a heading, aligned by the width that a terminal gives their texts.
+/// Rows under a heading, aligned by the width that a terminal gives their texts. It can be printed as it grows; columns
+/// then only become wider.
 pub(crate) struct Table {
-    rows: Vec<Vec<String>>,
+    pending: Vec<Vec<String>>,
+    widths: Vec<usize>,
+    /// How wide a line may be; what is longer is cut.
+    limit: Option<usize>,
 }
 
 impl Table {
     pub(crate) fn with_heading<const N: usize>(heading: [&str; N]) -> Self {
-        Self { rows: vec![heading.map(ToOwned::to_owned).to_vec()] }
+        Self { pending: vec![heading.map(ToOwned::to_owned).to_vec()], widths: vec![0; N], limit: None }
     }
 
     /// A table of names and values, without a heading.
     pub(crate) fn of_members() -> Self {
-        Self { rows: Vec::new() }
+        Self { pending: Vec::new(), widths: vec![0; 2], limit: None }
+    }
+
+    /// On a terminal, each row takes one line, even if something is cut off its end.
+    pub(crate) fn cut_to_terminal(mut self) -> Self {
+        let stdout = Term::stdout();
+        self.limit = stdout.is_term().then(|| usize::from(stdout.size().1));
+        self
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
-        self.rows.push(cells.map(harmless).to_vec());
+        self.pending.push(cells.map(harmless).to_vec());
     }
 
-    /// Writes it to standard output.
+    /// Writes the rows that were added since the last time to standard output.
     ///
     /// # Errors
     /// Standard output is closed.
-    pub(crate) fn print(&self) -> Result<(), Error> {
+    pub(crate) fn print(&mut self) -> Result<(), Error> {
         self.lines().iter().try_for_each(|row| line(row))
     }
 
-    fn lines(&self) -> Vec<String> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
-        let widths: Vec<usize> = (0..columns)
-            .map(|column| {
-                let cells = self.rows.iter().filter_map(|row| row.get(column));
-                cells.map(|cell| measure_text_width(cell)).max().unwrap_or_default()
-            })
-            .collect();
-        let aligned = |row: &Vec<String>| {
-            let mut text = String::new();
-            for (cell, width) in row.iter().zip(&widths) {
-                let missing = width.saturating_sub(measure_text_width(cell)).saturating_add(2);
-                text.push_str(cell);
-                text.extend(std::iter::repeat_n(' ', missing));
+    fn lines(&mut self) -> Vec<String> {
+        let rows = std::mem::take(&mut self.pending);
+        for row in &rows {
+            for (width, cell) in self.widths.iter_mut().zip(row) {
+                *width = (*width).max(measure_text_width(cell));
             }
-            text.trim_end().to_owned()
-        };
-        self.rows.iter().map(aligned).collect()
+        }
+        rows.iter().map(|row| self.aligned(row)).collect()
+    }
+
+    fn aligned(&self, row: &[String]) -> String {
+        let mut text = String::new();
+        for (cell, width) in row.iter().zip(&self.widths) {
+            let missing = width.saturating_sub(measure_text_width(cell)).saturating_add(2);
+            text.push_str(cell);
+            text.extend(std::iter::repeat_n(' ', missing));
+        }
+        let text = text.trim_end();
+        self.limit.map_or_else(|| text.to_owned(), |limit| truncate_str(text, limit, "…").into_owned())
     }
 }
 
@@ -112,11 +124,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned_by_the_width_on_a_terminal() {
+    fn columns_are_aligned_by_the_width_on_a_terminal_and_only_become_wider() {
         let mut table = Table::with_heading(["WHO", "WHAT"]);
         table.row(["ada", "login"]);
         table.row(["李小龙", "logout"]);
         assert_eq!(table.lines(), ["WHO     WHAT", "ada     login", "李小龙  logout"]);
+        table.row(["b", "c"]);
+        assert_eq!(table.lines(), ["b       c"]);
     }
 
     #[test]

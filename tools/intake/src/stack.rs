@@ -35,6 +35,9 @@ pub(crate) struct Place {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Table {
     ApiKeys,
+    Customers,
+    Signals,
+    RejectedSignals,
 }
 
 impl Table {
@@ -42,6 +45,9 @@ impl Table {
     fn variable(self) -> &'static str {
         match self {
             Self::ApiKeys => "API_KEYS_TABLE",
+            Self::Customers => "CUSTOMERS_TABLE",
+            Self::Signals => "SIGNALS_TABLE",
+            Self::RejectedSignals => "REJECTED_SIGNALS_TABLE",
         }
     }
 }
@@ -55,6 +61,11 @@ pub(crate) struct Stack {
 }
 
 impl Place {
+    /// Whether it cannot be anything but a local stack.
+    pub(crate) fn is_local(&self) -> bool {
+        self.local.is_some()
+    }
+
     /// Finds the stack and checks that there are a region and credentials for it.
     ///
     /// # Errors
@@ -88,6 +99,24 @@ impl Stack {
                 self.place
             ))
         })
+    }
+}
+
+impl Stack {
+    /// How long signals are kept, as the functions of this stack have it; `None`: for good.
+    ///
+    /// # Errors
+    /// Nothing says it. A signal written without knowing would stay for good, or not as long as the others.
+    pub(crate) fn retention(&self) -> Result<Option<Duration>, Error> {
+        let days: u64 =
+            self.variables.get("SIGNAL_RETENTION_DAYS").and_then(|days| days.parse().ok()).ok_or_else(|| {
+                Error::new(format!(
+                    "How long are signals kept? {} does not say SIGNAL_RETENTION_DAYS: give --stack NAME or --local, or \
+                     set the variable to that of the functions (0: for good).",
+                    self.place
+                ))
+            })?;
+        Ok((days > 0).then(|| Duration::from_hours(days.saturating_mul(24))))
     }
 }
 

@@ -12,6 +12,7 @@ use shared::store::api_keys::{ApiKeys, CreateError, KeyRecord};
 
 use crate::error::Error;
 use crate::output::note;
+use crate::progress;
 use crate::stack::{Stack, Table};
 
 /// A key in the table.
@@ -45,17 +46,19 @@ impl Keys {
 
     /// All keys, the newest last. The table is keyed by hash, so this reads the whole of it.
     pub(super) async fn all(&self) -> Result<Vec<StoredKey>, Error> {
-        note(&format!("Scanning {} ...", self.table));
+        let bar = progress::scan(&self.table);
         let scan = self.stack.client.scan().table_name(&self.table).consistent_read(true);
         let mut items = scan.into_paginator().items().send();
         let (mut keys, mut ill_formed) = (Vec::new(), 0_usize);
         while let Some(item) = items.next().await {
             let item = item.map_err(|error| Error::of_call(&self.table, error))?;
+            bar.inc(1);
             match read(&item) {
                 Some(key) => keys.push(key),
                 None => ill_formed = ill_formed.saturating_add(1),
             }
         }
+        bar.finish_and_clear();
         if ill_formed > 0 {
             note(&format!("Left out: {ill_formed} items of {} that are no records of keys.", self.table));
         }

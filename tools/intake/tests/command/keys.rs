@@ -106,7 +106,8 @@ async fn a_key_made_elsewhere_comes_by_standard_input_and_opens_its_account() {
 
     let again = operator.run_with(&["keys", "import", "--account", "other", "--name", "x"], &key).refusal();
     assert!(again.contains("there already"), "{again}");
-    for no_key in ["", "short", &format!("{} {}", "7".repeat(20), "7".repeat(20)), &"é".repeat(40), &"7".repeat(5000)] {
+    for no_key in ["", "short", &format!("{} {}", "7".repeat(20), "7".repeat(20)), &"é".repeat(40), &"7".repeat(5000)]
+    {
         let refused = operator.run_with(&import, no_key).refusal();
         assert!(refused.contains("32 to 4096 visible ASCII"), "{refused}");
     }
@@ -128,7 +129,9 @@ async fn an_account_lists_only_its_own_keys() {
 fn a_key_that_does_not_exist_is_one_clear_sentence() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
-    for command in [vec!["keys", "show", "key_x"], vec!["keys", "revoke", "key_x", "--yes"], vec!["keys", "rotate", "key_x"]] {
+    for command in
+        [vec!["keys", "show", "key_x"], vec!["keys", "revoke", "key_x", "--yes"], vec!["keys", "rotate", "key_x"]]
+    {
         assert_eq!(operator.run(&command).refusal(), "There is no key key_x: see `cargo intake keys list`.");
     }
 }

@@ -83,8 +83,7 @@ impl Operator {
     /// Runs it, in a pipe, with this on standard input.
     pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Outcome {
         let mut command = self.command(arguments);
-        let mut process =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // A command that reads nothing closes its end first.
         let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
         let output = process.wait_with_output().unwrap();

@@ -1,0 +1,90 @@
+//! The lines that were not taken, with their reasons: `FILE.faults.ndjson`.
+
+use std::fs::OpenOptions;
+use std::io::{BufWriter, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use shared::model::fault::Fault;
+
+use super::journal::{Journal, beside};
+use crate::error::Error;
+
+/// A line that was not taken.
+#[derive(Debug, Serialize)]
+pub(super) struct LineFaults {
+    /// Counted from 1.
+    pub(super) line: u64,
+    pub(super) faults: Vec<LineFault>,
+}
+
+/// One thing that is wrong with a line.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum LineFault {
+    /// The line cannot be read.
+    Text {
+        /// As if it were a request: `malformed-json`, or `too-large`.
+        code: &'static str,
+        message: String,
+    },
+    /// What it holds breaks a rule.
+    Rule(Fault),
+}
+
+/// The file, written when there is a first line for it.
+pub(super) struct FaultFile {
+    path: PathBuf,
+    writer: Option<BufWriter<std::fs::File>>,
+    bytes: u64,
+}
+
+impl FaultFile {
+    /// Goes on where the journal says that it ended: what was written after that will be written again.
+    pub(super) fn open(file: &Path, journal: &Journal) -> Result<Self, Error> {
+        let mut faults = Self { path: beside(file, ".faults.ndjson"), writer: None, bytes: journal.faults_bytes() };
+        if faults.path.exists() {
+            faults.open_writer()?;
+        }
+        Ok(faults)
+    }
+
+    fn open_writer(&mut self) -> Result<&mut BufWriter<std::fs::File>, Error> {
+        let open = || {
+            let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(&self.path)?;
+            file.set_len(self.bytes)?;
+            file.seek(SeekFrom::End(0))?;
+            Ok(BufWriter::new(file))
+        };
+        let writer = open().map_err(|error| self.cannot(&error))?;
+        Ok(self.writer.insert(writer))
+    }
+
+    pub(super) fn add(&mut self, faults: &[LineFaults]) -> Result<(), Error> {
+        for line in faults {
+            let mut json = serde_json::to_vec(line).map_err(|error| self.cannot(&error.into()))?;
+            json.push(b'\n');
+            let writer = match &mut self.writer {
+                Some(writer) => writer,
+                None => self.open_writer()?,
+            };
+            writer.write_all(&json).map_err(|error| self.cannot(&error))?;
+            self.bytes = self.bytes.saturating_add(json.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Hands everything to the system: only then may the journal say so.
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
+        let flushed = self.writer.as_mut().map_or(Ok(()), std::io::Write::flush);
+        flushed.map_err(|error| self.cannot(&error))
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn cannot(&self, error: &std::io::Error) -> Error {
+        Error::new(format!("Cannot write {}: {error}.", self.path.display()))
+    }
+}

@@ -1,0 +1,51 @@
+//! What came of an import, in the end.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::Kind;
+use super::journal::{Journal, beside};
+use crate::error::Error;
+use crate::output::{Output, json, line, note};
+
+pub(super) struct Summary {
+    faults: String,
+    kind: Kind,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    kind: Kind,
+    stored: u64,
+    rejected: u64,
+    faults: Option<&'a str>,
+}
+
+impl Summary {
+    pub(super) fn of(file: &Path, kind: Kind) -> Self {
+        Self { faults: beside(file, ".faults.ndjson").display().to_string(), kind }
+    }
+
+    /// Writes it; `took` is how long this run was.
+    pub(super) fn print(&self, journal: &Journal, took: Option<Duration>, output: Output) -> Result<(), Error> {
+        let (stored, rejected) = (journal.stored(), journal.rejected());
+        if let Some(took) = took {
+            note(&format!("Done in {:.1} s.", took.as_secs_f64()));
+        }
+        match output {
+            Output::Programs => {
+                json(&Shown { kind: self.kind, stored, rejected, faults: (rejected > 0).then_some(&self.faults) })
+            }
+            Output::People => {
+                line(&format!("{stored} {} stored, {rejected} lines not taken.", self.kind.as_str()))?;
+                if rejected > 0 {
+                    note(&format!("Which lines, and why: {}", self.faults));
+                }
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! How a rejected signal is named: by its key in the table without the account, so that it is found by one read.
+
+use std::fmt;
+use std::str::FromStr;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use shared::model::account::AccountId;
+
+use crate::item::{Item, text};
+
+/// `day#shard#requestIdentifier#index`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct RejectId(String);
+
+impl RejectId {
+    /// The id of an item of this account.
+    pub(super) fn of(account: &AccountId, item: &Item) -> Option<Self> {
+        let partition = text(item, "pk")?.strip_prefix(&account.key(""))?;
+        format!("{partition}#{}", text(item, "sk")?).parse().ok()
+    }
+
+    /// The key of the item, if it is this account's.
+    pub(super) fn key(&self, account: &AccountId) -> Item {
+        let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
+        let sort = sort.trim_start_matches('#');
+        Item::from([
+            ("pk".to_owned(), AttributeValue::S(account.key(partition))),
+            ("sk".to_owned(), AttributeValue::S(sort.to_owned())),
+        ])
+    }
+}
+
+/// `2026-11-20#07`
+const PARTITION_CHARS: usize = 13;
+
+impl FromStr for RejectId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let lengths: Vec<usize> = text.split('#').map(str::len).collect();
+        if lengths == [10, 2, 36, 4] && text.is_ascii() {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err("give it as `rejected list` names it: DAY#SHARD#REQUEST#INDEX, in quotes".to_owned())
+        }
+    }
+}
+
+impl fmt::Display for RejectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_the_key_without_the_account() {
+        let account: AccountId = "shop".parse().unwrap();
+        let id: RejectId = "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003".parse().unwrap();
+        let key = id.key(&account);
+        assert_eq!(text(&key, "pk"), Some("shop#2026-11-20#07"));
+        assert_eq!(text(&key, "sk"), Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003"));
+        assert_eq!(RejectId::of(&account, &key), Some(id));
+        for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003", "shop#2026-11-20#07#x#0003"] {
+            assert!(wrong.parse::<RejectId>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! One rejected signal, as it is kept.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserializer as _, Serialize};
+use serde_json::value::RawValue;
+use shared::model::account::AccountId;
+use shared::model::identifier::{RequestIdentifier, UuidText};
+use shared::model::timestamp::Timestamp;
+
+use super::id::RejectId;
+use crate::item::{Item, text};
+
+#[derive(Debug)]
+pub(crate) struct Reject {
+    pub(super) id: RejectId,
+    pub(super) request_identifier: RequestIdentifier,
+    /// Its place in the request.
+    pub(super) index: usize,
+    /// As it was received; its begin only, if it is truncated.
+    pub(super) payload: String,
+    pub(super) truncated: bool,
+    pub(super) faults: Vec<StoredFault>,
+    pub(super) who: Option<String>,
+    pub(super) key_id: String,
+    pub(super) received_at: Timestamp,
+}
+
+/// A fault, as it was told to the client.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct StoredFault {
+    pub(super) field: String,
+    pub(super) pointer: String,
+    pub(super) code: String,
+    pub(super) message: String,
+}
+
+impl Reject {
+    /// `None` when the item is not as the function writes it.
+    pub(super) fn read(account: &AccountId, item: &Item) -> Option<Self> {
+        let faults = item.get("faults")?.as_l().ok()?;
+        Some(Self {
+            id: RejectId::of(account, item)?,
+            request_identifier: UuidText::parse(text(item, "requestIdentifier")?)?.into(),
+            index: item.get("index")?.as_n().ok()?.parse().ok()?,
+            payload: text(item, "payload")?.to_owned(),
+            truncated: item.get("truncated").is_some_and(|truncated| *truncated == AttributeValue::Bool(true)),
+            faults: faults.iter().map(StoredFault::read).collect::<Option<_>>()?,
+            who: text(item, "who").map(ToOwned::to_owned),
+            key_id: text(item, "keyId")?.to_owned(),
+            received_at: text(item, "receivedAt")?.parse().ok()?,
+        })
+    }
+
+    pub(super) fn has_code(&self, code: &str) -> bool {
+        self.faults.iter().any(|fault| fault.code == code)
+    }
+
+    /// Whether this is about `who`: a customer or an emitter, as far as that can be told of a payload that is wrong.
+    pub(super) fn is_about(&self, who: &str) -> bool {
+        self.who.as_deref() == Some(who)
+            || match serde_json::Deserializer::from_str(&self.payload).deserialize_any(Names(who)) {
+                Ok(named) => named,
+                // Cut off, or no Unicode text: then a mention counts, since a person must not be left in it.
+                Err(_) => serde_json::to_string(who).is_ok_and(|quoted| self.payload.contains(&quoted)),
+            }
+    }
+
+    /// The payload in one line: a JSON value if it is one, else a JSON string of what there is.
+    pub(super) fn payload_line(&self) -> Box<RawValue> {
+        // Line breaks in JSON stand between its tokens only.
+        let one_line = self.payload.replace(['\n', '\r'], " ");
+        let whole = if self.truncated { None } else { RawValue::from_string(one_line).ok() };
+        whole.unwrap_or_else(|| serde_json::value::to_raw_value(&self.payload).unwrap_or_default())
+    }
+}
+
+impl StoredFault {
+    fn read(value: &AttributeValue) -> Option<Self> {
+        let fault = value.as_m().ok()?;
+        let member = |name| text(fault, name).map(ToOwned::to_owned);
+        Some(Self {
+            field: member("field")?,
+            pointer: member("pointer")?,
+            code: member("code")?,
+            message: member("message")?,
+        })
+    }
+}
+
+/// Whether an object names this customer or emitter, in any of its members, doubled ones included.
+struct Names<'a>(&'a str);
+
+impl<'de> Visitor<'de> for Names<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<bool, A::Error> {
+        let mut named = false;
+        while let Some(name) = members.next_key::<String>()? {
+            if name == "customerId" || name == "emitterId" {
+                let value: &RawValue = members.next_value()?;
+                named |= serde_json::from_str::<String>(value.get()).is_ok_and(|value| value == self.0);
+            } else {
+                members.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(named)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reject(payload: &str) -> Reject {
+        Reject {
+            id: "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003".parse().unwrap(),
+            request_identifier: RequestIdentifier::random(),
+            index: 3,
+            payload: payload.to_owned(),
+            truncated: false,
+            faults: Vec::new(),
+            who: None,
+            key_id: "key_1".to_owned(),
+            received_at: Timestamp::from_millis(0),
+        }
+    }
+
+    #[test]
+    fn a_payload_is_about_whoever_it_names() {
+        for about in [
+            r#"{"customerId":"ada","emitterId":"bob"}"#,
+            r#"{"emitterId":"ada"}"#,
+            r#"{"customerId":"ada","customerId":"bob"}"#,
+            r#"{"customerId":"\u0061da"}"#,
+            r#"{"customerId":"ada","data":{"#,
+            r#"{"eventType":"\ud800","customerId":"ada"}"#,
+        ] {
+            assert!(reject(about).is_about("ada"), "{about}");
+        }
+        for other in [
+            r#"{"customerId":"Ada"}"#,
+            r#"{"data":{"customerId":"ada"}}"#,
+            "17",
+            r#"{"eventType":"ada"}"#,
+            r#"{"emitterId":"adam"#,
+        ] {
+            assert!(!reject(other).is_about("ada"), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_payload_takes_one_line() {
+        assert_eq!(reject("{\n\"a\": \"\\ud800\"\r\n}").payload_line().get(), "{ \"a\": \"\\ud800\"  }");
+        assert_eq!(Reject { truncated: true, ..reject("{\"a\":\n") }.payload_line().get(), r#""{\"a\":\n""#);
+    }
+}
