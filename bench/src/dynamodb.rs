@@ -127,7 +127,8 @@ fn answer_to(operation: &str, call: &Value) -> Value {
 
 /// What `UPDATED_OLD` gives back: of an item that was there, what is written over.
 fn before(call: &Value) -> Map<String, Value> {
-    let names = call["ExpressionAttributeNames"].as_object().into_iter().flat_map(Map::values).filter_map(Value::as_str);
+    let names =
+        call["ExpressionAttributeNames"].as_object().into_iter().flat_map(Map::values).filter_map(Value::as_str);
     let own = ["accountId", "customerId", "createdAt", "updatedAt"];
     names.chain(own).map(|name| (name.to_owned(), json!({"S": "2026-11-20T22:33:44.123Z"}))).collect()
 }

@@ -16,10 +16,18 @@
 //! | [`callgrind`] | reading what callgrind wrote | how it came about |
 
 pub mod callgrind;
+pub mod clock;
+pub mod count;
 pub mod dynamodb;
+pub mod figures;
+pub mod growth;
 pub mod http;
+pub mod measure;
+pub mod prices;
+pub mod report;
 pub mod requests;
 pub mod running;
 pub mod runtime_api;
+pub mod size;
 pub mod subject;
 pub mod tls;

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 const CUSTOMERS: &str = include_str!("../../events/customers-create.json");
 const SIGNALS: &str = include_str!("../../events/signals-events.json");
 
+/// For those that name their request.
+pub const REQUEST_IDENTIFIER: &str = "7f3a0f52-9f8e-4f5a-8f4e-2f1a5c1d9e11";
+
 /// One customer with the ten documented members.
 ///
 /// # Errors
@@ -30,7 +33,8 @@ pub fn batch(count: usize, request_identifier: Option<&str>) -> Result<Bytes> {
 pub fn largest_batch() -> Result<Bytes> {
     const LARGEST: usize = 4 * 1024 * 1024;
     let plain = batch_body(500, None, 0).len();
-    let filler = LARGEST.saturating_sub(plain).checked_div(500).unwrap_or_default().saturating_sub(r#","filler":"""#.len());
+    let filler =
+        LARGEST.saturating_sub(plain).checked_div(500).unwrap_or_default().saturating_sub(r#","filler":"""#.len());
     event(SIGNALS, &batch_body(500, None, filler))
 }
 

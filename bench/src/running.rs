@@ -73,7 +73,9 @@ impl Running {
             .stderr(File::create(directory.path().join("stderr"))?)
             .kill_on_drop(true)
             .spawn()
-            .with_context(|| if mode.counted { NO_VALGRIND.to_owned() } else { format!("{} cannot be started", subject.name) })?;
+            .with_context(|| {
+                if mode.counted { NO_VALGRIND.to_owned() } else { format!("{} cannot be started", subject.name) }
+            })?;
         let mut running = Self { dynamodb, api, child, directory, invocations: 0 };
         running.idle().await.with_context(|| format!("{} did not start", subject.name))?;
         Ok(running)
@@ -118,7 +120,11 @@ impl Running {
         Command::new("kill").args(["-TERM", &id.to_string()]).status().await?;
         timeout(PATIENCE, self.child.wait()).await.context("callgrind does not end")??;
         let path = profile_path(self.directory.path());
-        let text = std::fs::read_to_string(&path).with_context(|| format!("callgrind wrote nothing; {}", self.said()))?;
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("callgrind wrote nothing; {}", self.said()))?;
+        if let Some(keep) = std::env::var_os("BENCH_KEEP") {
+            std::fs::copy(&path, keep)?;
+        }
         Profile::parse(&text)
     }
 

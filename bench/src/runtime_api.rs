@@ -123,7 +123,10 @@ impl State {
             ("lambda-runtime-aws-request-id", event.id),
             ("lambda-runtime-deadline-ms", deadline.unwrap_or_default().as_millis().to_string()),
             ("lambda-runtime-invoked-function-arn", "arn:aws:lambda:eu-central-1:123456789012:function:bench".into()),
-            ("lambda-runtime-trace-id", "Root=1-6741e0f0-0123456789abcdef01234567;Parent=0123456789abcdef;Sampled=0".into()),
+            (
+                "lambda-runtime-trace-id",
+                "Root=1-6741e0f0-0123456789abcdef01234567;Parent=0123456789abcdef;Sampled=0".into(),
+            ),
         ] {
             if let Ok(value) = value.try_into() {
                 response.headers_mut().insert(name, value);

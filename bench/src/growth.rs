@@ -1,0 +1,95 @@
+//! How cost grows with the signals of a batch, measured and drawn.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use plotters::backend::SVGBackend;
+use plotters::chart::ChartBuilder;
+use plotters::coord::Shift;
+use plotters::drawing::{DrawingArea, IntoDrawingArea as _};
+use plotters::series::LineSeries;
+use plotters::style::{Color as _, RGBColor, WHITE};
+
+use crate::clock::{self, Seen};
+use crate::requests;
+use crate::subject::Subject;
+
+/// The sizes of batch that are measured: around each multiple of 25, where a call more begins, and then wider apart.
+const SIZES: [usize; 14] = [1, 10, 25, 26, 50, 75, 100, 150, 200, 250, 300, 350, 400, 500];
+
+/// One size of batch.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// How many signals.
+    pub signals: usize,
+    /// What a request of so many is.
+    pub seen: Seen,
+}
+
+/// Measures batches from 1 to 500 signals, each size in a process of its own.
+///
+/// # Errors
+/// When one of them is not answered.
+pub async fn measure(signals: &Subject) -> Result<Vec<Point>> {
+    let mut points = Vec::new();
+    for size in SIZES {
+        let seen = clock::observe(signals, &requests::batch(size, None)?, true).await?;
+        points.push(Point { signals: size, seen });
+    }
+    Ok(points)
+}
+
+/// Draws time, memory and calls, one below the other.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn draw(points: &[Point], path: &Path) -> Result<()> {
+    let drawing = SVGBackend::new(path, (720, 780)).into_drawing_area();
+    let drawn = drawing.fill(&WHITE).map_err(|error| anyhow!("{error}"));
+    drawn?;
+    let panels: [(&str, fn(&Seen) -> f64); 3] = [
+        ("milliseconds, DynamoDB taking 5 a call", |seen| milliseconds(seen.took)),
+        ("peak memory, MB", |seen| megabytes(seen.memory)),
+        ("calls to DynamoDB, warm", |seen| f64::from(u32::try_from(seen.counts.calls()).unwrap_or(u32::MAX))),
+    ];
+    for (area, (title, of)) in drawing.split_evenly((panels.len(), 1)).iter().zip(panels) {
+        let series: Vec<(f64, f64)> = points.iter().map(|point| (signals(point), of(&point.seen))).collect();
+        panel(area, title, &series)?;
+    }
+    drawing.present().map_err(|error| anyhow!("{} cannot be written: {error}", path.display()))
+}
+
+fn panel(area: &DrawingArea<SVGBackend<'_>, Shift>, title: &str, series: &[(f64, f64)]) -> Result<()> {
+    const BLUE: RGBColor = RGBColor(31, 90, 160);
+    let highest = series.iter().fold(0.0, |highest: f64, (_, value)| highest.max(*value));
+    let chart = ChartBuilder::on(area)
+        .caption(title, ("sans-serif", 16))
+        .margin(10)
+        .x_label_area_size(32)
+        .y_label_area_size(44)
+        .build_cartesian_2d(0.0..500.0, 0.0..highest * 1.15);
+    let mut chart = chart.map_err(|error| anyhow!("{error}"))?;
+    let mesh = chart.configure_mesh().x_desc("signals in the batch").light_line_style(WHITE).draw();
+    mesh.map_err(|error| anyhow!("{error}"))?;
+    let line = LineSeries::new(series.iter().copied(), BLUE.stroke_width(2)).point_size(3);
+    chart.draw_series(line).map_err(|error| anyhow!("{error}"))?;
+    Ok(())
+}
+
+fn signals(point: &Point) -> f64 {
+    f64::from(u32::try_from(point.signals).unwrap_or(u32::MAX))
+}
+
+/// For a table or a plot.
+#[must_use]
+pub fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
+}
+
+/// For a table or a plot: a million bytes each.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "memory has fewer than 53 bits")]
+pub fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1_000_000.0
+}
