@@ -15,13 +15,16 @@ use lambda_http::http::header::AUTHORIZATION;
 pub use key::{ApiKey, KEY_PREFIX, KeyHash};
 
 use crate::auth::cache::{Cache, Known};
-use crate::invocation::Invocation;
+use crate::invocation::{Budget, Invocation};
 use crate::model::account::AccountId;
 use crate::store::StoreError;
 use crate::store::api_keys::ApiKeys;
 
 /// How long the key table may take when there is an older yes to fall back on.
 const PATIENCE_WITH_A_FALLBACK: Duration = Duration::from_millis(1_500);
+
+/// How long the key table may take at the start of the process.
+const PATIENCE_WITH_A_WARM_UP: Duration = Duration::from_secs(1);
 
 /// Whose request it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +59,16 @@ impl Authenticator {
     #[must_use]
     pub fn new(keys: ApiKeys) -> Self {
         Self { keys, cache: Mutex::default() }
+    }
+
+    /// Asks for a key that nobody has, for the sake of the asking: the connection to DynamoDB and its handshake then
+    /// belong to the start of the process, which nobody waits for as they do for an answer. Whether it works makes no
+    /// difference.
+    pub async fn warm_up(&self) {
+        let nobody = KeyHash::of("");
+        if let Err(error) = self.keys.find(&nobody, Budget::lasting(PATIENCE_WITH_A_WARM_UP)).await {
+            tracing::warn!(%error, "the key table could not be read at the start");
+        }
     }
 
     /// Whose request it is that has these headers.

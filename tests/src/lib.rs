@@ -11,6 +11,7 @@
 )]
 
 mod call;
+pub mod faults;
 mod local_stack;
 mod stack;
 

@@ -50,7 +50,7 @@ impl Tables {
 pub fn client_at(endpoint: &str) -> Client {
     let config = Builder::new()
         .behavior_version(BehaviorVersion::latest())
-        .http_client(http_client())
+        .http_client(http_client().expect("the roots can be used"))
         .region(Region::new("eu-central-1"))
         .credentials_provider(Credentials::new("local", "local", None, None, "test"))
         .endpoint_url(endpoint);

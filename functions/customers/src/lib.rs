@@ -6,7 +6,7 @@ use lambda_http::{Body, Request, Response};
 use serde::Serialize;
 use shared::answer::{self, Answer};
 use shared::auth::Authenticator;
-use shared::environment::{self, Missing};
+use shared::environment::{self, Unusable};
 use shared::invocation::Invocation;
 use shared::model::customer::CustomerUpdate;
 use shared::model::fault::Warning;
@@ -35,10 +35,10 @@ impl Customers {
     /// The function as its environment describes it.
     ///
     /// # Errors
-    /// When a variable is missing.
-    pub async fn from_environment() -> Result<Self, Missing> {
+    /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
+    pub async fn from_environment() -> Result<Self, Unusable> {
         let (keys, table) = (environment::variable("API_KEYS_TABLE")?, environment::variable("CUSTOMERS_TABLE")?);
-        let client = client::from_environment().await;
+        let client = client::from_environment().await?;
         Ok(Self::new(ApiKeys::new(client.clone(), keys), shared::store::customers::Customers::new(client, table)))
     }
 
@@ -46,6 +46,11 @@ impl Customers {
     #[must_use]
     pub fn new(keys: ApiKeys, table: shared::store::customers::Customers) -> Self {
         Self { authenticator: Authenticator::new(keys), table }
+    }
+
+    /// Does what the first request would otherwise wait for: see [`Authenticator::warm_up`].
+    pub async fn warm_up(&self) {
+        self.authenticator.warm_up().await;
     }
 
     /// Answers one request, whatever it is.

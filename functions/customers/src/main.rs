@@ -9,6 +9,7 @@ use shared::{runtime, telemetry};
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let customers: &'static Customers = Box::leak(Box::new(Customers::from_environment().await?));
+    customers.warm_up().await;
     runtime::run(service_fn(async move |request: Request| {
         let invocation = Invocation::of(&request);
         Ok::<_, Error>(customers.handle(&request, &invocation).await)

@@ -9,7 +9,7 @@ use std::time::Duration;
 use lambda_http::{Body, Request, Response};
 use shared::answer::{self, Answer};
 use shared::auth::{Authenticator, Caller};
-use shared::environment::{self, Missing};
+use shared::environment::{self, Unusable};
 use shared::invocation::{Budget, Invocation};
 use shared::model::batch::{Batch, BatchFault};
 use shared::model::identifier::RequestIdentifier;
@@ -48,14 +48,14 @@ impl Signals {
     /// The function as its environment describes it.
     ///
     /// # Errors
-    /// When a variable is missing.
-    pub async fn from_environment() -> Result<Self, Missing> {
+    /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
+    pub async fn from_environment() -> Result<Self, Unusable> {
         let (keys, requests) = (environment::variable("API_KEYS_TABLE")?, environment::variable("REQUESTS_TABLE")?);
         let (table, rejected) =
             (environment::variable("SIGNALS_TABLE")?, environment::variable("REJECTED_SIGNALS_TABLE")?);
         let days = environment::whole_number("SIGNAL_RETENTION_DAYS")?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
-        let client = client::from_environment().await;
+        let client = client::from_environment().await?;
         Ok(Self::new(
             ApiKeys::new(client.clone(), keys),
             Requests::new(client.clone(), requests),
@@ -73,6 +73,11 @@ impl Signals {
         rejected: RejectedSignals,
     ) -> Self {
         Self { authenticator: Authenticator::new(keys), requests, table, rejected }
+    }
+
+    /// Does what the first request would otherwise wait for: see [`Authenticator::warm_up`].
+    pub async fn warm_up(&self) {
+        self.authenticator.warm_up().await;
     }
 
     /// Answers one request, whatever it is.

@@ -9,6 +9,7 @@ use signals::Signals;
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let signals: &'static Signals = Box::leak(Box::new(Signals::from_environment().await?));
+    signals.warm_up().await;
     runtime::run(service_fn(async move |request: Request| {
         let invocation = Invocation::of(&request);
         Ok::<_, Error>(signals.handle(&request, &invocation).await)

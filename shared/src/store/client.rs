@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{Builder, SharedHttpClient};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
+use super::trust::{self, BadBundle};
 use crate::telemetry::tally::CountCalls;
 
 /// A connection inside a region is there within a few milliseconds, or not at all.
@@ -31,14 +32,17 @@ const BACKOFF_LONGEST: Duration = Duration::from_secs(1);
 
 /// A client as the functions use it: credentials and region from the variables that Lambda sets, nothing else looked
 /// for. `AWS_ENDPOINT_URL_DYNAMODB` points it elsewhere.
-pub async fn from_environment() -> Client {
+///
+/// # Errors
+/// As [`http_client`].
+pub async fn from_environment() -> Result<Client, BadBundle> {
     let shared = aws_config::defaults(BehaviorVersion::latest())
-        .http_client(http_client())
+        .http_client(http_client()?)
         .credentials_provider(EnvironmentVariableCredentialsProvider::new())
         .region(EnvironmentVariableRegionProvider::new())
         .load()
         .await;
-    Client::from_conf(tuned(Builder::from(&shared)).build())
+    Ok(Client::from_conf(tuned(Builder::from(&shared)).build()))
 }
 
 /// `config` with the timeouts and retries of this service, its calls counted.
@@ -54,7 +58,10 @@ pub fn tuned(config: Builder) -> Builder {
 
 /// HTTP over rustls with `ring`: the SDK's default gathers entropy for a hundred times the instructions of a whole
 /// cold start.
-#[must_use]
-pub fn http_client() -> SharedHttpClient {
-    aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https()
+///
+/// # Errors
+/// When `AWS_CA_BUNDLE` names a file that cannot be used.
+pub fn http_client() -> Result<SharedHttpClient, BadBundle> {
+    let builder = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring));
+    Ok(builder.tls_context(trust::context()?).build_https())
 }

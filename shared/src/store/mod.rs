@@ -10,6 +10,7 @@ pub mod customers;
 pub mod rejected_signals;
 pub mod requests;
 pub mod signals;
+pub mod trust;
 mod values;
 mod wire;
 

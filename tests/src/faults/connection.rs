@@ -1,0 +1,94 @@
+//! One connection of a client, call by call.
+
+use std::io;
+
+use serde_json::{Map, Value, json};
+use tokio::net::TcpStream;
+
+use super::message::{Message, Stream};
+use super::{Fault, Shared};
+
+pub(super) async fn serve(client: TcpStream, shared: &Shared) -> io::Result<()> {
+    let mut client = Stream::new(client);
+    let mut upstream = Stream::new(TcpStream::connect(shared.upstream).await?);
+    while let Some(call) = client.next().await? {
+        let operation = call.header("x-amz-target").and_then(|target| target.rsplit('.').next()).unwrap_or_default();
+        let answer = match shared.decide(operation, &call.body) {
+            None => forward(&mut upstream, &call).await?,
+            Some(Fault::ResetBefore) => return client.reset(),
+            Some(Fault::ResetAfter) => {
+                forward(&mut upstream, &call).await?;
+                return client.reset();
+            }
+            Some(Fault::CutBody) => {
+                let bytes = forward(&mut upstream, &call).await?.to_bytes();
+                // An answer of DynamoDB has a body of two bytes at least.
+                return client.send_bytes(&bytes[..bytes.len().saturating_sub(1)]).await;
+            }
+            Some(Fault::Slow(delay)) => {
+                let answer = forward(&mut upstream, &call).await?;
+                tokio::time::sleep(delay).await;
+                answer
+            }
+            Some(Fault::Stall) => {
+                client.closed().await;
+                return Ok(());
+            }
+            Some(Fault::Unprocessed { done }) => leave_unprocessed(&mut upstream, call, done).await?,
+            Some(fault) => refusal(fault),
+        };
+        client.send(&answer).await?;
+    }
+    Ok(())
+}
+
+async fn forward(upstream: &mut Stream, call: &Message) -> io::Result<Message> {
+    upstream.send(call).await?;
+    upstream.next().await?.ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
+}
+
+/// Forwards the first `done` requests of a batch and answers that the others are unprocessed.
+async fn leave_unprocessed(upstream: &mut Stream, mut call: Message, done: usize) -> io::Result<Message> {
+    let mut batch: Value = serde_json::from_slice(&call.body)?;
+    let mut left = done;
+    let mut unprocessed = Map::new();
+    let tables = batch["RequestItems"].as_object_mut().ok_or(io::ErrorKind::InvalidData)?;
+    for (table, requests) in tables.iter_mut() {
+        let requests = requests.as_array_mut().ok_or(io::ErrorKind::InvalidData)?;
+        let rest = requests.split_off(left.min(requests.len()));
+        left = left.saturating_sub(requests.len());
+        if !rest.is_empty() {
+            unprocessed.insert(table.clone(), rest.into());
+        }
+    }
+    tables.retain(|_, requests| requests.as_array().is_some_and(|requests| !requests.is_empty()));
+    if !tables.is_empty() {
+        call.body = batch.to_string().into_bytes();
+        let answer = forward(upstream, &call).await?;
+        if !answer.first_line.contains(" 200 ") {
+            return Ok(answer);
+        }
+    }
+    Ok(json_answer("200 OK", &json!({"UnprocessedItems": unprocessed})))
+}
+
+/// What DynamoDB answers to a call that it does not do.
+fn refusal(fault: Fault) -> Message {
+    const DYNAMODB: &str = "com.amazonaws.dynamodb.v20120810";
+    const CORAL: &str = "com.amazon.coral.service";
+    const VALIDATION: &str = "com.amazon.coral.validate";
+    let (status, namespace, name) = match fault {
+        Fault::Throttled => ("400 Bad Request", DYNAMODB, "ProvisionedThroughputExceededException"),
+        Fault::TableThrottled => ("400 Bad Request", DYNAMODB, "ThrottlingException"),
+        Fault::ExpiredToken => ("400 Bad Request", CORAL, "ExpiredTokenException"),
+        Fault::UnrecognizedClient => ("400 Bad Request", CORAL, "UnrecognizedClientException"),
+        Fault::Invalid => ("400 Bad Request", VALIDATION, "ValidationException"),
+        Fault::InternalServerError => ("500 Internal Server Error", DYNAMODB, "InternalServerError"),
+        _ => return Message::answer("503 Service Unavailable", &[], ""),
+    };
+    json_answer(status, &json!({"__type": format!("{namespace}#{name}"), "message": "on purpose"}))
+}
+
+fn json_answer(status: &str, body: &Value) -> Message {
+    Message::answer(status, &[("content-type", "application/x-amz-json-1.0")], body.to_string())
+}

@@ -1,0 +1,112 @@
+//! HTTP/1.1 messages on a connection that is kept, each with the length of its body said ahead.
+
+use std::io::{self, ErrorKind};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// More header lines than the SDK, the emulator or Lambda's runtime send.
+const MOST_HEADERS: usize = 64;
+
+/// A request or an answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    /// The request line or the status line.
+    pub(crate) first_line: String,
+    /// Names in lower case. `content-length` is not among them: it follows from the body.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Message {
+    /// An answer with this status line, such as `200 OK`.
+    pub(crate) fn answer(status: &str, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Self {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Self { first_line: format!("HTTP/1.1 {status}"), headers, body: body.into() }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|header| header.0 == name).map(|header| header.1.as_str())
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut head = format!("{}\r\n", self.first_line);
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str(&format!("content-length: {}\r\n\r\n", self.body.len()));
+        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(&self.body);
+        bytes
+    }
+}
+
+/// A connection on which messages come one after another.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    tcp: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Stream {
+    pub(crate) fn new(tcp: TcpStream) -> Self {
+        // An answer shall not wait for the acknowledgement of the one before.
+        let _ = tcp.set_nodelay(true);
+        Self { tcp, read: Vec::new() }
+    }
+
+    /// The next message; `None` when the other side has closed before one began.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Message>> {
+        loop {
+            if let Some(message) = self.take()? {
+                return Ok(Some(message));
+            }
+            if self.tcp.read_buf(&mut self.read).await? == 0 {
+                return if self.read.is_empty() { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
+            }
+        }
+    }
+
+    pub(crate) async fn send(&mut self, message: &Message) -> io::Result<()> {
+        self.send_bytes(&message.to_bytes()).await
+    }
+
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.tcp.write_all(bytes).await
+    }
+
+    /// Waits until the other side has closed, whatever it still says.
+    pub(crate) async fn closed(&mut self) {
+        while matches!(self.tcp.read_buf(&mut self.read).await, Ok(read) if read > 0) {}
+    }
+
+    /// Ends the connection so that the other side reads an error and no end.
+    pub(crate) fn reset(self) -> io::Result<()> {
+        self.tcp.set_zero_linger()
+    }
+
+    /// A whole message out of what was read, if there is one.
+    fn take(&mut self) -> io::Result<Option<Message>> {
+        let Some(line_end) = self.read.windows(2).position(|bytes| bytes == b"\r\n") else { return Ok(None) };
+        let after_line = line_end.saturating_add(2);
+        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let parsed = httparse::parse_headers(&self.read[after_line..], &mut headers);
+        let Ok(httparse::Status::Complete((length, headers))) = parsed else {
+            return parsed.map(|_| None).map_err(|_| ErrorKind::InvalidData.into());
+        };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut headers: Vec<_> =
+            headers.iter().map(|header| (header.name.to_ascii_lowercase(), text(header.value))).collect();
+        let begin = after_line.saturating_add(length);
+        let said = headers.iter().find(|header| header.0 == "content-length");
+        let length = said.map_or(Ok(0), |header| header.1.parse::<usize>()).map_err(|_| ErrorKind::InvalidData)?;
+        let end = begin.saturating_add(length);
+        if self.read.len() < end {
+            return Ok(None);
+        }
+        headers.retain(|header| header.0 != "content-length");
+        let message = Message { first_line: text(&self.read[..line_end]), headers, body: self.read[begin..end].to_vec() };
+        self.read.drain(..end);
+        Ok(Some(message))
+    }
+}

@@ -1,0 +1,143 @@
+//! Which calls are faulted, and how.
+
+use std::time::Duration;
+
+/// What can be done to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// 400 `ProvisionedThroughputExceededException`, nothing written.
+    Throttled,
+    /// 400 `ThrottlingException`, nothing written.
+    TableThrottled,
+    /// 500 `InternalServerError`, nothing written.
+    InternalServerError,
+    /// 503 without a body, nothing written.
+    ServiceUnavailable,
+    /// 400 `ExpiredTokenException`, nothing written.
+    ExpiredToken,
+    /// 400 `UnrecognizedClientException`, nothing written.
+    UnrecognizedClient,
+    /// 400 `ValidationException`, nothing written.
+    Invalid,
+    /// The connection is reset, nothing written.
+    ResetBefore,
+    /// The call is done, and the connection reset instead of an answer.
+    ResetAfter,
+    /// The call is done, and its answer ends half-way.
+    CutBody,
+    /// The call is done, and answered this much later.
+    Slow(Duration),
+    /// Nothing is done and nothing is answered, as long as the caller waits.
+    Stall,
+    /// Of a `BatchWriteItem` this many are done, and the others are left unprocessed. Other calls are not faulted.
+    Unprocessed {
+        /// How many are done; 0 for none.
+        done: usize,
+    },
+}
+
+impl Fault {
+    /// On every call.
+    #[must_use]
+    pub fn always(self) -> Rule {
+        Rule { fault: self, operation: None, when: When::Always, seen: 0 }
+    }
+
+    /// On the `n`-th call that the rule is about, counted from 1.
+    #[must_use]
+    pub fn at(self, n: u64) -> Rule {
+        Rule { when: When::Nth(n), ..self.always() }
+    }
+
+    /// On this share of the calls, from 0 to 1, chosen by the plan's seed.
+    #[must_use]
+    pub fn in_share(self, share: f64) -> Rule {
+        Rule { when: When::Share(share), ..self.always() }
+    }
+
+    /// On each call whose body has this text in it.
+    #[must_use]
+    pub fn where_body_has(self, marker: &'static str) -> Rule {
+        Rule { when: When::Marked(marker), ..self.always() }
+    }
+}
+
+/// A fault, and the calls that have it.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    fault: Fault,
+    operation: Option<&'static str>,
+    when: When,
+    seen: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum When {
+    Always,
+    Nth(u64),
+    Share(f64),
+    Marked(&'static str),
+}
+
+impl Rule {
+    /// Only for calls of this operation, such as `PutItem`.
+    #[must_use]
+    pub fn of(self, operation: &'static str) -> Self {
+        Self { operation: Some(operation), ..self }
+    }
+
+    fn applies(&mut self, operation: &str, body: &[u8], random: &mut fastrand::Rng) -> bool {
+        let is_unprocessed = matches!(self.fault, Fault::Unprocessed { .. });
+        if self.operation.is_some_and(|own| own != operation) || is_unprocessed && operation != "BatchWriteItem" {
+            return false;
+        }
+        self.seen = self.seen.saturating_add(1);
+        match self.when {
+            When::Always => true,
+            When::Nth(n) => self.seen == n,
+            When::Share(share) => random.f64() < share,
+            When::Marked(marker) => body.windows(marker.len()).any(|bytes| bytes == marker.as_bytes()),
+        }
+    }
+}
+
+/// Rules, of which the first that applies is the one that counts.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    rules: Vec<Rule>,
+    random: fastrand::Rng,
+}
+
+impl Plan {
+    /// No fault at all.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::of([])
+    }
+
+    /// These rules.
+    #[must_use]
+    pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
+        Self { rules: rules.into_iter().collect(), random: fastrand::Rng::with_seed(0) }
+    }
+
+    /// With this seed: the same calls in the same order have the same faults.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { random: fastrand::Rng::with_seed(seed), ..self }
+    }
+
+    pub(super) fn decide(&mut self, operation: &str, body: &[u8]) -> Option<Fault> {
+        let Self { rules, random } = self;
+        // Every rule counts every call, so that one rule does not shift another's n.
+        let applying: Vec<Fault> =
+            rules.iter_mut().filter_map(|rule| rule.applies(operation, body, random).then_some(rule.fault)).collect();
+        applying.first().copied()
+    }
+}
+
+impl From<Rule> for Plan {
+    fn from(rule: Rule) -> Self {
+        Self::of([rule])
+    }
+}
