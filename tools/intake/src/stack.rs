@@ -26,9 +26,10 @@ pub(crate) struct Place {
     #[arg(long, global = true, value_name = "NAME", conflicts_with = "local")]
     stack: Option<String>,
 
-    /// The stack that `cargo dev` runs, or the one that wrote FILE [default FILE: target/dev.env]
+    /// The stack that `cargo dev` runs, or the one that wrote FILE
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    local: Option<Option<PathBuf>>,
+    #[arg(default_missing_value = env_file::USUAL)]
+    local: Option<PathBuf>,
 }
 
 /// A table of the service.
@@ -72,11 +73,11 @@ impl Place {
     /// There is no such stack, no region or no credentials.
     pub(crate) async fn connect(&self) -> Result<Stack, Error> {
         if let Some(file) = &self.local {
-            let (file, variables) = env_file::read(file.as_deref())?;
+            let (file, variables) = env_file::read(file)?;
             let config = local_config(&file, &variables)?.load().await;
             return Ok(Stack { client: client(&config), variables, place: file });
         }
-        let config = loader().load().await;
+        let config = loader()?.load().await;
         check(&config).await?;
         let (variables, place) = match &self.stack {
             Some(name) => (cloudformation::variables(&config, name).await?, format!("the stack {name}")),
@@ -124,8 +125,9 @@ fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(Stri
     Some((name.into_string().ok()?, value.into_string().ok()?))
 }
 
-fn loader() -> ConfigLoader {
-    aws_config::defaults(BehaviorVersion::latest()).http_client(http_client())
+fn loader() -> Result<ConfigLoader, Error> {
+    let http_client = http_client().map_err(|error| Error::new(format!("{error}.")))?;
+    Ok(aws_config::defaults(BehaviorVersion::latest()).http_client(http_client))
 }
 
 /// Everything from the file and nothing from the operator's profile, so that `--local` can never mean AWS.
@@ -137,7 +139,7 @@ fn local_config(file: &str, variables: &HashMap<String, String>) -> Result<Confi
             .ok_or_else(|| Error::new(format!("{file} does not say {name}: start `cargo dev` again.")))
     };
     let (id, secret) = (variable("AWS_ACCESS_KEY_ID")?, variable("AWS_SECRET_ACCESS_KEY")?);
-    Ok(loader()
+    Ok(loader()?
         .endpoint_url(variable("AWS_ENDPOINT_URL_DYNAMODB")?)
         .region(Region::new(variable("AWS_REGION")?))
         .credentials_provider(Credentials::new(id, secret, None, None, "cargo dev")))
