@@ -81,5 +81,5 @@ pub async fn profile(subject: &Subject, event: &Bytes, requests: u64) -> Result<
     for _ in 0..requests {
         running.invoke(event).await?;
     }
-    running.profile().await
+    running.profile(None).await
 }

@@ -88,7 +88,8 @@ impl Figures {
     pub fn deviations(&self, committed: &Self) -> Vec<String> {
         let same = self.counted_with == committed.counted_with;
         let percent = if same { MARGIN_PERCENT } else { MARGIN_ELSEWHERE_PERCENT };
-        let names = self.instructions.keys().chain(committed.instructions.keys()).collect::<std::collections::BTreeSet<_>>();
+        let names =
+            self.instructions.keys().chain(committed.instructions.keys()).collect::<std::collections::BTreeSet<_>>();
         let compare = |name: &String| match (self.instructions.get(name), committed.instructions.get(name)) {
             (Some(counted), Some(figure)) => {
                 let margin = figure.saturating_mul(percent) / 100;

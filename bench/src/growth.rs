@@ -27,6 +27,9 @@ pub struct Point {
     pub seen: Seen,
 }
 
+/// A title, and what is drawn below it.
+type Panel = (&'static str, fn(&Seen) -> f64);
+
 /// Measures batches from 1 to 500 signals, each size in a process of its own.
 ///
 /// # Errors
@@ -46,9 +49,8 @@ pub async fn measure(signals: &Subject) -> Result<Vec<Point>> {
 /// When the file cannot be written.
 pub fn draw(points: &[Point], path: &Path) -> Result<()> {
     let drawing = SVGBackend::new(path, (720, 780)).into_drawing_area();
-    let drawn = drawing.fill(&WHITE).map_err(|error| anyhow!("{error}"));
-    drawn?;
-    let panels: [(&str, fn(&Seen) -> f64); 3] = [
+    drawing.fill(&WHITE).map_err(|error| anyhow!("{error}"))?;
+    let panels: [Panel; 3] = [
         ("milliseconds, DynamoDB taking 5 a call", |seen| milliseconds(seen.took)),
         ("peak memory, MB", |seen| megabytes(seen.memory)),
         ("calls to DynamoDB, warm", |seen| f64::from(u32::try_from(seen.counts.calls()).unwrap_or(u32::MAX))),

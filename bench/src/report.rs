@@ -18,7 +18,8 @@ struct Row {
 /// The table of goals, as Markdown.
 #[must_use]
 pub fn goals(measured: &Measured) -> String {
-    let mut table = String::from("| what | goal | measured | stock SDK in Rust | Python, boto3 |\n|---|---|---|---|---|\n");
+    let mut table =
+        String::from("| what | goal | measured | stock SDK in Rust | Python, boto3 |\n|---|---|---|---|---|\n");
     for row in rows(measured) {
         // Writing to a String cannot fail.
         let Row { what, goal, measured, stock, python } = row;
@@ -47,12 +48,7 @@ fn instructions(measured: &Measured) -> Vec<Row> {
             millions(customers.cold()),
             yardsticks(|yardstick| millions(yardstick.customer.cold())),
         ),
-        row(
-            "the same, a batch of one signal",
-            "6 M",
-            millions(signals.cold()),
-            (String::new(), String::new()),
-        ),
+        row("the same, a batch of one signal", "6 M", millions(signals.cold()), (String::new(), String::new())),
         row(
             "the first customer to a warm one, over TLS",
             "1.5 times",
@@ -89,7 +85,8 @@ fn instructions(measured: &Measured) -> Vec<Row> {
 fn time_and_memory(measured: &Measured) -> Vec<Row> {
     let of = |what, goal, measured: String, stock: String, python: String| Row { what, goal, measured, stock, python };
     let [ours, stock, python] = [&measured.seen, &measured.stock.seen, &measured.python.seen];
-    let took = |seen: &crate::clock::Seen| format!("{:.0} ms, {} connections", milliseconds(seen.took), seen.connections);
+    let took =
+        |seen: &crate::clock::Seen| format!("{:.0} ms, {} connections", milliseconds(seen.took), seen.connections);
     vec![
         of("500 signals at 5 ms a call", "25 ms, at most 16 connections", took(ours), took(stock), took(python)),
         of("peak memory, 500 signals", "16 MB", memory(ours.memory), memory(stock.memory), memory(python.memory)),
@@ -107,8 +104,18 @@ fn size_and_calls(measured: &Measured) -> Vec<Row> {
         of("crates", "175", size.crates.to_string(), stock.crates.to_string()),
         of("hyper, rustls or http twice", "none", twice(&size.twice), twice(&stock.twice)),
         of("calls of a warm customer", "1", customer.to_string(), String::new()),
-        of("calls of a warm batch of 100; with a requestIdentifier", "4; 5", format!("{batch}; {named}"), String::new()),
-        of("write units for a million signals in batches of 500", "1,000,000 to 1,003,000", measured.write_units(), String::new()),
+        of(
+            "calls of a warm batch of 100; with a requestIdentifier",
+            "4; 5",
+            format!("{batch}; {named}"),
+            String::new(),
+        ),
+        of(
+            "write units for a million signals in batches of 500",
+            "1,000,000 to 1,003,000",
+            measured.write_units(),
+            String::new(),
+        ),
     ]
 }
 
@@ -120,7 +127,8 @@ pub fn prices(prices: &[Price]) -> String {
          |---|---|---|---|---|---|\n",
     );
     for price in prices {
-        let (size, named, units) = (price.signals, if price.identified { "yes" } else { "no" }, grouped(price.write_units));
+        let (size, named, units) =
+            (price.signals, if price.identified { "yes" } else { "no" }, grouped(price.write_units));
         let (storage, requests, sum) = (price.storage, price.requests, price.storage + price.requests);
         let _ = writeln!(table, "| {size} | {named} | {units} | ${storage:.3} | ${requests:.3} | ${sum:.3} |");
     }

@@ -19,7 +19,7 @@ use crate::subject::Subject;
 use crate::tls::Authority;
 
 /// Longer than anything here takes under callgrind.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// How a function is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,11 +110,11 @@ impl Running {
         Ok(kibibytes.saturating_mul(1024))
     }
 
-    /// Ends the function, and reads what callgrind counted.
+    /// Ends the function, and reads what callgrind counted; `keep` gets a copy of its file.
     ///
     /// # Errors
     /// When nothing was counted.
-    pub async fn profile(mut self) -> Result<Profile> {
+    pub async fn profile(mut self, keep: Option<&Path>) -> Result<Profile> {
         let id = self.child.id().context("the function has ended")?;
         // Callgrind writes its file when a signal ends the program.
         Command::new("kill").args(["-TERM", &id.to_string()]).status().await?;
@@ -122,8 +122,8 @@ impl Running {
         let path = profile_path(self.directory.path());
         let text =
             std::fs::read_to_string(&path).with_context(|| format!("callgrind wrote nothing; {}", self.said()))?;
-        if let Some(keep) = std::env::var_os("BENCH_KEEP") {
-            std::fs::copy(&path, keep)?;
+        if let Some(keep) = keep {
+            std::fs::copy(&path, keep).with_context(|| format!("{} cannot be written", keep.display()))?;
         }
         Profile::parse(&text)
     }

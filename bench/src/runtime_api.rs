@@ -14,7 +14,7 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot, watch};
 use crate::http::{Server, Service};
 
 /// What a function is given for one event. Under callgrind it is some fifty times slower.
-const DEADLINE: Duration = Duration::from_secs(600);
+const DEADLINE: Duration = Duration::from_mins(10);
 
 /// The API, on loopback, until it is dropped.
 #[derive(Debug)]

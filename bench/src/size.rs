@@ -34,10 +34,13 @@ pub fn weigh(subject: &Subject, directory: &str, package: &str) -> Result<Size> 
     tree.current_dir(root().join(directory)).args(["tree", "--locked", "--edges", "normal", "--prefix", "none"]);
     tree.args(["--format", "{p}", "--package", package]);
     let tree = output(&mut tree)?;
-    let crates: BTreeSet<_> = tree.lines().filter_map(|line| {
-        let mut words = line.split(' ');
-        Some((words.next()?, words.next()?))
-    }).collect();
+    let crates: BTreeSet<_> = tree
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split(' ');
+            Some((words.next()?, words.next()?))
+        })
+        .collect();
     let mut versions = BTreeMap::<_, usize>::new();
     for (name, _) in &crates {
         let count = versions.entry(*name).or_default();
