@@ -7,6 +7,7 @@
     reason = "only tests are in here: to panic is to fail the test"
 )]
 
+mod agreement;
 mod document;
 mod exchange;
 

@@ -9,7 +9,7 @@
 )]
 
 mod exact;
-mod text;
+pub(crate) mod text;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -38,7 +38,11 @@ const DOCUMENTED: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNode
 
 /// Tries `property` on cases of `strategy`: `cases` of them, unless the environment says how many.
 #[track_caller]
-fn hold<S: Strategy<Value: Debug>>(cases: u32, strategy: S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+pub(crate) fn hold<S: Strategy<Value: Debug>>(
+    cases: u32,
+    strategy: S,
+    property: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
     let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     if std::env::var_os("PROPTEST_CASES").is_none() {
         config.cases = cases;
@@ -265,15 +269,19 @@ fn no_answer_outgrows_what_lambda_lets_an_answer_have() {
     let (_, key) = bench.account();
     let piece = select(vec!["\\\"", "\\\\", "\\u0001", "😀", "/~"]);
     // The longest path that is still reported lies between.
-    hold(10, (piece, select(vec![36, 57, 58, 59, 60]), select(vec!["1e999", "1e999", "1"])), |(piece, repeat, value)| {
-        let name = piece.repeat(repeat);
-        let members: Vec<_> = (0..6).map(|n| format!("\"{name}{n}\":{value}")).collect();
-        let signal = format!("{{\"customerId\":\"c\",\"eventType\":\"t\",{}}}", members.join(","));
-        let signals = (4_000_000 / signal.len()).clamp(1, 500);
-        let request = format!("{{\"signals\":[{}]}}", vec![signal; signals].join(","));
-        let answer = bench.send(Call::signals(&request).key(&key));
-        let as_lambda_answers = serde_json::to_string(&answer.text).unwrap().len();
-        prop_assert!(as_lambda_answers < ANSWER_BYTES, "{} bytes", as_lambda_answers);
-        Ok(())
-    });
+    hold(
+        10,
+        (piece, select(vec![36, 57, 58, 59, 60]), select(vec!["1e999", "1e999", "1"])),
+        |(piece, repeat, value)| {
+            let name = piece.repeat(repeat);
+            let members: Vec<_> = (0..6).map(|n| format!("\"{name}{n}\":{value}")).collect();
+            let signal = format!("{{\"customerId\":\"c\",\"eventType\":\"t\",{}}}", members.join(","));
+            let signals = (4_000_000 / signal.len()).clamp(1, 500);
+            let request = format!("{{\"signals\":[{}]}}", vec![signal; signals].join(","));
+            let answer = bench.send(Call::signals(&request).key(&key));
+            let as_lambda_answers = serde_json::to_string(&answer.text).unwrap().len();
+            prop_assert!(as_lambda_answers < ANSWER_BYTES, "{} bytes", as_lambda_answers);
+            Ok(())
+        },
+    );
 }

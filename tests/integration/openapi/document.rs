@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use jsonschema::{Draft, Validator};
 use saphyr::{LoadableYamlNode as _, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
@@ -101,14 +102,20 @@ impl Document {
 
     /// What is wrong with `value` by `schema`.
     pub(super) fn errors(&self, schema: &Value, value: &Value) -> Vec<String> {
+        Self::errors_by(&self.validator(schema), value)
+    }
+
+    /// What tells what is wrong by `schema`, which stands in this document.
+    pub(super) fn validator(&self, schema: &Value) -> Validator {
         // References are relative to the document, so its components come along.
         let mut schema = json!({"allOf": [schema]});
         schema["components"] = self.at("/components").clone();
-        let validator = jsonschema::options()
-            .with_draft(jsonschema::Draft::Draft202012)
-            .should_validate_formats(true)
-            .build(&schema)
-            .expect("a schema");
+        let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
+        options.build(&schema).expect("a schema")
+    }
+
+    /// What is wrong with `value`.
+    pub(super) fn errors_by(validator: &Validator, value: &Value) -> Vec<String> {
         validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
     }
 }

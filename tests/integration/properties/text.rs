@@ -97,7 +97,7 @@ fn uuid() -> impl Strategy<Value = String> {
 }
 
 /// A signal, or something in its place.
-pub(super) fn signal() -> impl Strategy<Value = String> {
+pub(crate) fn signal() -> impl Strategy<Value = String> {
     let extra = || prop_oneof![4 => Just(String::new()), 1 => (name(), value()).prop_map(|(n, v)| format!(",{n}:{v}"))];
     let event = (identifier(), identifier(), data(), extra(), space()).prop_map(|(who, what, data, extra, space)| {
         format!("{{{space}\"customerId\":{who},\"eventType\":{what}{extra},\"data\":{data}{space}}}")
@@ -120,7 +120,7 @@ pub(super) fn batch() -> impl Strategy<Value = (Vec<String>, String)> {
 }
 
 /// An update of the customer with this identifier: the profile, and the request.
-pub(super) fn customer(id: &'static str) -> impl Strategy<Value = (String, String)> {
+pub(crate) fn customer(id: &'static str) -> impl Strategy<Value = (String, String)> {
     let documented = (
         select(shared::model::customer::DOCUMENTED.to_vec()),
         prop_oneof![5 => string(), 1 => Just("null".to_owned())],

@@ -1,0 +1,67 @@
+//! The schemas of openapi.yaml against the parser, on texts by chance: what one accepts the other accepts, but for the
+//! few rules that a schema cannot say.
+
+use proptest::prelude::*;
+use serde_json::Value;
+use shared::model::batch::Batch;
+use shared::model::customer::CustomerUpdate;
+use shared::model::fault::{Fault, FaultCode};
+use shared::model::token::{JsonText, Token};
+
+use super::document::Document;
+use crate::properties::{hold, text};
+
+/// Rules about the text: a reader of JSON values cannot see whether they are kept.
+const BEYOND_A_SCHEMA: [FaultCode; 3] =
+    [FaultCode::DuplicateMember, FaultCode::TooManyDigits, FaultCode::NestedTooDeep];
+
+/// The value that a general reader makes of `text`, unless it is another one: by a number that a float does not hold.
+fn value_of(text: &str) -> Option<Value> {
+    let mut tokens = JsonText::parse(text).ok()?.tokens();
+    while let Some(token) = tokens.next() {
+        if let Token::Number(number) = token {
+            let float: f64 = number.parse().ok()?;
+            let is_zero = !number.split(['e', 'E']).next()?.contains(|digit| ('1'..='9').contains(&digit));
+            if !(is_zero || (1e-129..1e125).contains(&float.abs())) {
+                return None;
+            }
+        }
+    }
+    serde_json::from_str(text).ok()
+}
+
+/// Fails if the parser finds no fault where the schema does, or the other way round.
+fn agree(faults: &[Fault], by_schema: &[String], beyond: &[FaultCode]) -> Result<(), TestCaseError> {
+    if faults.is_empty() {
+        prop_assert_eq!(by_schema, Vec::<String>::new());
+    } else if !faults.iter().any(|fault| beyond.contains(&fault.code)) {
+        prop_assert!(!by_schema.is_empty(), "only the parser: {faults:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_signal_is_valid_by_the_schema_if_the_parser_accepts_it() {
+    let document = Document::read();
+    let validator = document.validator(document.schema("Signal"));
+    hold(1_000, text::signal(), |signal| {
+        let Some(value) = value_of(&signal) else { return Ok(()) };
+        let request = format!("{{\"signals\":[{signal}]}}");
+        let batch = Batch::parse(JsonText::parse(&request).unwrap()).unwrap();
+        let faults: Vec<_> = batch.rejected.into_iter().flat_map(|rejected| rejected.faults).collect();
+        agree(&faults, &Document::errors_by(&validator, &value), &BEYOND_A_SCHEMA)
+    });
+}
+
+#[test]
+fn a_customer_is_valid_by_the_schema_if_the_parser_accepts_it() {
+    let document = Document::read();
+    let validator = document.validator(document.schema("CustomerUpdate"));
+    // How long an undocumented member is as JSON text is beyond a schema as well.
+    let beyond = [&BEYOND_A_SCHEMA[..], &[FaultCode::TooLong]].concat();
+    hold(1_000, text::customer("c"), |(_, request)| {
+        let Some(value) = value_of(&request) else { return Ok(()) };
+        let parsed = CustomerUpdate::parse(JsonText::parse(&request).unwrap());
+        agree(&parsed.err().unwrap_or_default(), &Document::errors_by(&validator, &value), &beyond)
+    });
+}
