@@ -4,6 +4,7 @@
 mod accounts;
 mod customers;
 mod events;
+mod faults;
 mod hostile;
 mod local_stack;
 mod logs;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryPartition;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
 use aws_sdk_dynamodb::types::AttributeValue;
 use customers::Customers;
@@ -53,6 +54,9 @@ pub fn client_at(endpoint: &str) -> Client {
         .http_client(http_client().expect("the roots can be used"))
         .region(Region::new("eu-central-1"))
         .credentials_provider(Credentials::new("local", "local", None, None, "test"))
+        // The retries that a process may spend are counted by partition: each client of a test has its own, as each
+        // function has, so that one test's outage costs no other test its retries.
+        .retry_partition(RetryPartition::new(uuid::Uuid::new_v4().to_string()))
         .endpoint_url(endpoint);
     Client::from_conf(tuned(config).build())
 }

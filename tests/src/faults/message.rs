@@ -8,6 +8,9 @@ use tokio::net::TcpStream;
 /// More header lines than the SDK, the emulator or Lambda's runtime send.
 const MOST_HEADERS: usize = 64;
 
+/// What is read at once, at least.
+const READ_BYTES: usize = 16 * 1024;
+
 /// A request or an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
@@ -30,12 +33,11 @@ impl Message {
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut head = format!("{}\r\n", self.first_line);
+        let mut bytes = format!("{}\r\n", self.first_line).into_bytes();
         for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
         }
-        head.push_str(&format!("content-length: {}\r\n\r\n", self.body.len()));
-        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(format!("content-length: {}\r\n\r\n", self.body.len()).as_bytes());
         bytes.extend_from_slice(&self.body);
         bytes
     }
@@ -61,6 +63,7 @@ impl Stream {
             if let Some(message) = self.take()? {
                 return Ok(Some(message));
             }
+            self.read.reserve(READ_BYTES);
             if self.tcp.read_buf(&mut self.read).await? == 0 {
                 return if self.read.is_empty() { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
             }
@@ -105,7 +108,8 @@ impl Stream {
             return Ok(None);
         }
         headers.retain(|header| header.0 != "content-length");
-        let message = Message { first_line: text(&self.read[..line_end]), headers, body: self.read[begin..end].to_vec() };
+        let message =
+            Message { first_line: text(&self.read[..line_end]), headers, body: self.read[begin..end].to_vec() };
         self.read.drain(..end);
         Ok(Some(message))
     }

@@ -23,7 +23,7 @@ pub enum Fault {
     ResetBefore,
     /// The call is done, and the connection reset instead of an answer.
     ResetAfter,
-    /// The call is done, and its answer ends half-way.
+    /// The call is done, and its answer ends before its last byte.
     CutBody,
     /// The call is done, and answered this much later.
     Slow(Duration),
