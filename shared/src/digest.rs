@@ -15,6 +15,17 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The digest of several texts, each with its length before it, so that no other texts have the same.
+    #[must_use]
+    pub fn of_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut digest = Sha256::new();
+        for text in texts {
+            digest.update(text.len().to_be_bytes());
+            digest.update(text);
+        }
+        Self(digest.finalize().into())
+    }
+
     /// 64 lower-case hexadecimal digits.
     #[must_use]
     pub fn to_hex(self) -> String {

@@ -6,12 +6,14 @@
 
 use std::fmt::Debug;
 
+use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use lambda_http::aws_lambda_events::query_map::QueryMap;
 use lambda_http::http::header::HOST;
 use lambda_http::lambda_runtime::{self, Diagnostic, LambdaEvent};
 use lambda_http::request::LambdaRequest;
 use lambda_http::tower::{Service, ServiceExt as _};
 use lambda_http::{Adapter, Error, IntoResponse, Request};
+use serde::Deserialize;
 
 /// Serves invocations until the process ends: one at a time, or several where `AWS_LAMBDA_MAX_CONCURRENCY` allows it.
 ///
@@ -24,10 +26,17 @@ where
     R: IntoResponse + Send + Sync + 'static,
     E: Debug + Into<Diagnostic> + Send + 'static,
 {
-    let tidied =
-        |event: LambdaEvent<LambdaRequest>| LambdaEvent::new(without_host_and_query(event.payload), event.context);
+    let tidied = |event: LambdaEvent<HttpApiEvent>| {
+        LambdaEvent::new(without_host_and_query(LambdaRequest::ApiGatewayV2(event.payload.0)), event.context)
+    };
     lambda_runtime::run_concurrent(Adapter::from(service).map_request(tidied)).await
 }
+
+/// An event of an HTTP API, payload format 2.0: the only kind that template.yaml has sent. [`LambdaRequest`] finds out
+/// which of several kinds an event is, and reads it twice for that.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct HttpApiEvent(ApiGatewayV2httpRequest);
 
 /// The event without what nobody reads.
 #[must_use]

@@ -20,7 +20,7 @@ use shared::store::StoreError;
 use shared::store::api_keys::ApiKeys;
 use shared::store::client;
 use shared::store::rejected_signals::{Kept, RejectedSignals};
-use shared::store::requests::{Claim, Claimed, Requests};
+use shared::store::requests::{Claim, Claimed, Moment, Requests};
 use shared::store::signals::Origin;
 use shared::telemetry::line::{Record, Signals as Counts};
 
@@ -115,7 +115,8 @@ impl Signals {
         invocation: &Invocation,
         record: &mut Record,
     ) -> Result<Outcome<'a>, Problem> {
-        let claim = Claim { account_id: &caller.account_id, request_identifier: &request_identifier, body };
+        let claim =
+            Claim { account_id: &caller.account_id, request_identifier: &request_identifier, body, batch: &batch };
         let named = batch.request_identifier.is_some() && !batch.signals.is_empty();
         let replay_of = if named { self.claim(claim, invocation).await? } else { None };
         let received_at = replay_of.unwrap_or(invocation.arrived);
@@ -143,7 +144,7 @@ impl Signals {
 
     /// When the request first arrived, if this is a retry.
     async fn claim(&self, claim: Claim<'_>, invocation: &Invocation) -> Result<Option<Timestamp>, Problem> {
-        match self.requests.claim(claim, invocation, invocation.budget).await {
+        match self.requests.claim(claim, Moment::First, invocation, invocation.budget).await {
             Ok(Claimed::First) => Ok(None),
             Ok(Claimed::Retry { received_at }) => Ok(Some(received_at)),
             Ok(Claimed::Reused) => Err(Problem::RequestIdentifierReused),
@@ -154,7 +155,7 @@ impl Signals {
     /// Whether a retry with this identifier will write the same items over themselves.
     async fn claim_late(&self, claim: Claim<'_>, invocation: &Invocation) -> bool {
         let budget = Budget::lasting(FOR_A_LATE_CLAIM);
-        matches!(self.requests.claim(claim, invocation, budget).await, Ok(Claimed::First))
+        matches!(self.requests.claim(claim, Moment::Late, invocation, budget).await, Ok(Claimed::First))
     }
 }
 

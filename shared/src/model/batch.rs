@@ -62,6 +62,15 @@ impl<'a> Batch<'a> {
         })
     }
 
+    /// All signals as they were sent, in the order in which they were sent.
+    pub fn payloads(&self) -> impl Iterator<Item = &'a str> {
+        let valid = self.signals.iter().map(|signal| (signal.index, signal.payload));
+        let mut all: Vec<_> =
+            valid.chain(self.rejected.iter().map(|rejected| (rejected.index, rejected.payload))).collect();
+        all.sort_unstable_by_key(|(index, _)| *index);
+        all.into_iter().map(|(_, payload)| payload)
+    }
+
     /// How many signals the request has.
     #[must_use]
     pub fn received(&self) -> usize {

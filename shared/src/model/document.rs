@@ -28,9 +28,9 @@ impl<'a> Document<'a> {
         path: &Path<'_>,
         faults: &mut Faults,
     ) -> Self {
-        let mut after = tokens.clone();
-        check_value(first, &mut after, around, path, faults);
-        Self(tokens.text_of(first))
+        let begin = tokens.begin_of(first);
+        check_value(first, tokens, around, path, faults);
+        Self(tokens.since(begin))
     }
 
     /// The text, as it was sent.

@@ -96,22 +96,25 @@ pub(crate) struct Read<'a> {
 
 /// Reads the signal that `first` begins, the `index`-th of the array at `path`'s parent.
 pub(crate) fn read<'a>(first: Token<'a>, tokens: &mut Tokens<'a>, index: usize, path: &Path<'_>) -> Read<'a> {
-    let mut after = tokens.clone();
-    let payload = tokens.text_of(first);
+    let begin = tokens.begin_of(first);
     let mut faults = Faults::keeping(REPORTED_PER_SIGNAL);
     let mut warnings = Warnings::keeping(REPORTED_PER_SIGNAL);
     let mut members = Members::default();
-    let identity = if payload.len() > SIGNAL_BYTES {
-        let message = format!("must have at most {SIGNAL_BYTES} bytes of JSON; {} were sent", payload.len());
-        faults.add(path, FaultCode::TooLarge, message);
-        None
-    } else if matches!(first, Token::BeginObject) {
-        members.read(&mut after, path, &mut faults, &mut warnings);
+    let identity = if matches!(first, Token::BeginObject) {
+        members.read(tokens, path, &mut faults, &mut warnings);
         members.identity(path, &mut faults)
     } else {
+        tokens.skip(first);
         faults.add(path, FaultCode::InvalidType, "must be an object");
         None
     };
+    let payload = tokens.since(begin);
+    if payload.len() > SIGNAL_BYTES {
+        // What else is wrong with it does not matter until it is shorter.
+        faults = Faults::keeping(REPORTED_PER_SIGNAL);
+        let message = format!("must have at most {SIGNAL_BYTES} bytes of JSON; {} were sent", payload.len());
+        faults.add(path, FaultCode::TooLarge, message);
+    }
     let outcome = match identity {
         Some(identity) if faults.is_empty() => Ok(Signal {
             index,

@@ -183,28 +183,26 @@ impl<'a> Tokens<'a> {
 
     /// Passes over the rest of the value that `first` began, and gives its whole text.
     pub fn text_of(&mut self, first: Token<'a>) -> &'a str {
-        let begin = match first {
-            Token::String(string) => return string.quoted,
-            Token::Number(number) => return number,
-            Token::Bool(true) => return "true",
-            Token::Bool(false) => return "false",
-            Token::Null => return "null",
-            Token::BeginObject | Token::EndObject | Token::BeginArray | Token::EndArray => self.at.saturating_sub(1),
-        };
+        let begin = self.begin_of(first);
         self.skip(first);
+        self.since(begin)
+    }
+
+    /// Where `token` begins, if it is the one that was read last.
+    pub(crate) fn begin_of(&self, token: Token<'a>) -> usize {
+        let length = match token {
+            Token::String(string) => string.quoted.len(),
+            Token::Number(number) => number.len(),
+            Token::Bool(true) | Token::Null => "true".len(),
+            Token::Bool(false) => "false".len(),
+            Token::BeginObject | Token::EndObject | Token::BeginArray | Token::EndArray => 1,
+        };
+        self.at.saturating_sub(length)
+    }
+
+    /// The text from `begin` to where the reading has come.
+    pub(crate) fn since(&self, begin: usize) -> &'a str {
         self.text.get(begin..self.at).unwrap_or_default()
-    }
-
-    /// How far the reading has come, in bytes from the begin of the text.
-    #[must_use]
-    pub fn position(&self) -> usize {
-        self.at
-    }
-
-    /// The text between two positions.
-    #[must_use]
-    pub fn between(&self, begin: usize, end: usize) -> &'a str {
-        self.text.get(begin..end).unwrap_or_default()
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -212,7 +210,7 @@ impl<'a> Tokens<'a> {
     }
 
     fn piece(&self, length: usize) -> &'a str {
-        self.between(self.at, self.at.saturating_add(length))
+        self.text.get(self.at..self.at.saturating_add(length)).unwrap_or_default()
     }
 
     fn advance(&mut self, bytes: usize) {

@@ -88,6 +88,8 @@ impl ApiKeys {
         let call =
             self.client.get_item().table_name(&self.table).key("keyHash", s(hash.to_hex())).consistent_read(true);
         let item = budget.spend(call.send()).await??.item;
+        // The connection goes back to its pool in a task of its own: let it, before the next call opens another.
+        tokio::task::yield_now().await;
         item.map(|item| {
             KeyRecord::from_item(&item).ok_or_else(|| StoreError::Unavailable("IllFormedKeyRecord".to_owned()))
         })

@@ -7,7 +7,7 @@ use aws_config::environment::{EnvironmentVariableCredentialsProvider, Environmen
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{Builder, SharedHttpClient};
+use aws_sdk_dynamodb::config::{Builder, SharedHttpClient, StalledStreamProtectionConfig};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
 use super::trust::{self, BadBundle};
@@ -53,7 +53,12 @@ pub fn tuned(config: Builder) -> Builder {
         .with_initial_backoff(BACKOFF_BASE)
         .with_max_backoff(BACKOFF_LONGEST);
     let timeouts = TimeoutConfig::builder().connect_timeout(CONNECT).operation_attempt_timeout(ATTEMPT).build();
-    config.retry_config(retries).timeout_config(timeouts).interceptor(CountCalls)
+    config
+        .retry_config(retries)
+        .timeout_config(timeouts)
+        // Watches bodies that arrive slowly; here an attempt is over in time, body included, or it is given up.
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+        .interceptor(CountCalls)
 }
 
 /// HTTP over rustls with `ring`: the SDK's default gathers entropy for a hundred times the instructions of a whole

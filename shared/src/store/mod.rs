@@ -9,6 +9,7 @@ pub mod client;
 pub mod customers;
 pub mod rejected_signals;
 pub mod requests;
+mod signal_item;
 pub mod signals;
 pub mod trust;
 mod values;

@@ -11,6 +11,7 @@ use super::values::{Item, n, s, text};
 use crate::digest::Digest;
 use crate::invocation::{Budget, Invocation};
 use crate::model::account::AccountId;
+use crate::model::batch::Batch;
 use crate::model::identifier::RequestIdentifier;
 use crate::model::timestamp::Timestamp;
 
@@ -33,6 +34,18 @@ pub struct Claim<'a> {
     pub request_identifier: &'a RequestIdentifier,
     /// Its body after decoding, of which the claim holds the SHA-256.
     pub body: &'a str,
+    /// Its signals.
+    pub batch: &'a Batch<'a>,
+}
+
+/// When a claim is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Before the first signal, under the identifier that the caller sent.
+    First,
+    /// After storage failed, under an identifier that the caller is yet to be told. The retry's body will have that in
+    /// it, so it will be another body: the claim also holds the SHA-256 of the signals, which will be the same.
+    Late,
 }
 
 /// What came of a claim.
@@ -63,12 +76,13 @@ impl Requests {
     pub async fn claim(
         &self,
         claim: Claim<'_>,
+        moment: Moment,
         invocation: &Invocation,
         budget: Budget,
     ) -> Result<Claimed, StoreError> {
         let now = invocation.arrived;
         let body_hash = Digest::of(claim.body).to_hex();
-        let item = Item::from([
+        let mut item = Item::from([
             ("pk".to_owned(), s(claim.account_id.key(&claim.request_identifier.canonical()))),
             ("accountId".to_owned(), s(claim.account_id.as_str())),
             ("bodyHash".to_owned(), s(&body_hash)),
@@ -76,6 +90,9 @@ impl Requests {
             ("invocation".to_owned(), s(&invocation.id)),
             ("expiresAt".to_owned(), n(now.after(CLAIM_LASTS).seconds())),
         ]);
+        if moment == Moment::Late {
+            item.insert("signalsHash".to_owned(), s(signals_hash(claim)));
+        }
         let call = self
             .client
             .put_item()
@@ -89,20 +106,26 @@ impl Requests {
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(failed)) => failed
                 .item()
-                .and_then(|standing| compare(standing, &body_hash, invocation))
+                .and_then(|standing| compare(standing, claim, &body_hash, invocation))
                 .ok_or_else(|| StoreError::Unavailable("IllFormedClaim".to_owned())),
             _ => Err(error.into()),
         }
     }
 }
 
-fn compare(standing: &Item, body_hash: &str, invocation: &Invocation) -> Option<Claimed> {
+fn compare(standing: &Item, claim: Claim<'_>, body_hash: &str, invocation: &Invocation) -> Option<Claimed> {
     let received_at = text(standing, "receivedAt")?.parse().ok()?;
-    Some(if text(standing, "bodyHash")? != body_hash {
+    let same = text(standing, "bodyHash")? == body_hash
+        || text(standing, "signalsHash").is_some_and(|standing| standing == signals_hash(claim));
+    Some(if !same {
         Claimed::Reused
     } else if text(standing, "invocation")? == invocation.id {
         Claimed::First
     } else {
         Claimed::Retry { received_at }
     })
+}
+
+fn signals_hash(claim: Claim<'_>) -> String {
+    Digest::of_all(claim.batch.payloads()).to_hex()
 }

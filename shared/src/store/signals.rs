@@ -8,11 +8,12 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::StoreError;
 use super::batch_write::{BACKOFF_BASE, Unprocessed, send_unprocessed, wait};
+use super::signal_item::SignalItems;
 use super::wire::Wire;
 use crate::invocation::Budget;
 use crate::model::account::AccountId;
 use crate::model::identifier::RequestIdentifier;
-use crate::model::signal::{Identity, Signal};
+use crate::model::signal::Signal;
 use crate::model::timestamp::Timestamp;
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
@@ -62,7 +63,8 @@ impl Signals {
         signals: &[Signal<'_>],
         budget: Budget,
     ) -> Result<Vec<usize>, StoreError> {
-        let calls: Vec<_> = batches(signals).into_iter().map(|batch| self.put_batch(origin, batch, budget)).collect();
+        let items = &SignalItems::of(origin, self.retention);
+        let calls: Vec<_> = batches(signals).into_iter().map(|batch| self.put_batch(items, batch, budget)).collect();
         let refused: Vec<Vec<usize>> = stream::iter(calls).buffer_unordered(CALLS_AT_ONCE).try_collect().await?;
         let mut refused = refused.concat();
         refused.sort_unstable();
@@ -71,25 +73,25 @@ impl Signals {
 
     async fn put_batch(
         &self,
-        origin: Origin<'_>,
+        items: &SignalItems,
         batch: &[Signal<'_>],
         budget: Budget,
     ) -> Result<Vec<usize>, StoreError> {
-        match self.send_batch(origin, batch, budget).await {
+        match self.send_batch(items, batch, budget).await {
             Ok(unprocessed) if unprocessed.is_empty() => Ok(Vec::new()),
             Ok(unprocessed) => {
                 wait(BACKOFF_BASE, budget).await?;
                 send_unprocessed(&self.client, unprocessed, budget).await.map(|()| Vec::new())
             }
             // One of them spoilt the batch, and DynamoDB does not say which.
-            Err(StoreError::Refused | StoreError::ItemTooLarge) => self.put_one_by_one(origin, batch, budget).await,
+            Err(StoreError::Refused | StoreError::ItemTooLarge) => self.put_one_by_one(items, batch, budget).await,
             Err(error) => Err(error),
         }
     }
 
     async fn send_batch(
         &self,
-        origin: Origin<'_>,
+        items: &SignalItems,
         batch: &[Signal<'_>],
         budget: Budget,
     ) -> Result<Unprocessed, StoreError> {
@@ -102,7 +104,7 @@ impl Signals {
         let mut separator = "{\"PutRequest\":{\"Item\":";
         for signal in batch {
             wire.raw(separator);
-            self.write_item(&mut wire, origin, signal);
+            items.write(&mut wire, signal);
             separator = "}},{\"PutRequest\":{\"Item\":";
         }
         wire.raw("}}]}}");
@@ -114,7 +116,7 @@ impl Signals {
 
     async fn put_one_by_one(
         &self,
-        origin: Origin<'_>,
+        items: &SignalItems,
         batch: &[Signal<'_>],
         budget: Budget,
     ) -> Result<Vec<usize>, StoreError> {
@@ -124,7 +126,7 @@ impl Signals {
             wire.raw("{\"TableName\":");
             wire.string(&self.table);
             wire.raw(",\"Item\":");
-            self.write_item(&mut wire, origin, signal);
+            items.write(&mut wire, signal);
             wire.raw("}");
             let call = self.client.put_item().table_name(&self.table).customize().mutate_request(wire.into_body());
             match budget.spend(call.send()).await?.map_err(StoreError::from) {
@@ -134,51 +136,6 @@ impl Signals {
             }
         }
         Ok(refused)
-    }
-
-    fn write_item(&self, wire: &mut Wire, origin: Origin<'_>, signal: &Signal<'_>) {
-        let received_at = origin.received_at.to_string();
-        let request_identifier = origin.request_identifier.canonical();
-        wire.raw("{");
-        wire.string_attribute("pk", &origin.account_id.key(signal.identity.who()));
-        wire.raw(",");
-        wire.string_attribute("sk", &format!("{received_at}#{request_identifier}#{:04}", signal.index));
-        wire.raw(",");
-        wire.string_attribute("accountId", origin.account_id.as_str());
-        wire.raw(",");
-        let [(who, who_value), (what, what_value)] = match &signal.identity {
-            Identity::Event { customer_id, event_type } => [("customerId", customer_id), ("eventType", event_type)],
-            Identity::Step { emitter_id, step_node_id } => [("emitterId", emitter_id), ("stepNodeId", step_node_id)],
-        };
-        wire.string_attribute(who, who_value);
-        wire.raw(",");
-        wire.string_attribute(what, what_value);
-        if let Some(flow) = &signal.eventflow_identifier {
-            wire.raw(",");
-            wire.string_attribute("eventflowIdentifier", flow.as_str());
-        }
-        wire.raw(",\"data\":");
-        wire.document(signal.data);
-        if !signal.undocumented.is_empty() {
-            wire.raw(",\"undocumented\":{\"M\":{");
-            let mut separator = "";
-            for (name, value) in &signal.undocumented {
-                wire.raw(separator);
-                wire.string(name);
-                wire.raw(":");
-                wire.document(*value);
-                separator = ",";
-            }
-            wire.raw("}}");
-        }
-        wire.raw(",");
-        wire.string_attribute("requestIdentifier", origin.request_identifier.as_sent());
-        wire.raw(",");
-        wire.string_attribute("receivedAt", &received_at);
-        if let Some(retention) = self.retention {
-            wire.raw(&format!(",\"expiresAt\":{{\"N\":\"{}\"}}", origin.received_at.after(retention).seconds()));
-        }
-        wire.raw("}");
     }
 }
 

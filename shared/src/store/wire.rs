@@ -27,6 +27,11 @@ impl Wire {
         self.0.extend_from_slice(json.as_bytes());
     }
 
+    /// Writes what another wire holds.
+    pub(super) fn append(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+
     /// Writes `text` as a JSON string.
     pub(super) fn string(&mut self, text: &str) {
         let mut serializer = serde_json::Serializer::new(&mut self.0);

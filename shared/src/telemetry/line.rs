@@ -8,13 +8,15 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
 use super::WHOLE_LINES;
 use super::tally::Tally;
 use crate::auth::Caller;
 use crate::invocation::Invocation;
 use crate::model::fault::Fault;
+use crate::model::timestamp::Timestamp;
 use crate::problem::{Kind, Problem};
 use crate::request::Route;
 use crate::store::customers::Upserted;
@@ -83,7 +85,7 @@ pub struct Record {
     bytes: Option<usize>,
     signals: Option<Signals>,
     upserted: Option<Upserted>,
-    faults: BTreeMap<&'static str, u64>,
+    faults: BTreeMap<&'static str, usize>,
     rejected_not_kept: bool,
 }
 
@@ -140,55 +142,54 @@ impl Record {
     /// Writes the line, and one more for each code by which signals were refused.
     pub(crate) fn write(&self, invocation: &Invocation, problem: Option<&Problem>, tally: &Tally, took: Duration) {
         let cold = !WARM.swap(true, Ordering::Relaxed);
-        let metrics = self.metrics(problem, tally, cold);
-        let rejected = self.signals.map(|signals| signals.received.saturating_sub(signals.accepted));
         let kind = problem.map(Problem::kind);
-        let line = json!({
-            "level": "INFO",
-            "message": "request",
-            "timestamp": invocation.arrived.to_string(),
-            "requestId": invocation.id,
-            "path": self.path,
-            "status": kind.map_or(200, |kind| kind.status),
-            "code": kind.map_or("ok", |kind| kind.code),
-            "accountId": self.caller.as_ref().map(|caller| caller.account_id.as_str()),
-            "keyId": self.caller.as_ref().map(|caller| &caller.key_id),
-            "bytes": self.bytes,
-            "received": self.signals.map(|signals| signals.received),
-            "accepted": self.signals.map(|signals| signals.accepted),
-            "rejected": rejected,
-            "replayed": self.signals.map(|signals| signals.replayed),
-            "result": self.upserted,
-            "faults": self.faults,
-            "storage": match problem {
-                Some(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
-                _ => None,
-            },
-            "milliseconds": milliseconds(took),
-            "cold": cold,
-        });
-        write_with_metrics(line, &[], &metrics, invocation);
+        let storage = match problem {
+            Some(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
+            _ => None,
+        };
+        let count = |of: fn(&Signals) -> usize| self.signals.as_ref().map(|signals| Value::Count(of(signals)));
+        let members = [
+            ("level", Some(Value::Text("INFO"))),
+            ("message", Some(Value::Text("request"))),
+            ("timestamp", Some(Value::Text(&invocation.arrived.to_string()))),
+            ("requestId", Some(Value::Text(&invocation.id))),
+            ("path", self.path.map(Value::Text)),
+            ("status", Some(Value::Count(kind.map_or(200, |kind| usize::from(kind.status))))),
+            ("code", Some(Value::Text(kind.map_or("ok", |kind| kind.code)))),
+            ("accountId", self.caller.as_ref().map(|caller| Value::Text(caller.account_id.as_str()))),
+            ("keyId", self.caller.as_ref().map(|caller| Value::Text(&caller.key_id))),
+            ("bytes", self.bytes.map(Value::Count)),
+            ("received", count(|signals| signals.received)),
+            ("accepted", count(|signals| signals.accepted)),
+            ("rejected", count(Signals::rejected)),
+            ("replayed", self.signals.map(|signals| Value::Truth(signals.replayed))),
+            ("result", self.upserted.map(|upserted| Value::Text(upserted.as_str()))),
+            ("faults", (!self.faults.is_empty()).then_some(Value::Counts(&self.faults))),
+            ("storage", storage.as_deref().map(Value::Text)),
+            ("milliseconds", Some(Value::Milliseconds(took))),
+            ("cold", Some(Value::Truth(cold))),
+        ];
+        let at = invocation.arrived;
+        write(&Line { at, members: &members, dimension: None, metrics: &self.metrics(problem, tally, cold) });
         if self.signals.is_some() {
             for (code, count) in &self.faults {
-                let by_code = [(Metric::SignalsRejected, json!(count))];
-                write_with_metrics(json!({"message": "rejected"}), &[(CODE, code)], &by_code, invocation);
+                let metrics = [(Metric::SignalsRejected, Some(Value::Count(*count)))];
+                let members = [("message", Some(Value::Text("rejected")))];
+                write(&Line { at, members: &members, dimension: Some((CODE, code)), metrics: &metrics });
             }
         }
     }
 
-    fn metrics(&self, problem: Option<&Problem>, tally: &Tally, cold: bool) -> Vec<(Metric, Value)> {
+    fn metrics(&self, problem: Option<&Problem>, tally: &Tally, cold: bool) -> [(Metric, Option<Value<'_>>); 13] {
         let kind = problem.map(Problem::kind);
-        let is = |this: Kind| (kind == Some(this)).then(|| json!(1));
-        let once = |happened: bool| happened.then(|| json!(1));
-        let batch = self.signals;
-        let rejected = batch.map(|signals| signals.received.saturating_sub(signals.accepted));
-        let all = [
-            (Metric::SignalsAccepted, batch.map(|signals| json!(signals.accepted))),
-            (Metric::SignalsRejected, rejected.map(|count| json!(count))),
-            (
-                Metric::RejectionRate,
-                batch.zip(rejected).map(|(signals, count)| json!(percent(count, signals.received))),
-            ),
+        let once = |happened: bool| happened.then_some(Value::Count(1));
+        let is = |this: Kind| once(kind == Some(this));
+        let batch = self.signals.as_ref();
+        let calls = usize::try_from(tally.calls()).unwrap_or(usize::MAX);
+        [
+            (Metric::SignalsAccepted, batch.map(|signals| Value::Count(signals.accepted))),
+            (Metric::SignalsRejected, batch.map(|signals| Value::Count(signals.rejected()))),
+            (Metric::RejectionRate, batch.map(|signals| Value::Count(signals.rejected_percent()))),
             (Metric::RejectedNotKept, once(self.rejected_not_kept)),
             (Metric::CustomersCreated, once(self.upserted == Some(Upserted::Created))),
             (Metric::CustomersUpdated, once(self.upserted == Some(Upserted::Updated))),
@@ -196,41 +197,94 @@ impl Record {
             (Metric::StorageUnavailable, is(Kind::STORAGE_UNAVAILABLE)),
             (Metric::InternalErrors, is(Kind::INTERNAL_ERROR)),
             (Metric::Replays, once(batch.is_some_and(|signals| signals.replayed))),
-            (Metric::StoreLatency, tally.latency().map(|latency| json!(milliseconds(latency)))),
-            (Metric::StoreCalls, Some(json!(tally.calls()))),
+            (Metric::StoreLatency, tally.latency().map(Value::Milliseconds)),
+            (Metric::StoreCalls, Some(Value::Count(calls))),
             (Metric::ColdStarts, once(cold)),
-        ];
-        all.into_iter().filter_map(|(metric, value)| Some((metric, value?))).collect()
+        ]
     }
 }
 
-fn write_with_metrics(
-    mut line: Value,
-    dimensions: &[(&'static str, &str)],
-    metrics: &[(Metric, Value)],
-    invocation: &Invocation,
-) {
-    let Some(members) = line.as_object_mut() else { return };
-    let names = dimensions.iter().map(|(name, _)| *name);
-    let directive = json!({
-        "Namespace": NAMESPACE,
-        "Dimensions": [std::iter::once(FUNCTION).chain(names).collect::<Vec<_>>()],
-        "Metrics": metrics.iter().map(|(metric, _)| json!({"Name": metric.name(), "Unit": metric.unit()})).collect::<Vec<_>>(),
-    });
-    members
-        .insert("_aws".to_owned(), json!({"Timestamp": invocation.arrived.millis(), "CloudWatchMetrics": [directive]}));
-    members.insert(FUNCTION.to_owned(), json!(*FUNCTION_NAME));
-    members.extend(dimensions.iter().map(|(name, value)| ((*name).to_owned(), json!(value))));
-    members.extend(metrics.iter().map(|(metric, value)| (metric.name().to_owned(), value.clone())));
-    members.retain(|_, value| !value.is_null());
-    tracing::info!(target: WHOLE_LINES, line = line.to_string().as_str());
+impl Signals {
+    fn rejected(&self) -> usize {
+        self.received.saturating_sub(self.accepted)
+    }
+
+    fn rejected_percent(&self) -> usize {
+        self.rejected().saturating_mul(100).checked_div(self.received).unwrap_or_default()
+    }
 }
 
-fn percent(part: usize, whole: usize) -> u64 {
-    u64::try_from(part.saturating_mul(100).checked_div(whole).unwrap_or_default()).unwrap_or_default()
+/// A line that is written out without a tree of values in between: each request has one.
+struct Line<'a> {
+    at: Timestamp,
+    members: &'a [(&'static str, Option<Value<'a>>)],
+    dimension: Option<(&'static str, &'static str)>,
+    metrics: &'a [(Metric, Option<Value<'a>>)],
 }
 
-fn milliseconds(duration: Duration) -> f64 {
-    // To a hundredth: DynamoDB answers within a few.
-    (duration.as_secs_f64() * 100_000.0).round() / 100.0
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Value<'a> {
+    Text(&'a str),
+    Count(usize),
+    Truth(bool),
+    Counts(&'a BTreeMap<&'static str, usize>),
+    #[serde(serialize_with = "to_a_hundredth")]
+    Milliseconds(Duration),
+}
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let written = |value: &Option<Value<'_>>| value.is_some();
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.members.iter().filter(|(_, value)| written(value)) {
+            map.serialize_entry(name, value)?;
+        }
+        for (metric, value) in self.metrics.iter().filter(|(_, value)| written(value)) {
+            map.serialize_entry(metric.name(), value)?;
+        }
+        map.serialize_entry(FUNCTION, FUNCTION_NAME.as_str())?;
+        if let Some((name, value)) = self.dimension {
+            map.serialize_entry(name, value)?;
+        }
+        let names = std::iter::once(FUNCTION).chain(self.dimension.map(|(name, _)| name)).collect();
+        let metrics = self.metrics.iter().filter(|(_, value)| written(value));
+        let metrics = metrics.map(|(metric, _)| Declared { name: metric.name(), unit: metric.unit() }).collect();
+        let directive = Directive { namespace: NAMESPACE, dimensions: [names], metrics };
+        map.serialize_entry("_aws", &Metadata { timestamp: self.at.millis(), cloud_watch_metrics: [directive] })?;
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Metadata {
+    timestamp: u64,
+    cloud_watch_metrics: [Directive; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Directive {
+    namespace: &'static str,
+    dimensions: [Vec<&'static str>; 1],
+    metrics: Vec<Declared>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Declared {
+    name: &'static str,
+    unit: &'static str,
+}
+
+fn write(line: &Line<'_>) {
+    // Strings, numbers and maps of them always serialize.
+    let text = serde_json::to_string(line).unwrap_or_default();
+    tracing::info!(target: WHOLE_LINES, line = text.as_str());
+}
+
+/// Milliseconds to a hundredth: DynamoDB answers within a few.
+fn to_a_hundredth<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((duration.as_secs_f64() * 100_000.0).round() / 100.0)
 }
