@@ -107,7 +107,7 @@ impl Import {
             ));
             return summary.print(&journal, None, output);
         }
-        let began = Instant::now();
+        let started = Instant::now();
         let writer = Arc::new(Writer::new(&stack, self.account.clone(), kind, &journal)?);
         let bar = bar(&journal);
         let outcome = store(&self.file, &writer, &mut journal, &bar).await;
@@ -115,7 +115,7 @@ impl Import {
         // Also what was stored before an error is not to be stored again.
         journal.save()?;
         outcome?;
-        summary.print(&journal, Some(began.elapsed()), output)
+        summary.print(&journal, Some(started.elapsed()), output)
     }
 }
 

@@ -19,7 +19,7 @@ use shared::model::signal::Signal;
 use shared::model::timestamp::Timestamp;
 use shared::model::token::JsonText;
 use shared::store::customers::Customers;
-use shared::store::rejected_signals::{Kept, RejectedSignals};
+use shared::store::rejected_signals::{Kept, RejectedSignals, day};
 use shared::store::signals::{Origin, Signals};
 
 use self::journeys::Visit;
@@ -153,8 +153,7 @@ impl Tables {
 
 /// The begin of the day of a moment, in UTC.
 fn midnight(moment: Timestamp) -> Timestamp {
-    let day = 24 * 60 * 60 * 1000;
-    Timestamp::from_millis(moment.millis() / day * day)
+    format!("{}T00:00:00.000Z", day(moment)).parse().unwrap_or(moment)
 }
 
 /// `moment`, `minutes` earlier.

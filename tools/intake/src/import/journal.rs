@@ -122,7 +122,7 @@ impl Journal {
     pub(super) fn account_for(&mut self, block: &Stored, faults_bytes: u64) {
         let entry = &mut self.entry;
         entry.position = block.end;
-        entry.stored = entry.stored.saturating_add(block.stored);
+        entry.stored = entry.stored.saturating_add(block.count);
         entry.rejected = entry.rejected.saturating_add(block.faults.len() as u64);
         entry.faults_bytes = faults_bytes;
     }

@@ -47,7 +47,7 @@ pub(super) struct Writer {
 /// A block that is stored.
 pub(super) struct Stored {
     pub(super) end: Position,
-    pub(super) stored: u64,
+    pub(super) count: u64,
     pub(super) faults: Vec<LineFaults>,
 }
 
@@ -104,7 +104,7 @@ impl Writer {
         faults.sort_by_key(|(index, _)| *index);
         let number = |index: usize| block.begin.line.saturating_add(index as u64).saturating_add(1);
         let faults = faults.into_iter().map(|(index, faults)| LineFaults { line: number(index), faults }).collect();
-        Ok(Stored { end: block.end, stored: stored as u64, faults })
+        Ok(Stored { end: block.end, count: stored as u64, faults })
     }
 
     async fn store_signals(

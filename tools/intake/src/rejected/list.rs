@@ -22,7 +22,9 @@ pub(super) async fn list(rejects: &Rejects<'_>, list: &List, output: Output) -> 
             match output {
                 Output::Programs => found.iter().try_for_each(|reject| json(&Shown::of(reject))),
                 Output::People => {
-                    found.iter().for_each(|reject| add(&mut table, reject));
+                    for reject in &found {
+                        add(&mut table, reject);
+                    }
                     table.print()
                 }
             }

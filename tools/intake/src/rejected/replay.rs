@@ -26,7 +26,7 @@ pub(super) async fn replay(stack: &Stack, rejects: &Rejects<'_>, replay: &Replay
         for edited in edited::read(file)? {
             match rejects.find(&replay.account, &edited.id).await? {
                 Some(reject) => {
-                    run.replay(vec![Reject { payload: edited.payload, truncated: false, ..reject }]).await?
+                    run.replay(vec![Reject { payload: edited.payload, truncated: false, ..reject }]).await?;
                 }
                 None => run.report.missing(&edited.id.to_string())?,
             }
@@ -127,7 +127,7 @@ struct Report {
 /// What came of one.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Outcome<'a> {
+struct Told<'a> {
     id: &'a str,
     outcome: &'static str,
     dry_run: bool,
@@ -168,7 +168,7 @@ impl Report {
 
     fn tell(&self, id: &str, outcome: &'static str, faults: &[Fault]) -> Result<(), Error> {
         match self.output {
-            Output::Programs => json(&Outcome { id, outcome, dry_run: self.dry_run, faults }),
+            Output::Programs => json(&Told { id, outcome, dry_run: self.dry_run, faults }),
             Output::People => Ok(()),
         }
     }

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// Reads the file that was named, or the one of the workspace around the current folder.
+/// Where it is unless `cargo dev` was told otherwise, from the root of the workspace.
+pub(super) const USUAL: &str = "target/dev.env";
+
+/// Reads `file`; the usual one is also looked for in the folders above this one.
 ///
 /// # Errors
 /// There is none: no local stack is running.
-pub(super) fn read(named: Option<&Path>) -> Result<(String, HashMap<String, String>), Error> {
-    let file = named.map_or_else(find, |file| Ok(file.to_owned()))?;
+pub(super) fn read(file: &Path) -> Result<(String, HashMap<String, String>), Error> {
+    let file = if file == Path::new(USUAL) { find()? } else { file.to_owned() };
     let name = file.display().to_string();
     let text = std::fs::read_to_string(&file)
         .map_err(|error| Error::new(format!("Cannot read {name}: {error}. Is `cargo dev` running?")))?;
@@ -21,9 +24,8 @@ pub(super) fn read(named: Option<&Path>) -> Result<(String, HashMap<String, Stri
 fn find() -> Result<PathBuf, Error> {
     let said = std::env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("dev.env"));
     let around = std::env::current_dir().unwrap_or_default();
-    let above = around.ancestors().map(|folder| folder.join("target/dev.env"));
-    said.into_iter()
-        .chain(above)
-        .find(|file| file.is_file())
-        .ok_or_else(|| Error::new("No local stack is running: there is no target/dev.env. Start one with `cargo dev`."))
+    let above = around.ancestors().map(|folder| folder.join(USUAL));
+    said.into_iter().chain(above).find(|file| file.is_file()).ok_or_else(|| {
+        Error::new(format!("No local stack is running: there is no {USUAL}. Start one with `cargo dev`."))
+    })
 }

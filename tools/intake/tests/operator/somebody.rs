@@ -38,7 +38,7 @@ impl Operator {
         for (variable, table) in VARIABLES {
             operator.variables.push((variable.to_owned(), Tables::name(table).to_owned()));
         }
-        operator
+        operator.variable("SIGNAL_RETENTION_DAYS", "0")
     }
 
     /// One who can reach a DynamoDB but knows no table.

@@ -8,5 +8,14 @@
     reason = "only tests call this: to panic is to fail the test"
 )]
 
+mod accounts;
+mod customers;
+mod import;
+mod import_interrupted;
 mod keys;
-mod operator;
+mod rejected;
+mod seed;
+mod setup;
+mod signals;
+mod somebody;
+mod terminal;

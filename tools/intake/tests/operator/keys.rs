@@ -1,9 +1,12 @@
 //! Keys, from their making to their end.
 
+use std::time::Duration;
+
 use serde_json::Value;
+use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
-use crate::operator::Operator;
+use crate::somebody::Operator;
 
 async fn status(stack: &Stack, key: &str) -> u16 {
     stack.send(Call::ping().key(key)).await.status
@@ -58,7 +61,7 @@ async fn a_rotated_key_goes_on_for_the_overlap_and_its_successor_lasts_as_long_a
     let listed = operator.run(&["keys", "list", "--json"]).done().json();
     let life = |key: &Value| {
         let seconds = |name: &str| {
-            let moment: shared::model::timestamp::Timestamp = key[name].as_str().unwrap().parse().unwrap();
+            let moment: Timestamp = key[name].as_str().unwrap().parse().unwrap();
             moment.seconds()
         };
         seconds("expiresAt") - seconds("createdAt")
@@ -85,6 +88,9 @@ async fn a_revoked_key_is_refused_and_stays_revoked() {
     operator.run(&["keys", "revoke", id, "--yes"]).done();
     let fresh = Stack::over(Stack::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
     assert_eq!(status(&fresh, key).await, 401);
+    // A function that has it cached refuses it within a minute.
+    let after = |seconds| Call::ping().key(key).at(Timestamp::now().after(Duration::from_secs(seconds)));
+    assert_eq!(stack.send(after(61)).await.status, 401);
     let shown = operator.run(&["keys", "show", id, "--json"]).done().json();
     let again = operator.run(&["keys", "revoke", id, "--yes"]).done();
     assert!(again.stderr.contains("revoked already"), "{}", again.stderr);

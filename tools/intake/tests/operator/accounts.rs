@@ -1,0 +1,95 @@
+//! What belongs to one account is no other's, whatever the names are.
+
+use serde_json::json;
+use shared::model::timestamp::Timestamp;
+use tests::{Call, Stack};
+
+use crate::somebody::Operator;
+
+/// Customers whose names look like parts of keys.
+const WHO: [&str; 4] = ["c", "c#2026-11-20", "#", "shop#c"];
+
+async fn fill(stack: &Stack, account: &str) {
+    let key = stack.key(account).await;
+    for who in WHO {
+        let customer = json!({"customerId": who, "customerData": {"city": account}});
+        assert_eq!(stack.send(Call::customer(customer).key(&key)).await.status, 200);
+        let signals = json!({"signals": [
+            {"customerId": who, "eventType": account},
+            {"customerId": who, "eventType": ""},
+        ]});
+        assert_eq!(stack.send(Call::signals(signals).key(&key).at(Timestamp::now())).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn every_command_sees_only_the_account_it_was_given() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    let accounts = ["shop", "shop-2", "sho"];
+    for account in accounts {
+        fill(&stack, account).await;
+    }
+    for account in accounts {
+        for who in WHO {
+            let shown = operator.run(&["customers", "show", "--account", account, "--json", who]).done().json();
+            assert_eq!(shown[0]["city"], account);
+            let listed = operator.run(&["signals", "list", "--account", account, "--json", who]).done().json();
+            assert_eq!(listed.iter().map(|signal| &signal["eventType"]).collect::<Vec<_>>(), [account]);
+        }
+        let rejected = operator.run(&["rejected", "list", "--account", account, "--json"]).done().json();
+        assert_eq!(rejected.len(), WHO.len());
+    }
+    operator.run(&["customers", "erase", "--account", "shop", "c", "--yes"]).done();
+    for (table, left) in [("CustomersTable", 11), ("SignalsTable", 11), ("RejectedSignalsTable", 11)] {
+        assert_eq!(stack.items(table).await.len(), left, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn with_the_wrong_account_there_is_nothing() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    fill(&stack, "shop").await;
+    let before = (stack.items("CustomersTable").await.len(), stack.items("SignalsTable").await.len());
+    let list = operator.run(&["rejected", "list", "--account", "shop", "--json"]).done();
+    let id = list.json()[0]["id"].as_str().unwrap().to_owned();
+    operator.file("rejects", &list.stdout.replace("\"eventType\":\"\"", "\"eventType\":\"t\""));
+
+    let wrong = |command: &[&str]| operator.run(&[command, &["--account", "other"]].concat());
+    assert!(wrong(&["customers", "show", "c"]).refusal().contains("no customer"));
+    assert!(wrong(&["customers", "erase", "c", "--yes"]).done().stderr.contains("Nothing is stored"));
+    assert_eq!(wrong(&["signals", "list", "c"]).done().stdout, "");
+    assert_eq!(wrong(&["rejected", "list"]).done().stdout, "");
+    assert!(wrong(&["rejected", "show", &id]).refusal().contains("no rejected signal"));
+    for replay in [vec!["rejected", "replay", &id], vec!["rejected", "replay", "--from", "rejects"]] {
+        assert_eq!(wrong(&replay).code, Some(1));
+    }
+    assert_eq!(wrong(&["rejected", "replay"]).done().stdout, "0 accepted, 0 still rejected, 0 not found.\n");
+    assert_eq!(wrong(&["keys", "list"]).done().stdout, "");
+
+    assert_eq!((stack.items("CustomersTable").await.len(), stack.items("SignalsTable").await.len()), before);
+    assert_eq!(stack.items("RejectedSignalsTable").await.len(), WHO.len());
+}
+
+#[test]
+fn an_account_name_with_a_separator_in_it_is_refused_by_every_command() {
+    let operator = Operator::with_nothing();
+    for name in ["", "shop#c", "#", "shop c", "shop/c", "é", &"x".repeat(65)] {
+        for command in [
+            vec!["keys", "create", "--name", "n"],
+            vec!["keys", "list"],
+            vec!["keys", "import", "--name", "n"],
+            vec!["customers", "show", "c"],
+            vec!["customers", "erase", "c", "--yes"],
+            vec!["signals", "list", "c"],
+            vec!["rejected", "list"],
+            vec!["rejected", "replay"],
+            vec!["import", "file"],
+        ] {
+            let refused = operator.run(&[&command[..], &["--account", name]].concat());
+            assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{command:?} {name}");
+            assert!(refused.stderr.contains("account name") || name.is_empty(), "{}", refused.stderr);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! One customer: shown, and erased with everything that is stored of them.
+
+use serde_json::json;
+use tests::{Call, Stack};
+
+use crate::somebody::Operator;
+
+async fn send(stack: &Stack, key: &str, call: Call) {
+    assert_eq!(stack.send(call.key(key)).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_customer_is_shown_to_people_and_to_programs() {
+    let stack = Stack::start();
+    let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
+    let data = r#"{"email":"ada@example.com","firstName":"Ada","zip":"","visits":12345678901234567890123}"#;
+    send(&stack, &key, Call::customer(format!(r#"{{"customerId":"c#1","customerData":{data}}}"#))).await;
+    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1"]).done();
+    let names: Vec<_> = shown.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(names, ["customerId", "email", "firstName", "zip", "visits", "createdAt", "updatedAt"]);
+    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1", "--json"]).done();
+    assert!(shown.stdout.contains(r#""visits":12345678901234567890123"#), "{}", shown.stdout);
+    assert_eq!(shown.json()[0]["customerId"], "c#1");
+
+    let missing = operator.run(&["customers", "show", "--account", "shop", "c"]).refusal();
+    assert_eq!(missing, "The account shop has no customer \"c\".");
+}
+
+#[tokio::test]
+async fn everything_of_a_customer_is_erased_and_nothing_of_another() {
+    let stack = Stack::start();
+    let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
+    for who in ["ada", "bob"] {
+        send(&stack, &key, Call::customer(json!({"customerId": who, "customerData": {"city": "X"}}))).await;
+        let mut signals = vec![json!({"customerId": who, "eventType": "t"}); 60];
+        signals.push(json!({"customerId": who, "eventType": ""}));
+        // Whose it is cannot be said, so it is about both of them.
+        signals.push(json!({"customerId": who, "eventType": "t", "emitterId": "both", "stepNodeId": "n"}));
+        send(&stack, &key, Call::signals(json!({"signals": signals}))).await;
+    }
+    let erase = ["customers", "erase", "--account", "shop", "ada"];
+    let unasked = operator.run(&erase).refusal();
+    assert!(unasked.contains("1 profile(s), 60 signal(s), 2 rejected signal(s)"), "{unasked}");
+    assert!(stack.customer("shop", "ada").await.is_some());
+
+    let erased = operator.run(&[&erase[..], &["--yes", "--json"]].concat()).done().json();
+    assert_eq!(erased, [json!({"accountId": "shop", "id": "ada", "profiles": 1, "signals": 60, "rejectedSignals": 2})]);
+    assert!(stack.customer("shop", "ada").await.is_none() && stack.customer("shop", "bob").await.is_some());
+    assert_eq!((stack.history("shop", "ada").await.len(), stack.history("shop", "bob").await.len()), (0, 60));
+    assert_eq!(stack.items("RejectedSignalsTable").await.len(), 2);
+
+    let again = operator.run(&[&erase[..], &["--yes"]].concat()).done();
+    assert!(again.stderr.contains("Nothing is stored of \"ada\""), "{}", again.stderr);
+
+    // An emitter has no profile, but signals and rejects.
+    let both = operator.run(&["customers", "erase", "--account", "shop", "both", "--yes"]).done();
+    assert_eq!(both.stdout, "Erased: 0 profile(s), 0 signal(s), 1 rejected signal(s).\n");
+}

@@ -1,0 +1,107 @@
+//! Files of customers and of signals.
+
+use serde_json::{Value, json};
+use tests::Stack;
+
+use crate::somebody::Operator;
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn signals_are_stored_as_a_client_would_have_sent_them_and_faults_have_their_line_numbers() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack).variable("SIGNAL_RETENTION_DAYS", "30");
+    let file = concat!(
+        "\u{feff}{\"customerId\":\"ada\",\"eventType\":\"buy\",\"data\":{\"price\":123456789012345678901234567890}}\r\n",
+        "\n",
+        "{\"customerId\":\"ada\",\"eventType\":\"\"}\n",
+        "not json\n",
+        "{\"emitterId\":\"e\",\"stepNodeId\":\"n\",\"eventflowIdentifier\":\"3fa85f64-5717-4562-b3fc-2c963f66afa6\"}",
+    );
+    operator.file("s.ndjson", file);
+    let import = ["import", "--account", "shop", "--received-at", "2026-01-01T12:00:00Z", "s.ndjson"];
+    let done = operator.run(&[&import[..], &["--json"]].concat()).done();
+    assert_eq!(
+        done.json(),
+        [json!({"kind": "signals", "stored": 2, "rejected": 2, "faults": "s.ndjson.faults.ndjson"})]
+    );
+    assert_eq!(
+        lines(&operator.read("s.ndjson.faults.ndjson")),
+        [
+            json!({"line": 3, "faults": [{"field": "eventType", "pointer": "/eventType", "code": "blank", "message": "eventType must not be blank."}]}),
+            json!({"line": 4, "faults": [{"code": "malformed-json", "message": "The line is not JSON: expected ident at column 2."}]}),
+        ]
+    );
+    let ada = &stack.history("shop", "ada").await[0];
+    assert_eq!(ada["receivedAt"].as_s().unwrap(), "2026-01-01T12:00:00.000Z");
+    assert_eq!(ada["expiresAt"].as_n().unwrap(), "1769860800");
+    assert_eq!(ada["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
+    assert!(ada["sk"].as_s().unwrap().ends_with("-000000000000#0000"), "{ada:?}");
+    assert!(stack.history("shop", "e").await[0]["sk"].as_s().unwrap().ends_with("#0004"));
+
+    let again = operator.run(&import).done();
+    assert_eq!(again.stdout, "2 signals stored, 2 lines not taken.\n");
+    assert!(again.stderr.contains("s.ndjson was imported before"), "{}", again.stderr);
+    assert_eq!(stack.items("SignalsTable").await.len(), 2);
+}
+
+#[tokio::test]
+async fn customers_are_updated_in_the_order_of_their_lines() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    let mut file = String::new();
+    for round in 0..40 {
+        for customer in 0..20 {
+            let data =
+                json!({"city": format!("city {round}"), "zip": if round == 39 { Value::Null } else { json!("1") }});
+            file += &format!("{}\n", json!({"customerId": format!("c{customer}"), "customerData": data}));
+        }
+    }
+    file += "{\"customerId\":\"c0\",\"customerData\":{\"pk\":\"x\"}}\n";
+    operator.file("c.ndjson", &file);
+    let done = operator.run(&["import", "--account", "shop", "c.ndjson"]).done();
+    assert_eq!(done.stdout, "800 customers stored, 1 lines not taken.\n");
+    assert_eq!(lines(&operator.read("c.ndjson.faults.ndjson"))[0]["line"], 801);
+    let customers = stack.items("CustomersTable").await;
+    assert_eq!(customers.len(), 20);
+    for customer in customers {
+        assert_eq!(customer["city"].as_s().unwrap(), "city 39");
+        assert!(!customer.contains_key("zip"));
+    }
+}
+
+#[tokio::test]
+async fn an_import_goes_on_only_as_what_it_was_begun_as() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
+    operator.run(&["import", "--account", "shop", "s"]).done();
+    let other = |arguments: &[&str]| operator.run(&[&["import", "s"], arguments].concat()).refusal();
+    assert!(other(&["--account", "shop-2"]).contains("is of the account shop:"));
+    assert!(other(&["--account", "shop", "--kind", "customers"]).contains("is of the table"));
+    assert!(other(&["--account", "shop", "--received-at", "2026-01-01"]).contains("as time of arrival"));
+    operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n\n");
+    let changed = other(&["--account", "shop"]);
+    assert!(changed.contains("before it was changed") && changed.contains("delete that file"), "{changed}");
+    assert_eq!(stack.items("SignalsTable").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_imported_is_one_clear_sentence() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    operator.file("empty", "\n\n");
+    operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
+    let import = |operator: &Operator, file| operator.run(&["import", "--account", "shop", file]).refusal();
+    assert!(import(&operator, "none").starts_with("Cannot read none: No such file"));
+    assert!(import(&operator, "empty").contains("say --kind"));
+    assert!(import(&operator, ".").starts_with("Cannot read .:"));
+    operator.file("s.import.json", "{}");
+    assert!(import(&operator, "s").contains("s.import.json is no journal of an import"));
+    let no_retention = Operator::of(&stack).variable("SIGNAL_RETENTION_DAYS", "");
+    no_retention.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
+    assert!(import(&no_retention, "s").contains("SIGNAL_RETENTION_DAYS"));
+    assert_eq!(stack.items("SignalsTable").await.len(), 0);
+}

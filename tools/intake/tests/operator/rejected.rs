@@ -1,0 +1,153 @@
+//! What was refused: listed, mended, replayed.
+
+use serde_json::{Value, json};
+use shared::model::timestamp::Timestamp;
+use tests::{Call, Stack};
+
+use crate::somebody::{Operator, Outcome};
+
+const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
+
+/// One good signal between two bad ones, some time ago.
+async fn send(stack: &Stack, arrived: Timestamp) {
+    let key = stack.key("shop").await;
+    let body = format!(
+        r#"{{"requestIdentifier":"{REQUEST}","signals":[
+            {{"customerId":"ada", "eventType":"buy",
+              "data":7}},
+            {{"customerId":"ada","eventType":"look"}},
+            {{"customerId":"undefined","eventType":"look","data":{{"price":123456789012345678901234567890}}}}
+        ]}}"#
+    );
+    let answer = stack.send(Call::signals(body).key(&key).at(arrived)).await;
+    assert_eq!((answer.status, answer.json()["rejected"].as_u64()), (200, Some(2)));
+}
+
+fn an_hour_ago() -> Timestamp {
+    Timestamp::from_millis(Timestamp::now().millis() - 3_600_000)
+}
+
+fn list(operator: &Operator, more: &[&str]) -> Vec<Value> {
+    operator.run(&[&["rejected", "list", "--account", "shop", "--since", "14d", "--json"], more].concat()).done().json()
+}
+
+fn replay(operator: &Operator, more: &[&str]) -> Outcome {
+    operator.run(&[&["rejected", "replay", "--account", "shop"], more].concat())
+}
+
+#[tokio::test]
+async fn bad_signals_are_listed_with_their_reasons_mended_replayed_and_gone() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    let arrived = an_hour_ago();
+    send(&stack, arrived).await;
+
+    let listed = list(&operator, &[]);
+    let codes: Vec<_> = listed.iter().map(|reject| reject["faults"][0]["code"].as_str().unwrap()).collect();
+    assert_eq!(codes, ["invalid-type", "placeholder-identifier"]);
+    let people = operator.run(&["rejected", "list", "--account", "shop"]).done();
+    assert!(people.stdout.contains("signals[2].customerId must identify somebody"), "{}", people.stdout);
+    let lines: Vec<&str> = people.stdout.lines().collect();
+    assert_eq!((lines.len(), lines[1].find("invalid-type")), (3, lines[2].find("placeholder-identifier")));
+
+    let unchanged = replay(&operator, &["--json"]).done().json();
+    assert!(unchanged.iter().all(|told| told["outcome"] == "rejected"), "{unchanged:?}");
+    assert_eq!(stack.items("RejectedSignalsTable").await.len(), 2);
+
+    let all = operator.run(&["rejected", "list", "--account", "shop", "--json"]).done().stdout;
+    operator.file("mended.ndjson", &all.replace("\"data\":7", "\"data\":{\"n\":7}").replace("undefined", "bob"));
+    let dry = replay(&operator, &["--from", "mended.ndjson", "--dry-run"]).done();
+    assert_eq!(dry.stdout, "2 would be accepted, 0 still rejected, 0 not found.\n");
+    assert_eq!(stack.items("SignalsTable").await.len(), 1);
+
+    let replayed = replay(&operator, &["--from", "mended.ndjson"]).done();
+    assert_eq!(replayed.stdout, "2 accepted, 0 still rejected, 0 not found.\n");
+    assert_eq!(stack.items("RejectedSignalsTable").await, []);
+    let history = stack.history("shop", "ada").await;
+    let keys: Vec<_> = history.iter().map(|signal| signal["sk"].as_s().unwrap().clone()).collect();
+    let key = |index| format!("{arrived}#{}#{index:04}", REQUEST.to_lowercase());
+    assert_eq!(keys, [key(0), key(1)]);
+    assert!(history.iter().all(|signal| signal["receivedAt"].as_s().unwrap() == &arrived.to_string()));
+    let bob = stack.history("shop", "bob").await;
+    assert_eq!(bob[0]["sk"].as_s().unwrap(), &key(2));
+    assert_eq!(bob[0]["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
+    assert_eq!(bob[0]["requestIdentifier"].as_s().unwrap(), REQUEST);
+
+    let again = replay(&operator, &["--from", "mended.ndjson"]);
+    assert_eq!((again.code, again.stdout.as_str()), (Some(1), "0 accepted, 0 still rejected, 2 not found.\n"));
+}
+
+#[tokio::test]
+async fn rejects_are_chosen_by_code_by_id_and_by_time() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    send(&stack, an_hour_ago()).await;
+    assert_eq!(list(&operator, &["--code", "placeholder-identifier"]).len(), 1);
+    assert_eq!(list(&operator, &["--code", "too-long"]), Vec::<Value>::new());
+    let recent = operator.run(&["rejected", "list", "--account", "shop", "--since", "5m"]).done();
+    assert!(recent.stdout.is_empty() && recent.stderr.contains("Nothing was rejected"), "{recent:?}");
+    let unknown = operator.run(&["rejected", "list", "--account", "shop", "--code", "x"]);
+    assert!(unknown.code == Some(2) && unknown.stderr.contains("the codes are required,"), "{unknown:?}");
+
+    let id = list(&operator, &["--code", "invalid-type"])[0]["id"].as_str().unwrap().to_owned();
+    let shown = operator.run(&["rejected", "show", "--account", "shop", &id]).done();
+    for part in [&id, "ada", "key_of_shop", "signals[0].data must be an object or null", r#""data":7"#, REQUEST] {
+        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+    }
+    let told = replay(&operator, &[&id, "--json"]).done().json();
+    assert_eq!((told.len(), told[0]["faults"][0]["code"].as_str()), (1, Some("invalid-type")));
+    let other = id.replace("#0000", "#0001");
+    for missing in
+        [vec!["rejected", "show", "--account", "shop", &other], vec!["rejected", "replay", "--account", "shop", &other]]
+    {
+        let refused = operator.run(&missing);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_signal_whose_rule_was_lifted_is_replayed_as_it_was_sent() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    let arrived = an_hour_ago();
+    send(&stack, arrived).await;
+    // As if the rule that refused it were gone: the payload was right all the time.
+    for item in stack.items("RejectedSignalsTable").await {
+        let update = stack
+            .client
+            .update_item()
+            .table_name(tests::Tables::name("RejectedSignalsTable"))
+            .key("pk", item["pk"].clone())
+            .key("sk", item["sk"].clone())
+            .update_expression("SET payload = :payload")
+            .expression_attribute_values(
+                ":payload",
+                aws_sdk_dynamodb::types::AttributeValue::S(r#"{"customerId":"ada","eventType":"t"}"#.into()),
+            );
+        update.send().await.unwrap();
+    }
+    let replayed = replay(&operator, &["--code", "invalid-type", "--json"]).done().json();
+    assert_eq!(replayed.len(), 1);
+    assert_eq!(replayed[0]["outcome"], "accepted");
+    assert_eq!(replay(&operator, &[]).done().stdout, "1 accepted, 0 still rejected, 0 not found.\n");
+    assert_eq!(stack.history("shop", "ada").await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_of_the_list_is_one_clear_sentence() {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    send(&stack, an_hour_ago()).await;
+    let line = serde_json::to_string(&list(&operator, &[])[0]).unwrap();
+    for (text, said) in [
+        ("{}\n".to_owned(), "Line 1 of f is not one of `rejected list --json`"),
+        (json!({"id": "x", "payload": {}}).to_string(), "Line 1 of f has no id of a rejected signal."),
+        (format!("{line}\n\n{line}\n"), "Line 3 of f has an id that stood before"),
+    ] {
+        operator.file("f", &text);
+        let refused = replay(&operator, &["--from", "f"]).refusal();
+        assert!(refused.starts_with(said), "{refused}");
+    }
+    assert!(replay(&operator, &["--from", "none"]).refusal().starts_with("Cannot read none:"));
+    assert_eq!(stack.items("RejectedSignalsTable").await.len(), 2);
+}

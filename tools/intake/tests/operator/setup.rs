@@ -1,0 +1,141 @@
+//! Where the tables are, and what is said when they are not to be had.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+
+use tests::{Stack, Tables};
+
+use crate::somebody::{Operator, VARIABLES};
+
+#[test]
+fn without_a_region_or_credentials_or_tables_one_sentence_says_so() {
+    let stack = Stack::start();
+    let list = ["keys", "list"];
+    let nothing = Operator::with_nothing();
+    assert!(nothing.run(&list).refusal().starts_with("No AWS region: set AWS_REGION"));
+    let region = Operator::with_nothing().variable("AWS_REGION", "eu-central-1");
+    assert!(region.run(&list).refusal().starts_with("No AWS credentials: sign in"));
+    let endpoint = stack.emulator.endpoint();
+    let no_names = Operator::with_credentials(&endpoint).run(&list).refusal();
+    assert!(no_names.contains("does not say API_KEYS_TABLE"), "{no_names}");
+    let no_table = Operator::with_credentials(&endpoint).variable("API_KEYS_TABLE", "elsewhere").run(&list).refusal();
+    assert!(no_table.starts_with("There is no table elsewhere"), "{no_table}");
+    // A port that nobody listens on any more.
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody =
+        Operator::with_credentials(&format!("http://{closed}")).variable("API_KEYS_TABLE", "t").run(&list).refusal();
+    assert!(nobody.starts_with("Cannot reach DynamoDB"), "{nobody}");
+}
+
+#[test]
+fn the_local_stack_is_found_by_its_file_from_anywhere_in_the_repository() {
+    let stack = Stack::start();
+    let operator = Operator::with_nothing();
+    assert!(operator.run(&["--local", "keys", "list"]).refusal().starts_with("No local stack is running"));
+    assert!(operator.run(&["--local=x.env", "keys", "list"]).refusal().starts_with("Cannot read x.env"));
+    std::fs::create_dir_all(operator.home.path().join("target")).unwrap();
+    std::fs::create_dir_all(operator.home.path().join("a/b")).unwrap();
+    operator.file("target/dev.env", "API_KEYS_TABLE=x\n");
+    assert!(operator.run(&["--local", "keys", "list"]).refusal().contains("does not say AWS_ACCESS_KEY_ID"));
+    let variables = format!(
+        "AWS_ENDPOINT_URL_DYNAMODB={}\nAWS_REGION=eu-central-1\nAWS_ACCESS_KEY_ID=local\nAWS_SECRET_ACCESS_KEY=local\n\
+         API_KEYS_TABLE={}\n",
+        stack.emulator.endpoint(),
+        Tables::name("ApiKeysTable")
+    );
+    operator.file("target/dev.env", &variables);
+    let mut command = operator.command(&["keys", "create", "--local", "--account", "shop", "--name", "web"]);
+    let output = command.current_dir(operator.home.path().join("a/b")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Answers one request for each of `answers`, as CloudFormation would; returns its address.
+fn cloudformation(answers: Vec<(u16, String)>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for (status, xml) in answers {
+            let mut connection = BufReader::new(listener.accept().unwrap().0);
+            let (mut line, mut length) = (String::new(), 0);
+            while connection.read_line(&mut line).unwrap() > 2 {
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let mut body = vec![0; length];
+            connection.read_exact(&mut body).unwrap();
+            assert!(String::from_utf8(body).unwrap().contains("StackName=intake-test"));
+            let answer = format!(
+                "HTTP/1.1 {status} x\r\nContent-Type: text/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{xml}",
+                xml.len()
+            );
+            connection.get_mut().write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    format!("http://{address}")
+}
+
+#[test]
+fn the_tables_of_a_deployed_stack_are_those_of_its_outputs() {
+    let stack = Stack::start();
+    // As template.yaml names its outputs, so that a renamed one is noticed here.
+    let template = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml")).unwrap();
+    let mut outputs = String::new();
+    for (_, table) in VARIABLES {
+        let name = format!("{table}Name");
+        assert!(template.contains(&format!("\n  {name}:\n")), "template.yaml has no output {name}");
+        let value = Tables::name(table);
+        outputs += &format!("<member><OutputKey>{name}</OutputKey><OutputValue>{value}</OutputValue></member>");
+    }
+    assert!(template.contains("\n  SignalRetentionDays:\n"));
+    let parameter =
+        "<member><ParameterKey>SignalRetentionDays</ParameterKey><ParameterValue>30</ParameterValue></member>";
+    let described = format!(
+        "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>intake-test</StackName>\
+         <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
+         <Parameters>{parameter}</Parameters><Outputs>{outputs}</Outputs>\
+         </member></Stacks></DescribeStacksResult></DescribeStacksResponse>"
+    );
+    let missing = "<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code>\
+                   <Message>Stack with id intake-test does not exist</Message></Error></ErrorResponse>";
+    let endpoint = cloudformation(vec![(200, described.clone()), (200, described), (400, missing.to_owned())]);
+    let operator = Operator::with_credentials(&stack.emulator.endpoint())
+        .variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &endpoint)
+        // What a variable says counts for nothing when a stack is named.
+        .variable("API_KEYS_TABLE", "elsewhere");
+    operator.run(&["--stack", "intake-test", "keys", "create", "--account", "shop", "--name", "web"]).done();
+    operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
+    operator.run(&["import", "--account", "shop", "s", "--stack", "intake-test"]).done();
+    let unknown = operator.run(&["keys", "list", "--stack", "intake-test"]).refusal();
+    assert!(unknown.starts_with("There is no stack intake-test in eu-central-1"), "{unknown}");
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let operator = Operator::with_nothing();
+    for command in [
+        "keys create",
+        "keys list",
+        "keys show",
+        "keys rotate",
+        "keys revoke",
+        "keys import",
+        "customers show",
+        "customers erase",
+        "signals list",
+        "rejected list",
+        "rejected show",
+        "rejected replay",
+        "import",
+        "seed",
+    ] {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let help = operator.run(&words).done().stdout;
+        let example = help.split("Example").nth(1).expect(&help);
+        assert!(example.contains("cargo intake") && example.contains(command), "{help}");
+        assert!(help.contains("--json") && help.contains("--stack"), "{help}");
+    }
+    let refused = operator.run(&["customers", "show", "c"]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("--account <NAME>"), "{refused:?}");
+}

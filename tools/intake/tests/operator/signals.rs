@@ -1,0 +1,101 @@
+//! Did my event arrive?
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use shared::model::timestamp::Timestamp;
+use tests::{Call, Stack};
+
+use crate::somebody::Operator;
+
+const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
+
+/// Three signals of one customer: two hours ago, one hour ago in a flow, and now.
+async fn history(stack: &Stack, key: &str) {
+    let now = Timestamp::now().millis();
+    for (hours_ago, what, flow) in
+        [(2, "first", Value::Null), (1, "second", json!(FLOW.to_uppercase())), (0, "third", Value::Null)]
+    {
+        let signal =
+            json!({"customerId": "c", "eventType": what, "data": {"n": hours_ago}, "eventflowIdentifier": flow});
+        let arrived = Timestamp::from_millis(now - hours_ago * 3_600_000);
+        let call = Call::signals(json!({"signals": [signal]})).key(key).at(arrived);
+        assert_eq!(stack.send(call).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn signals_are_listed_oldest_first_by_time_by_flow_and_by_number() {
+    let stack = Stack::start();
+    let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
+    history(&stack, &key).await;
+    let listed = |more: &[&str]| {
+        let listed = operator.run(&[&["signals", "list", "--account", "shop", "c", "--json"], more].concat()).done();
+        listed.json().iter().map(|signal| signal["eventType"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&[]), ["first", "second", "third"]);
+    assert_eq!(listed(&["--since", "90m"]), ["second", "third"]);
+    assert_eq!(listed(&["--since", "3h", "--until", "30m"]), ["first", "second"]);
+    assert_eq!(listed(&["--flow", FLOW]), ["second"]);
+    assert_eq!(listed(&["--limit", "2"]), ["second", "third"]);
+    assert_eq!(listed(&["--limit", "1", "--flow", FLOW]), ["second"]);
+    assert_eq!(listed(&["--since", "2199-01-01"]), Vec::<String>::new());
+
+    let table = operator.run(&["signals", "list", "--account", "shop", "c"]).done();
+    let lines: Vec<_> = table.stdout.lines().collect();
+    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["RECEIVED", "WHAT", "FLOW", "DATA"]);
+    assert_eq!(lines[1].find("first"), lines[2].find("second"));
+    assert!(lines[3].ends_with(r#"{"n":0}"#), "{}", lines[3]);
+
+    let nobody = operator.run(&["signals", "list", "--account", "shop", "nobody"]).done();
+    assert_eq!(
+        (nobody.stdout.as_str(), nobody.stderr.as_str()),
+        ("", "No such signals of \"nobody\" in the account shop.\n")
+    );
+    for wrong in [["--since", "yesterday"], ["--until", "x"], ["--flow", "7"], ["--limit", "-1"]] {
+        let refused = operator.run(&[&["signals", "list", "--account", "shop", "c"], &wrong[..]].concat());
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{}", refused.stderr);
+    }
+}
+
+#[tokio::test]
+async fn following_lists_what_arrives_once_and_ends_when_nobody_reads_on() {
+    let stack = Stack::start();
+    let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
+    history(&stack, &key).await;
+    let mut command =
+        operator.command(&["signals", "list", "--account", "shop", "c", "--json", "--follow", "--limit", "1"]);
+    let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let (sender, lines) = mpsc::channel();
+    let stdout = process.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        // Reads three lines, and closes the pipe.
+        for line in BufReader::new(stdout).lines().take(3) {
+            sender.send(line.unwrap()).unwrap();
+        }
+    });
+    let next = || {
+        let line = lines.recv_timeout(Duration::from_secs(60)).expect("a line in time");
+        serde_json::from_str::<Value>(&line).unwrap()["eventType"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(next(), "third");
+    for what in ["fourth", "fifth"] {
+        let call =
+            Call::signals(json!({"signals": [{"customerId": "c", "eventType": what}]})).key(&key).at(Timestamp::now());
+        stack.send(call).await;
+        assert_eq!(next(), what);
+    }
+    reader.join().unwrap();
+    // It notices with the next line that it cannot write.
+    stack
+        .send(
+            Call::signals(json!({"signals": [{"customerId": "c", "eventType": "sixth"}]}))
+                .key(&key)
+                .at(Timestamp::now()),
+        )
+        .await;
+    assert!(process.wait().unwrap().success());
+}
