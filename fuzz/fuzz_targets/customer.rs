@@ -1,0 +1,21 @@
+//! Any text as the body of `POST /api/customers`: an update with no name twice, or at least one fault.
+#![no_main]
+
+use std::collections::BTreeSet;
+
+use libfuzzer_sys::fuzz_target;
+use shared::model::customer::{CustomerUpdate, RESERVED};
+use shared::model::token::JsonText;
+
+fuzz_target!(|text: &str| {
+    let Ok(json) = JsonText::parse(text) else { return };
+    match CustomerUpdate::parse(json) {
+        Ok(update) => {
+            let names: BTreeSet<_> = update.changes.iter().map(|(name, _)| name.as_ref()).collect();
+            assert_eq!(names.len(), update.changes.len());
+            assert!(RESERVED.iter().all(|reserved| !names.contains(reserved)));
+            assert!(!update.customer_id.trim().is_empty());
+        }
+        Err(faults) => assert!(!faults.is_empty()),
+    }
+});
