@@ -26,7 +26,7 @@ const TIME_FOR_A_REQUEST: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Variables of the developer's own that would send the SDK elsewhere.
-const UNWANTED_VARIABLES: [&str; 4] =
+pub(crate) const UNWANTED_VARIABLES: [&str; 4] =
     ["AWS_ENDPOINT_URL", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_PROFILE", "AWS_SESSION_TOKEN"];
 
 /// A question that only Intake answers so: the path, the status, and words of the body. One for each function.

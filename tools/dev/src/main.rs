@@ -9,6 +9,7 @@ mod functions;
 mod options;
 mod process;
 mod progress;
+mod seed;
 mod workspace;
 
 use std::process::ExitCode;
@@ -76,6 +77,9 @@ async fn run(options: &Options) -> Result<std::convert::Infallible, Error> {
     let cargo_lambda = CargoLambda::find_or_install(&workspace).await?;
     functions::build(&workspace, &template, options.release).await?;
     let announcement = Announcement::new(port, &emulator.endpoint(), environment);
+    if options.seed {
+        seed::seed(&workspace, &announcement).await?;
+    }
     let mut functions = Functions::start(&cargo_lambda, &workspace, options, &announcement)?;
     functions.wait_until_they_answer(&announcement).await?;
     let published = env_file.publish(&announcement)?;

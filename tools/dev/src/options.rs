@@ -11,6 +11,7 @@ use crate::workspace::Workspace;
 const EXAMPLES: &str = "\
 Examples:
   cargo dev                                   everything in memory, on ports 9000 and 8000
+  cargo dev --seed                            with made-up customers and journeys to look at
   cargo dev --data target/dev.sqlite          keep what is stored for the next time
   cargo dev --port 0 --dynamodb-port 0        on any free ports, told in target/dev.env
   cargo dev --release --concurrency 8         for measurements
@@ -32,6 +33,10 @@ pub(crate) struct Options {
     /// Keep the data in this file; without it, everything is in memory
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
+
+    /// Fill it with a few hundred made-up customers and their journeys
+    #[arg(long)]
+    pub(crate) seed: bool,
 
     /// How many instances of each function may run at once
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

@@ -13,7 +13,9 @@ fn the_help_shows_the_options_by_example() {
     let text = String::from_utf8(ended.stdout).unwrap();
 
     assert!(ended.status.success());
-    for expected in ["--port", "--dynamodb-port", "--data", "--concurrency", "--release", "--env-file", "Examples:"] {
+    for expected in
+        ["--port", "--dynamodb-port", "--data", "--seed", "--concurrency", "--release", "--env-file", "Examples:"]
+    {
         assert!(text.contains(expected), "{expected} is missing in:\n{text}");
     }
 }
@@ -75,6 +77,20 @@ fn a_failed_build_is_one_clear_sentence_after_cargos_own() {
 
     assert_eq!(ended.error(), "error: The functions could not be built: cargo's output above says why.");
     assert!(ended.stderr.contains("could not compile `customers`"), "{}", ended.stderr);
+}
+
+#[test]
+fn made_up_customers_are_left_to_the_operators_command_and_go_into_the_emulator() {
+    let sandbox = Sandbox::new();
+    sandbox.cargo_lambda("exit 0");
+    sandbox.cargo_that_seeds("env > seeded; exit 1");
+    let ended = sandbox.run(&["--seed"]);
+
+    assert!(ended.error().starts_with("error: The local stack could not be seeded"), "{}", ended.stderr);
+    let environment = sandbox.read("seeded");
+    for expected in ["\nAWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:", "\nAWS_ACCESS_KEY_ID=", "\nAWS_REGION="] {
+        assert!(format!("\n{environment}").contains(expected), "{expected}: {environment}");
+    }
 }
 
 #[test]

@@ -68,10 +68,10 @@ struct Tables {
 
 impl Seed {
     pub(crate) async fn run(self, place: &Place, output: Output) -> Result<(), Error> {
-        if !place.is_local() {
+        let stack = place.connect().await?;
+        if !stack.is_local() {
             return Err(Error::new("Made-up customers belong into a local stack only: add --local."));
         }
-        let stack = place.connect().await?;
         let tables = Tables::of(&stack, self.account)?;
         let today = midnight(Timestamp::now());
         let mut rng = Rng::with_seed(SEED);

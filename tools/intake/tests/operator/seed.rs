@@ -33,5 +33,9 @@ async fn a_local_stack_is_filled_with_valid_customers_and_journeys_and_some_reje
 #[test]
 fn only_a_local_stack_is_seeded() {
     let stack = Stack::start();
-    assert!(Operator::of(&stack).run(&["seed"]).refusal().contains("add --local"));
+    let ignored = Operator::of(&stack).variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true");
+    let elsewhere = Operator::of(&stack).variable("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1.example.com");
+    for operator in [ignored, elsewhere] {
+        assert!(operator.run(&["seed"]).refusal().contains("add --local"));
+    }
 }
