@@ -150,6 +150,10 @@ impl Call {
         self.event["rawPath"] == "/api/event-flows/signal"
     }
 
+    pub(crate) fn event(&self) -> String {
+        self.event.to_string()
+    }
+
     pub(crate) fn into_parts(self) -> (Request, Invocation) {
         let event: LambdaRequest = serde_json::from_value(self.event).expect("an API Gateway event");
         let mut context = Context::default();

@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+pub(crate) use message::{Message, Stream};
 pub use plan::{Fault, Plan, Rule};
 
 /// The proxy, on a port of its own, until it is dropped.

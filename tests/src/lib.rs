@@ -12,6 +12,7 @@
 
 mod call;
 pub mod faults;
+pub mod history;
 mod local_stack;
 mod stack;
 

@@ -1,0 +1,184 @@
+//! What must hold at the end of a history.
+//!
+//! - An acknowledged signal is stored exactly once, a refused one not at all, and one of which the client knows nothing
+//!   at most once. Nothing is stored that was not sent.
+//! - Within a history (of one customer or emitter), signals of a request stand in their order, and a request that was
+//!   acknowledged before another was sent stands before it.
+//! - Each field of a customer holds what some order of its writes explains that respects real time: a write that was
+//!   acknowledged before another was sent comes before it. A write that was never acknowledged may come at any time
+//!   after it was sent, or never.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::record::{History, Micros, Outcome, Stored, StoredSignal};
+
+/// Examples that a report keeps of each kind of violation.
+const EXAMPLES: usize = 5;
+
+/// What does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Violation {
+    /// Acknowledged and not stored.
+    Lost,
+    /// Stored more than once.
+    Twice,
+    /// Stored although it was refused, or never sent.
+    Phantom,
+    /// Stored before what came before it.
+    Disorder,
+    /// A field that no order of the writes explains.
+    Stale,
+}
+
+/// What came of a check.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Signals that were acknowledged as accepted.
+    pub acknowledged: u64,
+    /// Signals that were refused.
+    pub refused: u64,
+    /// Signals of which the client knows nothing.
+    pub unknown: u64,
+    /// Fields of customers that were compared.
+    pub fields: u64,
+    counts: BTreeMap<Violation, u64>,
+    examples: Vec<(Violation, String)>,
+}
+
+impl Report {
+    /// How often something does not hold.
+    #[must_use]
+    pub fn count(&self, violation: Violation) -> u64 {
+        self.counts.get(&violation).copied().unwrap_or_default()
+    }
+
+    /// Whether everything holds.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    fn add(&mut self, violation: Violation, example: impl FnOnce() -> String) {
+        let count = self.counts.entry(violation).or_default();
+        *count = count.saturating_add(1);
+        if *count <= EXAMPLES as u64 {
+            self.examples.push((violation, example()));
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [lost, twice, phantom, disorder, stale] =
+            [Violation::Lost, Violation::Twice, Violation::Phantom, Violation::Disorder, Violation::Stale]
+                .map(|violation| self.count(violation));
+        let Self { acknowledged, refused, unknown, fields, .. } = self;
+        write!(
+            f,
+            "{acknowledged} signals acknowledged, {refused} refused, {unknown} unknown: \
+             {lost} lost, {twice} twice, {phantom} phantom, {disorder} out of order; \
+             {fields} customer fields: {stale} stale"
+        )?;
+        self.examples.iter().try_for_each(|(violation, example)| write!(f, "\n  {violation:?}: {example}"))
+    }
+}
+
+/// Compares what was noted with what is stored.
+#[must_use]
+pub fn check(history: &History, stored: &Stored) -> Report {
+    let mut report = Report::default();
+    check_presence(history, stored, &mut report);
+    for one in stored.signals.chunk_by(|a, b| a.who == b.who) {
+        check_order(history, one, &mut report);
+    }
+    check_fields(history, stored, &mut report);
+    report
+}
+
+fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
+    let mut copies: BTreeMap<u64, Vec<u64>> =
+        history.requests.iter().map(|(number, request)| (*number, vec![0; request.signals.len()])).collect();
+    for found in &stored.signals {
+        let index = usize::try_from(found.index).unwrap_or(usize::MAX);
+        let sent = history.requests.get(&found.request).and_then(|request| request.signals.get(index));
+        if sent.is_none_or(|sent| Some(sent.who) != found.who) {
+            report.add(Violation::Phantom, || format!("{found:?} was not sent"));
+        } else if let Some(copies) = copies.get_mut(&found.request).and_then(|copies| copies.get_mut(index)) {
+            *copies = copies.saturating_add(1);
+        }
+    }
+    for (number, request) in &history.requests {
+        for (index, sent) in request.signals.iter().enumerate() {
+            let copies = copies[number][index];
+            let place = || format!("signal {index} of request {number}, {:?}: stored {copies} times", request.outcome);
+            let (total, at_least, at_most) = match request.outcome {
+                _ if sent.refused => (&mut report.refused, 0, 0),
+                Outcome::Refused => (&mut report.refused, 0, 0),
+                Outcome::Acknowledged(_) => (&mut report.acknowledged, 1, 1),
+                Outcome::Unknown => (&mut report.unknown, 0, 1),
+            };
+            *total = total.saturating_add(1);
+            if copies < at_least {
+                report.add(Violation::Lost, place);
+            } else if copies > at_most {
+                report.add(if at_most == 0 { Violation::Phantom } else { Violation::Twice }, place);
+            }
+        }
+    }
+}
+
+/// `one` is one history. Keys have milliseconds, so that requests of one millisecond are in no order.
+fn check_order(history: &History, one: &[StoredSignal], report: &mut Report) {
+    let millis = |moment: Micros| moment / 1_000;
+    let mut latest_sent = 0;
+    let mut before: Option<&StoredSignal> = None;
+    for found in one {
+        let Some(request) = history.requests.get(&found.request) else { continue };
+        let in_request = before.is_none_or(|before| before.request != found.request || before.index < found.index);
+        let in_time = match request.outcome {
+            Outcome::Acknowledged(at) => millis(at) >= millis(latest_sent),
+            Outcome::Refused | Outcome::Unknown => true,
+        };
+        if !in_request || !in_time {
+            report.add(Violation::Disorder, || format!("{found:?} stands after {before:?}"));
+        }
+        latest_sent = latest_sent.max(request.sent);
+        before = Some(found);
+    }
+}
+
+/// A write of one field: what, from when, and until when it may take effect.
+type Write<'a> = (Option<&'a str>, Micros, Option<Micros>);
+
+fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
+    let mut writes: BTreeMap<(u32, &str), Vec<Write<'_>>> = BTreeMap::new();
+    for update in &history.updates {
+        let until = match update.outcome {
+            Outcome::Acknowledged(at) => Some(at),
+            Outcome::Unknown => None,
+            Outcome::Refused => continue,
+        };
+        for (field, value) in &update.fields {
+            let writes = writes.entry((update.customer, *field)).or_default();
+            writes.push((value.as_deref(), update.sent, until));
+        }
+    }
+    let customers: BTreeSet<u32> = history.updates.iter().map(|update| update.customer).collect();
+    for customer in stored.customers.keys().filter(|customer| !customers.contains(customer)) {
+        report.add(Violation::Phantom, || format!("customer {customer} was not sent"));
+    }
+    for ((customer, field), writes) in &writes {
+        report.fields = report.fields.saturating_add(1);
+        let value = stored.customers.get(customer).and_then(|fields| fields.get(*field)).map(String::as_str);
+        // Before any write there was nothing.
+        let mut candidates = writes.iter().chain([&(None, 0, Some(0))]);
+        let may_be_last = |(_, _, until): &Write<'_>| {
+            let latest_acknowledged = writes.iter().filter(|write| write.2.is_some()).map(|write| write.1).max();
+            until.is_none_or(|until| latest_acknowledged.is_none_or(|sent| sent <= until))
+        };
+        if !candidates.any(|candidate| candidate.0 == value && may_be_last(candidate)) {
+            report.add(Violation::Stale, || format!("{field} of customer {customer} is {value:?} after {writes:?}"));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Clients that retry as real ones do: the same body, so the same requestIdentifier, for about a minute. One that sent
+//! no identifier retries only with the one that a 503 named; otherwise it gives up and knows nothing.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use super::environment::Job;
+use super::load::{Batch, Profile};
+use super::record::{History, Micros, Outcome, Request, Update};
+use crate::Call;
+
+/// How long a client tries.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Longer than a function has for an event and an environment for a start: nothing takes it unless something is wrong.
+const TIME_TO_ANSWER: Duration = Duration::from_secs(60);
+
+/// What clients of one kind share.
+pub(super) struct Shared {
+    pub(super) jobs: mpsc::Sender<Job>,
+    pub(super) key: String,
+    pub(super) history: RefCell<History>,
+    pub(super) acknowledged: Cell<u64>,
+    pub(super) attempts: Cell<u64>,
+}
+
+/// What a client heard.
+enum Heard {
+    Answer {
+        status: u64,
+        body: Value,
+    },
+    /// The environment ended: API Gateway answers 500 by itself.
+    Nothing,
+}
+
+impl Shared {
+    async fn send(&self, call: Call) -> Heard {
+        self.attempts.set(self.attempts.get().saturating_add(1));
+        let (answer, answered) = oneshot::channel();
+        let event = call.key(&self.key).event();
+        self.jobs.send(Job { event, answer }).await.expect("the environments outlive the clients");
+        let answered = tokio::time::timeout(TIME_TO_ANSWER, answered).await;
+        let Ok(bytes) = answered.expect("every invocation ends") else { return Heard::Nothing };
+        let response: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let body = response["body"].as_str().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
+        Heard::Answer { status: response["statusCode"].as_u64().unwrap_or_default(), body }
+    }
+}
+
+/// Sends signals until `quota` of them are acknowledged.
+pub(super) async fn signals(shared: Rc<Shared>, client: u64, seed: u64, quota: u64) {
+    let mut random = fastrand::Rng::with_seed(seed ^ client.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut acknowledged = 0_u64;
+    for number in client.saturating_mul(10_000_000).. {
+        if acknowledged >= quota {
+            return;
+        }
+        let batch = Batch::random(&mut random, number);
+        let sent = now();
+        let outcome = deliver(&shared, &batch, &mut random.fork()).await;
+        if matches!(outcome, Outcome::Acknowledged(_)) {
+            let accepted = batch.sent.iter().filter(|sent| !sent.refused).count() as u64;
+            acknowledged = acknowledged.saturating_add(accepted);
+            shared.acknowledged.set(shared.acknowledged.get().saturating_add(accepted));
+        }
+        shared.history.borrow_mut().requests.insert(batch.number, Request { sent, outcome, signals: batch.sent });
+    }
+}
+
+async fn deliver(shared: &Shared, batch: &Batch, random: &mut fastrand::Rng) -> Outcome {
+    let mut identifier = batch.identifier.clone();
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        match shared.send(Call::signals(batch.body(identifier.as_deref()))).await {
+            Heard::Answer { status: 200, body } => {
+                let refused = batch.sent.iter().filter(|sent| sent.refused).count() as u64;
+                assert_eq!(body["rejected"], refused, "request {}: {body}", batch.number);
+                return Outcome::Acknowledged(now());
+            }
+            Heard::Answer { status: 400, .. } => return Outcome::Refused,
+            Heard::Answer { status: 503, body } => {
+                identifier = identifier.or_else(|| body["requestIdentifier"].as_str().map(ToOwned::to_owned));
+            }
+            // Only an identifier that a 503 named can be said to be another request's.
+            Heard::Answer { status: 422, .. } if batch.identifier.is_none() => return Outcome::Unknown,
+            Heard::Answer { status, body } => panic!("request {}: {status} {body}", batch.number),
+            Heard::Nothing => {}
+        }
+        if identifier.is_none() {
+            return Outcome::Unknown;
+        }
+        pause(random).await;
+    }
+    Outcome::Unknown
+}
+
+/// Sends updates of customers until `stop` says so.
+pub(super) async fn updates(shared: Rc<Shared>, client: u64, seed: u64, stop: Rc<Cell<bool>>) {
+    let mut random = fastrand::Rng::with_seed(!seed ^ client.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    for number in 0.. {
+        if stop.get() {
+            return;
+        }
+        let profile = Profile::random(&mut random, client, number);
+        let sent = now();
+        let outcome = update(&shared, &profile, &mut random.fork()).await;
+        if matches!(outcome, Outcome::Acknowledged(_)) {
+            shared.acknowledged.set(shared.acknowledged.get().saturating_add(1));
+        }
+        let Profile { customer, fields } = profile;
+        shared.history.borrow_mut().updates.push(Update { customer, sent, outcome, fields });
+        // Signals are what most of the load is.
+        pause(&mut random).await;
+    }
+}
+
+async fn update(shared: &Shared, profile: &Profile, random: &mut fastrand::Rng) -> Outcome {
+    let began = Instant::now();
+    // Some give up at once, and never know.
+    let patience = if random.u8(..10) == 0 { Duration::ZERO } else { PATIENCE };
+    loop {
+        match shared.send(Call::customer(profile.body())).await {
+            Heard::Answer { status: 200, .. } => return Outcome::Acknowledged(now()),
+            Heard::Answer { status: 503, .. } | Heard::Nothing => {}
+            Heard::Answer { status, body } => panic!("an update of customer {}: {status} {body}", profile.customer),
+        }
+        if began.elapsed() >= patience {
+            return Outcome::Unknown;
+        }
+        pause(random).await;
+    }
+}
+
+/// Sooner than `Retry-After` asks for: to try when it goes badly is the point.
+async fn pause(random: &mut fastrand::Rng) {
+    tokio::time::sleep(Duration::from_millis(random.u64(10..150))).await;
+}
+
+fn now() -> Micros {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or_default()
+}

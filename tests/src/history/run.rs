@@ -1,0 +1,262 @@
+//! One run: an emulator, environments behind faults, clients, a killer, and the check.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use shared::auth::ApiKey;
+use shared::invocation::{Budget, LONGEST};
+use shared::model::timestamp::Timestamp;
+use shared::store::api_keys::{ApiKeys, KeyRecord};
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::task::LocalSet;
+
+use super::checker::{self, Report};
+use super::clients::{self, Shared};
+use super::environment::{Blueprint, Environment, Notes};
+use super::load::CANARY;
+use super::record::History;
+use super::stored;
+use crate::faults::{Counts, Fault, FaultProxy, Plan};
+use crate::{Stack, Tables, client_at};
+
+/// Clients that send signals.
+const SIGNAL_CLIENTS: u64 = 10;
+
+/// Clients that update customers.
+const CUSTOMER_CLIENTS: u64 = 6;
+
+/// Environments of the function for signals, and of the one for customers.
+const ENVIRONMENTS: [u64; 2] = [5, 2];
+
+/// What a run is to be like.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many signals are to be acknowledged, at least.
+    pub signals: u64,
+    /// How many processes are killed.
+    pub kills: u64,
+    /// The share of the calls to DynamoDB that are faulted, from 0 to 1.
+    pub faults: f64,
+    /// Chooses what is sent, what is faulted and what is killed.
+    pub seed: u64,
+    /// Where the programs `customers` and `signals` are.
+    pub programs: PathBuf,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Summary {
+    /// What the checker found.
+    pub report: Report,
+    /// Updates of customers that were acknowledged.
+    pub updates: u64,
+    /// Requests that clients sent, each attempt counted.
+    pub attempts: u64,
+    /// Processes that were killed.
+    pub kills: u64,
+    /// Calls to DynamoDB, and how many of them were faulted.
+    pub calls: [u64; 2],
+    /// Invocations that ended in an error, and processes that ended by themselves.
+    pub failures: [u64; 2],
+    /// Lines that the functions logged, and those of them that hold what nobody may log.
+    pub log_lines: u64,
+    /// See `log_lines`.
+    pub leaks: Vec<String>,
+    /// How long it took, the check excluded.
+    pub took: Duration,
+}
+
+impl Summary {
+    /// Whether everything is as it must be.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.report.holds() && self.leaks.is_empty() && self.failures == [0, 0]
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [calls, faulted] = self.calls;
+        let [invocation_errors, ends] = self.failures;
+        writeln!(f, "{}", self.report)?;
+        writeln!(
+            f,
+            "{} updates of customers acknowledged, {} requests sent in {} s, {} processes killed",
+            self.updates,
+            self.attempts,
+            self.took.as_secs(),
+            self.kills
+        )?;
+        writeln!(f, "{calls} calls to DynamoDB, {faulted} of them faulted")?;
+        writeln!(f, "{invocation_errors} invocations ended in an error, {ends} processes ended by themselves")?;
+        write!(f, "{} lines logged, {} of them with a key or a value", self.log_lines, self.leaks.len())?;
+        self.leaks.iter().take(5).try_for_each(|line| write!(f, "\n  {line}"))
+    }
+}
+
+/// Runs, says how far it is through `progress`, and checks.
+pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Summary {
+    LocalSet::new().run_until(run_local(options, progress)).await
+}
+
+async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Summary {
+    let began = Instant::now();
+    let emulator = Stack::emulator();
+    let key = make_key(&emulator.endpoint()).await;
+    let notes = Arc::new(Notes::default());
+    let history = [(); 2].map(|()| RefCell::new(History::default()));
+    let mut environments = Vec::new();
+    let [signals, customers] = {
+        let mut kinds = Vec::new();
+        for ((program, count), history) in ["signals", "customers"].into_iter().zip(ENVIRONMENTS).zip(history) {
+            let (sender, receiver) = mpsc::channel(64);
+            let blueprint = Blueprint {
+                program: options.programs.join(program),
+                variables: variables(),
+                jobs: Arc::new(AsyncMutex::new(receiver)),
+                notes: notes.clone(),
+                canaries: Arc::new(vec![CANARY.to_owned(), key.clone()]),
+            };
+            for _ in 0..count {
+                let seed = options.seed.wrapping_mul(1_000).wrapping_add(environments.len() as u64);
+                let proxy = FaultProxy::start(&emulator.endpoint(), faults(options.faults, seed)).await;
+                environments.push(Environment::start(blueprint.clone(), proxy).await);
+            }
+            let (acknowledged, attempts) = (Cell::new(0), Cell::new(0));
+            kinds.push(Rc::new(Shared { jobs: sender, key: key.clone(), history, acknowledged, attempts }));
+        }
+        <[Rc<Shared>; 2]>::try_from(kinds).unwrap_or_else(|_| panic!("two kinds of function"))
+    };
+    let stop = Rc::new(Cell::new(false));
+    let updating: Vec<_> = (0..CUSTOMER_CLIENTS)
+        .map(|client| tokio::task::spawn_local(clients::updates(customers.clone(), client, options.seed, stop.clone())))
+        .collect();
+    let quota = options.signals.div_ceil(SIGNAL_CLIENTS);
+    let sending: Vec<_> = (0..SIGNAL_CLIENTS)
+        .map(|client| tokio::task::spawn_local(clients::signals(signals.clone(), client, options.seed, quota)))
+        .collect();
+    let kills = kill(&options, &mut environments, &signals, &progress, began).await;
+    for client in sending {
+        client.await.expect("a client does not fail");
+    }
+    stop.set(true);
+    for client in updating {
+        client.await.expect("a client does not fail");
+    }
+    let took = began.elapsed();
+    let ends = environments.iter_mut().map(|environment| u64::from(environment.has_ended())).sum();
+    let counts: Vec<_> = environments.iter().map(|environment| environment.proxy.counts()).collect();
+    drop(environments);
+    progress("reading what is stored");
+    let stored = stored::read(&emulator.endpoint()).await;
+    progress("checking");
+    let history = History { requests: signals.history.take().requests, updates: customers.history.take().updates };
+    let leaks = std::mem::take(&mut *notes.leaks.lock().unwrap());
+    Summary {
+        report: checker::check(&history, &stored),
+        updates: customers.acknowledged.get(),
+        attempts: signals.attempts.get().saturating_add(customers.attempts.get()),
+        kills,
+        calls: [counts.iter().map(Counts::calls).sum(), counts.iter().map(|counts| counts.faulted).sum()],
+        failures: [notes.invocation_errors.load(Ordering::Relaxed), ends],
+        log_lines: notes.log_lines.load(Ordering::Relaxed),
+        leaks,
+        took,
+    }
+}
+
+/// Kills environments at moments of the run that the seed chooses, and says how far it is, until all is acknowledged.
+async fn kill(
+    options: &Options,
+    environments: &mut [Environment],
+    signals: &Shared,
+    progress: &impl Fn(&str),
+    began: Instant,
+) -> u64 {
+    let mut random = fastrand::Rng::with_seed(options.seed.rotate_left(32));
+    let mut moments: Vec<u64> = (0..options.kills).map(|_| random.u64(..options.signals)).collect();
+    moments.sort_unstable();
+    let mut said = Instant::now();
+    let mut kills = 0_u64;
+    for moment in moments.into_iter().chain([options.signals]) {
+        while signals.acknowledged.get() < moment {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            if said.elapsed() > Duration::from_secs(10) {
+                said = Instant::now();
+                let seconds = began.elapsed().as_secs();
+                progress(&format!("{seconds} s: {} signals acknowledged, {kills} kills", signals.acknowledged.get()));
+            }
+        }
+        if moment < options.signals {
+            // Not always right after an acknowledgement.
+            tokio::time::sleep(Duration::from_millis(random.u64(..60))).await;
+            let which = random.usize(..environments.len());
+            environments[which].kill().await;
+            kills = kills.saturating_add(1);
+        }
+    }
+    kills
+}
+
+/// About `share` of the calls, in every way.
+fn faults(share: f64, seed: u64) -> Plan {
+    let parts = [
+        (Fault::Throttled, 0.2),
+        (Fault::TableThrottled, 0.08),
+        (Fault::InternalServerError, 0.15),
+        (Fault::ServiceUnavailable, 0.08),
+        (Fault::ResetBefore, 0.12),
+        (Fault::ResetAfter, 0.17),
+        (Fault::CutBody, 0.06),
+        (Fault::Slow(Duration::from_millis(40)), 0.05),
+        (Fault::ExpiredToken, 0.004),
+        (Fault::UnrecognizedClient, 0.004),
+        (Fault::Stall, 0.002),
+        (Fault::Unprocessed { done: 0 }, 0.04),
+        (Fault::Unprocessed { done: 1 }, 0.04),
+        (Fault::Unprocessed { done: 12 }, 0.06),
+    ];
+    Plan::of(parts.map(|(fault, part)| fault.in_share(share * part))).seed(seed)
+}
+
+async fn make_key(endpoint: &str) -> String {
+    let key = ApiKey::random().unwrap();
+    let record = KeyRecord {
+        key_id: "key_of_history".to_owned(),
+        account_id: "history".parse().unwrap(),
+        name: "history".to_owned(),
+        created_at: Timestamp::now(),
+        expires_at: None,
+        revoked_at: None,
+    };
+    let table = ApiKeys::new(client_at(endpoint), Tables::name("ApiKeysTable"));
+    table.create(&key.hash(), &record, Budget::lasting(LONGEST)).await.unwrap();
+    key.reveal().to_owned()
+}
+
+/// What Lambda and template.yaml set. What is logged at most shall hold nothing that it must not.
+fn variables() -> Vec<(String, String)> {
+    let own = [
+        ("AWS_REGION", "eu-central-1"),
+        ("AWS_ACCESS_KEY_ID", "local"),
+        ("AWS_SECRET_ACCESS_KEY", "local"),
+        ("AWS_LAMBDA_FUNCTION_NAME", "history"),
+        ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
+        ("AWS_LAMBDA_FUNCTION_VERSION", "1"),
+        ("AWS_LAMBDA_LOG_GROUP_NAME", "history"),
+        ("AWS_LAMBDA_LOG_STREAM_NAME", "history"),
+        ("API_KEYS_TABLE", Tables::name("ApiKeysTable")),
+        ("CUSTOMERS_TABLE", Tables::name("CustomersTable")),
+        ("SIGNALS_TABLE", Tables::name("SignalsTable")),
+        ("REQUESTS_TABLE", Tables::name("RequestsTable")),
+        ("REJECTED_SIGNALS_TABLE", Tables::name("RejectedSignalsTable")),
+        ("SIGNAL_RETENTION_DAYS", "0"),
+        ("LOG_LEVEL", "trace"),
+    ];
+    own.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
