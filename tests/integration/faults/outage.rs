@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tests::Call;
 use tests::faults::{Fault, Plan};
 
-use super::{assert_unavailable, behind, customer, named, stored, unnamed};
+use super::{assert_unavailable, behind, customer, named, signals, stored, unnamed};
 
 const LASTING: [Fault; 10] = [
     Fault::Throttled,
@@ -75,4 +76,19 @@ async fn an_outage_is_not_multiplied_by_retries() {
     assert!(calls * 10 <= REQUESTS * 13, "{calls} calls for {REQUESTS} requests");
     proxy.set(Plan::none());
     assert_eq!(stack.send(customer().key(&key)).await.status, 200, "no retry left, and none needed");
+}
+
+#[tokio::test]
+async fn a_request_retried_with_the_identifier_that_its_503_named_is_stored_once() {
+    // The first batch is stored, the second fails for good.
+    let second = Fault::InternalServerError.where_body_has("\"29\"").of("BatchWriteItem");
+    let (stack, proxy, key) = behind(second).await;
+    let answer = stack.send(unnamed(30).key(&key)).await;
+    assert_unavailable(&answer);
+    assert_eq!(stored(&stack).await.len(), 25);
+    proxy.set(Plan::none());
+    let retry = json!({"requestIdentifier": answer.json()["requestIdentifier"], "signals": signals(30)});
+    let answer = stack.send(Call::signals(retry).key(&key)).await;
+    assert_eq!((answer.status, &answer.json()["replayed"]), (200, &json!(true)), "{}", answer.text);
+    assert_eq!(stored(&stack).await, (0..30).collect::<Vec<_>>());
 }
