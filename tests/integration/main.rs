@@ -5,6 +5,7 @@ mod accounts;
 mod customers;
 mod events;
 mod faults;
+mod history;
 mod hostile;
 mod local_stack;
 mod logs;

@@ -10,7 +10,7 @@ use tests::history::{Options, run};
 /// Many clients against functions that are killed, over a DynamoDB that fails; then checks that nothing acknowledged is
 /// lost, nothing stored twice, and nothing there that was not sent. Ends with 1 if that does not hold.
 #[derive(Debug, Parser)]
-#[command(name = "history")]
+#[command(name = "history", args_override_self = true)]
 struct Arguments {
     /// How many signals are to be acknowledged, at least
     #[arg(long, default_value_t = 20_000)]

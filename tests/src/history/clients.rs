@@ -86,8 +86,6 @@ async fn deliver(shared: &Shared, batch: &Batch, random: &mut fastrand::Rng) -> 
             Heard::Answer { status: 503, body } => {
                 identifier = identifier.or_else(|| body["requestIdentifier"].as_str().map(ToOwned::to_owned));
             }
-            // Only an identifier that a 503 named can be said to be another request's.
-            Heard::Answer { status: 422, .. } if batch.identifier.is_none() => return Outcome::Unknown,
             Heard::Answer { status, body } => panic!("request {}: {status} {body}", batch.number),
             Heard::Nothing => {}
         }

@@ -1,0 +1,132 @@
+//! The checker of histories is given broken ones: a checker that cannot fail says nothing.
+
+use std::collections::HashMap;
+
+use tests::history::checker::{Report, Violation, check};
+use tests::history::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
+
+const MILLISECOND: Micros = 1_000;
+
+/// Request 7 has three signals of which the second was refused, request 8 one that may be stored or not, request 9 was
+/// refused whole, and request 10 was sent after 7 was acknowledged.
+fn signals() -> (History, Stored) {
+    let request = |sent, outcome, signals: &[(u32, bool)]| Request {
+        sent: sent * MILLISECOND,
+        outcome,
+        signals: signals.iter().map(|(who, refused)| Sent { who: *who, refused: *refused }).collect(),
+    };
+    let acknowledged = |at| Outcome::Acknowledged(at * MILLISECOND);
+    let requests = [
+        (7, request(10, acknowledged(20), &[(1, false), (1, true), (1, false)])),
+        (8, request(12, Outcome::Unknown, &[(1, false)])),
+        (9, request(13, Outcome::Refused, &[(2, false)])),
+        (10, request(30, acknowledged(40), &[(1, false), (2, false)])),
+    ];
+    let stored = Stored { signals: vec![at(1, 7, 0), at(1, 7, 2), at(1, 10, 0), at(2, 10, 1)], ..Stored::default() };
+    (History { requests: requests.into(), ..History::default() }, stored)
+}
+
+fn at(who: u32, request: u64, index: u64) -> StoredSignal {
+    StoredSignal { who: Some(who), request, index }
+}
+
+#[track_caller]
+fn assert_only(report: &Report, violation: Violation, times: u64) {
+    use Violation::{Disorder, Lost, Phantom, Stale, Twice};
+    for each in [Lost, Twice, Phantom, Disorder, Stale] {
+        assert_eq!(report.count(each), if each == violation { times } else { 0 }, "{each:?}: {report}");
+    }
+    assert_eq!(report.holds(), times == 0);
+}
+
+#[test]
+fn a_history_that_holds_is_counted_and_found_to_hold() {
+    let (history, mut stored) = signals();
+    let report = check(&history, &stored);
+    assert_only(&report, Violation::Lost, 0);
+    assert_eq!((report.acknowledged, report.refused, report.unknown), (4, 2, 1));
+    stored.signals.insert(1, at(1, 8, 0));
+    assert_only(&check(&history, &stored), Violation::Lost, 0);
+}
+
+#[test]
+fn an_acknowledged_signal_that_is_missing_is_lost() {
+    let (history, mut stored) = signals();
+    stored.signals.remove(1);
+    assert_only(&check(&history, &stored), Violation::Lost, 1);
+}
+
+#[test]
+fn a_signal_that_is_there_twice_is_found_whether_it_was_acknowledged_or_not() {
+    let (history, mut stored) = signals();
+    stored.signals.extend([at(2, 10, 1), at(1, 8, 0), at(1, 8, 0)]);
+    let report = check(&history, &stored);
+    assert_eq!(report.count(Violation::Twice), 2, "{report}");
+}
+
+#[test]
+fn a_signal_that_nobody_sent_or_that_stands_with_another_or_that_was_refused_is_a_phantom() {
+    for phantom in [at(3, 99, 0), at(3, 10, 2), StoredSignal { who: None, ..at(0, 99, 0) }, at(3, 8, 0), at(2, 9, 0)] {
+        let (history, mut stored) = signals();
+        stored.signals.push(phantom);
+        assert_only(&check(&history, &stored), Violation::Phantom, 1);
+    }
+    let (history, mut stored) = signals();
+    stored.signals.insert(1, at(1, 7, 1));
+    assert_only(&check(&history, &stored), Violation::Phantom, 1);
+}
+
+#[test]
+fn signals_out_of_their_order_are_found() {
+    let (history, stored) = signals();
+    for order in [[1, 0, 2, 3], [2, 0, 1, 3]] {
+        let signals = order.map(|place| stored.signals[place]).to_vec();
+        let report = check(&history, &Stored { signals, ..Stored::default() });
+        assert!(report.count(Violation::Disorder) > 0 && report.count(Violation::Lost) == 0, "{order:?}: {report}");
+    }
+}
+
+/// Whether `value` is explained after these writes of one field: what, when sent, and when acknowledged.
+fn holds(value: Option<&str>, writes: &[(Option<&str>, Micros, Option<Micros>)]) -> bool {
+    let update = |(value, sent, acknowledged): &(Option<&str>, Micros, Option<Micros>)| Update {
+        customer: 1,
+        sent: *sent,
+        outcome: acknowledged.map_or(Outcome::Unknown, Outcome::Acknowledged),
+        fields: vec![("city", value.map(ToOwned::to_owned))],
+    };
+    let history = History { updates: writes.iter().map(update).collect(), ..History::default() };
+    let fields: HashMap<_, _> = value.map(|value| ("city".to_owned(), value.to_owned())).into_iter().collect();
+    let report = check(&history, &Stored { customers: [(1, fields)].into(), ..Stored::default() });
+    assert_eq!(report.holds(), report.count(Violation::Stale) == 0);
+    report.holds()
+}
+
+#[test]
+fn a_field_holds_the_write_that_was_acknowledged_last() {
+    let writes = [(Some("Ulm"), 10, Some(20)), (Some("Bonn"), 30, Some(40))];
+    assert!(holds(Some("Bonn"), &writes));
+    assert!(!holds(Some("Ulm"), &writes), "stale");
+    assert!(!holds(None, &writes), "gone");
+    assert!(!holds(Some("Kiel"), &writes), "never written");
+}
+
+#[test]
+fn of_writes_at_the_same_time_either_may_be_last() {
+    let writes = [(Some("Ulm"), 10, Some(35)), (Some("Bonn"), 30, Some(40)), (None, 5, Some(8))];
+    assert!(holds(Some("Bonn"), &writes) && holds(Some("Ulm"), &writes));
+    assert!(!holds(None, &writes), "removed before either was sent");
+}
+
+#[test]
+fn a_write_that_was_never_acknowledged_may_come_late_or_never() {
+    let writes = [(Some("Ulm"), 10, None), (Some("Bonn"), 30, Some(40))];
+    assert!(holds(Some("Bonn"), &writes) && holds(Some("Ulm"), &writes));
+    assert!(holds(None, &[(Some("Ulm"), 10, None)]) && !holds(None, &writes));
+}
+
+#[test]
+fn a_removed_field_is_absent_and_a_customer_that_nobody_sent_is_a_phantom() {
+    assert!(holds(None, &[(Some("Ulm"), 10, Some(20)), (None, 30, Some(40))]));
+    let stored = Stored { customers: [(5, HashMap::new())].into(), ..Stored::default() };
+    assert_only(&check(&History::default(), &stored), Violation::Phantom, 1);
+}
