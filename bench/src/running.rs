@@ -165,6 +165,7 @@ fn variables() -> Vec<(&'static str, String)> {
         ("PATH", "/usr/local/bin:/usr/bin:/bin"),
         ("PYTHONHASHSEED", "0"),
         ("AWS_REGION", "eu-central-1"),
+        ("AWS_DEFAULT_REGION", "eu-central-1"),
         ("AWS_ACCESS_KEY_ID", "ASIAIOSFODNN7EXAMPLE"),
         ("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
         ("AWS_LAMBDA_FUNCTION_NAME", "bench"),

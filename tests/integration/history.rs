@@ -5,17 +5,15 @@ use std::collections::HashMap;
 use tests::history::checker::{Report, Violation, check};
 use tests::history::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
 
-const MILLISECOND: Micros = 1_000;
-
 /// Request 7 has three signals of which the second was refused, request 8 one that may be stored or not, request 9 was
 /// refused whole, and request 10 was sent after 7 was acknowledged.
 fn signals() -> (History, Stored) {
     let request = |sent, outcome, signals: &[(u32, bool)]| Request {
-        sent: sent * MILLISECOND,
+        sent: millis(sent),
         outcome,
         signals: signals.iter().map(|(who, refused)| Sent { who: *who, refused: *refused }).collect(),
     };
-    let acknowledged = |at| Outcome::Acknowledged(at * MILLISECOND);
+    let acknowledged = |at| Outcome::Acknowledged(millis(at));
     let requests = [
         (7, request(10, acknowledged(20), &[(1, false), (1, true), (1, false)])),
         (8, request(12, Outcome::Unknown, &[(1, false)])),
@@ -24,6 +22,10 @@ fn signals() -> (History, Stored) {
     ];
     let stored = Stored { signals: vec![at(1, 7, 0), at(1, 7, 2), at(1, 10, 0), at(2, 10, 1)], ..Stored::default() };
     (History { requests: requests.into(), ..History::default() }, stored)
+}
+
+fn millis(millis: u64) -> Micros {
+    millis.saturating_mul(1_000)
 }
 
 fn at(who: u32, request: u64, index: u64) -> StoredSignal {

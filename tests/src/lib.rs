@@ -7,6 +7,7 @@
     clippy::expect_used,
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "only tests call this: to panic is to fail the test"
 )]
 

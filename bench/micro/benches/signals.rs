@@ -51,8 +51,11 @@ fn encoding(criterion: &mut Criterion) {
     let table = Signals::new(client(), "Signals", None);
     let account = "shop".parse().expect("an account");
     let request_identifier = RequestIdentifier::random();
-    let origin =
-        Origin { account_id: &account, request_identifier: &request_identifier, received_at: Timestamp::from_millis(0) };
+    let origin = Origin {
+        account_id: &account,
+        request_identifier: &request_identifier,
+        received_at: Timestamp::from_millis(0),
+    };
     let mut group = criterion.benchmark_group("encode, sign and send a batch");
     for size in SIZES {
         let body = requests::batch_body(size, None, 0);

@@ -23,7 +23,7 @@ async fn behind_keys() -> (Stack, FaultProxy, String) {
 fn resident_bytes() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: usize = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or_default();
-    pages * 4096
+    pages.saturating_mul(4096)
 }
 
 #[tokio::test]

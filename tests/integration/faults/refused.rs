@@ -9,8 +9,10 @@ use super::{behind, customer, signals, stored};
 /// Thirty signals, of which those at `spoilt` carry what the proxy has DynamoDB refuse.
 fn body(spoilt: &[usize]) -> Value {
     let mut signals = signals(30);
-    for index in spoilt {
-        signals[*index]["data"]["spoilt"] = json!("a-spoilt-value");
+    for (index, signal) in signals.as_array_mut().unwrap().iter_mut().enumerate() {
+        if spoilt.contains(&index) {
+            *signal = json!({"customerId": "c", "eventType": "view", "data": {"n": index, "x": "a-spoilt-value"}});
+        }
     }
     json!({"signals": signals})
 }

@@ -14,10 +14,10 @@ use super::record::{History, Micros, Outcome, Request, Update};
 use crate::Call;
 
 /// How long a client tries.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Longer than a function has for an event and an environment for a start: nothing takes it unless something is wrong.
-const TIME_TO_ANSWER: Duration = Duration::from_secs(60);
+const TIME_TO_ANSWER: Duration = Duration::from_mins(1);
 
 /// What clients of one kind share.
 pub(super) struct Shared {
