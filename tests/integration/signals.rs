@@ -196,7 +196,7 @@ async fn numbers_come_back_digit_for_digit() {
 async fn a_retention_becomes_a_time_to_live() {
     let emulator = Stack::emulator();
     let endpoint = emulator.endpoint();
-    let stack = Stack::over(emulator, &endpoint, &endpoint, Some(std::time::Duration::from_secs(86_400)));
+    let stack = Stack::over(emulator, &endpoint, &endpoint, Some(std::time::Duration::from_hours(24)));
     let key = stack.key("shop").await;
     let arrived = Timestamp::from_millis(1_795_214_024_123);
     stack.send(Call::signals(json!({"signals": mixed(2)})).key(&key).at(arrived)).await;

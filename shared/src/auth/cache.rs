@@ -118,7 +118,7 @@ mod tests {
     }
 
     fn at(seconds: u64) -> Timestamp {
-        Timestamp::from_millis(seconds * 1000)
+        Timestamp::from_millis(0).after(Duration::from_secs(seconds))
     }
 
     #[test]
