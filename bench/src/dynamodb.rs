@@ -27,6 +27,8 @@ pub struct DynamoDb {
 pub struct Counts {
     /// Connections accepted.
     pub connections: u64,
+    /// Connections that the function gave up before TLS stood.
+    pub given_up: u64,
     /// Calls, by operation.
     pub calls: BTreeMap<String, u64>,
     /// Items put or updated.
@@ -87,6 +89,10 @@ impl State {
 impl Service for State {
     fn connected(&self) {
         self.count(|counts| counts.connections = counts.connections.saturating_add(1));
+    }
+
+    fn given_up(&self) {
+        self.count(|counts| counts.given_up = counts.given_up.saturating_add(1));
     }
 
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {

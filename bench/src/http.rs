@@ -22,6 +22,9 @@ pub trait Service: Send + Sync + 'static {
     /// A connection was accepted, and where there is TLS its handshake is done.
     fn connected(&self) {}
 
+    /// A connection was accepted, and given up before its handshake was done.
+    fn given_up(&self) {}
+
     /// Answers one request.
     fn answer(&self, request: Request<Bytes>) -> impl Future<Output = Response<Full<Bytes>>> + Send;
 }
@@ -50,12 +53,10 @@ impl Server {
                 tokio::spawn(async move {
                     match tls {
                         None => serve(service, stream).await,
-                        // A function that refuses the certificate says so itself.
-                        Some(tls) => {
-                            if let Ok(stream) = tls.accept(stream).await {
-                                serve(service, stream).await;
-                            }
-                        }
+                        Some(tls) => match tls.accept(stream).await {
+                            Ok(stream) => serve(service, stream).await,
+                            Err(_) => service.given_up(),
+                        },
                     }
                 });
             }
