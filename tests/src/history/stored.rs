@@ -36,13 +36,16 @@ fn number_after_canary(text: Option<&str>) -> Option<u32> {
     text?.strip_prefix(CANARY)?.strip_prefix('-')?.parse().ok()
 }
 
+/// Items of a page. Without a limit the emulator reads the whole rest of the table for each page.
+const PAGE: usize = 2_000;
+
 /// Without the SDK, which takes some minutes for a million items where nothing is optimized.
 async fn scan(endpoint: &str, table: &str, mut each: impl FnMut(&Value)) {
     let tcp = TcpStream::connect(endpoint.trim_start_matches("http://")).await.unwrap();
     let mut stream = Stream::new(tcp);
     let mut after = Value::Null;
     loop {
-        let mut body = json!({"TableName": Tables::name(table), "ConsistentRead": true});
+        let mut body = json!({"TableName": Tables::name(table), "ConsistentRead": true, "Limit": PAGE});
         if !after.is_null() {
             body["ExclusiveStartKey"] = after;
         }
