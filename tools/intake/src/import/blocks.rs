@@ -160,7 +160,8 @@ mod tests {
             assert_eq!(block.begin, position);
             position = block.end;
             lengths.push(block.lines.len());
-            let from_there = read_block(&mut text[position.byte as usize..].as_bytes(), position).unwrap();
+            let mut rest = text.as_bytes().get(usize::try_from(position.byte).unwrap()..).unwrap();
+            let from_there = read_block(&mut rest, position).unwrap();
             assert_eq!(
                 from_there.map(|block| block.begin.block),
                 (position.byte < text.len() as u64).then_some(position.block)

@@ -56,7 +56,7 @@ async fn customers_are_updated_in_the_order_of_their_lines() {
         for customer in 0..20 {
             let data =
                 json!({"city": format!("city {round}"), "zip": if round == 39 { Value::Null } else { json!("1") }});
-            file += &format!("{}\n", json!({"customerId": format!("c{customer}"), "customerData": data}));
+            file += &(json!({"customerId": format!("c{customer}"), "customerData": data}).to_string() + "\n");
         }
     }
     file += "{\"customerId\":\"c0\",\"customerData\":{\"pk\":\"x\"}}\n";

@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, Select, WriteRequest};
 use serde_json::{Value, json};
 use tests::{Stack, Tables};
@@ -30,7 +32,9 @@ fn file(lines: usize) -> String {
 }
 
 async fn count(stack: &Stack) -> usize {
-    let scan = stack.client.scan().table_name(Tables::name("SignalsTable")).select(Select::Count);
+    // The functions' patience is too short for a page of a table of this size in the emulator.
+    let config = stack.client.config().to_builder().timeout_config(TimeoutConfig::disabled()).build();
+    let scan = Client::from_conf(config).scan().table_name(Tables::name("SignalsTable")).select(Select::Count);
     let mut pages = scan.into_paginator().send();
     let mut count = 0;
     while let Some(page) = pages.next().await {
@@ -101,7 +105,7 @@ async fn plain_loop(stack: &Stack, text: &str) {
             let AttributeValue::M(mut item) = attribute(&signal) else { panic!("an object") };
             let text = |text: String| AttributeValue::S(text);
             item.insert("pk".into(), text(format!("shop#{}", signal["customerId"].as_str().unwrap())));
-            item.insert("sk".into(), text(format!("2026-01-01T00:00:00.000Z#{:036}#{index:04}", batch)));
+            item.insert("sk".into(), text(format!("2026-01-01T00:00:00.000Z#{batch:036}#{index:04}")));
             item.insert("accountId".into(), text("shop".into()));
             item.insert("requestIdentifier".into(), text(format!("{batch:036}")));
             item.insert("receivedAt".into(), text("2026-01-01T00:00:00.000Z".into()));

@@ -5,6 +5,8 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::arithmetic_side_effects,
+    clippy::print_stdout,
     reason = "only tests call this: to panic is to fail the test"
 )]
 

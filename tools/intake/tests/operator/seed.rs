@@ -14,7 +14,7 @@ async fn a_local_stack_is_filled_with_valid_customers_and_journeys_and_some_reje
         stack.emulator.endpoint()
     );
     for (variable, table) in VARIABLES {
-        variables += &format!("{variable}={}\n", Tables::name(table));
+        variables.extend([variable, "=", Tables::name(table), "\n"]);
     }
     operator.file("dev.env", &variables);
     let mut written = Vec::new();

@@ -86,7 +86,7 @@ fn the_tables_of_a_deployed_stack_are_those_of_its_outputs() {
         let name = format!("{table}Name");
         assert!(template.contains(&format!("\n  {name}:\n")), "template.yaml has no output {name}");
         let value = Tables::name(table);
-        outputs += &format!("<member><OutputKey>{name}</OutputKey><OutputValue>{value}</OutputValue></member>");
+        outputs.extend(["<member><OutputKey>", &name, "</OutputKey><OutputValue>", value, "</OutputValue></member>"]);
     }
     assert!(template.contains("\n  SignalRetentionDays:\n"));
     let parameter =

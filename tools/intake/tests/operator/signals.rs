@@ -78,7 +78,7 @@ async fn following_lists_what_arrives_once_and_ends_when_nobody_reads_on() {
         }
     });
     let next = || {
-        let line = lines.recv_timeout(Duration::from_secs(60)).expect("a line in time");
+        let line = lines.recv_timeout(Duration::from_mins(1)).expect("a line in time");
         serde_json::from_str::<Value>(&line).unwrap()["eventType"].as_str().unwrap().to_owned()
     };
     assert_eq!(next(), "third");

@@ -39,7 +39,7 @@ impl Terminal {
 
     /// Reads on until this is on the screen.
     fn wait_for(&mut self, text: &str) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while !String::from_utf8_lossy(&self.shown).contains(text) {
             assert!(Instant::now() < deadline, "no {text:?} in {:?}", String::from_utf8_lossy(&self.shown));
             let mut piece = [0; 4096];
@@ -50,7 +50,7 @@ impl Terminal {
 
     /// Waits until the command has the terminal show nothing of what is typed.
     fn wait_for_echo_off(&self) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while tcgetattr(&self.screen).unwrap().local_modes.contains(LocalModes::ECHO) {
             assert!(Instant::now() < deadline, "what is typed is shown");
             std::thread::sleep(Duration::from_millis(5));
