@@ -1,6 +1,6 @@
 //! Where log lines go: JSON on standard output, which Lambda hands to CloudWatch.
 //!
-//! Each request has one line, made by [`line`], whatever the level. Other events are this service's own: the runtime
+//! Each request has one line, made by [`mod@line`], whatever the level. Other events are this service's own: the runtime
 //! logs whole events and the SDK whole requests at TRACE, keys and bodies included, so that of theirs nothing below WARN
 //! is ever written. A panic is written by its place, never by its message, which may quote a value.
 
