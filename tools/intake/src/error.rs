@@ -53,7 +53,8 @@ impl Error {
                 "There is no table {table} in this region and account: check --stack, --local or the table variables, \
                  and AWS_REGION."
             ),
-            "DispatchFailure" | "Timeout" | "OutOfTime" | "ResponseError" => {
+            "Timeout" | "OutOfTime" => format!("DynamoDB does not answer in time for {table}: run the command again."),
+            "DispatchFailure" | "ResponseError" => {
                 format!(
                     "Cannot reach DynamoDB for {table}: check the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set."
                 )

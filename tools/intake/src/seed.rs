@@ -11,7 +11,7 @@ use clap::Args;
 use fastrand::Rng;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Serialize;
-use shared::invocation::{Budget, LONGEST};
+use shared::invocation::Budget;
 use shared::model::account::AccountId;
 use shared::model::customer::CustomerUpdate;
 use shared::model::fault::Path;
@@ -27,7 +27,7 @@ use self::people::Person;
 use crate::error::Error;
 use crate::output::{Output, json, line};
 use crate::progress;
-use crate::stack::{Place, Stack, Table};
+use crate::stack::{PATIENCE, Place, Stack, Table};
 
 /// Where the random numbers begin: with another, other people come.
 const SEED: u64 = 17;
@@ -121,14 +121,13 @@ impl Tables {
     }
 
     async fn write(&self, person: Person, visits: Vec<Visit>, today: Timestamp) -> Result<Written, Error> {
-        let budget = Budget::lasting(LONGEST);
         let cannot = |error| Error::of_store("the local tables", &error);
         let defect = || Error::new("A made-up customer is not valid: this is a defect of `cargo intake`.");
         let profile = person.json();
         let update =
             JsonText::parse(&profile).ok().and_then(|text| CustomerUpdate::parse(text).ok()).ok_or_else(defect)?;
         let since = visits.iter().map(|visit| visit.at).min().unwrap_or(today);
-        self.customers.upsert(&self.account, &update, since, budget).await.map_err(cannot)?;
+        self.customers.upsert(&self.account, &update, since, Budget::lasting(PATIENCE)).await.map_err(cannot)?;
         let mut written = Written { customers: 1, ..Written::default() };
         for visit in visits {
             let origin =
@@ -143,8 +142,8 @@ impl Tables {
                 }
             }
             let kept: Vec<Kept<'_>> = rejected.iter().map(Kept::from).collect();
-            self.signals.put(origin, &valid, budget).await.map_err(cannot)?;
-            self.rejected.keep(origin, KEY_ID, &kept, budget).await.map_err(cannot)?;
+            self.signals.put(origin, &valid, Budget::lasting(PATIENCE)).await.map_err(cannot)?;
+            self.rejected.keep(origin, KEY_ID, &kept, Budget::lasting(PATIENCE)).await.map_err(cannot)?;
             written = written.and(&Written { customers: 0, signals: valid.len(), rejected_signals: kept.len() });
         }
         Ok(written)

@@ -19,6 +19,9 @@ use crate::error::Error;
 /// How long one attempt of a call may take. An operator may be far from the region and on a slow line.
 const ATTEMPT: Duration = Duration::from_secs(20);
 
+/// How long a write may take with all its attempts: nobody waits at the other end of a connection, as with a function.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
 /// Where the tables are said to be.
 #[derive(Args, Debug)]
 pub(crate) struct Place {

@@ -19,12 +19,9 @@ use super::blocks::{Block, Line, Position};
 use super::faults::{LineFault, LineFaults};
 use super::journal::{Journal, Requests};
 use crate::error::Error;
-use crate::stack::{Stack, Table};
+use crate::stack::{PATIENCE, Stack, Table};
 
-/// How long DynamoDB may take for one try of a block. A table that has just been created takes a while to grow.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How often something is tried again.
+/// How often something is tried again. A table that has just been created takes a while to grow.
 const TRIES: u32 = 5;
 
 /// What is waited before the next try; doubled each time.

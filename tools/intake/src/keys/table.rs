@@ -6,14 +6,14 @@ use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use shared::auth::KeyHash;
-use shared::invocation::{Budget, LONGEST};
+use shared::invocation::Budget;
 use shared::model::timestamp::Timestamp;
 use shared::store::api_keys::{ApiKeys, CreateError, KeyRecord};
 
 use crate::error::Error;
 use crate::output::note;
 use crate::progress;
-use crate::stack::{Stack, Table};
+use crate::stack::{PATIENCE, Stack, Table};
 
 /// A key in the table.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Keys {
     /// Adds a key; `false` if it was there already.
     pub(super) async fn add(&self, hash: &KeyHash, record: &KeyRecord) -> Result<bool, Error> {
         let keys = ApiKeys::new(self.stack.client.clone(), &self.table);
-        match keys.create(hash, record, Budget::lasting(LONGEST)).await {
+        match keys.create(hash, record, Budget::lasting(PATIENCE)).await {
             Ok(()) => Ok(true),
             Err(CreateError::Exists) => Ok(false),
             Err(CreateError::Store(error)) => Err(Error::of_store(&self.table, &error)),

@@ -4,7 +4,7 @@
 //! interrupted replay is simply run again.
 
 use serde::Serialize;
-use shared::invocation::{Budget, LONGEST};
+use shared::invocation::Budget;
 use shared::model::fault::{Fault, FaultCode, Path};
 use shared::model::signal::Signal;
 use shared::model::token::JsonText;
@@ -16,7 +16,7 @@ use super::reject::Reject;
 use super::table::Rejects;
 use crate::error::Error;
 use crate::output::{Output, Table as Rows, json, line, note};
-use crate::stack::{Stack, Table};
+use crate::stack::{PATIENCE, Stack, Table};
 
 pub(super) async fn replay(stack: &Stack, rejects: &Rejects<'_>, replay: &Replay, output: Output) -> Result<(), Error> {
     let signals = Signals::new(stack.client.clone(), stack.table(Table::Signals)?, stack.retention()?);
@@ -90,7 +90,7 @@ impl Run<'_> {
                 request_identifier: &first.request_identifier,
                 received_at: first.received_at,
             };
-            let put = self.signals.put(origin, &valid, Budget::lasting(LONGEST)).await;
+            let put = self.signals.put(origin, &valid, Budget::lasting(PATIENCE)).await;
             let refused = put.map_err(|error| Error::of_store(self.table, &error))?;
             for reject in passed.extract_if(.., |reject| refused.contains(&reject.index)) {
                 let fault = Fault::new(&Path::Root, FaultCode::RefusedByStore, "was refused by the database");
