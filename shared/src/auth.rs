@@ -24,7 +24,7 @@ use crate::store::api_keys::ApiKeys;
 const PATIENCE_WITH_A_FALLBACK: Duration = Duration::from_millis(1_500);
 
 /// How long the key table may take at the start of the process.
-const PATIENCE_WITH_A_WARM_UP: Duration = Duration::from_secs(1);
+const PATIENCE_WITH_A_WARM_UP: Duration = Duration::from_secs(4);
 
 /// Whose request it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

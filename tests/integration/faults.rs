@@ -1,6 +1,7 @@
 //! What callers hear when DynamoDB fails in each of its ways, and what is stored then (SPEC 2.4, 2.5).
 
 mod auth;
+mod frozen;
 mod outage;
 mod refused;
 

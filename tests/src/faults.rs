@@ -9,6 +9,7 @@ mod plan;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::net::TcpListener;
@@ -54,6 +55,10 @@ struct Shared {
     upstream: SocketAddr,
     state: Mutex<State>,
     open: watch::Sender<usize>,
+    /// Connections so far.
+    accepted: AtomicU64,
+    /// The newest connection that is not answered any more.
+    frozen: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -67,12 +72,13 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a call, and says what is to be done to it.
-    fn decide(&self, operation: &str, body: &[u8]) -> Option<Fault> {
+    /// Counts a call on the `connection`-th connection, and says what is to be done to it.
+    fn decide(&self, connection: u64, operation: &str, body: &[u8]) -> Option<Fault> {
         let mut state = self.state();
         let calls = state.counts.operations.entry(operation.to_owned()).or_default();
         *calls = calls.saturating_add(1);
-        let fault = state.plan.decide(operation, body);
+        let frozen = connection <= self.frozen.load(Ordering::Relaxed);
+        let fault = if frozen { Some(Fault::Stall) } else { state.plan.decide(operation, body) };
         if fault.is_some() {
             state.counts.faulted = state.counts.faulted.saturating_add(1);
         }
@@ -87,7 +93,13 @@ impl FaultProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let state = Mutex::new(State { plan: plan.into(), counts: Counts::default() });
-        let shared = Arc::new(Shared { upstream, state, open: watch::Sender::new(0) });
+        let shared = Arc::new(Shared {
+            upstream,
+            state,
+            open: watch::Sender::new(0),
+            accepted: AtomicU64::new(0),
+            frozen: AtomicU64::new(0),
+        });
         let accepting = tokio::spawn(accept(listener, shared.clone()));
         Self { address, shared, accepting }
     }
@@ -101,6 +113,12 @@ impl FaultProxy {
     /// Fails as `plan` says from the next call on; what was counted stays.
     pub fn set(&self, plan: impl Into<Plan>) {
         self.shared.state().plan = plan.into();
+    }
+
+    /// Answers nothing any more on the connections that there are, as if the client had been frozen for so long that what
+    /// is between forgot them. New ones are served.
+    pub fn forget_connections(&self) {
+        self.shared.frozen.store(self.shared.accepted.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// What went through so far.
@@ -130,10 +148,11 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             accepted = listener.accept() => {
                 let Ok((stream, _)) = accepted else { continue };
                 shared.open.send_modify(|open| *open = open.saturating_add(1));
+                let number = shared.accepted.fetch_add(1, Ordering::Relaxed).saturating_add(1);
                 let shared = shared.clone();
                 connections.spawn(async move {
                     // A connection that breaks is what this is about.
-                    let _ = connection::serve(stream, &shared).await;
+                    let _ = connection::serve(stream, number, &shared).await;
                     shared.open.send_modify(|open| *open = open.saturating_sub(1));
                 });
             }

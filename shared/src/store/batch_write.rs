@@ -1,16 +1,19 @@
 //! What every `BatchWriteItem` needs: sending again what DynamoDB left undone.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::WriteRequest;
 
 use super::StoreError;
+use super::client::RETRIES_IN_HAND;
 use crate::invocation::Budget;
 
 /// What is waited at first, at most, before unprocessed items are sent again; doubled each time.
-pub(super) const BACKOFF_BASE: Duration = Duration::from_millis(25);
+const BACKOFF_BASE: Duration = Duration::from_millis(25);
 
 /// What is waited at most.
 const BACKOFF_LONGEST: Duration = Duration::from_secs(1);
@@ -18,40 +21,74 @@ const BACKOFF_LONGEST: Duration = Duration::from_secs(1);
 /// Items by table, as `BatchWriteItem` takes and returns them.
 pub(super) type Unprocessed = HashMap<String, Vec<WriteRequest>>;
 
-/// Sends what is unprocessed until nothing is, with full jitter between. The SDK does not: left items come in an answer
-/// that is no error.
+/// How often batches of which DynamoDB took nothing may be sent again, together: as often as failed calls may. A batch
+/// that is through gives back what it took, and one that is through at once gives back one more.
+#[derive(Clone, Debug)]
+pub(super) struct Retries(Arc<AtomicU32>);
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU32::new(RETRIES_IN_HAND)))
+    }
+}
+
+impl Retries {
+    fn take(&self) -> Result<(), StoreError> {
+        let one_less = |in_hand: u32| in_hand.checked_sub(1);
+        let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        taken.map(drop).map_err(|_| left_unprocessed())
+    }
+
+    fn give_back(&self, retries: u32) {
+        let more = |in_hand: u32| Some(in_hand.saturating_add(retries).min(RETRIES_IN_HAND));
+        // It is changed whatever it was.
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+    }
+}
+
+/// Sends what is left `unprocessed` of `sent` items until nothing is, with full jitter between. The SDK does not: left
+/// items come in an answer that is no error.
 ///
 /// # Errors
-/// When the budget was spent first, or DynamoDB failed.
+/// When the budget or the retries in hand were spent first, or DynamoDB failed.
 pub(super) async fn send_unprocessed(
     client: &Client,
+    mut sent: usize,
     mut unprocessed: Unprocessed,
+    retries: &Retries,
     budget: Budget,
 ) -> Result<(), StoreError> {
-    let mut longest = BACKOFF_BASE;
+    let (mut longest, mut taken) = (BACKOFF_BASE, 0_u32);
     loop {
-        unprocessed.retain(|_, requests| !requests.is_empty());
-        if unprocessed.is_empty() {
+        let left: usize = unprocessed.values().map(Vec::len).sum();
+        if left == 0 {
+            retries.give_back(taken.max(1));
             return Ok(());
         }
+        // Where some were taken, another call is no repetition.
+        if left >= sent {
+            retries.take()?;
+            taken = taken.saturating_add(1);
+        }
+        wait(longest, budget).await?;
+        longest = longest.saturating_mul(2).min(BACKOFF_LONGEST);
+        unprocessed.retain(|_, requests| !requests.is_empty());
         let call = client.batch_write_item().set_request_items(Some(unprocessed));
         unprocessed = budget.spend(call.send()).await??.unprocessed_items.unwrap_or_default();
-        if !unprocessed.is_empty() {
-            wait(longest, budget).await?;
-            longest = longest.saturating_mul(2).min(BACKOFF_LONGEST);
-        }
+        sent = left;
     }
 }
 
 /// Waits for some time up to `longest`.
-///
-/// # Errors
-/// When the budget would be spent first.
-pub(super) async fn wait(longest: Duration, budget: Budget) -> Result<(), StoreError> {
+async fn wait(longest: Duration, budget: Budget) -> Result<(), StoreError> {
     let wait = longest.mul_f64(fastrand::f64());
     if wait >= budget.left() {
-        return Err(StoreError::Unavailable("UnprocessedItems".to_owned()));
+        return Err(left_unprocessed());
     }
     tokio::time::sleep(wait).await;
     Ok(())
+}
+
+fn left_unprocessed() -> StoreError {
+    StoreError::Unavailable("UnprocessedItems".to_owned())
 }

@@ -4,17 +4,15 @@ use std::time::Duration;
 
 use aws_config::BehaviorVersion;
 use aws_config::environment::{EnvironmentVariableCredentialsProvider, EnvironmentVariableRegionProvider};
-use aws_config::retry::RetryConfig;
+use aws_config::meta::region::ProvideRegion as _;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
 use aws_sdk_dynamodb::config::{Builder, SharedHttpClient, StalledStreamProtectionConfig};
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
+use super::http;
 use super::trust::{self, BadBundle};
 use crate::telemetry::tally::CountCalls;
-
-/// A connection inside a region is there within a few milliseconds, or not at all.
-const CONNECT: Duration = Duration::from_secs(1);
 
 /// DynamoDB answers within tens of milliseconds even at its slowest percentiles. One that takes longer than this is
 /// better asked again, on another connection.
@@ -30,19 +28,41 @@ const BACKOFF_BASE: Duration = Duration::from_millis(25);
 /// The longest wait between two attempts.
 const BACKOFF_LONGEST: Duration = Duration::from_secs(1);
 
+/// How many tries beyond the first a process has in hand. Whoever succeeds after all gives back what it took, and five
+/// calls that succeed at once give one back: so 10 % of faults cost nothing, and an outage is not multiplied. It is enough
+/// for every connection of a request to have died with a frozen environment.
+pub(super) const RETRIES_IN_HAND: u32 = 20;
+
+/// What one of them costs, whatever the fault, in the SDK's tokens; a success gives back one token.
+const RETRY_COST: u32 = 5;
+
 /// A client as the functions use it: credentials and region from the variables that Lambda sets, nothing else looked
-/// for. `AWS_ENDPOINT_URL_DYNAMODB` points it elsewhere.
+/// for. `AWS_ENDPOINT_URL_DYNAMODB` or `AWS_ENDPOINT_URL` points it elsewhere; `AWS_USE_FIPS_ENDPOINT` and
+/// `AWS_USE_DUALSTACK_ENDPOINT` are for the regions that need them (AWS SDKs and Tools Reference Guide).
+///
+/// The variables are read here because the loader of `aws-config` is linked with profiles, metadata services and
+/// assumed roles, none of which a function has.
 ///
 /// # Errors
 /// As [`http_client`].
 pub async fn from_environment() -> Result<Client, BadBundle> {
-    let shared = aws_config::defaults(BehaviorVersion::latest())
+    let endpoint = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"].into_iter().find_map(set);
+    let truth = |name| set(name).map(|value| value.eq_ignore_ascii_case("true"));
+    let mut config = Builder::new()
+        .behavior_version(BehaviorVersion::latest())
         .http_client(http_client()?)
         .credentials_provider(EnvironmentVariableCredentialsProvider::new())
-        .region(EnvironmentVariableRegionProvider::new())
-        .load()
-        .await;
-    Ok(Client::from_conf(tuned(Builder::from(&shared)).build()))
+        .region(EnvironmentVariableRegionProvider::new().region().await);
+    config
+        .set_endpoint_url(endpoint)
+        .set_use_fips(truth("AWS_USE_FIPS_ENDPOINT"))
+        .set_use_dual_stack(truth("AWS_USE_DUALSTACK_ENDPOINT"));
+    Ok(Client::from_conf(tuned(config).build()))
+}
+
+/// The variable called `name`, unless it is empty.
+fn set(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// `config` with the timeouts and retries of this service, its calls counted.
@@ -52,21 +72,26 @@ pub fn tuned(config: Builder) -> Builder {
         .with_max_attempts(ATTEMPTS)
         .with_initial_backoff(BACKOFF_BASE)
         .with_max_backoff(BACKOFF_LONGEST);
-    let timeouts = TimeoutConfig::builder().connect_timeout(CONNECT).operation_attempt_timeout(ATTEMPT).build();
+    let capacity = usize::try_from(RETRIES_IN_HAND.saturating_mul(RETRY_COST)).unwrap_or(usize::MAX);
+    let in_hand = TokenBucket::builder()
+        .capacity(capacity)
+        .retry_cost(RETRY_COST)
+        .timeout_retry_cost(RETRY_COST)
+        .throttling_retry_cost(RETRY_COST);
+    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).build();
     config
         .retry_config(retries)
+        .retry_partition(RetryPartition::custom("intake").token_bucket(in_hand.build()).build())
         .timeout_config(timeouts)
         // Watches bodies that arrive slowly; here an attempt is over in time, body included, or it is given up.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
         .interceptor(CountCalls)
 }
 
-/// HTTP over rustls with `ring`: the SDK's default gathers entropy for a hundred times the instructions of a whole
-/// cold start.
+/// The service's own HTTP client.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.
 pub fn http_client() -> Result<SharedHttpClient, BadBundle> {
-    let builder = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring));
-    Ok(builder.tls_context(trust::context()?).build_https())
+    Ok(http::client(trust::tls()?))
 }

@@ -7,6 +7,7 @@ pub mod api_keys;
 mod batch_write;
 pub mod client;
 pub mod customers;
+mod http;
 pub mod rejected_signals;
 pub mod requests;
 mod signal_item;

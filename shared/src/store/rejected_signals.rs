@@ -4,14 +4,13 @@
 //! A day of an account is spread over a few partitions, so that a client which sends nothing but faults does not slow
 //! down its own good signals' neighbours; whoever lists a day queries each.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 
 use super::StoreError;
-use super::batch_write::send_unprocessed;
+use super::batch_write::{Retries, send_unprocessed};
 use super::signals::Origin;
 use super::values::{Item, n, s};
 use crate::invocation::Budget;
@@ -41,6 +40,7 @@ const BATCH_BYTES: usize = 2 * 1024 * 1024;
 pub struct RejectedSignals {
     client: Client,
     table: String,
+    retries: Retries,
 }
 
 /// A signal that was refused, as it is kept.
@@ -79,7 +79,7 @@ impl RejectedSignals {
     /// The table called `table`.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+        Self { client, table: table.into(), retries: Retries::default() }
     }
 
     /// Keeps rejected signals that came by the key `key_id`.
@@ -105,8 +105,9 @@ impl RejectedSignals {
                 let put = PutRequest::builder().set_item(Some(write(origin, key_id, *kept))).build().ok()?;
                 Some(WriteRequest::builder().put_request(put).build())
             });
-            let unprocessed = HashMap::from([(self.table.clone(), puts.collect())]);
-            send_unprocessed(&self.client, unprocessed, budget).await?;
+            let call = self.client.batch_write_item().request_items(&self.table, puts.collect());
+            let unprocessed = budget.spend(call.send()).await??.unprocessed_items.unwrap_or_default();
+            send_unprocessed(&self.client, batch.len(), unprocessed, &self.retries, budget).await?;
             rest = after;
         }
         Ok(())

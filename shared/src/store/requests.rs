@@ -102,7 +102,10 @@ impl Requests {
             .condition_expression("attribute_not_exists(pk) OR expiresAt <= :now")
             .expression_attribute_values(":now", n(now.seconds()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let Err(error) = budget.spend(call.send()).await? else { return Ok(Claimed::First) };
+        let sent = budget.spend(call.send()).await?;
+        // As after a key was found: the first batch is to have this connection.
+        tokio::task::yield_now().await;
+        let Err(error) = sent else { return Ok(Claimed::First) };
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(failed)) => failed
                 .item()

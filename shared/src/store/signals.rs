@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::Client;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::StoreError;
-use super::batch_write::{BACKOFF_BASE, Unprocessed, send_unprocessed, wait};
+use super::batch_write::{Retries, Unprocessed, send_unprocessed};
 use super::signal_item::SignalItems;
 use super::wire::Wire;
 use crate::invocation::Budget;
@@ -32,6 +32,7 @@ pub struct Signals {
     client: Client,
     table: String,
     retention: Option<Duration>,
+    retries: Retries,
 }
 
 /// What all signals of one request have in common.
@@ -49,7 +50,7 @@ impl Signals {
     /// The table called `table`. Signals expire `retention` after their arrival, or never.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>, retention: Option<Duration>) -> Self {
-        Self { client, table: table.into(), retention }
+        Self { client, table: table.into(), retention, retries: Retries::default() }
     }
 
     /// Stores signals; returns the indices of those that DynamoDB refused, in order. When it returns, every other one
@@ -78,10 +79,9 @@ impl Signals {
         budget: Budget,
     ) -> Result<Vec<usize>, StoreError> {
         match self.send_batch(items, batch, budget).await {
-            Ok(unprocessed) if unprocessed.is_empty() => Ok(Vec::new()),
             Ok(unprocessed) => {
-                wait(BACKOFF_BASE, budget).await?;
-                send_unprocessed(&self.client, unprocessed, budget).await.map(|()| Vec::new())
+                send_unprocessed(&self.client, batch.len(), unprocessed, &self.retries, budget).await?;
+                Ok(Vec::new())
             }
             // One of them spoilt the batch, and DynamoDB does not say which.
             Err(StoreError::Refused | StoreError::ItemTooLarge) => self.put_one_by_one(items, batch, budget).await,

@@ -7,9 +7,13 @@
 //! Source of the roots: "Amazon Trust Services Repository", the five that AWS asks clients to trust.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use aws_smithy_http_client::tls::{TlsContext, TrustStore};
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
 
 /// The variable that names a file of other authorities, as PEM.
 pub const BUNDLE_VARIABLE: &str = "AWS_CA_BUNDLE";
@@ -31,32 +35,41 @@ impl fmt::Display for BadBundle {
 
 impl std::error::Error for BadBundle {}
 
-/// What TLS believes in this process.
+/// TLS that believes in nobody else, over `ring`: what rustls takes by default gathers entropy for a hundred times the
+/// instructions of a whole cold start.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be read, or that holds no certificate.
-pub(super) fn context() -> Result<TlsContext, BadBundle> {
-    let bundle = std::env::var_os(BUNDLE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let pem = match bundle {
-        None => AMAZON_ROOTS.as_bytes().to_vec(),
-        Some(path) => read(path)?,
-    };
-    let store = TrustStore::empty().with_pem_certificate(pem);
-    TlsContext::builder()
-        .with_trust_store(store)
-        .build()
-        .map_err(|error| BadBundle { path: PathBuf::new(), reason: error.to_string() })
+pub(super) fn tls() -> Result<ClientConfig, BadBundle> {
+    match std::env::var_os(BUNDLE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from) {
+        None => believing(Path::new("the roots compiled in"), AMAZON_ROOTS.as_bytes()),
+        Some(path) => believing_file(path),
+    }
 }
 
-fn read(path: PathBuf) -> Result<Vec<u8>, BadBundle> {
-    let text = match std::fs::read(&path) {
-        Ok(text) => text,
-        Err(error) => return Err(BadBundle { path, reason: format!("cannot be read: {error}") }),
-    };
-    if memchr::memmem::find(&text, b"-----BEGIN CERTIFICATE-----").is_none() {
-        return Err(BadBundle { path, reason: "holds no certificate in PEM".to_owned() });
+fn believing_file(path: PathBuf) -> Result<ClientConfig, BadBundle> {
+    match std::fs::read(&path) {
+        Ok(pem) => believing(&path, &pem),
+        Err(error) => Err(BadBundle { path, reason: format!("cannot be read: {error}") }),
     }
-    Ok(text)
+}
+
+fn believing(path: &Path, pem: &[u8]) -> Result<ClientConfig, BadBundle> {
+    let unusable = |reason: String| BadBundle { path: path.to_owned(), reason };
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let certificates = certificates.map_err(|error| unusable(format!("holds ill-formed PEM: {error}")))?;
+    let mut roots = RootCertStore::empty();
+    let (believed, ignored) = roots.add_parsable_certificates(certificates);
+    if ignored > 0 {
+        tracing::warn!(ignored, "{BUNDLE_VARIABLE} holds certificates that cannot be read");
+    }
+    if believed == 0 {
+        return Err(unusable("holds no certificate in PEM".to_owned()));
+    }
+    let versions =
+        ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions();
+    let versions = versions.map_err(|error| unusable(error.to_string()))?;
+    Ok(versions.with_root_certificates(roots).with_no_client_auth())
 }
 
 #[cfg(test)]
@@ -84,9 +97,10 @@ mod tests {
 
     #[test]
     fn a_bundle_that_cannot_be_used_is_named() {
-        let error = read(PathBuf::from("/nonexistent/bundle.pem")).unwrap_err().to_string();
+        let error = believing_file(PathBuf::from("/nonexistent/bundle.pem")).unwrap_err().to_string();
         assert!(error.starts_with("AWS_CA_BUNDLE names /nonexistent/bundle.pem, which cannot be read"), "{error}");
-        let error = read(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))).unwrap_err().to_string();
+        let error =
+            believing_file(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))).unwrap_err().to_string();
         assert!(error.ends_with("holds no certificate in PEM"), "{error}");
     }
 }

@@ -8,12 +8,12 @@ use tokio::net::TcpStream;
 use super::message::{Message, Stream};
 use super::{Fault, Shared};
 
-pub(super) async fn serve(client: TcpStream, shared: &Shared) -> io::Result<()> {
+pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io::Result<()> {
     let mut client = Stream::new(client);
     let mut upstream = Stream::new(TcpStream::connect(shared.upstream).await?);
     while let Some(call) = client.next().await? {
         let operation = call.header("x-amz-target").and_then(|target| target.rsplit('.').next()).unwrap_or_default();
-        let answer = match shared.decide(operation, &call.body) {
+        let answer = match shared.decide(number, operation, &call.body) {
             None => forward(&mut upstream, &call).await?,
             Some(Fault::ResetBefore) => return client.reset(),
             Some(Fault::ResetAfter) => {

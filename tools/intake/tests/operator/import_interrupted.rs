@@ -1,14 +1,11 @@
-//! An import that is killed, and how fast one is.
-//!
-//! The figures of the README: `cargo test --test operator -- --ignored --nocapture rate`
+//! An import that is killed, and run again.
 
-use std::collections::HashMap;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, Select, WriteRequest};
+use aws_sdk_dynamodb::types::Select;
 use serde_json::{Value, json};
 use tests::{Stack, Tables};
 
@@ -70,7 +67,9 @@ fn kill_half_way(operator: &Operator, bytes: u64) {
     process.wait().unwrap();
 }
 
-async fn an_interrupted_import_stores_everything_once(signals: usize) {
+#[tokio::test]
+async fn an_import_of_200_000_signals_that_was_killed_goes_on_and_stores_nothing_twice() {
+    let signals = 200_000;
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     let text = file_with_faults(signals);
@@ -86,77 +85,4 @@ async fn an_interrupted_import_stores_everything_once(signals: usize) {
     let numbers: Vec<u64> =
         faults.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["line"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=bad as u64).map(|number| number * 1_001).collect::<Vec<_>>());
-    println!("{signals} signals: killed when {before} were stored, run again, {signals} stored");
-}
-
-#[tokio::test]
-async fn an_import_that_was_killed_goes_on_and_stores_nothing_twice() {
-    an_interrupted_import_stores_everything_once(40_000).await;
-}
-
-#[tokio::test]
-#[ignore = "takes minutes; the one above is the same with fewer lines"]
-async fn an_import_of_200_000_that_was_killed_goes_on_and_stores_nothing_twice() {
-    an_interrupted_import_stores_everything_once(200_000).await;
-}
-
-/// What the import is compared to: one `BatchWriteItem` of 25 items after another, each line made an item by hand.
-async fn plain_loop(stack: &Stack, text: &str) {
-    let table = Tables::name("SignalsTable");
-    let lines: Vec<&str> = text.lines().collect();
-    for (batch, lines) in lines.chunks(25).enumerate() {
-        let puts = lines.iter().enumerate().map(|(index, line)| {
-            let signal: Value = serde_json::from_str(line).unwrap();
-            let AttributeValue::M(mut item) = attribute(&signal) else { panic!("an object") };
-            let text = |text: String| AttributeValue::S(text);
-            item.insert("pk".into(), text(format!("shop#{}", signal["customerId"].as_str().unwrap())));
-            item.insert("sk".into(), text(format!("2026-01-01T00:00:00.000Z#{batch:036}#{index:04}")));
-            item.insert("accountId".into(), text("shop".into()));
-            item.insert("requestIdentifier".into(), text(format!("{batch:036}")));
-            item.insert("receivedAt".into(), text("2026-01-01T00:00:00.000Z".into()));
-            let put = PutRequest::builder().set_item(Some(item)).build().unwrap();
-            WriteRequest::builder().put_request(put).build()
-        });
-        let answer = stack.client.batch_write_item().request_items(table, puts.collect()).send().await.unwrap();
-        assert!(answer.unprocessed_items.is_none_or(|left| left.is_empty()));
-    }
-}
-
-fn attribute(value: &Value) -> AttributeValue {
-    match value {
-        Value::String(text) => AttributeValue::S(text.clone()),
-        Value::Number(number) => AttributeValue::N(number.to_string()),
-        Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| (name.clone(), attribute(value)));
-            AttributeValue::M(members.collect::<HashMap<_, _>>())
-        }
-        _ => panic!("the file has no such value"),
-    }
-}
-
-#[tokio::test]
-#[ignore = "a measurement: it wants a machine of its own"]
-async fn the_rate_of_an_import_is_that_of_a_plain_loop_of_batch_writes() {
-    let text = file(20_000);
-    let mut ratios = Vec::new();
-    for _ in 0..5 {
-        let stack = Stack::start();
-        let started = Instant::now();
-        plain_loop(&stack, &text).await;
-        let plain = started.elapsed();
-
-        let stack = Stack::start();
-        let operator = Operator::of(&stack);
-        operator.file("s.ndjson", &text);
-        let started = Instant::now();
-        operator.run(&["import", "--account", "shop", "s.ndjson"]).done();
-        let import = started.elapsed();
-        assert_eq!(count(&stack).await, 20_000);
-        let ratio = plain.as_secs_f64() / import.as_secs_f64();
-        println!("20,000 signals: plain loop {plain:.2?}, import {import:.2?}, ratio of rates {ratio:.2}");
-        ratios.push(ratio);
-    }
-    ratios.sort_by(f64::total_cmp);
-    println!("median ratio {:.2}", ratios[2]);
-    assert!(ratios[2] >= 0.8, "{ratios:?}");
 }

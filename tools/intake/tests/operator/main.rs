@@ -6,7 +6,6 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::arithmetic_side_effects,
-    clippy::print_stdout,
     reason = "only tests call this: to panic is to fail the test"
 )]
 

@@ -1,0 +1,108 @@
+//! How fast an import is, beside what one would write in its stead.
+//!
+//! `cargo bench --bench import`
+
+#![expect(clippy::print_stdout, reason = "its output is what it is run for")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a measurement that fails has nothing else to do"
+)]
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use serde_json::{Value, json};
+use tests::{Stack, Tables};
+
+#[path = "../tests/operator/somebody.rs"]
+#[expect(dead_code, clippy::expect_used, reason = "the tests need more of it")]
+mod somebody;
+
+use somebody::Operator;
+
+const SIGNALS: usize = 20_000;
+
+/// By turns, so that whatever else the machine does falls on both alike.
+const PAIRS: usize = 5;
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let text = file(SIGNALS);
+    let mut ratios = Vec::new();
+    for _ in 0..PAIRS {
+        let (plain, import) = (plain_loop(&text).await, import(&text));
+        let ratio = plain.as_secs_f64() / import.as_secs_f64();
+        println!("{SIGNALS} signals: plain loop {plain:.2?}, import {import:.2?}, ratio of rates {ratio:.2}");
+        ratios.push(ratio);
+    }
+    ratios.sort_by(f64::total_cmp);
+    println!("median ratio {:.2}", ratios.get(PAIRS / 2).unwrap());
+}
+
+/// Signals as an export of a shop has them, of a twentieth as many customers.
+fn file(signals: usize) -> String {
+    let line = |number: usize| {
+        json!({
+            "customerId": format!("customer-{}", number % (signals / 20 + 1)),
+            "eventType": "productView",
+            "data": {
+                "productId": format!("product-{}", number % 977), "brand": "Fernweh", "price": 129.9,
+                "category": "shoes", "subCategory1": "sport", "subCategory2": "running", "n": number,
+            },
+        })
+        .to_string()
+    };
+    (0..signals).map(|number| line(number) + "\n").collect()
+}
+
+fn import(text: &str) -> Duration {
+    let stack = Stack::start();
+    let operator = Operator::of(&stack);
+    operator.file("s.ndjson", text);
+    let started = Instant::now();
+    let done = operator.run(&["import", "--account", "shop", "s.ndjson", "--json"]).done().json();
+    let took = started.elapsed();
+    assert_eq!(done.first().and_then(|done| done["stored"].as_u64()), u64::try_from(SIGNALS).ok());
+    took
+}
+
+/// What the import is compared to: one `BatchWriteItem` of 25 items after another, each line made an item by hand.
+async fn plain_loop(text: &str) -> Duration {
+    let stack = Stack::start();
+    let started = Instant::now();
+    let table = Tables::name("SignalsTable");
+    let lines: Vec<&str> = text.lines().collect();
+    for (batch, lines) in lines.chunks(25).enumerate() {
+        let puts = lines.iter().enumerate().map(|(index, line)| {
+            let signal: Value = serde_json::from_str(line).unwrap();
+            let AttributeValue::M(mut item) = attribute(&signal) else { panic!("an object") };
+            let text = |text: String| AttributeValue::S(text);
+            item.insert("pk".into(), text(format!("shop#{}", signal["customerId"].as_str().unwrap())));
+            item.insert("sk".into(), text(format!("2026-01-01T00:00:00.000Z#{batch:036}#{index:04}")));
+            item.insert("accountId".into(), text("shop".into()));
+            item.insert("requestIdentifier".into(), text(format!("{batch:036}")));
+            item.insert("receivedAt".into(), text("2026-01-01T00:00:00.000Z".into()));
+            let put = PutRequest::builder().set_item(Some(item)).build().unwrap();
+            WriteRequest::builder().put_request(put).build()
+        });
+        let answer = stack.client.batch_write_item().request_items(table, puts.collect()).send().await.unwrap();
+        assert!(answer.unprocessed_items.is_none_or(|left| left.is_empty()));
+    }
+    started.elapsed()
+}
+
+fn attribute(value: &Value) -> AttributeValue {
+    match value {
+        Value::String(text) => AttributeValue::S(text.clone()),
+        Value::Number(number) => AttributeValue::N(number.to_string()),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| (name.clone(), attribute(value)));
+            AttributeValue::M(members.collect::<HashMap<_, _>>())
+        }
+        _ => panic!("the file has no such value"),
+    }
+}
