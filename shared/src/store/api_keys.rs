@@ -3,8 +3,8 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
-use super::StoreError;
 use super::values::{Item, n, s, text, whole_number};
+use super::{StoreError, connection_is_free};
 use crate::auth::KeyHash;
 use crate::invocation::Budget;
 use crate::model::account::AccountId;
@@ -88,8 +88,7 @@ impl ApiKeys {
         let call =
             self.client.get_item().table_name(&self.table).key("keyHash", s(hash.to_hex())).consistent_read(true);
         let item = budget.spend(call.send()).await??.item;
-        // The connection goes back to its pool in a task of its own: let it, before the next call opens another.
-        tokio::task::yield_now().await;
+        connection_is_free().await;
         item.map(|item| {
             KeyRecord::from_item(&item).ok_or_else(|| StoreError::Unavailable("IllFormedKeyRecord".to_owned()))
         })

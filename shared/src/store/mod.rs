@@ -22,6 +22,12 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 use crate::invocation::OutOfTime;
 
+/// Comes back when the connection of a call that was answered can be used again: it goes back to its pool in a task of its
+/// own, and the next call would open another. It costs a round of the runtime, so it is for where a call follows.
+async fn connection_is_free() {
+    tokio::task::yield_now().await;
+}
+
 /// Why a call to DynamoDB failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreError {

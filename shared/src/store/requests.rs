@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
-use super::StoreError;
 use super::values::{Item, n, s, text};
+use super::{StoreError, connection_is_free};
 use crate::digest::Digest;
 use crate::invocation::{Budget, Invocation};
 use crate::model::account::AccountId;
@@ -103,8 +103,7 @@ impl Requests {
             .expression_attribute_values(":now", n(now.seconds()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let sent = budget.spend(call.send()).await?;
-        // As after a key was found: the first batch is to have this connection.
-        tokio::task::yield_now().await;
+        connection_is_free().await;
         let Err(error) = sent else { return Ok(Claimed::First) };
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(failed)) => failed

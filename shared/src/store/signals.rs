@@ -6,10 +6,10 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::StoreError;
 use super::batch_write::{Retries, Unprocessed, send_unprocessed};
 use super::signal_item::SignalItems;
 use super::wire::Wire;
+use super::{StoreError, connection_is_free};
 use crate::invocation::Budget;
 use crate::model::account::AccountId;
 use crate::model::identifier::RequestIdentifier;
@@ -65,7 +65,16 @@ impl Signals {
         budget: Budget,
     ) -> Result<Vec<usize>, StoreError> {
         let items = &SignalItems::of(origin, self.retention);
-        let calls: Vec<_> = batches(signals).into_iter().map(|batch| self.put_batch(items, batch, budget)).collect();
+        let batches = batches(signals);
+        let some_wait = batches.len() > CALLS_AT_ONCE;
+        let put = async |batch| {
+            let refused = self.put_batch(items, batch, budget).await;
+            if some_wait {
+                connection_is_free().await;
+            }
+            refused
+        };
+        let calls: Vec<_> = batches.into_iter().map(put).collect();
         let refused: Vec<Vec<usize>> = stream::iter(calls).buffer_unordered(CALLS_AT_ONCE).try_collect().await?;
         let mut refused = refused.concat();
         refused.sort_unstable();

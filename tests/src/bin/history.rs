@@ -1,4 +1,4 @@
-//! Runs a history and checks it: `cargo run --locked -p tests --bin history -- --help`.
+//! Runs a history and checks it: `cargo run --locked --bin history -- --help`.
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a command: this is how it speaks")]
 
 use std::path::{Path, PathBuf};
