@@ -72,7 +72,7 @@ async fn profile(options: &Options, functions: &Subjects) -> Result<bool> {
         Request::Signal => (&functions.signals, requests::batch(1, None)?),
         Request::Batch => (&functions.signals, requests::batch(100, None)?),
     };
-    let mut running = Running::start(subject, Mode { counted: true, tls: true }).await?;
+    let mut running = Running::start(subject, Mode { counted: true, tls: true, at_once: None }).await?;
     for _ in 0..options.requests {
         running.invoke(&event).await?;
     }

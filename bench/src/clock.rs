@@ -12,6 +12,9 @@ use crate::subject::Subject;
 /// How long each call to DynamoDB takes where time is measured.
 pub const DELAY: Duration = Duration::from_millis(5);
 
+/// Requests whose throughput is taken.
+const MANY: u32 = 400;
+
 /// Requests whose median is taken.
 const REQUESTS: usize = 15;
 
@@ -33,7 +36,7 @@ pub struct Seen {
 /// # Errors
 /// When it is not answered.
 pub async fn observe(subject: &Subject, event: &Bytes, tls: bool) -> Result<Seen> {
-    let mut running = Running::start(subject, Mode { counted: false, tls }).await?;
+    let mut running = Running::start(subject, Mode { tls, ..Mode::default() }).await?;
     running.dynamodb.set_delay(DELAY);
     running.invoke(event).await?;
     let mut connections = running.dynamodb.take_counts().connections;
@@ -46,4 +49,17 @@ pub async fn observe(subject: &Subject, event: &Bytes, tls: bool) -> Result<Seen
     times.sort_unstable();
     let took = times.get(REQUESTS / 2).copied().unwrap_or_default();
     Ok(Seen { took, memory: running.peak_memory()?, connections, counts })
+}
+
+/// How many requests of this kind a process does in a second, with `at_once` of them under way at any time.
+///
+/// # Errors
+/// When one is not answered.
+pub async fn throughput(subject: &Subject, event: &Bytes, at_once: u16) -> Result<f64> {
+    let mut running = Running::start(subject, Mode { tls: true, at_once: Some(at_once), ..Mode::default() }).await?;
+    running.dynamodb.set_delay(DELAY);
+    // Connections are opened outside of what is measured.
+    running.invoke_many(event, u64::from(at_once), at_once).await?;
+    let took = running.invoke_many(event, u64::from(MANY), at_once).await?;
+    Ok(f64::from(MANY) / took.as_secs_f64())
 }

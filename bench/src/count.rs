@@ -97,7 +97,7 @@ pub async fn profile(subject: &Subject, event: &Bytes, requests: u64) -> Result<
 
 /// A run, unless the function gave up a connection in it.
 async fn undisturbed(subject: &Subject, event: &Bytes, requests: u64) -> Result<Option<Profile>> {
-    let mut running = Running::start(subject, Mode { counted: true, tls: true }).await?;
+    let mut running = Running::start(subject, Mode { counted: true, tls: true, at_once: None }).await?;
     for _ in 0..requests {
         running.invoke(event).await?;
     }

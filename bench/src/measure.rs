@@ -9,6 +9,9 @@ use crate::requests::{self, REQUEST_IDENTIFIER};
 use crate::size::{Size, weigh};
 use crate::subject::{Subject, Subjects};
 
+/// Invocations at once, where a runtime allows more than one.
+pub const AT_ONCE: u16 = 8;
+
 /// What was measured of the functions, and beside them of the yardsticks.
 #[derive(Clone, Debug)]
 pub struct Measured {
@@ -22,6 +25,8 @@ pub struct Measured {
     pub seen: Seen,
     /// The largest body.
     pub largest: Seen,
+    /// Batches of 25 signals a second: one at a time, and [`AT_ONCE`] at once.
+    pub throughput: [f64; 2],
     /// Calls of a warm customer, of a batch of 100, and of one with a requestIdentifier.
     pub calls: [u64; 3],
     /// Write units of 500 signals with a requestIdentifier.
@@ -86,6 +91,10 @@ pub async fn everything(
         batch,
         seen: clock::observe(signals, &requests::batch(500, None)?, true).await?,
         largest: clock::observe(signals, &requests::largest_batch()?, true).await?,
+        throughput: [
+            clock::throughput(signals, &requests::batch(25, None)?, 1).await?,
+            clock::throughput(signals, &requests::batch(25, None)?, AT_ONCE).await?,
+        ],
         calls: [
             clock::observe(customers, &requests::customer()?, true).await?.counts.calls(),
             clock::observe(signals, &requests::batch(100, None)?, true).await?.counts.calls(),

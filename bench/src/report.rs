@@ -84,11 +84,19 @@ fn instructions(measured: &Measured) -> Vec<Row> {
 
 fn time_and_memory(measured: &Measured) -> Vec<Row> {
     let of = |what, goal, measured: String, stock: String, python: String| Row { what, goal, measured, stock, python };
+    let [one, at_once] = measured.throughput;
     let [ours, stock, python] = [&measured.seen, &measured.stock.seen, &measured.python.seen];
     let took =
         |seen: &crate::clock::Seen| format!("{:.0} ms, {} connections", milliseconds(seen.took), seen.connections);
     vec![
         of("500 signals at 5 ms a call", "25 ms, at most 16 connections", took(ours), took(stock), took(python)),
+        of(
+            "batches of 25 signals a second, 8 invocations at once and one",
+            "",
+            format!("{at_once:.0} and {one:.0}: {:.1} times", at_once / one),
+            String::new(),
+            String::new(),
+        ),
         of("peak memory, 500 signals", "16 MB", memory(ours.memory), memory(stock.memory), memory(python.memory)),
         of("peak memory, a body of 4 MiB", "64 MB", memory(measured.largest.memory), String::new(), String::new()),
     ]

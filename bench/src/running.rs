@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use futures_util::{StreamExt as _, TryStreamExt as _, future, stream};
 use hyper::body::Bytes;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -28,6 +29,8 @@ pub struct Mode {
     pub counted: bool,
     /// With TLS between it and DynamoDB.
     pub tls: bool,
+    /// Invocations that it may serve at once, where that is more than one: `AWS_LAMBDA_MAX_CONCURRENCY`.
+    pub at_once: Option<u16>,
 }
 
 /// A function that runs until this is dropped or stopped.
@@ -63,6 +66,7 @@ impl Running {
             .args(&subject.arguments)
             .env_clear()
             .envs(variables())
+            .envs(mode.at_once.map(|count| ("AWS_LAMBDA_MAX_CONCURRENCY", count.to_string())))
             .env("AWS_LAMBDA_RUNTIME_API", api.address().to_string())
             .env("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
             // What replaces the embedded authorities, and what replaces the system's.
@@ -87,10 +91,27 @@ impl Running {
     /// When the answer is another one, or none.
     pub async fn invoke(&mut self, event: &Bytes) -> Result<Answer> {
         self.invocations = self.invocations.saturating_add(1);
-        let id = format!("{:08}-0000-4000-8000-000000000000", self.invocations);
+        let answer = self.answer(self.invocations, event).await?;
+        self.idle().await?;
+        Ok(answer)
+    }
+
+    /// Has `count` events answered with 200, with `at_once` under way at any time; how long that takes.
+    ///
+    /// # Errors
+    /// When an answer is another one, or none.
+    pub async fn invoke_many(&mut self, event: &Bytes, count: u64, at_once: u16) -> Result<Duration> {
+        let (first, began) = (self.invocations.saturating_add(1), Instant::now());
+        self.invocations = self.invocations.saturating_add(count);
+        let answers = stream::iter(first..=self.invocations).map(|number| self.answer(number, event));
+        answers.buffer_unordered(at_once.into()).try_for_each(|_| future::ok(())).await?;
+        Ok(began.elapsed())
+    }
+
+    async fn answer(&self, number: u64, event: &Bytes) -> Result<Answer> {
+        let id = format!("{number:08}-0000-4000-8000-000000000000");
         let answer = timeout(PATIENCE, self.api.invoke(id, event.clone())).await;
         let answer = answer.map_err(|_| anyhow!("no answer within {PATIENCE:?}; {}", self.said()))??;
-        self.idle().await?;
         let response: Value = serde_json::from_slice(&answer.body).context("the answer is not JSON")?;
         if response["statusCode"] != 200 {
             bail!("the answer is not 200: {}; {}", String::from_utf8_lossy(&answer.body), self.said());

@@ -46,6 +46,8 @@ pub(super) struct Blueprint {
     pub(super) notes: Arc<Notes>,
     /// Texts that may stand in no line of the log.
     pub(super) canaries: Arc<Vec<String>>,
+    /// How many invocations it is given at once.
+    pub(super) at_once: u16,
 }
 
 pub(super) struct Environment {
@@ -70,6 +72,7 @@ impl Environment {
         let mut process = Command::new(&blueprint.program)
             .env_clear()
             .envs(blueprint.variables.iter().cloned())
+            .env("AWS_LAMBDA_MAX_CONCURRENCY", blueprint.at_once.to_string())
             .env("AWS_LAMBDA_RUNTIME_API", listener.local_addr().unwrap().to_string())
             .env("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint())
             .stdin(Stdio::null())

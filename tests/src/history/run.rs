@@ -33,6 +33,9 @@ const CUSTOMER_CLIENTS: u64 = 6;
 /// Environments of the function for signals, and of the one for customers.
 const ENVIRONMENTS: [u64; 2] = [5, 2];
 
+/// Invocations that an environment serves at once, where it serves more than one.
+const AT_ONCE: u16 = 4;
+
 /// What a run is to be like.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -115,14 +118,17 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Summa
         let mut kinds = Vec::new();
         for ((program, count), history) in ["signals", "customers"].into_iter().zip(ENVIRONMENTS).zip(history) {
             let (sender, receiver) = mpsc::channel(64);
-            let blueprint = Blueprint {
+            let mut blueprint = Blueprint {
                 program: options.programs.join(program),
                 variables: variables(),
                 jobs: Arc::new(AsyncMutex::new(receiver)),
                 notes: notes.clone(),
                 canaries: Arc::new(vec![CANARY.to_owned(), key.clone()]),
+                at_once: 1,
             };
-            for _ in 0..count {
+            for nth in 0..count {
+                // As `AWS_LAMBDA_MAX_CONCURRENCY` has it: every second environment serves several at once.
+                blueprint.at_once = if nth % 2 == 0 { 1 } else { AT_ONCE };
                 let seed = options.seed.wrapping_mul(1_000).wrapping_add(environments.len() as u64);
                 let proxy = FaultProxy::start(&emulator.endpoint(), faults(options.faults, seed)).await;
                 environments.push(Environment::start(blueprint.clone(), proxy).await);
