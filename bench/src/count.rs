@@ -21,9 +21,9 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// For the functions themselves.
+    /// For what is built of Rust.
     pub const LONG: Self = Self { warmed_up: 3, warm: 10 };
-    /// For the yardsticks, which take their time.
+    /// For Python, which takes its time.
     pub const SHORT: Self = Self { warmed_up: 2, warm: 2 };
 }
 

@@ -102,16 +102,16 @@ pub async fn everything(
         ],
         units_of_500: largest_named.counts.write_units,
         size: weigh(signals, "", "signals")?,
-        stock: yardstick(stock).await?,
+        stock: yardstick(stock, Spans::LONG).await?,
         stock_size: weigh(stock, "bench/stock", "stock")?,
-        python: yardstick(python).await?,
+        python: yardstick(python, Spans::SHORT).await?,
     })
 }
 
-async fn yardstick(subject: &Subject) -> Result<Yardstick> {
+async fn yardstick(subject: &Subject, spans: Spans) -> Result<Yardstick> {
     Ok(Yardstick {
-        customer: count(subject, &requests::customer()?, Spans::SHORT).await?,
-        batch: count(subject, &requests::batch(100, None)?, Spans::SHORT).await?,
+        customer: count(subject, &requests::customer()?, spans).await?,
+        batch: count(subject, &requests::batch(100, None)?, spans).await?,
         seen: clock::observe(subject, &requests::batch(500, None)?, true).await?,
     })
 }

@@ -66,6 +66,7 @@ impl Running {
             .args(&subject.arguments)
             .env_clear()
             .envs(variables())
+            .envs(subject.variables.iter().cloned())
             .envs(mode.at_once.map(|count| ("AWS_LAMBDA_MAX_CONCURRENCY", count.to_string())))
             .env("AWS_LAMBDA_RUNTIME_API", api.address().to_string())
             .env("AWS_ENDPOINT_URL_DYNAMODB", endpoint)

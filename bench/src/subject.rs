@@ -14,6 +14,8 @@ pub struct Subject {
     pub program: PathBuf,
     /// With these arguments.
     pub arguments: Vec<PathBuf>,
+    /// With these variables, beside those that every function has.
+    pub variables: Vec<(&'static str, String)>,
 }
 
 /// All of them.
@@ -40,8 +42,23 @@ pub fn root() -> &'static Path {
 pub fn build_functions() -> Result<Subjects> {
     let packages = ["--package", "customers", "--package", "signals"];
     cargo(root(), &["build", "--locked", "--profile", "measured"], &packages)?;
-    let built = |name| Subject { name, program: root().join("target/measured").join(name), arguments: Vec::new() };
+    let variables = vec![(TUNABLES, tunables()?)];
+    let built = |name| Subject {
+        name,
+        program: root().join("target/measured").join(name),
+        arguments: Vec::new(),
+        variables: variables.clone(),
+    };
     Ok(Subjects { customers: built("customers"), signals: built("signals") })
+}
+
+/// What `template.yaml` sets for the C library.
+const TUNABLES: &str = "GLIBC_TUNABLES";
+
+fn tunables() -> Result<String> {
+    let template = std::fs::read_to_string(root().join("template.yaml")).context("template.yaml cannot be read")?;
+    let value = template.lines().find_map(|line| line.trim().strip_prefix(TUNABLES)?.strip_prefix(": "));
+    Ok(value.context("template.yaml sets no GLIBC_TUNABLES")?.to_owned())
 }
 
 /// Builds the function with the stock SDK, which does both jobs.
@@ -52,7 +69,12 @@ pub fn build_stock() -> Result<Subject> {
     let target = root().join("target/bench-stock");
     let target_argument = target.to_string_lossy().into_owned();
     cargo(&root().join("bench/stock"), &["build", "--locked", "--release"], &["--target-dir", &target_argument])?;
-    Ok(Subject { name: "stock SDK", program: target.join("release/stock"), arguments: Vec::new() })
+    Ok(Subject {
+        name: "stock SDK",
+        program: target.join("release/stock"),
+        arguments: Vec::new(),
+        variables: Vec::new(),
+    })
 }
 
 /// Installs boto3 beside a Python of its own, below `target`.
@@ -70,7 +92,12 @@ pub fn install_python() -> Result<Subject> {
     let requirements = root().join("bench/python/requirements.txt");
     let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
     run(Command::new(&program).args(quiet).arg(requirements))?;
-    Ok(Subject { name: "Python", program, arguments: vec![root().join("bench/python/function.py")] })
+    Ok(Subject {
+        name: "Python",
+        program,
+        arguments: vec![root().join("bench/python/function.py")],
+        variables: Vec::new(),
+    })
 }
 
 fn cargo(directory: &Path, command: &[&str], more: &[&str]) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What every `BatchWriteItem` needs: sending again what DynamoDB left undone.
+//! What every `BatchWriteItem` needs: staying within its limits, and sending again what DynamoDB left undone.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,6 +11,13 @@ use aws_sdk_dynamodb::types::WriteRequest;
 use super::StoreError;
 use super::client::RETRIES_IN_HAND;
 use crate::invocation::Budget;
+
+/// Items in one `BatchWriteItem`: DynamoDB's limit.
+const BATCH_ITEMS: usize = 25;
+
+/// JSON text as sent in one `BatchWriteItem`, in bytes. DynamoDB takes 16 MB a call and its JSON of an array of one-digit
+/// numbers is five times as long as ours.
+const BATCH_BYTES: usize = 2 * 1024 * 1024;
 
 /// What is waited at first, at most, before unprocessed items are sent again; doubled each time.
 const BACKOFF_BASE: Duration = Duration::from_millis(25);
@@ -44,6 +51,24 @@ impl Retries {
         // It is changed whatever it was.
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
+}
+
+/// Splits what is to be put, each of so many `bytes`, so that no batch is beyond what one call takes.
+pub(super) fn batches<T>(all: &[T], bytes: impl Fn(&T) -> usize) -> Vec<&[T]> {
+    let mut batches = Vec::new();
+    let mut rest = all;
+    while !rest.is_empty() {
+        let mut sum = 0_usize;
+        let fitting = rest.iter().take(BATCH_ITEMS).take_while(|one| {
+            sum = sum.saturating_add(bytes(one));
+            sum <= BATCH_BYTES
+        });
+        // A single one is always below the limit, so each turn takes at least one.
+        let (batch, after) = rest.split_at_checked(fitting.count().max(1)).unwrap_or((rest, &[]));
+        batches.push(batch);
+        rest = after;
+    }
+    batches
 }
 
 /// Sends what is left `unprocessed` of `sent` items until nothing is, with full jitter between. The SDK does not: left

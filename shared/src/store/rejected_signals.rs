@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::StoreError;
-use super::batch_write::{Retries, send_unprocessed};
+use super::batch_write::{Retries, batches, send_unprocessed};
 use super::signals::Origin;
 use super::values::{Item, n, s};
 use crate::invocation::Budget;
@@ -29,11 +30,8 @@ pub const SHARDS: u8 = 16;
 /// item at most 400 KB, its faults and names included.
 pub const PAYLOAD_BYTES: usize = 300 * 1024;
 
-/// Items in one `BatchWriteItem`: DynamoDB's limit.
-const BATCH_ITEMS: usize = 25;
-
-/// Payload in one `BatchWriteItem`, in bytes.
-const BATCH_BYTES: usize = 2 * 1024 * 1024;
+/// Calls at once. Few: each occupies a connection beside those of the signals that are accepted.
+const CALLS_AT_ONCE: usize = 4;
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -93,24 +91,25 @@ impl RejectedSignals {
         rejected: &[Kept<'_>],
         budget: Budget,
     ) -> Result<(), StoreError> {
-        let mut rest = rejected;
-        while !rest.is_empty() {
-            let mut bytes = 0_usize;
-            let fitting = rest.iter().take(BATCH_ITEMS).take_while(|kept| {
-                bytes = bytes.saturating_add(kept.payload.len().min(PAYLOAD_BYTES));
-                bytes <= BATCH_BYTES
-            });
-            let (batch, after) = rest.split_at_checked(fitting.count().max(1)).unwrap_or((rest, &[]));
-            let puts = batch.iter().filter_map(|kept| {
-                let put = PutRequest::builder().set_item(Some(write(origin, key_id, *kept))).build().ok()?;
-                Some(WriteRequest::builder().put_request(put).build())
-            });
-            let call = self.client.batch_write_item().request_items(&self.table, puts.collect());
-            let unprocessed = budget.spend(call.send()).await??.unprocessed_items.unwrap_or_default();
-            send_unprocessed(&self.client, batch.len(), unprocessed, &self.retries, budget).await?;
-            rest = after;
-        }
-        Ok(())
+        let batches = batches(rejected, |kept| kept.payload.len().min(PAYLOAD_BYTES)).into_iter();
+        let calls: Vec<_> = batches.map(|batch| self.keep_batch(origin, key_id, batch, budget)).collect();
+        stream::iter(calls).buffer_unordered(CALLS_AT_ONCE).try_collect().await
+    }
+
+    async fn keep_batch(
+        &self,
+        origin: Origin<'_>,
+        key_id: &str,
+        batch: &[Kept<'_>],
+        budget: Budget,
+    ) -> Result<(), StoreError> {
+        let puts = batch.iter().filter_map(|kept| {
+            let put = PutRequest::builder().set_item(Some(write(origin, key_id, *kept))).build().ok()?;
+            Some(WriteRequest::builder().put_request(put).build())
+        });
+        let call = self.client.batch_write_item().request_items(&self.table, puts.collect());
+        let unprocessed = budget.spend(call.send()).await??.unprocessed_items.unwrap_or_default();
+        send_unprocessed(&self.client, batch.len(), unprocessed, &self.retries, budget).await
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::batch_write::{Retries, Unprocessed, send_unprocessed};
+use super::batch_write::{Retries, Unprocessed, batches, send_unprocessed};
 use super::signal_item::SignalItems;
 use super::wire::Wire;
 use super::{StoreError, connection_is_free};
@@ -15,13 +15,6 @@ use crate::model::account::AccountId;
 use crate::model::identifier::RequestIdentifier;
 use crate::model::signal::Signal;
 use crate::model::timestamp::Timestamp;
-
-/// Items in one `BatchWriteItem`: DynamoDB's limit.
-const BATCH_ITEMS: usize = 25;
-
-/// JSON text as sent in one `BatchWriteItem`, in bytes. DynamoDB takes 16 MB a call and its JSON of an array of one-digit
-/// numbers is five times as long as ours.
-const BATCH_BYTES: usize = 2 * 1024 * 1024;
 
 /// Calls at once. One call occupies a connection, so this is also how many connections a request opens.
 const CALLS_AT_ONCE: usize = 16;
@@ -65,7 +58,7 @@ impl Signals {
         budget: Budget,
     ) -> Result<Vec<usize>, StoreError> {
         let items = &SignalItems::of(origin, self.retention);
-        let batches = batches(signals);
+        let batches = batches(signals, |signal| signal.payload.len());
         let some_wait = batches.len() > CALLS_AT_ONCE;
         let put = async |batch| {
             let refused = self.put_batch(items, batch, budget).await;
@@ -146,22 +139,4 @@ impl Signals {
         }
         Ok(refused)
     }
-}
-
-/// Splits signals so that no batch is beyond what one call takes.
-fn batches<'s, 'a>(signals: &'s [Signal<'a>]) -> Vec<&'s [Signal<'a>]> {
-    let mut batches = Vec::new();
-    let mut rest = signals;
-    while !rest.is_empty() {
-        let mut bytes = 0_usize;
-        let fitting = rest.iter().take(BATCH_ITEMS).take_while(|signal| {
-            bytes = bytes.saturating_add(signal.payload.len());
-            bytes <= BATCH_BYTES
-        });
-        // A single signal is always below the limit, so each turn takes at least one.
-        let (batch, after) = rest.split_at_checked(fitting.count().max(1)).unwrap_or((rest, &[]));
-        batches.push(batch);
-        rest = after;
-    }
-    batches
 }

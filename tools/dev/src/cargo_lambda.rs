@@ -115,6 +115,8 @@ impl Way {
             Self::Compile => {
                 let mut command = Command::new(&workspace.cargo);
                 command.args(["install", "--locked", "cargo-lambda", "--version", VERSION, "--root"]).arg(folder);
+                // So that nothing is left elsewhere when it is stopped.
+                command.env("CARGO_TARGET_DIR", folder.join("build"));
                 succeeds(command).await
             }
         };
