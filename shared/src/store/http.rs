@@ -1,6 +1,6 @@
 //! HTTP/1.1 over TLS for the SDK: what DynamoDB speaks, and nothing beside it.
 //!
-//! The SDK's own client also carries HTTP/2, proxies and the system's authorities, a tenth of the whole binary that a cold
+//! The SDK's own client also carries HTTP/2, proxies and the system's authorities, a seventh of the whole binary that a cold
 //! start has to load. Pooling, HTTP and TLS are hyper's and rustls' here as there; what is ours is how they are put
 //! together, and when the connections at hand are not to be trusted any more.
 

@@ -15,13 +15,16 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tests::{Stack, Tables};
 
+#[path = "../tests/operator/export.rs"]
+mod export;
 #[path = "../tests/operator/somebody.rs"]
 #[expect(dead_code, clippy::expect_used, reason = "the tests need more of it")]
 mod somebody;
 
+use export::export;
 use somebody::Operator;
 
 const SIGNALS: usize = 20_000;
@@ -31,7 +34,7 @@ const PAIRS: usize = 5;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
-    let text = file(SIGNALS);
+    let text = export(SIGNALS);
     let mut ratios = Vec::new();
     for _ in 0..PAIRS {
         let (plain, import) = (plain_loop(&text).await, import(&text));
@@ -41,22 +44,6 @@ async fn main() {
     }
     ratios.sort_by(f64::total_cmp);
     println!("median ratio {:.2}", ratios.get(PAIRS / 2).unwrap());
-}
-
-/// Signals as an export of a shop has them, of a twentieth as many customers.
-fn file(signals: usize) -> String {
-    let line = |number: usize| {
-        json!({
-            "customerId": format!("customer-{}", number % (signals / 20 + 1)),
-            "eventType": "productView",
-            "data": {
-                "productId": format!("product-{}", number % 977), "brand": "Fernweh", "price": 129.9,
-                "category": "shoes", "subCategory1": "sport", "subCategory2": "running", "n": number,
-            },
-        })
-        .to_string()
-    };
-    (0..signals).map(|number| line(number) + "\n").collect()
 }
 
 fn import(text: &str) -> Duration {

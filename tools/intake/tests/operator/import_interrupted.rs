@@ -6,31 +6,16 @@ use std::time::{Duration, Instant};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::types::Select;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tests::{Stack, Tables};
 
+use crate::export::export;
 use crate::somebody::Operator;
 
-/// Signals as an export of a shop has them, of a twentieth as many customers.
-fn file(signals: usize) -> String {
-    let line = |number: usize| {
-        json!({
-            "customerId": format!("customer-{}", number % (signals / 20 + 1)),
-            "eventType": "productView",
-            "data": {
-                "productId": format!("product-{}", number % 977), "brand": "Fernweh", "price": 129.9,
-                "category": "shoes", "subCategory1": "sport", "subCategory2": "running", "n": number,
-            },
-        })
-        .to_string()
-    };
-    (0..signals).map(|number| line(number) + "\n").collect()
-}
-
-/// The same with a line that is wrong after every thousand.
+/// An export with a line that is wrong after every thousand.
 fn file_with_faults(signals: usize) -> String {
     let mut text = String::new();
-    for (number, line) in (1..).zip(file(signals).lines()) {
+    for (number, line) in (1..).zip(export(signals).lines()) {
         text.extend([line, "\n", if number % 1_000 == 0 { "{\"customerId\":\"c\"}\n" } else { "" }]);
     }
     text

@@ -11,6 +11,7 @@
 
 mod accounts;
 mod customers;
+mod export;
 mod import;
 mod import_interrupted;
 mod keys;
