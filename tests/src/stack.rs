@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::retry::RetryPartition;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
 use aws_sdk_dynamodb::types::AttributeValue;
 use customers::Customers;
@@ -16,7 +15,7 @@ use shared::invocation::{Budget, LONGEST};
 use shared::model::timestamp::Timestamp;
 use shared::store;
 use shared::store::api_keys::{ApiKeys, KeyRecord};
-use shared::store::client::{http_client, tuned};
+use shared::store::client::{CONNECT, http_client, tuned};
 use shared::store::rejected_signals::RejectedSignals;
 use shared::store::requests::Requests;
 use signals::Signals;
@@ -51,12 +50,9 @@ impl Tables {
 pub fn client_at(endpoint: &str) -> Client {
     let config = Builder::new()
         .behavior_version(BehaviorVersion::latest())
-        .http_client(http_client().expect("the roots can be used"))
+        .http_client(http_client(CONNECT).expect("the roots can be used"))
         .region(Region::new("eu-central-1"))
         .credentials_provider(Credentials::new("local", "local", None, None, "test"))
-        // The retries that a process may spend are counted by partition: each client of a test has its own, as each
-        // function has, so that one test's outage costs no other test its retries.
-        .retry_partition(RetryPartition::new(uuid::Uuid::new_v4().to_string()))
         .endpoint_url(endpoint);
     Client::from_conf(tuned(config).build())
 }

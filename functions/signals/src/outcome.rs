@@ -3,8 +3,9 @@
 use serde::Serialize;
 use shared::answer::Answer;
 use shared::model::batch::Batch;
-use shared::model::fault::{Fault, FaultCode, Path, Warning};
+use shared::model::fault::{Fault, FaultCode, Warning};
 use shared::model::identifier::RequestIdentifier;
+use shared::model::place::Path;
 use shared::problem::{NothingAccepted, Problem};
 use shared::store::rejected_signals::Kept;
 use shared::telemetry::line::Signals;

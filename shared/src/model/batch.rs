@@ -3,9 +3,10 @@
 //! A fault in the envelope costs the request; a fault in a signal costs that signal.
 
 use super::document::Names;
-use super::fault::{Fault, FaultCode, Faults, Path, Warning, Warnings};
+use super::fault::{Fault, FaultCode, Faults, Warning, Warnings};
 use super::identifier::{RequestIdentifier, read_uuid};
 use super::limits::{REPORTED_PER_REQUEST, SIGNALS_PER_REQUEST};
+use super::place::Path;
 use super::signal::{self, Rejected, Signal};
 use super::token::{JsonText, Token, Tokens};
 

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use super::document::{Document, Names};
-use super::fault::{Fault, FaultCode, Faults, Path, Warning, Warnings};
+use super::fault::{Fault, FaultCode, Faults, Warning, Warnings};
 use super::identifier::{LONE_SURROGATE, Placeholders, read_identifier};
 use super::limits::{
     PROFILE_VALUE_CHARS, REPORTED_PER_REQUEST, UNDOCUMENTED_NAME_CHARS, UNDOCUMENTED_PER_REQUEST,
     UNDOCUMENTED_VALUE_CHARS,
 };
+use super::place::Path;
 use super::resemblance::documented_name_like;
 use super::token::{JsonText, Token, Tokens};
 

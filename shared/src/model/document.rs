@@ -5,10 +5,11 @@
 
 use std::borrow::Cow;
 
-use super::fault::{FaultCode, Faults, Path};
+use super::fault::{FaultCode, Faults};
 use super::identifier::LONE_SURROGATE;
 use super::limits::{NESTED_CONTAINERS, NUMBER_DIGITS};
 use super::number::{NumberFault, for_dynamodb};
+use super::place::Path;
 use super::token::{RawString, Token, Tokens};
 
 /// JSON text of one value, checked: no member twice, no empty name, no string that is no text, every number held

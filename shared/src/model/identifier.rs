@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
-use super::fault::{FaultCode, Faults, Path};
+use super::fault::{FaultCode, Faults};
 use super::limits::IDENTIFIER_CHARS;
+use super::place::Path;
 use super::token::{Token, Tokens};
 
 /// What a program writes for "nothing" when nobody looked: no customer and no emitter is called so.

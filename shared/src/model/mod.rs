@@ -12,6 +12,7 @@ pub mod fault;
 pub mod identifier;
 pub mod limits;
 pub mod number;
+pub mod place;
 pub mod resemblance;
 pub mod signal;
 pub mod timestamp;

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::document::{Document, Names};
-use super::fault::{Fault, FaultCode, Faults, Path, Warning, Warnings};
+use super::fault::{Fault, FaultCode, Faults, Warning, Warnings};
 use super::identifier::{Placeholders, UuidText, read_identifier, read_uuid};
 use super::limits::{REPORTED_PER_SIGNAL, SIGNAL_BYTES};
+use super::place::Path;
 use super::token::{JsonText, Token, Tokens};
 
 /// A signal that obeys every rule of SPEC 2.3.

@@ -12,7 +12,11 @@ use aws_sdk_dynamodb::config::{Builder, SharedHttpClient, StalledStreamProtectio
 
 use super::http;
 use super::trust::{self, BadBundle};
+use crate::environment::variable;
 use crate::telemetry::tally::CountCalls;
+
+/// A connection inside a region is there within a few milliseconds, or not at all.
+pub const CONNECT: Duration = Duration::from_secs(1);
 
 /// DynamoDB answers within tens of milliseconds even at its slowest percentiles. One that takes longer than this is
 /// better asked again, on another connection.
@@ -46,11 +50,11 @@ const RETRY_COST: u32 = 5;
 /// # Errors
 /// As [`http_client`].
 pub async fn from_environment() -> Result<Client, BadBundle> {
-    let endpoint = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"].into_iter().find_map(set);
-    let truth = |name| set(name).map(|value| value.eq_ignore_ascii_case("true"));
+    let endpoint = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"].into_iter().find_map(|name| variable(name).ok());
+    let truth = |name| variable(name).ok().map(|value| value.eq_ignore_ascii_case("true"));
     let mut config = Builder::new()
         .behavior_version(BehaviorVersion::latest())
-        .http_client(http_client()?)
+        .http_client(http_client(CONNECT)?)
         .credentials_provider(EnvironmentVariableCredentialsProvider::new())
         .region(EnvironmentVariableRegionProvider::new().region().await);
     config
@@ -58,11 +62,6 @@ pub async fn from_environment() -> Result<Client, BadBundle> {
         .set_use_fips(truth("AWS_USE_FIPS_ENDPOINT"))
         .set_use_dual_stack(truth("AWS_USE_DUALSTACK_ENDPOINT"));
     Ok(Client::from_conf(tuned(config).build()))
-}
-
-/// The variable called `name`, unless it is empty.
-fn set(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// `config` with the timeouts and retries of this service, its calls counted.
@@ -88,10 +87,10 @@ pub fn tuned(config: Builder) -> Builder {
         .interceptor(CountCalls)
 }
 
-/// The service's own HTTP client.
+/// The service's own HTTP client, which waits `connect_within` for a connection.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.
-pub fn http_client() -> Result<SharedHttpClient, BadBundle> {
-    Ok(http::client(trust::tls()?))
+pub fn http_client(connect_within: Duration) -> Result<SharedHttpClient, BadBundle> {
+    Ok(http::client(trust::tls()?, connect_within))
 }

@@ -21,20 +21,17 @@ use hyper_util::client::legacy::connect::{CaptureConnection, HttpConnector, capt
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 
-/// A connection inside a region is there within a few milliseconds, or not at all.
-const CONNECT: Duration = Duration::from_secs(1);
-
 /// How long a connection may lie idle. DynamoDB's end, and what is between, keep one for longer.
 const IDLE: Duration = Duration::from_mins(1);
 
 type Pool = Client<HttpsConnector<HttpConnector>, SdkBody>;
 
-/// A client that believes what `tls` believes. Its clones share their connections.
-pub(super) fn client(tls: ClientConfig) -> SharedHttpClient {
+/// A client that believes what `tls` believes, and waits so long for a connection. Its clones share their connections.
+pub(super) fn client(tls: ClientConfig, connect_within: Duration) -> SharedHttpClient {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(CONNECT));
+    tcp.set_connect_timeout(Some(connect_within));
     let connector =
         HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(tcp);
     let connector =

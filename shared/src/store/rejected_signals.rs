@@ -91,25 +91,17 @@ impl RejectedSignals {
         rejected: &[Kept<'_>],
         budget: Budget,
     ) -> Result<(), StoreError> {
+        let keep = async |batch: &[Kept<'_>]| {
+            let puts = batch.iter().filter_map(|kept| {
+                let put = PutRequest::builder().set_item(Some(write(origin, key_id, *kept))).build().ok()?;
+                Some(WriteRequest::builder().put_request(put).build())
+            });
+            let call = self.client.batch_write_item().request_items(&self.table, puts.collect());
+            let unprocessed = budget.spend(call.send()).await??.unprocessed_items.unwrap_or_default();
+            send_unprocessed(&self.client, batch.len(), unprocessed, &self.retries, budget).await
+        };
         let batches = batches(rejected, |kept| kept.payload.len().min(PAYLOAD_BYTES)).into_iter();
-        let calls: Vec<_> = batches.map(|batch| self.keep_batch(origin, key_id, batch, budget)).collect();
-        stream::iter(calls).buffer_unordered(CALLS_AT_ONCE).try_collect().await
-    }
-
-    async fn keep_batch(
-        &self,
-        origin: Origin<'_>,
-        key_id: &str,
-        batch: &[Kept<'_>],
-        budget: Budget,
-    ) -> Result<(), StoreError> {
-        let puts = batch.iter().filter_map(|kept| {
-            let put = PutRequest::builder().set_item(Some(write(origin, key_id, *kept))).build().ok()?;
-            Some(WriteRequest::builder().put_request(put).build())
-        });
-        let call = self.client.batch_write_item().request_items(&self.table, puts.collect());
-        let unprocessed = budget.spend(call.send()).await??.unprocessed_items.unwrap_or_default();
-        send_unprocessed(&self.client, batch.len(), unprocessed, &self.retries, budget).await
+        stream::iter(batches.map(keep).collect::<Vec<_>>()).buffer_unordered(CALLS_AT_ONCE).try_collect().await
     }
 }
 

@@ -115,7 +115,8 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::fault::{Faults, Path};
+    use crate::model::fault::Faults;
+    use crate::model::place::Path;
     use crate::model::token::JsonText;
 
     #[test]

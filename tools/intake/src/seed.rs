@@ -14,7 +14,7 @@ use serde::Serialize;
 use shared::invocation::Budget;
 use shared::model::account::AccountId;
 use shared::model::customer::CustomerUpdate;
-use shared::model::fault::Path;
+use shared::model::place::Path;
 use shared::model::signal::Signal;
 use shared::model::timestamp::Timestamp;
 use shared::model::token::JsonText;

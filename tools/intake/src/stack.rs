@@ -10,13 +10,15 @@ use std::time::Duration;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryPartition;
 use aws_sdk_dynamodb::config::{Builder, Credentials, ProvideCredentials as _};
 use clap::Args;
 use shared::store::client::{http_client, tuned};
 
 use crate::error::Error;
 
-/// How long one attempt of a call may take. An operator may be far from the region and on a slow line.
+/// How long a connection may take, and one attempt of a call. An operator may be far from the region and on a slow line.
+const CONNECT: Duration = Duration::from_secs(5);
 const ATTEMPT: Duration = Duration::from_secs(20);
 
 /// How long a write may take with all its attempts: nobody waits at the other end of a connection, as with a function.
@@ -132,7 +134,7 @@ fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(Stri
 }
 
 fn loader() -> Result<ConfigLoader, Error> {
-    let http_client = http_client().map_err(|error| Error::new(format!("{error}.")))?;
+    let http_client = http_client(CONNECT).map_err(|error| Error::new(format!("{error}.")))?;
     Ok(aws_config::defaults(BehaviorVersion::latest()).http_client(http_client))
 }
 
@@ -165,7 +167,8 @@ async fn check(config: &SdkConfig) -> Result<(), Error> {
 }
 
 fn client(config: &SdkConfig) -> Client {
-    let timeouts =
-        TimeoutConfig::builder().connect_timeout(Duration::from_secs(5)).operation_attempt_timeout(ATTEMPT).build();
-    Client::from_conf(tuned(Builder::from(config)).timeout_config(timeouts).build())
+    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).build();
+    // With the SDK's own, larger bound on retries: that of a function is there for a service with many processes.
+    let config = tuned(Builder::from(config)).timeout_config(timeouts).retry_partition(RetryPartition::new("operator"));
+    Client::from_conf(config.build())
 }

@@ -5,7 +5,8 @@
 
 use serde::Serialize;
 use shared::invocation::Budget;
-use shared::model::fault::{Fault, FaultCode, Path};
+use shared::model::fault::{Fault, FaultCode};
+use shared::model::place::Path;
 use shared::model::signal::Signal;
 use shared::model::token::JsonText;
 use shared::store::signals::{Origin, Signals};
