@@ -23,6 +23,9 @@ use crate::store::api_keys::ApiKeys;
 /// How long the key table may take when there is an older yes to fall back on.
 const PATIENCE_WITH_A_FALLBACK: Duration = Duration::from_millis(1_500);
 
+/// How long the key table may take otherwise: longer than the throttling that a table recovers from by itself.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// How long the key table may take at the start of the process.
 const PATIENCE_WITH_A_WARM_UP: Duration = Duration::from_secs(4);
 
@@ -84,7 +87,7 @@ impl Authenticator {
             Known::Yes(record) => return record.is_live(now).then(|| Caller::of(record)).ok_or(no),
             Known::No => return Err(no),
             Known::Formerly(_) => invocation.budget.at_most(PATIENCE_WITH_A_FALLBACK),
-            Known::Nothing => invocation.budget,
+            Known::Nothing => invocation.budget.at_most(LOOKUP_TIMEOUT),
         };
         match (self.keys.find(&hash, budget).await, known) {
             (Ok(Some(record)), _) if record.is_live(now) => {

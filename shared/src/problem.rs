@@ -98,10 +98,20 @@ pub struct NothingAccepted {
     pub faults: Vec<Fault>,
 }
 
+impl Problem {
+    /// A defect of this service or of what it stored: logged here, since the caller does not hear of it.
+    #[must_use]
+    pub fn defect(error: &StoreError) -> Self {
+        tracing::error!(%error, "defect");
+        Self::InternalError
+    }
+}
+
 impl From<Denied> for Problem {
     fn from(denied: Denied) -> Self {
         match denied {
             Denied::No { key_sent } => Self::Unauthorized { key_sent },
+            Denied::CannotTell(error @ StoreError::Corrupt) => Self::defect(&error),
             Denied::CannotTell(error) => Self::StorageUnavailable { error, retry_with: None },
         }
     }

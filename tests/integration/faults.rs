@@ -2,8 +2,10 @@
 
 mod auth;
 mod frozen;
+mod late;
 mod outage;
 mod refused;
+mod throttled;
 
 use std::time::{Duration, Instant};
 

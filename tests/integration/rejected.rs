@@ -20,7 +20,8 @@ async fn a_rejected_signal_is_kept_as_it_was_sent_with_its_faults() {
     assert_eq!(items.len(), 1, "a retry writes the same item over itself");
     let text = |name: &str| items[0][name].as_s().unwrap().as_str();
     assert!(text("pk").starts_with("shop#2026-11-20#") && text("pk").len() == "shop#2026-11-20#00".len());
-    assert_eq!(text("sk"), format!("{}#0001", REQUEST.to_lowercase()));
+    let hash = text("sk").strip_prefix(&format!("{}#0001#", REQUEST.to_lowercase())).unwrap();
+    assert!(hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hash}");
     assert_eq!((text("accountId"), text("requestIdentifier"), text("keyId")), ("shop", REQUEST, "key_of_shop"));
     assert_eq!((text("payload"), text("who")), (bad, "c1"));
     assert_eq!(text("receivedAt"), "2026-11-20T22:33:44.123Z");
@@ -41,6 +42,23 @@ async fn a_request_of_which_nothing_is_valid_is_kept_too() {
     let items = stack.items("RejectedSignalsTable").await;
     assert_eq!(items.len(), 3);
     assert!(items.iter().all(|item| item["requestIdentifier"].as_s().unwrap() == &answer.json()["requestIdentifier"]));
+}
+
+#[tokio::test]
+async fn three_wholly_invalid_bodies_under_one_request_identifier_leave_three_records() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    for event_type in ["", " ", "  ", "  "] {
+        let signals = json!([{"customerId": "c", "eventType": event_type}]);
+        let call = Call::signals(json!({"requestIdentifier": REQUEST, "signals": signals}));
+        assert_eq!(stack.send(call.key(&key).at(ARRIVED)).await.status, 400);
+    }
+    let items = stack.items("RejectedSignalsTable").await;
+    assert_eq!(items.len(), 3, "three bodies, one of them sent twice");
+    let later = ARRIVED.after(std::time::Duration::from_hours(24));
+    let again = Call::signals(json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": ""}]}));
+    assert_eq!(stack.send(again.key(&key).at(later)).await.status, 400);
+    assert_eq!(stack.items("RejectedSignalsTable").await.len(), 4, "the next day's is a record of its own");
 }
 
 #[tokio::test]

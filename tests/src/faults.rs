@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -65,9 +65,14 @@ struct Shared {
 struct State {
     plan: Plan,
     counts: Counts,
+    late: Vec<Message>,
 }
 
 impl Shared {
+    fn hold(&self, call: Message) {
+        self.state().late.push(call);
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,7 +97,7 @@ impl FaultProxy {
         let upstream = upstream.trim_start_matches("http://").parse().expect("an address of loopback");
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Mutex::new(State { plan: plan.into(), counts: Counts::default() });
+        let state = Mutex::new(State { plan: plan.into(), counts: Counts::default(), late: Vec::new() });
         let shared = Arc::new(Shared {
             upstream,
             state,
@@ -119,6 +124,16 @@ impl FaultProxy {
     /// is between forgot them. New ones are served.
     pub fn forget_connections(&self) {
         self.shared.frozen.store(self.shared.accepted.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Has the calls done that [`Fault::Late`] held back; how many they were.
+    pub async fn apply_late(&self) -> usize {
+        let late = std::mem::take(&mut self.shared.state().late);
+        for call in &late {
+            let mut upstream = Stream::new(TcpStream::connect(self.shared.upstream).await.unwrap());
+            connection::forward(&mut upstream, call).await.unwrap();
+        }
+        late.len()
     }
 
     /// What went through so far.

@@ -9,13 +9,14 @@ use shared::auth::Authenticator;
 use shared::environment::{self, Unusable};
 use shared::invocation::Invocation;
 use shared::model::customer::CustomerUpdate;
-use shared::model::fault::Warning;
+use shared::model::fault::{Fault, FaultCode, Warning};
+use shared::model::place::Path;
 use shared::problem::Problem;
 use shared::request::{self, Route};
-use shared::store::StoreError;
 use shared::store::api_keys::ApiKeys;
 use shared::store::client;
-use shared::store::customers::Upserted;
+use shared::store::customers::{UpsertResult, Upserted};
+use shared::store::{StoreError, WRITE_TIMEOUT};
 use shared::telemetry::line::Record;
 
 const CUSTOMERS: Route = Route { path: "/api/customers", methods: &["PATCH", "POST"] };
@@ -69,13 +70,14 @@ impl Customers {
         let body = request::read_body(request)?;
         record.bytes(body.len());
         let update = CustomerUpdate::parse(request::parse_json(&body)?).map_err(Problem::ValidationFailed)?;
-        let now = invocation.arrived;
-        let upserted = self.table.upsert(&caller.account_id, &update, now, invocation.budget).await.map_err(failure)?;
-        record.customer(upserted);
+        let deadline = invocation.budget.at_most(WRITE_TIMEOUT);
+        let upserted = self.table.upsert(&caller.account_id, &update, invocation.arrived, deadline).await;
+        let Upserted { result, updated_at } = upserted.map_err(problem)?;
+        record.customer(result);
         Ok(Answer::json(&Stored {
             customer_id: &update.customer_id,
-            result: upserted,
-            updated_at: now.to_string(),
+            result,
+            updated_at: updated_at.to_string(),
             warnings: &update.warnings,
         }))
     }
@@ -91,16 +93,22 @@ struct Pong {
 #[serde(rename_all = "camelCase")]
 struct Stored<'a> {
     customer_id: &'a str,
-    result: Upserted,
+    result: UpsertResult,
     updated_at: String,
     warnings: &'a [Warning],
 }
 
-fn failure(error: StoreError) -> Problem {
+fn problem(error: StoreError) -> Problem {
     match error {
         StoreError::ItemTooLarge => Problem::CustomerTooLarge,
-        // Every rule of DynamoDB was checked: if it finds the update invalid all the same, the checks are wrong.
-        StoreError::Refused => Problem::InternalError,
+        // Every documented rule of DynamoDB was checked. What it finds invalid all the same is the caller's data, so it is
+        // the caller who hears of it; the operator finds it here.
+        StoreError::Invalid => {
+            tracing::error!(%error, "DynamoDB refused a customer that passed every check");
+            let data = Path::Member(&Path::Root, "customerData");
+            Problem::ValidationFailed(vec![Fault::new(&data, FaultCode::RefusedByStore, "was refused by the database")])
+        }
+        StoreError::Corrupt => Problem::defect(&error),
         error @ StoreError::Unavailable(_) => Problem::StorageUnavailable { error, retry_with: None },
     }
 }

@@ -16,12 +16,12 @@ use shared::model::identifier::RequestIdentifier;
 use shared::model::timestamp::Timestamp;
 use shared::problem::Problem;
 use shared::request::{self, Route};
-use shared::store::StoreError;
 use shared::store::api_keys::ApiKeys;
 use shared::store::client;
 use shared::store::rejected_signals::{Kept, RejectedSignals};
 use shared::store::requests::{Claim, Claimed, Moment, Requests};
 use shared::store::signals::Origin;
+use shared::store::{StoreError, WRITE_TIMEOUT};
 use shared::telemetry::line::{Record, Signals as Counts};
 
 use crate::outcome::Outcome;
@@ -118,12 +118,13 @@ impl Signals {
         let claim =
             Claim { account_id: &caller.account_id, request_identifier: &request_identifier, body, batch: &batch };
         let named = batch.request_identifier.is_some() && !batch.signals.is_empty();
-        let replay_of = if named { self.claim(claim, invocation).await? } else { None };
+        let deadline = invocation.budget.less(FOR_A_LATE_CLAIM).at_most(WRITE_TIMEOUT);
+        let replay_of = if named { self.claim(claim, invocation, deadline).await? } else { None };
         let received_at = replay_of.unwrap_or(invocation.arrived);
         let origin = Origin { account_id: &caller.account_id, request_identifier: &request_identifier, received_at };
         let rejected: Vec<Kept<'_>> = batch.rejected.iter().map(Kept::from).collect();
         let (stored, kept) = tokio::join!(
-            self.table.put(origin, &batch.signals, invocation.budget.less(FOR_A_LATE_CLAIM)),
+            self.table.put(origin, &batch.signals, deadline),
             self.rejected.keep(origin, &caller.key_id, &rejected, invocation.budget.at_most(FOR_KEEPING)),
         );
         note(kept, record);
@@ -143,8 +144,13 @@ impl Signals {
     }
 
     /// When the request first arrived, if this is a retry.
-    async fn claim(&self, claim: Claim<'_>, invocation: &Invocation) -> Result<Option<Timestamp>, Problem> {
-        match self.requests.claim(claim, Moment::First, invocation, invocation.budget).await {
+    async fn claim(
+        &self,
+        claim: Claim<'_>,
+        invocation: &Invocation,
+        deadline: Budget,
+    ) -> Result<Option<Timestamp>, Problem> {
+        match self.requests.claim(claim, Moment::First, invocation, deadline).await {
             Ok(Claimed::First) => Ok(None),
             Ok(Claimed::Retry { received_at }) => Ok(Some(received_at)),
             Ok(Claimed::Reused) => Err(Problem::RequestIdentifierReused),
@@ -177,7 +183,7 @@ fn refusal(fault: BatchFault) -> Problem {
 /// A claim that DynamoDB refuses is a defect of this service: everything in it is made here.
 fn unavailable(error: StoreError) -> Problem {
     match error {
-        StoreError::Refused | StoreError::ItemTooLarge => Problem::InternalError,
+        StoreError::Invalid | StoreError::ItemTooLarge | StoreError::Corrupt => Problem::defect(&error),
         error @ StoreError::Unavailable(_) => Problem::StorageUnavailable { error, retry_with: None },
     }
 }

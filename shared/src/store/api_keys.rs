@@ -3,6 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
+use super::throttling::TableThrottle;
 use super::values::{Item, n, s, text, whole_number};
 use super::{StoreError, connection_is_free};
 use crate::auth::KeyHash;
@@ -62,6 +63,7 @@ impl KeyRecord {
 pub struct ApiKeys {
     client: Client,
     table: String,
+    throttle: TableThrottle,
 }
 
 /// A key that is there already.
@@ -77,7 +79,7 @@ impl ApiKeys {
     /// The table called `table`.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+        Self { client, table: table.into(), throttle: TableThrottle::default() }
     }
 
     /// What is known of the key with this hash, as of now: the read is strongly consistent (SPEC 2.7).
@@ -85,14 +87,16 @@ impl ApiKeys {
     /// # Errors
     /// When the table cannot be read, or what it holds is no record of a key.
     pub async fn find(&self, hash: &KeyHash, budget: Budget) -> Result<Option<KeyRecord>, StoreError> {
-        let call =
-            self.client.get_item().table_name(&self.table).key("keyHash", s(hash.to_hex())).consistent_read(true);
-        let item = budget.spend(call.send()).await??.item;
+        let mut backoff = self.throttle.backoff(budget);
+        let found = loop {
+            let call = self.client.get_item().table_name(&self.table).key("keyHash", s(hash.to_hex()));
+            let found = budget.spend(call.consistent_read(true).send()).await?.map_err(StoreError::from);
+            if !backoff.repeats(&found).await {
+                break found?;
+            }
+        };
         connection_is_free().await;
-        item.map(|item| {
-            KeyRecord::from_item(&item).ok_or_else(|| StoreError::Unavailable("IllFormedKeyRecord".to_owned()))
-        })
-        .transpose()
+        found.item.map(|item| KeyRecord::from_item(&item).ok_or(StoreError::Corrupt)).transpose()
     }
 
     /// Adds a key.

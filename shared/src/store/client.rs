@@ -11,6 +11,7 @@ use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
 use aws_sdk_dynamodb::config::{Builder, SharedHttpClient, StalledStreamProtectionConfig};
 
 use super::http;
+use super::throttling::{BACKOFF_BASE, BACKOFF_CAP};
 use super::trust::{self, BadBundle};
 use crate::environment::variable;
 use crate::telemetry::tally::CountCalls;
@@ -25,20 +26,16 @@ const ATTEMPT: Duration = Duration::from_millis(2_500);
 /// How often a call is tried, the first included.
 const ATTEMPTS: u32 = 4;
 
-/// The base of the SDK's exponential backoff with jitter. Its default of one second makes a transient fault, which the
-/// next attempt usually does not meet, cost half a second.
-const BACKOFF_BASE: Duration = Duration::from_millis(25);
-
-/// The longest wait between two attempts.
-const BACKOFF_LONGEST: Duration = Duration::from_secs(1);
-
-/// How many tries beyond the first a process has in hand. Whoever succeeds after all gives back what it took, and five
+/// How many tries beyond the first a process has in hand. A call that succeeds after all gives back what it took, and five
 /// calls that succeed at once give one back: so 10 % of faults cost nothing, and an outage is not multiplied. It is enough
 /// for every connection of a request to have died with a frozen environment.
-pub(super) const RETRIES_IN_HAND: u32 = 20;
+const RETRY_BUDGET: u32 = 20;
 
-/// What one of them costs, whatever the fault, in the SDK's tokens; a success gives back one token.
+/// What one of them costs, whatever the fault but throttling, in the SDK's tokens; a success gives back one token.
 const RETRY_COST: u32 = 5;
+
+/// The tokens of the retry budget.
+const RETRY_TOKENS: u32 = RETRY_BUDGET * RETRY_COST;
 
 /// A client as the functions use it: credentials and region from the variables that Lambda sets, nothing else looked
 /// for. `AWS_ENDPOINT_URL_DYNAMODB` or `AWS_ENDPOINT_URL` points it elsewhere; `AWS_USE_FIPS_ENDPOINT` and
@@ -69,18 +66,21 @@ pub async fn from_environment() -> Result<Client, BadBundle> {
 pub fn tuned(config: Builder) -> Builder {
     let retries = RetryConfig::standard()
         .with_max_attempts(ATTEMPTS)
+        // The SDK's default of one second makes a transient fault, which the next attempt usually does not meet, cost half
+        // a second.
         .with_initial_backoff(BACKOFF_BASE)
-        .with_max_backoff(BACKOFF_LONGEST);
-    let capacity = usize::try_from(RETRIES_IN_HAND.saturating_mul(RETRY_COST)).unwrap_or(usize::MAX);
-    let in_hand = TokenBucket::builder()
-        .capacity(capacity)
+        .with_max_backoff(BACKOFF_CAP);
+    let tokens = TokenBucket::builder()
+        .capacity(usize::try_from(RETRY_TOKENS).unwrap_or(usize::MAX))
         .retry_cost(RETRY_COST)
         .timeout_retry_cost(RETRY_COST)
-        .throttling_retry_cost(RETRY_COST);
+        // More than there are: the SDK never retries a throttled call. The store waits throttling out itself, which costs no
+        // token and has no bound but the deadline.
+        .throttling_retry_cost(RETRY_TOKENS + 1);
     let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).build();
     config
         .retry_config(retries)
-        .retry_partition(RetryPartition::custom("intake").token_bucket(in_hand.build()).build())
+        .retry_partition(RetryPartition::custom("intake").token_bucket(tokens.build()).build())
         .timeout_config(timeouts)
         // Watches bodies that arrive slowly; here an attempt is over in time, body included, or it is given up.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())

@@ -1,43 +1,74 @@
 //! The table Customers: one item a customer, the profile's members under their own names.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use serde::Serialize;
 
 use super::StoreError;
+use super::throttling::TableThrottle;
 use super::values::{Item, text};
 use super::wire::Wire;
 use crate::invocation::Budget;
 use crate::model::account::AccountId;
 use crate::model::customer::{Change, CustomerUpdate};
 use crate::model::timestamp::Timestamp;
-use crate::telemetry::tally::calls_so_far;
 
 /// The table.
 #[derive(Clone, Debug)]
 pub struct Customers {
     client: Client,
     table: String,
+    throttle: TableThrottle,
 }
 
-/// Whether what was found is what an earlier attempt of the same update wrote, its answer lost.
-fn is_our_own(old: &Item, now: Timestamp) -> bool {
-    let now = now.to_string();
-    ["createdAt", "updatedAt"].iter().all(|name| text(old, name) == Some(now.as_str()))
+/// An update as it is written at one time.
+#[derive(Clone, Copy)]
+struct Attempt<'a> {
+    account_id: &'a AccountId,
+    update: &'a CustomerUpdate<'a>,
+    now: Timestamp,
+}
+
+/// What came of a call.
+enum Written {
+    /// The update is stored, over these attributes of the customer.
+    Over(Item),
+    /// It is not: the customer was updated at the same time or later.
+    Newer { updated_at: Timestamp },
+}
+
+/// The attribute `name` of `item`, if it is there.
+fn timestamp(item: &Item, name: &str) -> Result<Option<Timestamp>, StoreError> {
+    item.contains_key(name)
+        .then(|| text(item, name).and_then(|text| text.parse().ok()).ok_or(StoreError::Corrupt))
+        .transpose()
+}
+
+/// What an update did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Upserted {
+    /// Whether it created the customer.
+    pub result: UpsertResult,
+    /// The `updatedAt` that was stored.
+    pub updated_at: Timestamp,
 }
 
 /// Whether the customer was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Upserted {
+pub enum UpsertResult {
     /// It was not.
     Created,
     /// It was.
     Updated,
 }
 
-impl Upserted {
+impl UpsertResult {
     /// The word for it in answers and in the log.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -52,10 +83,14 @@ impl Customers {
     /// The table called `table`.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+        Self { client, table: table.into(), throttle: TableThrottle::default() }
     }
 
     /// Changes what `update` names of a customer, and nothing else: one `UpdateItem`, so that two at once both survive.
+    ///
+    /// An attempt that was given up may still reach DynamoDB later. A condition keeps it from undoing a newer update: an
+    /// update is only written over an older `updatedAt`. One that finds a newer `updatedAt` is not refused: it is written
+    /// again, with the time right after.
     ///
     /// # Errors
     /// [`StoreError::ItemTooLarge`] when the profile would outgrow an item; otherwise when DynamoDB cannot do it.
@@ -64,20 +99,57 @@ impl Customers {
         account_id: &AccountId,
         update: &CustomerUpdate<'_>,
         now: Timestamp,
-        budget: Budget,
+        deadline: Budget,
     ) -> Result<Upserted, StoreError> {
-        // The body is replaced; the table is named for the SDK to find its endpoint by.
-        let call = self.client.update_item().table_name(&self.table).customize();
-        let call = call.mutate_request(self.write(account_id, update, now).into_body());
-        let calls_before = calls_so_far();
-        let output = budget.spend(call.send()).await??;
-        let tried_again = calls_so_far().saturating_sub(calls_before) > 1;
-        let old = output.attributes.unwrap_or_default();
-        let existed = old.contains_key("updatedAt") && !(tried_again && is_our_own(&old, now));
-        Ok(if existed { Upserted::Updated } else { Upserted::Created })
+        let mut attempt = Attempt { account_id, update, now };
+        // The times of attempts of which it is not known whether they took effect.
+        let mut in_doubt = Vec::new();
+        let mut backoff = self.throttle.backoff(deadline);
+        loop {
+            let written = deadline.spend(self.write(attempt, &mut in_doubt)).await?;
+            if backoff.repeats(&written).await {
+                continue;
+            }
+            match written? {
+                Written::Over(old) => {
+                    let is_new = match timestamp(&old, "createdAt")? {
+                        None => true,
+                        Some(created_at) => in_doubt.contains(&created_at),
+                    };
+                    let result = if is_new { UpsertResult::Created } else { UpsertResult::Updated };
+                    return Ok(Upserted { result, updated_at: attempt.now });
+                }
+                Written::Newer { updated_at } => attempt.now = updated_at.after(Duration::from_millis(1)),
+            }
+        }
     }
 
-    fn write(&self, account_id: &AccountId, update: &CustomerUpdate<'_>, now: Timestamp) -> Wire {
+    async fn write(&self, attempt: Attempt<'_>, in_doubt: &mut Vec<Timestamp>) -> Result<Written, StoreError> {
+        let tries = Arc::new(AtomicU32::new(0));
+        let (body, counted) = (self.body(attempt).into_body(), tries.clone());
+        // The body is replaced; the table is named for the SDK to find its endpoint by.
+        let call = self.client.update_item().table_name(&self.table).customize().mutate_request(move |request| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            body(request);
+        });
+        let sent = call.send().await;
+        if tries.load(Ordering::Relaxed) > 1 {
+            in_doubt.push(attempt.now);
+        }
+        let error = match sent {
+            Ok(output) => return Ok(Written::Over(output.attributes.unwrap_or_default())),
+            Err(error) => error,
+        };
+        match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
+                let updated_at = failed.item().map(|item| timestamp(item, "updatedAt")).transpose()?.flatten();
+                Ok(Written::Newer { updated_at: updated_at.ok_or(StoreError::Corrupt)? })
+            }
+            _ => Err(error.into()),
+        }
+    }
+
+    fn body(&self, Attempt { account_id, update, now }: Attempt<'_>) -> Wire {
         let mut set = String::from(
             "SET accountId = :account, customerId = :customer, updatedAt = :now, createdAt = if_not_exists(createdAt, :now)",
         );
@@ -110,8 +182,9 @@ impl Customers {
         wire.string_attribute("pk", &account_id.key(&update.customer_id));
         wire.raw("},\"UpdateExpression\":");
         wire.string(&(set + &remove));
+        wire.raw(",\"ConditionExpression\":\"attribute_not_exists(updatedAt) OR updatedAt < :now\"");
         // Of the old item only what is written over: enough to see whether there was one.
-        wire.raw(",\"ReturnValues\":\"UPDATED_OLD\"");
+        wire.raw(",\"ReturnValues\":\"UPDATED_OLD\",\"ReturnValuesOnConditionCheckFailure\":\"ALL_OLD\"");
         if !update.changes.is_empty() {
             wire.raw(",\"ExpressionAttributeNames\":{");
             wire.append(&names);

@@ -12,12 +12,16 @@ pub mod rejected_signals;
 pub mod requests;
 mod signal_item;
 pub mod signals;
+mod throttling;
 pub mod trust;
+mod unprocessed;
 mod values;
 mod wire;
 
 use std::fmt;
+use std::time::Duration;
 
+use aws_runtime::retries::classifiers::THROTTLING_ERRORS;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 use crate::invocation::OutOfTime;
@@ -28,24 +32,58 @@ async fn connection_is_free() {
     tokio::task::yield_now().await;
 }
 
+/// How long DynamoDB may take for what a request writes, whatever the failure: the idempotency record and the signals
+/// together, or a customer's update.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Why a call to DynamoDB failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreError {
-    /// DynamoDB was throttled, failed, refused us or did not answer in time. What it was, in one word.
-    Unavailable(String),
+    /// DynamoDB was throttled, failed, refused us or did not answer in time.
+    Unavailable(Cause),
     /// DynamoDB found the request invalid: what it holds cannot be stored.
-    Refused,
+    Invalid,
     /// The item would become larger than DynamoDB's 400 KB.
     ItemTooLarge,
+    /// A stored item is not as this service writes it.
+    Corrupt,
+}
+
+/// Why DynamoDB is unavailable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It throttled the table, by an exception or by unprocessed items, for as long as there was to wait.
+    Throttled,
+    /// The request's deadline passed first.
+    DeadlineExceeded,
+    /// An attempt was not answered in time.
+    Timeout,
+    /// No connection, or one that broke before the response.
+    DispatchFailure,
+    /// A response that cannot be read.
+    ResponseError,
+    /// Another error of DynamoDB: its code.
+    Service(String),
+    /// An error of the SDK itself.
+    Sdk,
 }
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unavailable(kind) => f.write_str(kind),
-            Self::Refused => f.write_str("ValidationException"),
-            Self::ItemTooLarge => f.write_str("ItemTooLarge"),
-        }
+        f.write_str(match self {
+            Self::Invalid => "ValidationException",
+            Self::ItemTooLarge => "ItemTooLarge",
+            Self::Corrupt => "CorruptItem",
+            Self::Unavailable(cause) => match cause {
+                Cause::Throttled => "Throttled",
+                Cause::DeadlineExceeded => "DeadlineExceeded",
+                Cause::Timeout => "Timeout",
+                Cause::DispatchFailure => "DispatchFailure",
+                Cause::ResponseError => "ResponseError",
+                Cause::Service(code) => code,
+                Cause::Sdk => "SdkError",
+            },
+        })
     }
 }
 
@@ -53,30 +91,29 @@ impl std::error::Error for StoreError {}
 
 impl From<OutOfTime> for StoreError {
     fn from(_: OutOfTime) -> Self {
-        Self::Unavailable("OutOfTime".to_owned())
+        Self::Unavailable(Cause::DeadlineExceeded)
     }
 }
 
 impl<E: ProvideErrorMetadata, R> From<SdkError<E, R>> for StoreError {
     fn from(error: SdkError<E, R>) -> Self {
-        let kind = match &error {
-            SdkError::TimeoutError(_) => "Timeout",
-            SdkError::DispatchFailure(_) => "DispatchFailure",
-            SdkError::ResponseError(_) => "ResponseError",
+        Self::Unavailable(match &error {
+            SdkError::TimeoutError(_) => Cause::Timeout,
+            SdkError::DispatchFailure(_) => Cause::DispatchFailure,
+            SdkError::ResponseError(_) => Cause::ResponseError,
             SdkError::ServiceError(service) => {
                 let metadata = service.err().meta();
                 match metadata.code() {
                     Some("ValidationException") if metadata.message().is_some_and(is_about_item_size) => {
                         return Self::ItemTooLarge;
                     }
-                    Some("ValidationException" | "SerializationException") => return Self::Refused,
-                    Some(code) => code,
-                    None => "ServiceError",
+                    Some("ValidationException" | "SerializationException") => return Self::Invalid,
+                    Some(code) if THROTTLING_ERRORS.contains(&code) => Cause::Throttled,
+                    code => Cause::Service(code.unwrap_or("ServiceError").to_owned()),
                 }
             }
-            _ => "SdkError",
-        };
-        Self::Unavailable(kind.to_owned())
+            _ => Cause::Sdk,
+        })
     }
 }
 

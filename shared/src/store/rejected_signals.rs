@@ -7,13 +7,12 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::StoreError;
-use super::batch_write::{Retries, batches, send_unprocessed};
+use super::batch_write::{BatchItem, BatchTable};
 use super::signals::Origin;
-use super::values::{Item, n, s};
+use super::wire::Wire;
+use crate::digest::Digest;
 use crate::invocation::Budget;
 use crate::model::account::AccountId;
 use crate::model::fault::Fault;
@@ -30,15 +29,16 @@ pub const SHARDS: u8 = 16;
 /// item at most 400 KB, its faults and names included.
 pub const PAYLOAD_BYTES: usize = 300 * 1024;
 
-/// Calls at once. Few: each occupies a connection beside those of the signals that are accepted.
+/// Hexadecimal digits of a payload's SHA-256 in its key: of 500 signals of one index, no two share 64 bits by accident.
+const PAYLOAD_HASH_DIGITS: usize = 16;
+
+/// Calls of a request at once. Few: each occupies a connection beside those of the signals that are accepted.
 const CALLS_AT_ONCE: usize = 4;
 
 /// The table.
 #[derive(Clone, Debug)]
 pub struct RejectedSignals {
-    client: Client,
-    table: String,
-    retries: Retries,
+    table: BatchTable,
 }
 
 /// A signal that was refused, as it is kept.
@@ -77,64 +77,97 @@ impl RejectedSignals {
     /// The table called `table`.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), retries: Retries::default() }
+        Self { table: BatchTable::new(client, table, CALLS_AT_ONCE) }
     }
 
     /// Keeps rejected signals that came by the key `key_id`.
     ///
     /// # Errors
-    /// When DynamoDB could not be had for all of them.
+    /// When DynamoDB did not take all of them before the deadline.
     pub async fn keep(
         &self,
         origin: Origin<'_>,
         key_id: &str,
         rejected: &[Kept<'_>],
-        budget: Budget,
+        deadline: Budget,
     ) -> Result<(), StoreError> {
-        let keep = async |batch: &[Kept<'_>]| {
-            let puts = batch.iter().filter_map(|kept| {
-                let put = PutRequest::builder().set_item(Some(write(origin, key_id, *kept))).build().ok()?;
-                Some(WriteRequest::builder().put_request(put).build())
-            });
-            let call = self.client.batch_write_item().request_items(&self.table, puts.collect());
-            let unprocessed = budget.spend(call.send()).await??.unprocessed_items.unwrap_or_default();
-            send_unprocessed(&self.client, batch.len(), unprocessed, &self.retries, budget).await
-        };
-        let batches = batches(rejected, |kept| kept.payload.len().min(PAYLOAD_BYTES)).into_iter();
-        stream::iter(batches.map(keep).collect::<Vec<_>>()).buffer_unordered(CALLS_AT_ONCE).try_collect().await
+        let request = &Request { origin, key_id, request_identifier: origin.request_identifier.canonical() };
+        let items = rejected.iter().map(|kept| RejectedItem { request, kept }).collect();
+        let refused = self.table.put(items, deadline).await?;
+        if refused.is_empty() { Ok(()) } else { Err(StoreError::Invalid) }
     }
 }
 
-fn write(origin: Origin<'_>, key_id: &str, kept: Kept<'_>) -> Item {
-    let request_identifier = origin.request_identifier.canonical();
-    let shard = shard_of(&request_identifier, kept.index);
-    let payload = kept.payload.get(..kept.payload.floor_char_boundary(PAYLOAD_BYTES)).unwrap_or_default();
-    let mut item = Item::from([
-        ("pk".to_owned(), s(partition_key(origin.account_id, &day(origin.received_at), shard))),
-        ("sk".to_owned(), s(format!("{request_identifier}#{:04}", kept.index))),
-        ("accountId".to_owned(), s(origin.account_id.as_str())),
-        ("requestIdentifier".to_owned(), s(origin.request_identifier.as_sent())),
-        ("index".to_owned(), AttributeValue::N(kept.index.to_string())),
-        ("payload".to_owned(), s(payload)),
-        ("faults".to_owned(), AttributeValue::L(kept.faults.iter().map(write_fault).collect())),
-        ("keyId".to_owned(), s(key_id)),
-        ("receivedAt".to_owned(), s(origin.received_at.to_string())),
-        ("expiresAt".to_owned(), n(origin.received_at.after(KEPT_FOR).seconds())),
-    ]);
-    if payload.len() < kept.payload.len() {
-        item.insert("truncated".to_owned(), AttributeValue::Bool(true));
-    }
-    if let Some(who) = kept.who {
-        item.insert("who".to_owned(), s(who));
-    }
-    item
+/// What the rejected signals of one request have in common.
+struct Request<'a> {
+    origin: Origin<'a>,
+    key_id: &'a str,
+    request_identifier: String,
 }
 
-fn write_fault(fault: &Fault) -> AttributeValue {
+/// The item of one rejected signal.
+#[derive(Clone, Copy)]
+struct RejectedItem<'a> {
+    request: &'a Request<'a>,
+    kept: &'a Kept<'a>,
+}
+
+impl BatchItem for RejectedItem<'_> {
+    /// With a hash of the payload: no idempotency record keeps several bodies from coming under one requestIdentifier when
+    /// none of their signals is valid, and none of them may overwrite another's.
+    fn sort_key(self) -> String {
+        let digest = Digest::of(self.kept.payload).to_hex();
+        let hash = digest.get(..PAYLOAD_HASH_DIGITS).unwrap_or_default();
+        format!("{}#{:04}#{hash}", self.request.request_identifier, self.kept.index)
+    }
+
+    fn text_bytes(self) -> usize {
+        self.kept.payload.len().min(PAYLOAD_BYTES)
+    }
+
+    fn write(self, wire: &mut Wire) {
+        let Self { request: Request { origin, key_id, request_identifier }, kept } = self;
+        let shard = shard_of(request_identifier, kept.index);
+        let payload = kept.payload.get(..kept.payload.floor_char_boundary(PAYLOAD_BYTES)).unwrap_or_default();
+        wire.raw("{");
+        for (name, text) in [
+            ("pk", partition_key(origin.account_id, &day(origin.received_at), shard).as_str()),
+            ("sk", &self.sort_key()),
+            ("accountId", origin.account_id.as_str()),
+            ("requestIdentifier", origin.request_identifier.as_sent()),
+            ("payload", payload),
+            ("keyId", key_id),
+            ("receivedAt", &origin.received_at.to_string()),
+        ] {
+            wire.string_attribute(name, text);
+            wire.raw(",");
+        }
+        if let Some(who) = kept.who {
+            wire.string_attribute("who", who);
+            wire.raw(",");
+        }
+        if payload.len() < kept.payload.len() {
+            wire.raw("\"truncated\":{\"BOOL\":true},");
+        }
+        wire.raw("\"faults\":{\"L\":[");
+        for (index, fault) in kept.faults.iter().enumerate() {
+            wire.raw(if index > 0 { "," } else { "" });
+            write_fault(wire, fault);
+        }
+        let expires_at = origin.received_at.after(KEPT_FOR).seconds();
+        wire.raw(&format!("]}},\"index\":{{\"N\":\"{}\"}},\"expiresAt\":{{\"N\":\"{expires_at}\"}}}}", kept.index));
+    }
+}
+
+fn write_fault(wire: &mut Wire, fault: &Fault) {
     let Fault { place, code, message } = fault;
-    let texts =
-        [("field", place.field.as_str()), ("pointer", &place.pointer), ("code", code.as_str()), ("message", message)];
-    AttributeValue::M(texts.into_iter().map(|(name, text)| (name.to_owned(), s(text))).collect())
+    wire.raw("{\"M\":{");
+    wire.string_attribute("field", &place.field);
+    for (name, text) in [("pointer", place.pointer.as_str()), ("code", code.as_str()), ("message", message)] {
+        wire.raw(",");
+        wire.string_attribute(name, text);
+    }
+    wire.raw("}}");
 }
 
 /// The same signal of the same request always lies in the same shard, so a retry writes it over itself.

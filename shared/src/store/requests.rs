@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
+use super::throttling::TableThrottle;
 use super::values::{Item, n, s, text};
 use super::{StoreError, connection_is_free};
 use crate::digest::Digest;
@@ -23,6 +24,7 @@ pub const CLAIM_LASTS: Duration = Duration::from_hours(24);
 pub struct Requests {
     client: Client,
     table: String,
+    throttle: TableThrottle,
 }
 
 /// What is claimed: that this account's request with this identifier has this body.
@@ -66,7 +68,7 @@ impl Requests {
     /// The table called `table`.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+        Self { client, table: table.into(), throttle: TableThrottle::default() }
     }
 
     /// Claims the request's identifier, unless somebody did in the last 24 hours.
@@ -80,19 +82,24 @@ impl Requests {
         invocation: &Invocation,
         budget: Budget,
     ) -> Result<Claimed, StoreError> {
-        let now = invocation.arrived;
         let body_hash = Digest::of(claim.body).to_hex();
-        let mut item = Item::from([
-            ("pk".to_owned(), s(claim.account_id.key(&claim.request_identifier.canonical()))),
-            ("accountId".to_owned(), s(claim.account_id.as_str())),
-            ("bodyHash".to_owned(), s(&body_hash)),
-            ("receivedAt".to_owned(), s(now.to_string())),
-            ("invocation".to_owned(), s(&invocation.id)),
-            ("expiresAt".to_owned(), n(now.after(CLAIM_LASTS).seconds())),
-        ]);
-        if moment == Moment::Late {
-            item.insert("signalsHash".to_owned(), s(signals_hash(claim)));
+        let signals_hash = (moment == Moment::Late).then(|| signals_hash(claim));
+        let mut backoff = self.throttle.backoff(budget);
+        loop {
+            let item = record(claim, &body_hash, signals_hash.as_deref(), invocation);
+            let standing = budget.spend(self.put(item, invocation.arrived)).await?;
+            if backoff.repeats(&standing).await {
+                continue;
+            }
+            return match standing? {
+                None => Ok(Claimed::First),
+                Some(standing) => compare(&standing, claim, &body_hash, invocation).ok_or(StoreError::Corrupt),
+            };
         }
+    }
+
+    /// Puts a record where none stands; returns the one that stands.
+    async fn put(&self, item: Item, now: Timestamp) -> Result<Option<Item>, StoreError> {
         let call = self
             .client
             .put_item()
@@ -102,17 +109,32 @@ impl Requests {
             .condition_expression("attribute_not_exists(pk) OR expiresAt <= :now")
             .expression_attribute_values(":now", n(now.seconds()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let sent = budget.spend(call.send()).await?;
+        let sent = call.send().await;
         connection_is_free().await;
-        let Err(error) = sent else { return Ok(Claimed::First) };
+        let Err(error) = sent else { return Ok(None) };
         match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(failed)) => failed
-                .item()
-                .and_then(|standing| compare(standing, claim, &body_hash, invocation))
-                .ok_or_else(|| StoreError::Unavailable("IllFormedClaim".to_owned())),
+            Some(PutItemError::ConditionalCheckFailedException(failed)) => {
+                failed.item().cloned().map(Some).ok_or(StoreError::Corrupt)
+            }
             _ => Err(error.into()),
         }
     }
+}
+
+fn record(claim: Claim<'_>, body_hash: &str, signals_hash: Option<&str>, invocation: &Invocation) -> Item {
+    let now = invocation.arrived;
+    let mut item = Item::from([
+        ("pk".to_owned(), s(claim.account_id.key(&claim.request_identifier.canonical()))),
+        ("accountId".to_owned(), s(claim.account_id.as_str())),
+        ("bodyHash".to_owned(), s(body_hash)),
+        ("receivedAt".to_owned(), s(now.to_string())),
+        ("invocation".to_owned(), s(&invocation.id)),
+        ("expiresAt".to_owned(), n(now.after(CLAIM_LASTS).seconds())),
+    ]);
+    if let Some(signals_hash) = signals_hash {
+        item.insert("signalsHash".to_owned(), s(signals_hash));
+    }
+    item
 }
 
 fn compare(standing: &Item, claim: Claim<'_>, body_hash: &str, invocation: &Invocation) -> Option<Claimed> {

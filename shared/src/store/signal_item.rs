@@ -4,12 +4,13 @@
 
 use std::time::Duration;
 
+use super::batch_write::BatchItem;
 use super::signals::Origin;
 use super::wire::Wire;
 use crate::model::signal::{Identity, Signal};
 
-/// Writes the items of one request.
-pub(super) struct SignalItems {
+/// What the items of one request have in common.
+pub(super) struct RequestItems {
     /// `accountId#`: the customer or the emitter follows.
     partition: String,
     /// `receivedAt#requestIdentifier#`: the index follows, in four digits.
@@ -18,7 +19,7 @@ pub(super) struct SignalItems {
     common: Wire,
 }
 
-impl SignalItems {
+impl RequestItems {
     pub(super) fn of(origin: Origin<'_>, retention: Option<Duration>) -> Self {
         let received_at = origin.received_at.to_string();
         let mut common = Wire::default();
@@ -36,16 +37,34 @@ impl SignalItems {
             common,
         }
     }
+}
 
-    pub(super) fn write(&self, wire: &mut Wire, signal: &Signal<'_>) {
+/// The item of one signal.
+#[derive(Clone, Copy)]
+pub(super) struct SignalItem<'a> {
+    pub(super) request: &'a RequestItems,
+    pub(super) signal: &'a Signal<'a>,
+}
+
+impl BatchItem for SignalItem<'_> {
+    fn sort_key(self) -> String {
+        format!("{}{:04}", self.request.sort, self.signal.index)
+    }
+
+    fn text_bytes(self) -> usize {
+        self.signal.payload.len()
+    }
+
+    fn write(self, wire: &mut Wire) {
+        let Self { request, signal } = self;
         let [(who, who_value), (what, what_value)] = match &signal.identity {
             Identity::Event { customer_id, event_type } => [("customerId", customer_id), ("eventType", event_type)],
             Identity::Step { emitter_id, step_node_id } => [("emitterId", emitter_id), ("stepNodeId", step_node_id)],
         };
         wire.raw("{");
-        wire.string_attribute("pk", &[&self.partition, who_value.as_ref()].concat());
+        wire.string_attribute("pk", &[&request.partition, who_value.as_ref()].concat());
         wire.raw(",");
-        wire.string_attribute("sk", &format!("{}{:04}", self.sort, signal.index));
+        wire.string_attribute("sk", &self.sort_key());
         wire.raw(",");
         wire.string_attribute(who, who_value);
         wire.raw(",");
@@ -69,7 +88,7 @@ impl SignalItems {
             wire.raw("}}");
         }
         wire.raw(",");
-        wire.append(&self.common);
+        wire.append(&request.common);
         wire.raw("}");
     }
 }

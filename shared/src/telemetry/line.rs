@@ -19,7 +19,7 @@ use crate::model::fault::Fault;
 use crate::model::timestamp::Timestamp;
 use crate::problem::{Kind, Problem};
 use crate::request::Route;
-use crate::store::customers::Upserted;
+use crate::store::customers::UpsertResult;
 
 /// The namespace of every metric.
 pub const NAMESPACE: &str = "Intake";
@@ -84,7 +84,7 @@ pub struct Record {
     caller: Option<Caller>,
     bytes: Option<usize>,
     signals: Option<Signals>,
-    upserted: Option<Upserted>,
+    upserted: Option<UpsertResult>,
     faults: BTreeMap<&'static str, usize>,
     rejected_not_kept: bool,
 }
@@ -122,7 +122,7 @@ impl Record {
     }
 
     /// Whether the customer is new.
-    pub fn customer(&mut self, upserted: Upserted) {
+    pub fn customer(&mut self, upserted: UpsertResult) {
         self.upserted = Some(upserted);
     }
 
@@ -191,8 +191,8 @@ impl Record {
             (Metric::SignalsRejected, batch.map(|signals| Value::Count(signals.rejected()))),
             (Metric::RejectionRate, batch.map(|signals| Value::Count(signals.rejected_percent()))),
             (Metric::RejectedNotKept, once(self.rejected_not_kept)),
-            (Metric::CustomersCreated, once(self.upserted == Some(Upserted::Created))),
-            (Metric::CustomersUpdated, once(self.upserted == Some(Upserted::Updated))),
+            (Metric::CustomersCreated, once(self.upserted == Some(UpsertResult::Created))),
+            (Metric::CustomersUpdated, once(self.upserted == Some(UpsertResult::Updated))),
             (Metric::Unauthorized, is(Kind::UNAUTHORIZED)),
             (Metric::StorageUnavailable, is(Kind::STORAGE_UNAVAILABLE)),
             (Metric::InternalErrors, is(Kind::INTERNAL_ERROR)),

@@ -52,11 +52,6 @@ impl Tally {
     }
 }
 
-/// How many attempts went out for the current request so far; 0 outside of one.
-pub(crate) fn calls_so_far() -> u32 {
-    CURRENT.try_with(|tally| tally.calls()).unwrap_or_default()
-}
-
 /// Counts each attempt of the SDK for the request that it is made for.
 #[derive(Debug)]
 pub(crate) struct CountCalls;

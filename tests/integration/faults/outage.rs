@@ -67,7 +67,7 @@ async fn a_claim_outlives_a_503_and_the_retry_completes_the_request() {
 #[tokio::test]
 async fn an_outage_is_not_multiplied_by_retries() {
     const REQUESTS: u64 = 100;
-    for fault in [Fault::Throttled, Fault::InternalServerError, Fault::ResetBefore, Fault::CutBody] {
+    for fault in [Fault::InternalServerError, Fault::ResetBefore, Fault::CutBody] {
         let (stack, proxy, key) = behind(fault.always()).await;
         for _ in 0..REQUESTS {
             assert_unavailable(&stack.send(customer().key(&key)).await);
@@ -78,19 +78,6 @@ async fn an_outage_is_not_multiplied_by_retries() {
         proxy.set(Plan::none());
         assert_eq!(stack.send(customer().key(&key)).await.status, 200, "no retry left, and none needed");
     }
-}
-
-#[tokio::test]
-async fn batches_of_which_dynamodb_takes_nothing_are_not_multiplied_either() {
-    const REQUESTS: u64 = 100;
-    let (stack, proxy, key) = behind(Fault::Unprocessed { done: 0 }.always()).await;
-    for _ in 0..REQUESTS {
-        assert_unavailable(&stack.send(named(1).key(&key).within(Duration::from_millis(600))).await);
-    }
-    let calls = proxy.counts().of("BatchWriteItem");
-    assert!(calls * 10 <= REQUESTS * 13, "{calls} calls for {REQUESTS} requests");
-    proxy.set(Plan::none());
-    assert_eq!(stack.send(named(1).key(&key)).await.status, 200, "no retry left, and none needed");
 }
 
 #[tokio::test]

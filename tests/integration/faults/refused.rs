@@ -25,7 +25,7 @@ async fn a_signal_that_dynamodb_refuses_costs_only_itself() {
     assert_eq!((&answer.json()["accepted"], &answer.json()["rejected"]), (&json!(29), &json!(1)));
     assert_eq!(answer.faults(), [("/signals/3".to_owned(), "refused-by-store".to_owned())]);
     assert_eq!(stored(&stack).await, (0..30).filter(|n| *n != 3).collect::<Vec<_>>());
-    assert_eq!(proxy.counts().of("PutItem"), 25, "only the batch that it spoilt is put one by one");
+    assert_eq!(proxy.counts().of("PutItem"), 26, "the batch that it spoilt one by one, and its own rejected record");
 }
 
 #[tokio::test]
@@ -49,9 +49,10 @@ async fn a_request_of_which_dynamodb_refuses_everything_is_a_400() {
 }
 
 #[tokio::test]
-async fn an_update_of_a_customer_that_dynamodb_refuses_is_a_defect_and_says_nothing_of_it() {
+async fn a_customer_that_dynamodb_refuses_is_a_400_that_says_nothing_of_it() {
     let (stack, _proxy, key) = behind(Fault::Invalid.always()).await;
     let answer = stack.send(customer().key(&key)).await;
-    answer.assert_problem(500, "internal-error");
+    answer.assert_problem(400, "validation-failed");
+    assert_eq!(answer.faults(), [("/customerData".to_owned(), "refused-by-store".to_owned())]);
     assert!(!answer.text.contains("on purpose"), "{}", answer.text);
 }

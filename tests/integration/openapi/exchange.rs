@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use shared::model::identifier::{RequestIdentifier, UuidText};
 use shared::model::timestamp::Timestamp;
 use shared::problem::{Kind, Problem};
-use shared::store::StoreError;
+use shared::store::{Cause, StoreError};
 use tests::{Answer, Call, Stack};
 
 use super::document::{Document, Example, Operation};
@@ -65,7 +65,7 @@ fn body_of(request: &Value) -> Option<String> {
 /// The body and the status of an answer that has no request: those of the problem of the example's name.
 pub(super) fn problem(name: &str) -> Option<(Kind, Value)> {
     let unavailable =
-        |retry_with| Problem::StorageUnavailable { error: StoreError::Unavailable(String::new()), retry_with };
+        |retry_with| Problem::StorageUnavailable { error: StoreError::Unavailable(Cause::Throttled), retry_with };
     let problem = match name {
         "customer-too-large" => Problem::CustomerTooLarge,
         "internal-error" => Problem::InternalError,

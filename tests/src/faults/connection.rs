@@ -34,7 +34,19 @@ pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
                 client.closed().await;
                 return Ok(());
             }
-            Some(Fault::Unprocessed { done }) => leave_unprocessed(&mut upstream, call, done).await?,
+            Some(Fault::Late) => {
+                shared.hold(call);
+                client.closed().await;
+                return Ok(());
+            }
+            Some(Fault::Unprocessed { done }) => {
+                let mut left = done;
+                let is_done = move |_: &Value| left.checked_sub(1).inspect(|less| left = *less).is_some();
+                leave_unprocessed(&mut upstream, call, is_done).await?
+            }
+            Some(Fault::UnprocessedWhere(marker)) => {
+                leave_unprocessed(&mut upstream, call, |request| !request.to_string().contains(marker)).await?
+            }
             Some(fault) => refusal(fault),
         };
         client.send(&answer).await?;
@@ -42,21 +54,24 @@ pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
     Ok(())
 }
 
-async fn forward(upstream: &mut Stream, call: &Message) -> io::Result<Message> {
+pub(super) async fn forward(upstream: &mut Stream, call: &Message) -> io::Result<Message> {
     upstream.send(call).await?;
     upstream.next().await?.ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
 }
 
-/// Forwards the first `done` requests of a batch and answers that the others are unprocessed.
-async fn leave_unprocessed(upstream: &mut Stream, mut call: Message, done: usize) -> io::Result<Message> {
+/// Forwards the requests of a batch that are to be done and answers that the others are unprocessed.
+async fn leave_unprocessed(
+    upstream: &mut Stream,
+    mut call: Message,
+    mut is_done: impl FnMut(&Value) -> bool,
+) -> io::Result<Message> {
     let mut batch: Value = serde_json::from_slice(&call.body)?;
-    let mut left = done;
     let mut unprocessed = Map::new();
     let tables = batch["RequestItems"].as_object_mut().ok_or(io::ErrorKind::InvalidData)?;
     for (table, requests) in tables.iter_mut() {
-        let requests = requests.as_array_mut().ok_or(io::ErrorKind::InvalidData)?;
-        let rest = requests.split_off(left.min(requests.len()));
-        left = left.saturating_sub(requests.len());
+        let all = requests.as_array_mut().ok_or(io::ErrorKind::InvalidData)?;
+        let (done, rest): (Vec<_>, Vec<_>) = std::mem::take(all).into_iter().partition(&mut is_done);
+        *all = done;
         if !rest.is_empty() {
             unprocessed.insert(table.clone(), rest.into());
         }

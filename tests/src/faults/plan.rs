@@ -1,6 +1,6 @@
 //! Which calls are faulted, and how.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What can be done to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,18 +29,22 @@ pub enum Fault {
     Slow(Duration),
     /// Nothing is done and nothing is answered, as long as the caller waits.
     Stall,
+    /// Not answered, and done only when the test says so, by [`FaultProxy::apply_late`](super::FaultProxy::apply_late).
+    Late,
     /// Of a `BatchWriteItem` this many are done, and the others are left unprocessed. Other calls are not faulted.
     Unprocessed {
         /// How many are done; 0 for none.
         done: usize,
     },
+    /// Of a `BatchWriteItem` the items that have this text in them are left unprocessed, as those of a hot partition are.
+    UnprocessedWhere(&'static str),
 }
 
 impl Fault {
     /// On every call.
     #[must_use]
     pub fn always(self) -> Rule {
-        Rule { fault: self, operation: None, when: When::Always, seen: 0 }
+        Rule { fault: self, operation: None, marker: None, window: None, began: None, when: When::Always, seen: 0 }
     }
 
     /// On the `n`-th call that the rule is about, counted from 1.
@@ -58,7 +62,13 @@ impl Fault {
     /// On each call whose body has this text in it.
     #[must_use]
     pub fn where_body_has(self, marker: &'static str) -> Rule {
-        Rule { when: When::Marked(marker), ..self.always() }
+        Rule { marker: Some(marker), ..self.always() }
+    }
+
+    /// On every call for this long, from the first call on that the rule is about.
+    #[must_use]
+    pub fn lasting(self, window: Duration) -> Rule {
+        Rule { window: Some(window), ..self.always() }
     }
 }
 
@@ -67,6 +77,9 @@ impl Fault {
 pub struct Rule {
     fault: Fault,
     operation: Option<&'static str>,
+    marker: Option<&'static str>,
+    window: Option<Duration>,
+    began: Option<Instant>,
     when: When,
     seen: u64,
 }
@@ -76,7 +89,6 @@ enum When {
     Always,
     Nth(u64),
     Share(f64),
-    Marked(&'static str),
 }
 
 impl Rule {
@@ -86,9 +98,23 @@ impl Rule {
         Self { operation: Some(operation), ..self }
     }
 
+    /// Only for calls whose body has this text in it, such as a table's name or a key.
+    #[must_use]
+    pub fn about(self, marker: &'static str) -> Self {
+        Self { marker: Some(marker), ..self }
+    }
+
     fn applies(&mut self, operation: &str, body: &[u8], random: &mut fastrand::Rng) -> bool {
-        let is_unprocessed = matches!(self.fault, Fault::Unprocessed { .. });
-        if self.operation.is_some_and(|own| own != operation) || is_unprocessed && operation != "BatchWriteItem" {
+        let is_unprocessed = matches!(self.fault, Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_));
+        let is_marked = |marker: &str| body.windows(marker.len()).any(|bytes| bytes == marker.as_bytes());
+        if self.operation.is_some_and(|own| own != operation)
+            || is_unprocessed && operation != "BatchWriteItem"
+            || self.marker.is_some_and(|marker| !is_marked(marker))
+        {
+            return false;
+        }
+        let began = *self.began.get_or_insert_with(Instant::now);
+        if self.window.is_some_and(|window| began.elapsed() >= window) {
             return false;
         }
         self.seen = self.seen.saturating_add(1);
@@ -96,7 +122,6 @@ impl Rule {
             When::Always => true,
             When::Nth(n) => self.seen == n,
             When::Share(share) => random.f64() < share,
-            When::Marked(marker) => body.windows(marker.len()).any(|bytes| bytes == marker.as_bytes()),
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use shared::store::StoreError;
+use shared::store::{Cause, StoreError};
 
 /// One sentence that names what is wrong and what to do.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Error {
             _ => None,
         };
         match (StoreError::from(error), refusal) {
-            (StoreError::Refused, Some(reason)) => {
+            (StoreError::Invalid, Some(reason)) => {
                 Self::new(format!("DynamoDB refused a request on {table}: {reason}"))
             }
             (error, _) => Self::of_store(table, &error),
@@ -45,38 +45,47 @@ impl Error {
 
     /// A call about `table` failed, as [`shared`] tells it.
     pub(crate) fn of_store(table: &str, error: &StoreError) -> Self {
-        let StoreError::Unavailable(kind) = error else {
-            return Self::new(format!("DynamoDB refused what was to be written to {table}: {error}."));
+        let cause = match error {
+            StoreError::Unavailable(cause) => cause,
+            StoreError::Corrupt => {
+                return Self::new(format!("An item of {table} is no record of a key as this service writes it."));
+            }
+            StoreError::Invalid | StoreError::ItemTooLarge => {
+                return Self::new(format!("DynamoDB refused what was to be written to {table}: {error}."));
+            }
         };
-        Self::new(match kind.as_str() {
-            "ResourceNotFoundException" => format!(
-                "There is no table {table} in this region and account: check --stack, --local or the table variables, \
-                 and AWS_REGION."
-            ),
-            "Timeout" | "OutOfTime" => format!("DynamoDB does not answer in time for {table}: run the command again."),
-            "DispatchFailure" | "ResponseError" => {
+        Self::new(match cause {
+            Cause::Timeout | Cause::DeadlineExceeded => {
+                format!("DynamoDB does not answer in time for {table}: run the command again.")
+            }
+            Cause::DispatchFailure | Cause::ResponseError => {
                 format!(
                     "Cannot reach DynamoDB for {table}: check the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set."
                 )
             }
-            "AccessDeniedException" => format!("These credentials may not do this on {table}: use an operator's."),
-            "UnrecognizedClientException"
-            | "InvalidClientTokenId"
-            | "InvalidSignatureException"
-            | "ExpiredTokenException"
-            | "MissingAuthenticationTokenException"
-            | "IncompleteSignatureException" => {
-                "AWS does not accept these credentials: they are wrong or have expired. Sign in again.".to_owned()
-            }
-            "ThrottlingException"
-            | "ProvisionedThroughputExceededException"
-            | "RequestLimitExceeded"
-            | "UnprocessedItems" => {
-                format!("DynamoDB throttles {table}: wait a little and run the command again.")
-            }
-            "IllFormedKeyRecord" => format!("An item of {table} is no record of a key as this service writes it."),
-            other => format!("DynamoDB could not do this on {table}: {other}."),
+            Cause::Throttled => format!("DynamoDB throttles {table}: wait a little and run the command again."),
+            Cause::Service(code) => of_service(table, code),
+            Cause::Sdk => format!("DynamoDB could not do this on {table}: {error}."),
         })
+    }
+}
+
+fn of_service(table: &str, code: &str) -> String {
+    match code {
+        "ResourceNotFoundException" => format!(
+            "There is no table {table} in this region and account: check --stack, --local or the table variables, \
+             and AWS_REGION."
+        ),
+        "AccessDeniedException" => format!("These credentials may not do this on {table}: use an operator's."),
+        "UnrecognizedClientException"
+        | "InvalidClientTokenId"
+        | "InvalidSignatureException"
+        | "ExpiredTokenException"
+        | "MissingAuthenticationTokenException"
+        | "IncompleteSignatureException" => {
+            "AWS does not accept these credentials: they are wrong or have expired. Sign in again.".to_owned()
+        }
+        other => format!("DynamoDB could not do this on {table}: {other}."),
     }
 }
 

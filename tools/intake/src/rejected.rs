@@ -32,7 +32,7 @@ pub(crate) enum Command {
 
     /// Show one with all that is known of it
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod rejected show --account shop \
-        '2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003'")]
+        '2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff'")]
     Show {
         /// Whose signal
         #[arg(long, value_name = "NAME")]

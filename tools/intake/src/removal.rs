@@ -6,7 +6,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use shared::store::StoreError;
+use shared::store::{Cause, StoreError};
 
 use crate::error::Error;
 use crate::item::Item;
@@ -47,5 +47,5 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<(),
         }
         tokio::time::sleep(BACKOFF_BASE.saturating_mul(2_u32.saturating_pow(attempt))).await;
     }
-    Err(Error::of_store(table, &StoreError::Unavailable("UnprocessedItems".to_owned())))
+    Err(Error::of_store(table, &StoreError::Unavailable(Cause::Throttled)))
 }

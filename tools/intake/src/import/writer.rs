@@ -11,9 +11,9 @@ use shared::model::place::Path;
 use shared::model::signal::Signal;
 use shared::model::timestamp::Timestamp;
 use shared::model::token::JsonText;
-use shared::store::StoreError;
 use shared::store::customers::Customers;
 use shared::store::signals::{Origin, Signals};
+use shared::store::{Cause, StoreError};
 
 use super::Kind;
 use super::blocks::{Block, Line, Position};
@@ -166,7 +166,7 @@ impl Writer {
                 let budget = Budget::lasting(PATIENCE);
                 match self.customers.upsert(&self.account, update, self.received_at, budget).await {
                     Ok(_) => break,
-                    Err(StoreError::Refused | StoreError::ItemTooLarge) => {
+                    Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
                         refused.push(*index);
                         break;
                     }
@@ -197,20 +197,13 @@ impl Tries {
 
 /// Whether waiting may help.
 fn passes(error: &StoreError) -> bool {
-    let StoreError::Unavailable(kind) = error else { return false };
-    matches!(
-        kind.as_str(),
-        "UnprocessedItems"
-            | "OutOfTime"
-            | "Timeout"
-            | "DispatchFailure"
-            | "ResponseError"
-            | "ThrottlingException"
-            | "ProvisionedThroughputExceededException"
-            | "RequestLimitExceeded"
-            | "InternalServerError"
-            | "ServiceUnavailable"
-    )
+    match error {
+        StoreError::Unavailable(Cause::Service(code)) => {
+            matches!(code.as_str(), "InternalServerError" | "ServiceUnavailable")
+        }
+        StoreError::Unavailable(cause) => *cause != Cause::Sdk,
+        _ => false,
+    }
 }
 
 /// The JSON of a line; `None` when there is nothing on it.

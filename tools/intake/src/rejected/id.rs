@@ -8,7 +8,7 @@ use shared::model::account::AccountId;
 
 use crate::item::{Item, text};
 
-/// `day#shard#requestIdentifier#index`.
+/// `day#shard#requestIdentifier#index#payloadHash`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct RejectId(String);
 
@@ -38,10 +38,10 @@ impl FromStr for RejectId {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let lengths: Vec<usize> = text.split('#').map(str::len).collect();
-        if lengths == [10, 2, 36, 4] && text.is_ascii() {
+        if lengths == [10, 2, 36, 4, 16] && text.is_ascii() {
             Ok(Self(text.to_owned()))
         } else {
-            Err("give it as `rejected list` names it: DAY#SHARD#REQUEST#INDEX, in quotes".to_owned())
+            Err("give it as `rejected list` names it: DAY#SHARD#REQUEST#INDEX#HASH, in quotes".to_owned())
         }
     }
 }
@@ -59,12 +59,12 @@ mod tests {
     #[test]
     fn an_id_is_the_key_without_the_account() {
         let account: AccountId = "shop".parse().unwrap();
-        let id: RejectId = "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003".parse().unwrap();
+        let id: RejectId = "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff".parse().unwrap();
         let key = id.key(&account);
         assert_eq!(text(&key, "pk"), Some("shop#2026-11-20#07"));
-        assert_eq!(text(&key, "sk"), Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003"));
+        assert_eq!(text(&key, "sk"), Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff"));
         assert_eq!(RejectId::of(&account, &key), Some(id));
-        for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003", "shop#2026-11-20#07#x#0003"] {
+        for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff", "shop#2026-11-20#07#x#0003"] {
             assert!(wrong.parse::<RejectId>().is_err(), "{wrong}");
         }
     }

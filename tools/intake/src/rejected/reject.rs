@@ -118,7 +118,7 @@ mod tests {
 
     fn reject(payload: &str) -> Reject {
         Reject {
-            id: "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003".parse().unwrap(),
+            id: "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff".parse().unwrap(),
             request_identifier: RequestIdentifier::random(),
             index: 3,
             payload: payload.to_owned(),

@@ -1,0 +1,54 @@
+//! A write that its caller gave up reaches DynamoDB later, when a newer one has been acknowledged.
+
+use serde_json::json;
+use shared::model::timestamp::Timestamp;
+use tests::Call;
+use tests::faults::{Fault, Plan};
+
+use super::behind;
+
+fn city(city: &str) -> Call {
+    Call::customer(json!({"customerId": "c", "customerData": {"city": city}}))
+}
+
+#[tokio::test]
+async fn a_late_attempt_does_not_undo_a_newer_update() {
+    let (stack, proxy, key) = behind(Fault::Late.at(1)).await;
+    let first = stack.send(city("Ulm").key(&key)).await;
+    assert_eq!((first.status, &first.json()["result"]), (200, &json!("created")), "{}", first.text);
+    let second = stack.send(city("Bonn").key(&key)).await;
+    assert_eq!((second.status, &second.json()["result"]), (200, &json!("updated")), "{}", second.text);
+    assert_eq!(proxy.apply_late().await, 1);
+    let item = stack.customer("shop", "c").await.unwrap();
+    assert_eq!(item["city"].as_s().unwrap(), "Bonn");
+    assert_eq!(item["updatedAt"].as_s().unwrap(), second.json()["updatedAt"].as_str().unwrap());
+}
+
+#[tokio::test]
+async fn an_update_from_a_slow_clock_is_stored_right_after_the_newer_one() {
+    let (stack, proxy, key) = behind(Plan::none()).await;
+    let ahead = Timestamp::from_millis(1_795_214_024_123);
+    assert_eq!(stack.send(city("Ulm").key(&key).at(ahead)).await.status, 200);
+    let before = proxy.counts().of("UpdateItem");
+    let zip = Call::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
+    let answer = stack.send(zip.key(&key).at(Timestamp::from_millis(1_795_214_024_000))).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(answer.json()["result"], "updated");
+    assert_eq!(answer.json()["updatedAt"], "2026-11-20T22:33:44.124Z");
+    assert_eq!(proxy.counts().of("UpdateItem") - before, 2);
+    let item = stack.customer("shop", "c").await.unwrap();
+    assert_eq!((item["city"].as_s().unwrap().as_str(), item["zip"].as_s().unwrap().as_str()), ("Ulm", "89073"));
+    assert_eq!(item["createdAt"].as_s().unwrap(), "2026-11-20T22:33:44.123Z");
+}
+
+#[tokio::test]
+async fn two_updates_of_the_same_millisecond_both_survive_and_only_one_created_the_customer() {
+    let (stack, _proxy, key) = behind(Plan::none()).await;
+    let now = Timestamp::from_millis(1_795_214_024_123);
+    let zip = Call::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
+    let first = stack.send(city("Ulm").key(&key).at(now)).await;
+    let second = stack.send(zip.key(&key).at(now)).await;
+    assert_eq!((&first.json()["result"], &second.json()["result"]), (&json!("created"), &json!("updated")));
+    let item = stack.customer("shop", "c").await.unwrap();
+    assert_eq!((item["city"].as_s().unwrap().as_str(), item["zip"].as_s().unwrap().as_str()), ("Ulm", "89073"));
+}

@@ -1,0 +1,130 @@
+//! Throttling is waited out: everything, one table or one partition, by exceptions and by unprocessed items.
+
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use tests::faults::{Fault, Plan};
+use tests::{Call, Stack, Tables};
+
+use super::{assert_unavailable, behind, customer, named, stored, unnamed};
+
+/// A customer whose partition is hot: in its marker for the proxy as in its signals.
+const HOT: &str = "hot-customer";
+
+const WINDOWS: [Duration; 5] = [
+    Duration::from_millis(20),
+    Duration::from_millis(100),
+    Duration::from_millis(300),
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+];
+
+/// Signals of which every fifth belongs to the hot customer.
+fn mixed(n: usize) -> Call {
+    let customer = |n: usize| if n.is_multiple_of(5) { HOT.to_owned() } else { format!("c{n}") };
+    let signals: Value = (0..n).map(|n| json!({"customerId": customer(n), "eventType": "view"})).collect();
+    Call::signals(json!({"requestIdentifier": super::REQUEST, "signals": signals}))
+}
+
+fn hot_customer() -> Call {
+    Call::customer(json!({"customerId": HOT, "customerData": {"city": "Ulm"}}))
+}
+
+/// A request that meets the faults of `plan` is answered 200 all the same, and all of it is stored.
+async fn assert_stored(call: Call, signals: usize, plan: Plan, what: &str) {
+    let (stack, proxy, key) = behind(plan).await;
+    let began = Instant::now();
+    let answer = stack.send(call.key(&key)).await;
+    assert_eq!(answer.status, 200, "{what}, after {:?}: {}", began.elapsed(), answer.text);
+    assert!(proxy.counts().faulted > 0, "{what}: nothing was throttled");
+    assert_eq!(stack.items("SignalsTable").await.len(), signals, "{what}");
+    assert_eq!(stack.items("CustomersTable").await.len(), usize::from(signals == 0), "{what}");
+}
+
+#[tokio::test]
+async fn throttling_of_up_to_3_s_costs_no_request_its_200() {
+    let mut cases = Vec::new();
+    for window in WINDOWS {
+        for (how, fault) in [("exception", Fault::Throttled), ("table exception", Fault::TableThrottled)] {
+            let everything = || Plan::from(fault.lasting(window));
+            cases.push((named(10), 10, everything(), format!("everything by {how} for {window:?}, 10")));
+            cases.push((customer(), 0, everything(), format!("everything by {how} for {window:?}, customer")));
+            let partition = || Plan::from(fault.lasting(window).about(HOT));
+            cases.push((mixed(10), 10, partition(), format!("partition by {how} for {window:?}, 10")));
+            cases.push((hot_customer(), 0, partition(), format!("partition by {how} for {window:?}, customer")));
+        }
+        let idempotency = Fault::Throttled.lasting(window).about(Tables::name("RequestsTable"));
+        cases.push((named(10), 10, idempotency.into(), format!("idempotency table for {window:?}, 10")));
+        let signals = Fault::Throttled.lasting(window).about(Tables::name("SignalsTable"));
+        cases.push((named(500), 500, signals.into(), format!("signals table for {window:?}, 500")));
+        let unprocessed = Fault::Unprocessed { done: 0 }.lasting(window);
+        cases.push((unnamed(500), 500, unprocessed.into(), format!("unprocessed for {window:?}, 500")));
+        let hot = Fault::UnprocessedWhere(HOT).lasting(window).about(HOT);
+        cases.push((mixed(500), 500, hot.into(), format!("partition unprocessed for {window:?}, 500")));
+    }
+    let run = |(call, signals, plan, what): (Call, usize, Plan, String)| async move {
+        assert_stored(call, signals, plan, &what).await;
+    };
+    stream::iter(cases.into_iter().map(run)).buffer_unordered(6).collect::<Vec<()>>().await;
+}
+
+#[tokio::test]
+async fn a_throttled_key_table_costs_no_request_its_200() {
+    let emulator = Stack::emulator();
+    let direct = emulator.endpoint();
+    let plan = Fault::Throttled.lasting(Duration::from_secs(3));
+    let proxy = tests::faults::FaultProxy::start(&direct, plan).await;
+    let stack = Stack::over(emulator, &proxy.endpoint(), &direct, None);
+    let key = stack.key("shop").await;
+    assert_eq!(stack.send(customer().key(&key)).await.status, 200);
+    assert!(proxy.counts().faulted > 3, "{:?}", proxy.counts());
+}
+
+#[tokio::test]
+async fn a_lasting_throttle_is_a_503_in_time_at_few_calls_and_the_next_request_tries_twice() {
+    for fault in [Fault::Throttled, Fault::Unprocessed { done: 0 }] {
+        let rule = fault.always().of("BatchWriteItem");
+        let (stack, proxy, key) = behind(rule).await;
+        let began = Instant::now();
+        assert_unavailable(&stack.send(named(500).key(&key)).await);
+        assert!(began.elapsed() < Duration::from_secs(8), "{fault:?}: {:?}", began.elapsed());
+        let calls = proxy.counts().of("BatchWriteItem");
+        assert!((10..=400).contains(&calls), "{fault:?}: {calls} calls");
+
+        let before = proxy.counts().of("BatchWriteItem");
+        assert_unavailable(&stack.send(named(500).key(&key)).await);
+        let calls = proxy.counts().of("BatchWriteItem") - before;
+        assert!((2..=40).contains(&calls), "{fault:?}: {calls} calls of a table that was given up");
+
+        proxy.set(Plan::none());
+        assert_eq!(stack.send(named(500).key(&key)).await.status, 200);
+        assert_eq!(stored(&stack).await, (0..500).collect::<Vec<_>>());
+        // The table has answered: the next request waits again.
+        proxy.set(fault.lasting(Duration::from_millis(300)).of("BatchWriteItem"));
+        assert_eq!(stack.send(named(500).key(&key)).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn throttling_costs_no_retry_of_the_budget() {
+    let (stack, proxy, key) = behind(Fault::Throttled.lasting(Duration::from_millis(500))).await;
+    assert_eq!(stack.send(unnamed(500).key(&key)).await.status, 200);
+    assert!(proxy.counts().faulted > 4, "{:?}", proxy.counts());
+    // Twenty retries are there for a fault of another kind: these are ten.
+    for _ in 0..10 {
+        proxy.set(Fault::InternalServerError.at(1));
+        assert_eq!(stack.send(customer().key(&key)).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_hot_partition_does_not_keep_other_customers_from_being_stored() {
+    let (stack, proxy, key) = behind(Fault::UnprocessedWhere(HOT).where_body_has(HOT)).await;
+    let answer = stack.send(mixed(100).key(&key).within(Duration::from_millis(1_500))).await;
+    assert_unavailable(&answer);
+    assert_eq!(stack.items("SignalsTable").await.len(), 80);
+    proxy.set(Plan::none());
+    assert_eq!(stack.send(mixed(100).key(&key)).await.json()["replayed"], true);
+    assert_eq!(stack.items("SignalsTable").await.len(), 100);
+}
