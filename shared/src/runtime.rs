@@ -1,51 +1,41 @@
-//! Lambda's runtime, and the one thing that is done to an event before it becomes a request.
+//! Lambda's runtime: from its events to requests, and from responses to what API Gateway reads.
 //!
-//! An event becomes an [`http::Request`](lambda_http::Request) with a URI made of its Host header and query string.
-//! Nobody here reads either, callers choose both, and a URI that cannot be made of them would end the invocation in an
-//! error. So they are left out.
+//! `lambda_http` has both, but not for every event: see [`event`].
 
-use std::fmt::Debug;
+pub mod event;
 
-use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequest;
-use lambda_http::aws_lambda_events::query_map::QueryMap;
-use lambda_http::http::header::HOST;
-use lambda_http::lambda_runtime::{self, Diagnostic, LambdaEvent};
-use lambda_http::request::LambdaRequest;
-use lambda_http::tower::{Service, ServiceExt as _};
-use lambda_http::{Adapter, Error, IntoResponse, Request};
-use serde::Deserialize;
+use std::convert::Infallible;
+
+use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse;
+use lambda_http::lambda_runtime::{self, LambdaEvent, service_fn};
+use lambda_http::{Body, Error, Request, Response};
+
+use crate::runtime::event::HttpApiEvent;
 
 /// Serves invocations until the process ends: one at a time, or several where `AWS_LAMBDA_MAX_CONCURRENCY` allows it.
 ///
 /// # Errors
 /// When Lambda's runtime API cannot be reached.
-pub async fn run<S, R, E>(service: S) -> Result<(), Error>
+pub async fn run<H, F>(handler: H) -> Result<(), Error>
 where
-    S: Service<Request, Response = R, Error = E> + Clone + Send + 'static,
-    S::Future: Send + 'static,
-    R: IntoResponse + Send + Sync + 'static,
-    E: Debug + Into<Diagnostic> + Send + 'static,
+    H: Fn(Request) -> F + Clone + Send + 'static,
+    F: Future<Output = Response<Body>> + Send + 'static,
 {
-    let tidied = |event: LambdaEvent<HttpApiEvent>| {
-        LambdaEvent::new(without_host_and_query(LambdaRequest::ApiGatewayV2(event.payload.0)), event.context)
+    let serve = move |event: LambdaEvent<HttpApiEvent>| {
+        let (event, context) = event.into_parts();
+        // On the heap: the runtime's layers move this future several times before it is polled.
+        let response = Box::pin(handler(event.into_request(context)));
+        async move { Ok::<_, Infallible>(for_api_gateway(response.await)) }
     };
-    lambda_runtime::run_concurrent(Adapter::from(service).map_request(tidied)).await
+    lambda_runtime::run_concurrent(service_fn(serve)).await
 }
 
-/// An event of an HTTP API, payload format 2.0: the only kind that template.yaml has sent. [`LambdaRequest`] finds out
-/// which of several kinds an event is, and reads it twice for that.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct HttpApiEvent(ApiGatewayV2httpRequest);
-
-/// The event without what nobody reads.
-#[must_use]
-pub fn without_host_and_query(mut event: LambdaRequest) -> LambdaRequest {
-    if let LambdaRequest::ApiGatewayV2(request) = &mut event {
-        request.headers.remove(HOST);
-        request.request_context.domain_name = None;
-        request.raw_query_string = None;
-        request.query_string_parameters = QueryMap::default();
-    }
-    event
+fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
+    let (parts, body) = response.into_parts();
+    let mut response = ApiGatewayV2httpResponse::default();
+    response.status_code = parts.status.as_u16().into();
+    response.headers = parts.headers;
+    response.is_base64_encoded = matches!(body, Body::Binary(_));
+    response.body = (body != Body::Empty).then_some(body);
+    response
 }

@@ -9,6 +9,7 @@ mod history;
 mod hostile;
 mod local_stack;
 mod logs;
+mod odd_events;
 mod openapi;
 mod outages;
 mod properties;

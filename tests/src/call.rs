@@ -4,12 +4,12 @@ use std::fmt::Display;
 
 use lambda_http::http::HeaderMap;
 use lambda_http::lambda_runtime::Context;
-use lambda_http::request::LambdaRequest;
-use lambda_http::{Body, Request, RequestExt as _, Response};
+use lambda_http::{Body, Request, Response};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 use shared::invocation::{Budget, Invocation, LONGEST};
 use shared::model::timestamp::Timestamp;
-use shared::runtime::without_host_and_query;
+use shared::runtime::event::HttpApiEvent;
 
 /// A call that is being put together.
 #[derive(Clone, Debug)]
@@ -150,20 +150,29 @@ impl Call {
         self.event["rawPath"] == "/api/event-flows/signal"
     }
 
-    pub(crate) fn event(&self) -> String {
+    /// The event, as JSON text.
+    #[must_use]
+    pub fn event(&self) -> String {
         self.event.to_string()
     }
 
     pub(crate) fn into_parts(self) -> (Request, Invocation) {
-        let event: LambdaRequest = serde_json::from_value(self.event).expect("an API Gateway event");
-        let mut context = Context::default();
-        context.request_id = self.invocation.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        let request = Request::from(without_host_and_query(event)).with_lambda_context(context);
+        let id = self.invocation.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        let request = read_event(self.event.to_string().as_bytes(), id);
         let mut invocation = Invocation::of(&request);
         invocation.arrived = self.arrived.unwrap_or(invocation.arrived);
         invocation.budget = Budget::lasting(self.budget);
         (request, invocation)
     }
+}
+
+/// The request that Lambda's runtime makes of an event, whatever its bytes are.
+pub(crate) fn read_event(event: &[u8], invocation: String) -> Request {
+    let mut context = Context::default();
+    context.request_id = invocation;
+    // As lambda_runtime does: it is no error when something follows the value.
+    let mut deserializer = serde_json::Deserializer::from_slice(event);
+    HttpApiEvent::deserialize(&mut deserializer).expect("it never fails").into_request(context)
 }
 
 /// What a function answered.

@@ -5,7 +5,7 @@
 
 pub mod checker;
 mod clients;
-mod environment;
+pub(crate) mod environment;
 mod load;
 mod record;
 mod run;

@@ -15,8 +15,10 @@ mod call;
 pub mod faults;
 pub mod history;
 mod local_stack;
+mod process;
 mod stack;
 
 pub use call::{Answer, Call};
 pub use local_stack::{LocalStack, Reply};
+pub use process::{FunctionProcess, Log, build_functions};
 pub use stack::{Stack, Tables, client_at, template};

@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use customers::Customers;
 use dev::{Emulator, Storage, Template};
 use shared::auth::ApiKey;
-use shared::invocation::{Budget, LONGEST};
+use shared::invocation::{Budget, Invocation, LONGEST};
 use shared::model::timestamp::Timestamp;
 use shared::store;
 use shared::store::api_keys::{ApiKeys, KeyRecord};
@@ -20,7 +20,7 @@ use shared::store::rejected_signals::RejectedSignals;
 use shared::store::requests::Requests;
 use signals::Signals;
 
-use crate::call::{Answer, Call};
+use crate::call::{Answer, Call, read_event};
 
 static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../template.yaml");
@@ -137,6 +137,16 @@ impl Stack {
         } else {
             self.customers.handle(&request, &invocation).await
         })
+    }
+
+    /// Gives these bytes to both functions, the one for customers first, as an event that Lambda's runtime delivers.
+    pub async fn invoke(&self, event: &[u8]) -> [Answer; 2] {
+        let request = read_event(event, uuid::Uuid::new_v4().to_string());
+        let invocation = Invocation::of(&request);
+        [
+            Answer::of(self.customers.handle(&request, &invocation).await),
+            Answer::of(self.signals.handle(&request, &invocation).await),
+        ]
     }
 
     /// All items of a table, by its logical id.

@@ -1,7 +1,7 @@
 //! Boots the function: log, tables, runtime.
 
 use customers::Customers;
-use lambda_http::{Error, Request, service_fn};
+use lambda_http::{Error, Request};
 use shared::invocation::Invocation;
 use shared::{runtime, telemetry};
 
@@ -10,9 +10,9 @@ async fn main() -> Result<(), Error> {
     telemetry::init();
     let customers: &'static Customers = Box::leak(Box::new(Customers::from_environment().await?));
     customers.warm_up().await;
-    runtime::run(service_fn(async move |request: Request| {
+    runtime::run(async move |request: Request| {
         let invocation = Invocation::of(&request);
-        Ok::<_, Error>(customers.handle(&request, &invocation).await)
-    }))
+        customers.handle(&request, &invocation).await
+    })
     .await
 }

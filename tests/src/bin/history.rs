@@ -1,10 +1,11 @@
 //! Runs a history and checks it: `cargo run --locked --bin history -- --help`.
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a command: this is how it speaks")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::Parser;
+use tests::build_functions;
 use tests::history::{Options, run};
 
 /// Many clients against functions that are killed, over a DynamoDB that fails; then checks that nothing acknowledged is
@@ -32,7 +33,7 @@ struct Arguments {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let programs = match arguments.programs.map_or_else(build, Ok) {
+    let programs = match arguments.programs.map_or_else(build_functions, Ok) {
         Ok(programs) => programs,
         Err(error) => {
             eprintln!("error: {error}");
@@ -51,20 +52,4 @@ async fn main() -> ExitCode {
     }
     eprintln!("error: this does not hold. The same schedule again: --seed {seed}");
     ExitCode::FAILURE
-}
-
-/// Builds both functions as `cargo test` has them.
-fn build() -> Result<PathBuf, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--locked", "--bin", "customers", "--bin", "signals"])
-        .current_dir(root)
-        .status()
-        .map_err(|error| format!("cargo cannot be started: {error}"))?;
-    if !built.success() {
-        return Err("the functions cannot be built; cargo has said why".to_owned());
-    }
-    let own = std::env::current_exe().map_err(|error| format!("it is not known where the programs are: {error}"))?;
-    own.parent().map(Path::to_owned).ok_or_else(|| "it is not known where the programs are".to_owned())
 }

@@ -13,6 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::Tables;
 use crate::faults::{FaultProxy, Message, Stream};
 
 /// What a function is given for one event.
@@ -20,39 +21,41 @@ const DEADLINE: Duration = Duration::from_secs(10);
 
 /// An event for whichever environment takes it.
 #[derive(Debug)]
-pub(super) struct Job {
-    pub(super) event: String,
+pub(crate) struct Job {
+    pub(crate) event: String,
     /// Gets the function's answer; dropped when the environment ended first.
-    pub(super) answer: oneshot::Sender<Vec<u8>>,
+    pub(crate) answer: oneshot::Sender<Vec<u8>>,
 }
 
 /// What all environments have to say of themselves.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(crate) struct Notes {
     /// Invocations that ended in an error: there shall be none.
-    pub(super) invocation_errors: AtomicU64,
+    pub(crate) invocation_errors: AtomicU64,
     /// Lines that the functions logged.
-    pub(super) log_lines: AtomicU64,
+    pub(crate) log_lines: AtomicU64,
     /// Lines among them that hold what nobody may log.
-    pub(super) leaks: Mutex<Vec<String>>,
+    pub(crate) leaks: Mutex<Vec<String>>,
 }
 
 /// What an environment is made of.
 #[derive(Clone)]
-pub(super) struct Blueprint {
-    pub(super) program: PathBuf,
-    pub(super) variables: Vec<(String, String)>,
-    pub(super) jobs: Arc<AsyncMutex<mpsc::Receiver<Job>>>,
-    pub(super) notes: Arc<Notes>,
+pub(crate) struct Blueprint {
+    pub(crate) program: PathBuf,
+    pub(crate) variables: Vec<(String, String)>,
+    pub(crate) jobs: Arc<AsyncMutex<mpsc::Receiver<Job>>>,
+    pub(crate) notes: Arc<Notes>,
     /// Texts that may stand in no line of the log.
-    pub(super) canaries: Arc<Vec<String>>,
+    pub(crate) canaries: Arc<Vec<String>>,
+    /// Gets each line of the log, where somebody wants them.
+    pub(crate) log: Option<mpsc::UnboundedSender<String>>,
     /// How many invocations it is given at once.
-    pub(super) at_once: u16,
+    pub(crate) at_once: u16,
 }
 
-pub(super) struct Environment {
+pub(crate) struct Environment {
     blueprint: Blueprint,
-    pub(super) proxy: FaultProxy,
+    pub(crate) proxy: FaultProxy,
     process: Child,
     api: JoinSet<()>,
     waiting: Arc<Waiting>,
@@ -62,7 +65,7 @@ pub(super) struct Environment {
 type Waiting = Mutex<HashMap<String, oneshot::Sender<Vec<u8>>>>;
 
 impl Environment {
-    pub(super) async fn start(blueprint: Blueprint, proxy: FaultProxy) -> Self {
+    pub(crate) async fn start(blueprint: Blueprint, proxy: FaultProxy) -> Self {
         let (process, api, waiting) = Self::launch(&blueprint, &proxy).await;
         Self { blueprint, proxy, process, api, waiting }
     }
@@ -92,7 +95,7 @@ impl Environment {
 
     /// Kills the process where it stands, and starts another. Callers hear of it only when nothing is left on its way to
     /// DynamoDB: the network of a dead process carries nothing either.
-    pub(super) async fn kill(&mut self) {
+    pub(crate) async fn kill(&mut self) {
         self.process.kill().await.unwrap();
         self.api.shutdown().await;
         self.proxy.idle().await;
@@ -101,7 +104,7 @@ impl Environment {
     }
 
     /// Whether the process ended by itself.
-    pub(super) fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         !matches!(self.process.try_wait(), Ok(None))
     }
 }
@@ -155,8 +158,34 @@ async fn listen(log: impl AsyncRead + Unpin, blueprint: Blueprint) {
     let mut lines = BufReader::new(log).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         blueprint.notes.log_lines.fetch_add(1, Ordering::Relaxed);
+        if let Some(log) = &blueprint.log {
+            // Whoever wanted it may have gone.
+            let _ = log.send(line.clone());
+        }
         if blueprint.canaries.iter().any(|canary| line.contains(canary)) {
             blueprint.notes.leaks.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         }
     }
+}
+
+/// What Lambda and template.yaml set. What is logged at most shall hold nothing that it must not.
+pub(crate) fn variables() -> Vec<(String, String)> {
+    let own = [
+        ("AWS_REGION", "eu-central-1"),
+        ("AWS_ACCESS_KEY_ID", "local"),
+        ("AWS_SECRET_ACCESS_KEY", "local"),
+        ("AWS_LAMBDA_FUNCTION_NAME", "history"),
+        ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
+        ("AWS_LAMBDA_FUNCTION_VERSION", "1"),
+        ("AWS_LAMBDA_LOG_GROUP_NAME", "history"),
+        ("AWS_LAMBDA_LOG_STREAM_NAME", "history"),
+        ("API_KEYS_TABLE", Tables::name("ApiKeysTable")),
+        ("CUSTOMERS_TABLE", Tables::name("CustomersTable")),
+        ("SIGNALS_TABLE", Tables::name("SignalsTable")),
+        ("REQUESTS_TABLE", Tables::name("RequestsTable")),
+        ("REJECTED_SIGNALS_TABLE", Tables::name("RejectedSignalsTable")),
+        ("SIGNAL_RETENTION_DAYS", "0"),
+        ("LOG_LEVEL", "trace"),
+    ];
+    own.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }

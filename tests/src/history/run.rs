@@ -17,7 +17,7 @@ use tokio::task::LocalSet;
 
 use super::checker::{self, Report};
 use super::clients::{self, Shared};
-use super::environment::{Blueprint, Environment, Notes};
+use super::environment::{Blueprint, Environment, Notes, variables};
 use super::load::CANARY;
 use super::record::History;
 use super::stored;
@@ -124,6 +124,7 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Summa
                 jobs: Arc::new(AsyncMutex::new(receiver)),
                 notes: notes.clone(),
                 canaries: Arc::new(vec![CANARY.to_owned(), key.clone()]),
+                log: None,
                 at_once: 1,
             };
             for nth in 0..count {
@@ -243,26 +244,4 @@ async fn make_key(endpoint: &str) -> String {
     let table = ApiKeys::new(client_at(endpoint), Tables::name("ApiKeysTable"));
     table.create(&key.hash(), &record, Budget::lasting(LONGEST)).await.unwrap();
     key.reveal().to_owned()
-}
-
-/// What Lambda and template.yaml set. What is logged at most shall hold nothing that it must not.
-fn variables() -> Vec<(String, String)> {
-    let own = [
-        ("AWS_REGION", "eu-central-1"),
-        ("AWS_ACCESS_KEY_ID", "local"),
-        ("AWS_SECRET_ACCESS_KEY", "local"),
-        ("AWS_LAMBDA_FUNCTION_NAME", "history"),
-        ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
-        ("AWS_LAMBDA_FUNCTION_VERSION", "1"),
-        ("AWS_LAMBDA_LOG_GROUP_NAME", "history"),
-        ("AWS_LAMBDA_LOG_STREAM_NAME", "history"),
-        ("API_KEYS_TABLE", Tables::name("ApiKeysTable")),
-        ("CUSTOMERS_TABLE", Tables::name("CustomersTable")),
-        ("SIGNALS_TABLE", Tables::name("SignalsTable")),
-        ("REQUESTS_TABLE", Tables::name("RequestsTable")),
-        ("REJECTED_SIGNALS_TABLE", Tables::name("RejectedSignalsTable")),
-        ("SIGNAL_RETENTION_DAYS", "0"),
-        ("LOG_LEVEL", "trace"),
-    ];
-    own.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }

@@ -1,0 +1,236 @@
+//! An event of an HTTP API, payload format 2.0, and the request that it becomes.
+//!
+//! Callers choose much of an event: a header's name or value may be invalid, and a path need not make a URI. The types of
+//! `lambda_http` refuse such an event; `lambda_runtime` then logs the value that they refuse, which may be a key, and the
+//! invocation ends in an error. So this reads only the members that are used, and leaves out what it cannot use.
+
+use std::fmt;
+
+use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
+use lambda_http::aws_lambda_events::encodings::Base64Data;
+use lambda_http::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use lambda_http::request::RequestContext;
+use lambda_http::{Body, Context, Request, RequestExt as _};
+use serde::Deserialize;
+use serde::de::value::{Error as ValueError, StrDeserializer};
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// The method of a request whose event has no valid one. No route has it, and API Gateway never forwards it.
+const NO_METHOD: Method = Method::CONNECT;
+
+/// What is used of an event. It cannot be printed: it holds the key.
+#[derive(Default)]
+#[expect(missing_debug_implementations, reason = "it holds the key")]
+pub struct HttpApiEvent {
+    is_json: bool,
+    path: Option<String>,
+    method: Option<Method>,
+    headers: HeaderMap,
+    has_invalid_header: bool,
+    body: Option<String>,
+    is_base64_encoded: bool,
+    request_id: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for HttpApiEvent {
+    /// Never fails.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut event = Self { is_json: true, ..Self::default() };
+        let read = Reader { event: &mut event, at: Place::Event }.deserialize(deserializer);
+        Ok(if read.is_ok() { event } else { Self::default() })
+    }
+}
+
+impl HttpApiEvent {
+    /// The request as handlers know it: its path, method, headers and body, Lambda's context, and the request id of API
+    /// Gateway's context. An event that is no request has an empty path, which no route has.
+    #[must_use]
+    pub fn into_request(self, context: Context) -> Request {
+        let ignored = |reason| {
+            tracing::warn!(requestId = context.request_id, reason, "a part of the event was ignored");
+        };
+        if !self.is_json {
+            ignored("the event is not JSON");
+        } else if self.path.is_none() {
+            ignored("the event has no rawPath: it is not a request");
+        } else if self.method.is_none() {
+            ignored("the event has no valid method");
+        }
+        if self.has_invalid_header {
+            ignored("the name or the value of a header is invalid");
+        }
+        let body = match self.body {
+            None => Body::Empty,
+            Some(text) if !self.is_base64_encoded => Body::Text(text),
+            Some(text) => decode(&text).unwrap_or_else(|| {
+                ignored("the body is not base64");
+                Body::Empty
+            }),
+        };
+        let mut request = Request::new(body);
+        *request.method_mut() = self.method.unwrap_or(NO_METHOD);
+        *request.headers_mut() = self.headers;
+        let mut api_context = ApiGatewayV2httpRequestContext::default();
+        api_context.request_id = self.request_id;
+        request
+            .with_raw_http_path(self.path.unwrap_or_default())
+            .with_request_context(RequestContext::ApiGatewayV2(api_context))
+            .with_lambda_context(context)
+    }
+}
+
+fn decode(base64: &str) -> Option<Body> {
+    let decoded = Base64Data::deserialize(StrDeserializer::<ValueError>::new(base64));
+    decoded.ok().map(|data| Body::Binary(data.0))
+}
+
+/// A value in the event that is used, or in which one may be.
+enum Place {
+    Event,
+    RawPath,
+    Headers,
+    Header(HeaderName),
+    InvalidHeader,
+    Body,
+    IsBase64Encoded,
+    RequestContext,
+    RequestId,
+    Http,
+    Method,
+    Unused,
+}
+
+impl Place {
+    /// The member of this name.
+    fn member(&self, name: &str) -> Self {
+        match (self, name) {
+            (Self::Event, "rawPath") => Self::RawPath,
+            (Self::Event, "headers") => Self::Headers,
+            (Self::Event, "body") => Self::Body,
+            (Self::Event, "isBase64Encoded") => Self::IsBase64Encoded,
+            (Self::Event, "requestContext") => Self::RequestContext,
+            (Self::RequestContext, "requestId") => Self::RequestId,
+            (Self::RequestContext, "http") => Self::Http,
+            (Self::Http, "method") => Self::Method,
+            (Self::Headers, name) => HeaderName::from_bytes(name.as_bytes()).map_or(Self::InvalidHeader, Self::Header),
+            _ => Self::Unused,
+        }
+    }
+}
+
+/// Reads the value at a place into the event. Only text that is not JSON is an error.
+struct Reader<'e> {
+    event: &'e mut HttpApiEvent,
+    at: Place,
+}
+
+impl Reader<'_> {
+    /// Takes the text that is here; `None` where there is a value of another type.
+    fn take(self, text: Option<&str>) {
+        let Self { event, at } = self;
+        match at {
+            Place::RawPath => event.path = text.map(ToOwned::to_owned),
+            Place::Body => event.body = text.map(ToOwned::to_owned),
+            Place::RequestId => event.request_id = text.map(ToOwned::to_owned),
+            Place::Method => event.method = text.and_then(|text| Method::from_bytes(text.as_bytes()).ok()),
+            Place::Header(name) => {
+                let value = text.and_then(|text| HeaderValue::from_str(text).ok());
+                let inserted = value.and_then(|value| event.headers.try_insert(name, value).ok());
+                event.has_invalid_header |= inserted.is_none();
+            }
+            Place::InvalidHeader => event.has_invalid_header = true,
+            Place::Event
+            | Place::Headers
+            | Place::IsBase64Encoded
+            | Place::RequestContext
+            | Place::Http
+            | Place::Unused => {}
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Reader<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        match self.at {
+            Place::Unused => deserializer.deserialize_ignored_any(IgnoredAny).map(|_| ()),
+            _ => deserializer.deserialize_any(self),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Reader<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("any value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.take(Some(text));
+        Ok(())
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<(), E> {
+        if matches!(self.at, Place::IsBase64Encoded) {
+            self.event.is_base64_encoded = value;
+        }
+        self.visit_unit()
+    }
+
+    fn visit_i64<E: de::Error>(self, _: i64) -> Result<(), E> {
+        self.visit_unit()
+    }
+
+    fn visit_u64<E: de::Error>(self, _: u64) -> Result<(), E> {
+        self.visit_unit()
+    }
+
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<(), E> {
+        self.visit_unit()
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
+        self.take(None);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        while elements.next_element::<IgnoredAny>()?.is_some() {}
+        self.visit_unit()
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let Self { event, at } = self;
+        while let Some(member) = members.next_key_seed(Name { of: &at })? {
+            members.next_value_seed(Reader { event, at: member })?;
+        }
+        Reader { event, at }.visit_unit()
+    }
+}
+
+/// Reads a member's name: the place that it has in another.
+struct Name<'p> {
+    of: &'p Place,
+}
+
+impl<'de> DeserializeSeed<'de> for Name<'_> {
+    type Value = Place;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Place, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name<'_> {
+    type Value = Place;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Place, E> {
+        Ok(self.of.member(name))
+    }
+}

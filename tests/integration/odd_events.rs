@@ -1,0 +1,217 @@
+//! Events that are not as API Gateway documents them, and what a client can put into one: each gets a response, and the
+//! functions log no value of it.
+
+use serde_json::{Value, json};
+use tests::{Call, FunctionProcess, Stack};
+
+const CANARY: &str = "canary-9be2";
+
+/// The event of a ping with this key, changed.
+fn ping(key: &str, change: impl FnOnce(&mut Value)) -> String {
+    changed(&Call::ping().key(key), change)
+}
+
+fn changed(call: &Call, change: impl FnOnce(&mut Value)) -> String {
+    let mut event = serde_json::from_str(&call.event()).unwrap();
+    change(&mut event);
+    event.to_string()
+}
+
+#[tokio::test]
+async fn odd_events_sent_to_one_process_get_responses_and_leave_no_value_in_its_log() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let process = FunctionProcess::start("customers", &stack.emulator.endpoint()).await;
+    let bearer = format!("Bearer {key}");
+    let cases = [
+        (ping(&key, |event| event["headers"]["authorization"] = format!("{bearer}\u{1}{CANARY}").into()), 401),
+        (ping(&key, |event| event["headers"]["x odd"] = CANARY.into()), 200),
+        (ping(&key, |event| event["headers"]["x-odd"] = format!("a\r\n{CANARY}").into()), 200),
+        (ping(&key, |event| event["rawPath"] = format!("/{CANARY} <>").into()), 404),
+        (ping(&key, |event| event["requestContext"]["http"]["method"] = format!("{CANARY} GET").into()), 405),
+        (ping(&key, |event| event["cookies"] = json!({CANARY: "a\u{1}"})), 200),
+        (changed(&Call::customer(CANARY).key(&key), |event| event["isBase64Encoded"] = true.into()), 400),
+        (format!(r#"{{"source":"aws.events","detail":{{"authorization":"{bearer}"}}}}"#), 404),
+        (format!(r#""{CANARY}""#), 404),
+        (format!(r#"{{"headers":{{"authorization":"{bearer}"#), 404),
+        ("{}".to_owned(), 404),
+        (ping(&key, |_| {}), 200),
+    ];
+    for (event, status) in &cases {
+        let response = process.invoke(event).await;
+        assert_eq!(response["statusCode"], *status, "{event}: {response}");
+        let media_type = if *status == 200 { "application/json" } else { "application/problem+json" };
+        assert_eq!(response["headers"]["content-type"], media_type, "{event}: {response}");
+    }
+    let log = process.stop().await;
+    assert_eq!(log.invocation_errors, 0);
+    let requests = log.lines.iter().filter(|line| line.contains("\"message\":\"request\""));
+    assert_eq!(requests.count(), cases.len(), "{log:?}");
+    assert!(log.lines.iter().any(|line| line.contains("the name or the value of a header is invalid")), "{log:?}");
+    for line in log.lines {
+        assert!(!line.contains(CANARY) && !line.contains(&key), "{line}");
+    }
+}
+
+/// Invokes both functions with each event, and holds the status of the one for customers against what is expected.
+async fn assert_statuses(stack: &Stack, cases: impl IntoIterator<Item = (impl AsRef<[u8]>, u16)>) {
+    for (event, status) in cases {
+        let event = event.as_ref();
+        let shown = String::from_utf8_lossy(event);
+        let [customers, signals] = stack.invoke(event).await;
+        assert_eq!(customers.status, status, "{shown}: {}", customers.text);
+        for answer in [customers, signals] {
+            if answer.status != 200 {
+                let body = answer.json();
+                answer.assert_problem(answer.status, body.get("code").and_then(Value::as_str).unwrap());
+            }
+            assert!(answer.status < 500, "{shown}: {}", answer.text);
+            assert!(!answer.header("x-request-id").is_empty(), "{shown}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn unused_member_of_any_type_changes_nothing() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let odd = ["null", "true", "-1", "1.5e300", r#""\u0000""#, "[[{}]]", r#"{"a":{"b":[]}}"#];
+    let unused = [
+        "/version",
+        "/routeKey",
+        "/rawQueryString",
+        "/queryStringParameters",
+        "/cookies",
+        "/pathParameters",
+        "/stageVariables",
+        "/multiValueHeaders",
+        "/httpMethod",
+        "/type",
+        "/requestContext/stage",
+        "/requestContext/domainName",
+        "/requestContext/authorizer",
+        "/requestContext/authentication",
+        "/requestContext/timeEpoch",
+        "/requestContext/time",
+        "/requestContext/requestId",
+        "/requestContext/http/path",
+        "/requestContext/http/sourceIp",
+        "/body",
+        "/isBase64Encoded",
+    ];
+    let cases =
+        unused.iter().flat_map(|pointer| odd.iter().map(move |value| (pointer, value))).map(|(pointer, value)| {
+            let (parent, name) = pointer.rsplit_once('/').unwrap();
+            let value: Value = serde_json::from_str(value).unwrap();
+            (ping(&key, |event| event.pointer_mut(parent).unwrap()[name] = value), 200)
+        });
+    assert_statuses(&stack, cases.collect::<Vec<_>>()).await;
+    let query = "a=<b>|{c}&".repeat(100_000);
+    assert_statuses(&stack, [(ping(&key, |event| event["rawQueryString"] = query.into()), 200)]).await;
+}
+
+#[tokio::test]
+async fn invalid_header_is_dropped() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let bearer = format!("Bearer {key}");
+    for value in [json!(null), json!([bearer]), json!({"a": bearer}), json!(1), json!(format!("{bearer}\n"))] {
+        let event = ping(&key, |event| event["headers"]["authorization"] = value);
+        let [answer, _] = stack.invoke(event.as_bytes()).await;
+        answer.assert_problem(401, "unauthorized");
+        assert_eq!(answer.header("www-authenticate"), r#"Bearer realm="intake""#);
+    }
+    let set = |name: &str, value: &str| ping(&key, |event| event["headers"][name] = value.into());
+    let many: Vec<String> = (0..50_000).map(|number| format!(r#""h{number}":"""#)).collect();
+    let too_many = ping(&key, |_| {}).replace(r#""headers":{"#, &format!(r#""headers":{{{},"#, many.join(",")));
+    assert_statuses(
+        &stack,
+        [
+            (set("", "a"), 200),
+            (set("x odd", "a"), 200),
+            (set("größe", "a"), 200),
+            (set("x-odd", "\u{0}\u{7f}"), 200),
+            (set("x-odd", "größe 🎉"), 200),
+            (set(&"x".repeat(70_000), "a"), 200),
+            (set("host", "a b\"<>"), 200),
+            (ping("no", |event| event["headers"] = json!({"AUTHORIZATION": bearer})), 200),
+            (too_many, 401),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn path_that_is_no_uri_is_a_404_and_invalid_method_a_405() {
+    let stack = Stack::start();
+    let path = |path: Value| (ping("k", |event| event["rawPath"] = path), 404);
+    let paths = [
+        json!(""),
+        json!("a b"),
+        json!("//[::1"),
+        json!("/%zz\u{0}"),
+        json!("/ä"),
+        json!("/".repeat(100_000)),
+        json!(1),
+    ];
+    assert_statuses(&stack, paths.map(path)).await;
+    let method = |method: Value| (ping("k", |event| event["requestContext"]["http"]["method"] = method), 405);
+    let methods =
+        [json!(""), json!("G ET"), json!("GÉT"), json!("get"), json!("A".repeat(100_000)), json!(null), json!(["GET"])];
+    assert_statuses(&stack, methods.map(method)).await;
+    for context in [json!(null), json!("a"), json!([]), json!({}), json!({"http": null}), json!({"http": 1})] {
+        let event = ping("k", |event| event["requestContext"] = context);
+        let [answer, _] = stack.invoke(event.as_bytes()).await;
+        answer.assert_problem(405, "method-not-allowed");
+        assert_eq!(answer.header("allow"), "GET");
+    }
+}
+
+#[tokio::test]
+async fn body_that_is_not_base64_is_a_400_after_authentication() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    for body in ["{}", "e30", "e30=\n", "ä"] {
+        let encoded =
+            |key: &str| changed(&Call::customer(body).key(key), |event| event["isBase64Encoded"] = true.into());
+        assert_statuses(&stack, [(encoded("unknown"), 401), (encoded(&key), 400)]).await;
+    }
+}
+
+#[tokio::test]
+async fn event_that_is_no_request_is_a_404() {
+    let stack = Stack::start();
+    let scheduled = r#"{"version":"0","source":"aws.events","detail-type":"Scheduled Event","detail":{}}"#;
+    let rest = r#"{"resource":"/","path":"/api/sdk/ping","httpMethod":"GET","headers":null,"requestContext":{}}"#;
+    let deep = format!(r#"{{"requestContext":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    for event in [
+        "",
+        " ",
+        "{}",
+        "[]",
+        "null",
+        "1",
+        "1e999",
+        "\"a\"",
+        "{",
+        "{\"rawPath\":\"/api/sdk/ping\"",
+        "{\"rawPath\":}",
+        scheduled,
+        rest,
+        &deep,
+        r#"{"rawPath":"/api/sdk/ping","headers":{"a":"\ud800"}}"#,
+    ] {
+        assert_statuses(&stack, [(event, 404)]).await;
+    }
+    assert_statuses(&stack, [(&b"{\"rawPath\":\"\xff\xfe\"}"[..], 404), (b"\xff", 404)]).await;
+}
+
+#[tokio::test]
+async fn repeated_member_has_its_last_value() {
+    let stack = Stack::start();
+    let key = stack.key("shop").await;
+    let event = ping(&key, |_| {});
+    let first =
+        event.replacen('{', r#"{"rawPath":"/","headers":{"authorization":"Bearer no"},"isBase64Encoded":true,"#, 1);
+    assert_statuses(&stack, [(first, 200), (format!("{event} trailing"), 200)]).await;
+}
