@@ -77,7 +77,8 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_a_500_in_problem_shape_and_the_next_request_is_served() {
         let budget = Budget::lasting(Duration::from_secs(1));
-        let invocation = Invocation { id: "i1".into(), arrived: Timestamp::from_millis(0), budget };
+        let invocation =
+            Invocation { id: "i1".into(), api_request_id: None, arrived: Timestamp::from_millis(0), budget };
         let broken = conclude(&invocation, async |_| panic!("a value that nobody may see")).await;
         assert_eq!(broken.status(), 500);
         assert_eq!(broken.headers()[CONTENT_TYPE], "application/problem+json");

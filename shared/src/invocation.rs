@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use lambda_http::request::RequestContext;
 use lambda_http::{Request, RequestExt};
 use tokio::time::Instant;
 
@@ -23,6 +24,8 @@ pub const RESERVE: Duration = Duration::from_secs(1);
 pub struct Invocation {
     /// Lambda's id of it: the `x-request-id` of the answer.
     pub id: String,
+    /// API Gateway's id of the request: the `requestId` of its access log.
+    pub api_request_id: Option<String>,
     /// When the request arrived.
     pub arrived: Timestamp,
     /// How long DynamoDB may take.
@@ -36,8 +39,13 @@ impl Invocation {
         let (id, deadline) = request
             .lambda_context_ref()
             .map_or((String::new(), 0), |context| (context.request_id.clone(), context.deadline));
+        let api_request_id = match request.request_context_ref() {
+            Some(RequestContext::ApiGatewayV2(context)) => context.request_id.clone(),
+            _ => None,
+        };
         let arrived = Timestamp::now();
-        Self { id, arrived, budget: Budget::lasting(time_left(arrived, Timestamp::from_millis(deadline))) }
+        let budget = Budget::lasting(time_left(arrived, Timestamp::from_millis(deadline)));
+        Self { id, api_request_id, arrived, budget }
     }
 }
 

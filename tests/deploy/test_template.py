@@ -182,6 +182,13 @@ class Metrics(unittest.TestCase):
             self.assertEqual(alarm["Properties"]["OKActions"], to_topic, name)
 
 
+class AccessLog(unittest.TestCase):
+    def test_each_line_is_json_that_has_the_request_ids_of_api_gateway_and_of_lambda(self):
+        line = json.loads(template.written()["Resources"]["HttpApi"]["Properties"]["AccessLogSettings"]["Format"])
+        self.assertEqual(line["requestId"], "$context.requestId")
+        self.assertEqual(line["functionRequestId"], "$context.awsEndpointRequestId")
+
+
 class Parameters(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -71,3 +71,16 @@ async fn a_log_line_holds_what_an_operator_needs_and_no_canary() {
         }
     }
 }
+
+#[tokio::test]
+async fn request_line_has_the_ids_of_lambda_and_of_api_gateway() {
+    let lines = Lines::default();
+    let written = lines.clone();
+    let subscriber = telemetry::subscriber(Level::ERROR, move || written.clone());
+    let call = Call::ping().invocation("5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90");
+    let answer = async { Stack::start().send(call).await }.with_subscriber(subscriber).await;
+    let line: serde_json::Value = serde_json::from_slice(&lines.0.lock().unwrap()).unwrap();
+    assert_eq!(line["requestId"], answer.header("x-request-id"));
+    assert_eq!(line["requestId"], "5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90");
+    assert_eq!(line["apiRequestId"], "JKJaXmPLvHcESHA=");
+}

@@ -153,6 +153,7 @@ impl Record {
             ("message", Some(Value::Text("request"))),
             ("timestamp", Some(Value::Text(&invocation.arrived.to_string()))),
             ("requestId", Some(Value::Text(&invocation.id))),
+            ("apiRequestId", invocation.api_request_id.as_deref().map(Value::Text)),
             ("path", self.path.map(Value::Text)),
             ("status", Some(Value::Count(kind.map_or(200, |kind| usize::from(kind.status))))),
             ("code", Some(Value::Text(kind.map_or("ok", |kind| kind.code)))),
