@@ -20,7 +20,6 @@ const NO_METHOD: Method = Method::CONNECT;
 
 /// What is used of an event. It cannot be printed: it holds the key.
 #[derive(Default)]
-#[expect(missing_debug_implementations, reason = "it holds the key")]
 pub struct HttpApiEvent {
     is_json: bool,
     path: Option<String>,
