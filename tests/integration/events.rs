@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use dev::development_key;
-use tests::{Call, Stack};
+use lambda_http::RequestExt as _;
+use lambda_http::request::from_str;
+use tests::{Call, Stack, read_event};
 
 #[tokio::test]
 async fn every_event_in_the_folder_is_answered_with_a_200() {
@@ -15,6 +17,7 @@ async fn every_event_in_the_folder_is_answered_with_a_200() {
         let stack = Stack::start();
         development_key::load(&stack.emulator, tests::template()).unwrap();
         let call = Call::from_event(&event);
+        assert_read_as_lambda_http_does(&event);
         let function = if call.is_for_signals() { "signals" } else { "customers" };
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         assert!(name.starts_with(function), "{name} is for {function}");
@@ -23,4 +26,12 @@ async fn every_event_in_the_folder_is_answered_with_a_200() {
         seen += 1;
     }
     assert!(seen >= 6, "only {seen} events");
+}
+
+/// Its query string and its other extensions are for nobody.
+fn assert_read_as_lambda_http_does(event: &str) {
+    let (ours, theirs) = (read_event(event.as_bytes(), "i1".to_owned()), from_str(event).unwrap());
+    assert_eq!((ours.method(), ours.raw_http_path()), (theirs.method(), theirs.raw_http_path()));
+    assert_eq!(ours.headers(), theirs.headers());
+    assert_eq!(ours.body(), theirs.body());
 }

@@ -166,8 +166,9 @@ impl Call {
     }
 }
 
-/// The request that Lambda's runtime makes of an event, whatever its bytes are.
-pub(crate) fn read_event(event: &[u8], invocation: String) -> Request {
+/// The request that a function's runtime makes of an event, whatever its bytes are.
+#[must_use]
+pub fn read_event(event: &[u8], invocation: String) -> Request {
     let mut context = Context::default();
     context.request_id = invocation;
     // As lambda_runtime does: it is no error when something follows the value.

@@ -18,7 +18,7 @@ mod local_stack;
 mod process;
 mod stack;
 
-pub use call::{Answer, Call};
+pub use call::{Answer, Call, read_event};
 pub use local_stack::{LocalStack, Reply};
 pub use process::{FunctionProcess, Log, build_functions};
 pub use stack::{Stack, Tables, client_at, template};

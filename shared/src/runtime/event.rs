@@ -6,13 +6,13 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
-use lambda_http::aws_lambda_events::encodings::Base64Data;
 use lambda_http::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, Context, Request, RequestExt as _};
 use serde::Deserialize;
-use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// The method of a request whose event has no valid one. No route has it, and API Gateway never forwards it.
@@ -61,7 +61,7 @@ impl HttpApiEvent {
         let body = match self.body {
             None => Body::Empty,
             Some(text) if !self.is_base64_encoded => Body::Text(text),
-            Some(text) => decode(&text).unwrap_or_else(|| {
+            Some(text) => STANDARD.decode(text).map(Body::Binary).unwrap_or_else(|_| {
                 ignored("the body is not base64");
                 Body::Empty
             }),
@@ -76,11 +76,6 @@ impl HttpApiEvent {
             .with_request_context(RequestContext::ApiGatewayV2(api_context))
             .with_lambda_context(context)
     }
-}
-
-fn decode(base64: &str) -> Option<Body> {
-    let decoded = Base64Data::deserialize(StrDeserializer::<ValueError>::new(base64));
-    decoded.ok().map(|data| Body::Binary(data.0))
 }
 
 /// A value in the event that is used, or in which one may be.

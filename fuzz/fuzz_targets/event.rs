@@ -1,0 +1,53 @@
+//! Any bytes as the event of an invocation: both functions answer with a response that is no 5xx and, unless it is a
+//! success, a problem. The key of the examples in `events/` is valid.
+#![no_main]
+
+use std::cell::RefCell;
+
+use dev::development_key;
+use libfuzzer_sys::fuzz_target;
+use tests::{Stack, template};
+use tokio::runtime::{Builder, Runtime};
+
+/// The emulator keeps everything in memory, so it is another one after so many events.
+const EVENTS_PER_STACK: usize = 2_000;
+
+struct Bench {
+    runtime: Runtime,
+    stack: Stack,
+    events: usize,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let stack = runtime.block_on(async { Stack::start() });
+        development_key::load(&stack.emulator, template()).expect("the key can be stored");
+        Self { runtime, stack, events: 0 }
+    }
+
+    fn try_event(&mut self, event: &[u8]) {
+        self.events += 1;
+        for answer in self.runtime.block_on(self.stack.invoke(event)) {
+            assert!((200..500).contains(&answer.status), "{}", answer.text);
+            assert!(!answer.header("x-request-id").is_empty());
+            if answer.status >= 400 {
+                let body = answer.json();
+                answer.assert_problem(answer.status, body["code"].as_str().expect("a code"));
+            }
+        }
+    }
+}
+
+thread_local! {
+    static BENCH: RefCell<Option<Bench>> = const { RefCell::new(None) };
+}
+
+fuzz_target!(|event: &[u8]| {
+    BENCH.with_borrow_mut(|bench| {
+        if bench.as_ref().is_some_and(|bench| bench.events >= EVENTS_PER_STACK) {
+            *bench = None;
+        }
+        bench.get_or_insert_with(Bench::new).try_event(event);
+    });
+});
