@@ -7,28 +7,41 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use futures_util::FutureExt as _;
-use lambda_http::http::header::CONTENT_TYPE;
+use lambda_http::http::header::{ALLOW, CONTENT_TYPE};
 use lambda_http::http::{HeaderName, HeaderValue, StatusCode};
 use lambda_http::{Body, Response};
 use serde::Serialize;
 
 use crate::invocation::Invocation;
 use crate::problem::Problem;
+use crate::request::Route;
 use crate::telemetry::line::Record;
 use crate::telemetry::tally::Tally;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The body of a success, as JSON text.
+/// A success.
 #[derive(Debug)]
-pub struct Answer(String);
+pub enum Answer {
+    /// 200 with this body, as JSON text.
+    Json(String),
+    /// 204 without a body: the methods of this path.
+    Options(&'static Route),
+}
 
 impl Answer {
-    /// An answer with this body.
+    /// A 200 with this body.
     #[must_use]
     pub fn json(body: &impl Serialize) -> Self {
         // The bodies of this service are structures of strings and numbers, which always serialize.
-        Self(serde_json::to_string(body).unwrap_or_default())
+        Self::Json(serde_json::to_string(body).unwrap_or_default())
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Json(_) => StatusCode::OK,
+            Self::Options(_) => StatusCode::NO_CONTENT,
+        }
     }
 }
 
@@ -43,26 +56,45 @@ pub async fn conclude(
     let guarded = AssertUnwindSafe(Box::pin(work(&mut record))).catch_unwind();
     let (outcome, tally) = Tally::of(guarded).await;
     let outcome = outcome.unwrap_or(Err(Problem::InternalError));
-    let problem = outcome.as_ref().err();
-    record.faults(problem.into_iter().flat_map(Problem::faults));
-    record.write(invocation, problem, &tally, began.elapsed());
+    record.faults(outcome.as_ref().err().into_iter().flat_map(Problem::faults));
+    record.write(invocation, outcome.as_ref().map(Answer::status), &tally, began.elapsed());
     respond(outcome, invocation)
 }
 
 fn respond(outcome: Result<Answer, Problem>, invocation: &Invocation) -> Response<Body> {
-    let (mut response, media_type) = match outcome {
-        Ok(Answer(body)) => (Response::new(Body::Text(body)), "application/json"),
+    let mut response = match outcome {
+        Ok(answer) => success(answer),
         Err(problem) => {
-            let mut response = Response::new(Body::Text(problem.body(&invocation.id)));
+            let mut response = with_type("application/problem+json", problem.body(&invocation.id));
             *response.status_mut() = StatusCode::from_u16(problem.kind().status).unwrap_or_default();
-            *response.headers_mut() = problem.headers();
-            (response, "application/problem+json")
+            response.headers_mut().extend(problem.headers());
+            response
         }
     };
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     if let Ok(id) = HeaderValue::from_str(&invocation.id) {
         response.headers_mut().insert(REQUEST_ID, id);
     }
+    response
+}
+
+fn success(answer: Answer) -> Response<Body> {
+    let status = answer.status();
+    let mut response = match answer {
+        Answer::Json(body) => with_type("application/json", body),
+        Answer::Options(route) => {
+            let allow = HeaderValue::try_from(route.allow()).ok().map(|value| (ALLOW, value));
+            let mut response = Response::new(Body::Empty);
+            response.headers_mut().extend(allow);
+            response
+        }
+    };
+    *response.status_mut() = status;
+    response
+}
+
+fn with_type(media_type: &'static str, body: String) -> Response<Body> {
+    let mut response = Response::new(Body::Text(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }
 

@@ -15,6 +15,7 @@ use crate::model::fault::{Fault, Warning};
 use crate::model::identifier::RequestIdentifier;
 use crate::model::limits::{BODY_BYTES, SIGNALS_PER_REQUEST};
 use crate::model::token::NotJson;
+use crate::request::Route;
 use crate::store::StoreError;
 
 /// What stands before the code in `type`.
@@ -43,10 +44,7 @@ pub enum Problem {
     /// No route has this path.
     NotFound,
     /// The route has other methods.
-    MethodNotAllowed {
-        /// Which.
-        allow: &'static [&'static str],
-    },
+    MethodNotAllowed(&'static Route),
     /// The body is over the limit.
     PayloadTooLarge {
         /// Its bytes; not known of one that was compressed, since it is not unpacked beyond the limit.
@@ -144,7 +142,7 @@ impl Problem {
             Self::ValidationFailed(_) | Self::NothingAccepted(_) => Kind::VALIDATION_FAILED,
             Self::Unauthorized { .. } => Kind::UNAUTHORIZED,
             Self::NotFound => Kind::NOT_FOUND,
-            Self::MethodNotAllowed { .. } => Kind::METHOD_NOT_ALLOWED,
+            Self::MethodNotAllowed(_) => Kind::METHOD_NOT_ALLOWED,
             Self::PayloadTooLarge { .. } => Kind::PAYLOAD_TOO_LARGE,
             Self::TooManySignals { .. } => Kind::TOO_MANY_SIGNALS,
             Self::UnsupportedMediaType(_) => Kind::UNSUPPORTED_MEDIA_TYPE,
@@ -191,9 +189,7 @@ impl Problem {
             Self::Unauthorized { key_sent: true } => {
                 Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"intake\", error=\"invalid_token\"")))
             }
-            Self::MethodNotAllowed { allow } => {
-                HeaderValue::from_str(&allow.join(", ")).ok().map(|value| (ALLOW, value))
-            }
+            Self::MethodNotAllowed(route) => HeaderValue::try_from(route.allow()).ok().map(|value| (ALLOW, value)),
             Self::StorageUnavailable { .. } => Some((RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS))),
             _ => None,
         };
@@ -230,7 +226,7 @@ impl Problem {
             }
             Self::Unauthorized { .. } => "A valid API key is required: Authorization: Bearer <API key>.".to_owned(),
             Self::NotFound => "There is nothing at this path.".to_owned(),
-            Self::MethodNotAllowed { allow } => format!("This path has only {}.", allow.join(" and ")),
+            Self::MethodNotAllowed(route) => format!("Method not allowed. Use {}.", route.methods.join(" or ")),
             Self::PayloadTooLarge { sent: Some(sent) } => {
                 format!("A body may have {BODY_BYTES} bytes; {sent} were sent.")
             }

@@ -8,7 +8,7 @@ use std::io::Read as _;
 
 use flate2::read::MultiGzDecoder;
 use lambda_http::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use lambda_http::http::{HeaderMap, HeaderValue};
+use lambda_http::http::{HeaderMap, HeaderValue, Method};
 use lambda_http::{Body, Request, RequestExt as _};
 
 use crate::model::limits::BODY_BYTES;
@@ -20,22 +20,37 @@ use crate::problem::Problem;
 pub struct Route {
     /// The whole path.
     pub path: &'static str,
-    /// The methods, as `Allow` lists them.
+    /// The methods beside OPTIONS, which every path has.
     pub methods: &'static [&'static str],
+}
+
+impl Route {
+    /// The value of `Allow`, the same in a 204 and in a 405: every method that the path answers (RFC 9110, section 10.2.1).
+    #[must_use]
+    pub fn allow(&self) -> String {
+        format!("{}, {}", self.methods.join(", "), Method::OPTIONS)
+    }
 }
 
 /// Which of its `routes` a function was called by. Everything else is decided after the caller is known.
 ///
 /// # Errors
 /// [`Problem::NotFound`] and [`Problem::MethodNotAllowed`].
-pub fn route<'r>(routes: &'r [Route], request: &Request) -> Result<&'r Route, Problem> {
+pub fn route(routes: &'static [Route], request: &Request) -> Result<&'static Route, Problem> {
     let path = request.raw_http_path();
     let route = routes.iter().find(|route| route.path == path).ok_or(Problem::NotFound)?;
-    if route.methods.iter().any(|method| request.method() == *method) {
+    if asks_for_options(request) || route.methods.iter().any(|method| request.method() == *method) {
         Ok(route)
     } else {
-        Err(Problem::MethodNotAllowed { allow: route.methods })
+        Err(Problem::MethodNotAllowed(route))
     }
+}
+
+/// Whether only the methods of the path are asked for, as a browser's preflight does. It carries no key, so it is answered
+/// before the caller is known.
+#[must_use]
+pub fn asks_for_options(request: &Request) -> bool {
+    request.method() == Method::OPTIONS
 }
 
 /// Whether the caller asks that nothing be stored unless everything is right: `Prefer: handling=strict` (RFC 7240).

@@ -93,10 +93,13 @@ fn a_route_is_a_path_and_its_methods() {
         *request.method_mut() = method.parse().unwrap();
         request
     };
-    assert!(route(ROUTES, &at("PATCH", "/api/customers")).is_ok());
-    assert!(matches!(
-        route(ROUTES, &at("GET", "/api/customers")),
-        Err(Problem::MethodNotAllowed { allow: ["PATCH", "POST"] })
-    ));
-    assert!(matches!(route(ROUTES, &at("POST", "/api/customers/")), Err(Problem::NotFound)));
+    for method in ["PATCH", "POST", "OPTIONS"] {
+        assert_eq!(route(ROUTES, &at(method, "/api/customers")).unwrap(), &ROUTES[0]);
+        assert!(matches!(route(ROUTES, &at(method, "/api/customers/")), Err(Problem::NotFound)), "{method}");
+    }
+    for method in ["GET", "HEAD", "PUT", "DELETE", "TRACE", "CONNECT", "options"] {
+        let refused = route(ROUTES, &at(method, "/api/customers")).unwrap_err();
+        assert!(matches!(refused, Problem::MethodNotAllowed(route) if *route == ROUTES[0]), "{method}");
+    }
+    assert_eq!(ROUTES[0].allow(), "PATCH, POST, OPTIONS");
 }

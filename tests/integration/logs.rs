@@ -84,3 +84,34 @@ async fn request_line_has_the_ids_of_lambda_and_of_api_gateway() {
     assert_eq!(line["requestId"], "5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90");
     assert_eq!(line["apiRequestId"], "JKJaXmPLvHcESHA=");
 }
+
+#[tokio::test]
+async fn the_line_of_a_preflight_says_204_and_counts_nothing_but_the_request() {
+    let lines = Lines::default();
+    let written = lines.clone();
+    let subscriber = telemetry::subscriber(Level::INFO, move || written.clone());
+    let preflights = async {
+        let stack = Stack::start();
+        for path in ["/api/customers", "/api/event-flows/signal"] {
+            stack.send(Call::new("OPTIONS", path)).await;
+        }
+    };
+    preflights.with_subscriber(subscriber).await;
+    let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> = lines.iter().map(|line| [&line["path"], &line["status"], &line["code"]]).collect();
+    assert_eq!(
+        told,
+        [
+            [&json!("/api/customers"), &json!(204), &json!("ok")],
+            [&json!("/api/event-flows/signal"), &json!(204), &json!("ok")]
+        ]
+    );
+    for line in &lines {
+        let metrics = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
+        // The first request of a process is a cold start, whatever it asks.
+        let names = metrics.iter().map(|metric| &metric["Name"]).filter(|name| *name != "ColdStarts");
+        assert_eq!(names.collect::<Vec<_>>(), ["StoreCalls"]);
+        assert_eq!(line["StoreCalls"], 0);
+    }
+}

@@ -21,6 +21,8 @@ use shared::model::limits::{
     UNDOCUMENTED_NAME_CHARS, UNDOCUMENTED_PER_REQUEST, UNDOCUMENTED_VALUE_CHARS,
 };
 use shared::problem::Kind;
+use shared::request::Route;
+use tests::{Call, Stack};
 
 use self::document::Document;
 
@@ -187,16 +189,36 @@ fn the_paths_and_methods_are_those_that_the_functions_route() {
         document.operations().into_iter().map(|operation| (operation.path.to_owned(), operation.method)).collect();
     let routes = customers::ROUTES.iter().chain(signals::ROUTES);
     let in_code: BTreeSet<_> = routes
-        .flat_map(|route| route.methods.iter().map(|method| (route.path.to_owned(), (*method).to_owned())))
+        .flat_map(|route| {
+            route.methods.iter().chain(&["OPTIONS"]).map(|method| (route.path.to_owned(), (*method).to_owned()))
+        })
         .collect();
     assert_eq!(in_document, in_code);
+}
+
+#[tokio::test]
+async fn options_is_answered_as_the_document_says_without_a_key() {
+    let document = Document::read();
+    let stack = Stack::start();
+    for operation in document.operations().iter().filter(|operation| operation.method == "OPTIONS") {
+        assert_eq!(operation.definition["security"], json!([]), "{}", operation.path);
+        let response = document.resolve(&operation.definition["responses"]["204"]);
+        let answer = stack.send(Call::new("OPTIONS", operation.path)).await;
+        assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{}", operation.path);
+        let described = response["headers"].as_object().unwrap();
+        for (name, header) in described {
+            document.assert_valid(&document.resolve(header)["schema"], &json!(answer.header(name)));
+        }
+        let names: BTreeSet<_> = described.keys().map(|name| name.to_lowercase()).collect();
+        assert_eq!(names, answer.headers.keys().map(ToString::to_string).collect());
+        assert!(response.get("content").is_none());
+    }
 }
 
 #[test]
 fn every_allow_header_of_the_code_is_listed() {
     let document = Document::read();
-    let in_code: BTreeSet<_> =
-        customers::ROUTES.iter().chain(signals::ROUTES).map(|route| route.methods.join(", ")).collect();
+    let in_code: BTreeSet<_> = customers::ROUTES.iter().chain(signals::ROUTES).map(Route::allow).collect();
     assert_eq!(listed(&document, "/components/headers/Allow/schema/enum"), in_code);
 }
 

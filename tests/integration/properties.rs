@@ -259,7 +259,9 @@ fn whatever_is_sent_is_answered_in_the_one_shape_and_never_by_a_5xx() {
         let answer = bench.send(call);
         prop_assert!(answer.status < 500, "{}", answer.text);
         prop_assert!(!answer.header("x-request-id").is_empty());
-        if answer.status != 200 {
+        if answer.status == 204 {
+            prop_assert_eq!((method, answer.text.as_str()), ("OPTIONS", ""));
+        } else if answer.status != 200 {
             answer.assert_problem(answer.status, answer.json()["code"].as_str().unwrap());
         }
         Ok(())

@@ -13,15 +13,56 @@ async fn another_path_is_a_404_and_another_method_a_405_that_allows_the_right_on
     stack.send(Call::new("GET", "/api/nothing")).await.assert_problem(404, "not-found");
     stack.send(Call::new("POST", "/api/customers/")).await.assert_problem(404, "not-found");
     for (method, path, allow) in [
-        ("GET", "/api/customers", "PATCH, POST"),
-        ("DELETE", "/api/customers", "PATCH, POST"),
-        ("POST", "/api/sdk/ping", "GET"),
-        ("PUT", "/api/event-flows/signal", "POST"),
+        ("GET", "/api/customers", "PATCH, POST, OPTIONS"),
+        ("DELETE", "/api/customers", "PATCH, POST, OPTIONS"),
+        ("POST", "/api/sdk/ping", "GET, OPTIONS"),
+        ("HEAD", "/api/sdk/ping", "GET, OPTIONS"),
+        ("PUT", "/api/event-flows/signal", "POST, OPTIONS"),
+        ("PATCH", "/api/event-flows/signal", "POST, OPTIONS"),
     ] {
         let answer = stack.send(Call::new(method, path)).await;
         answer.assert_problem(405, "method-not-allowed");
         assert_eq!(answer.header("allow"), allow);
     }
+}
+
+#[tokio::test]
+async fn options_on_a_known_path_is_a_204_with_allow_and_no_body_whatever_the_request_carries() {
+    let stack = Stack::start();
+    for (path, allow) in [
+        ("/api/customers", "PATCH, POST, OPTIONS"),
+        ("/api/sdk/ping", "GET, OPTIONS"),
+        ("/api/event-flows/signal", "POST, OPTIONS"),
+    ] {
+        let preflight = Call::new("OPTIONS", path)
+            .without_header("content-type")
+            .header("origin", "https://shop.example")
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "authorization,content-type");
+        let with_everything = Call::new("OPTIONS", path).key("no-key").body("{").header("content-encoding", "br");
+        for call in [preflight, with_everything] {
+            let answer = stack.send(call.invocation("i1")).await;
+            assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{path}");
+            let headers: Vec<_> =
+                answer.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+            assert_eq!(headers, [("allow", allow.as_bytes()), ("x-request-id", b"i1")], "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn options_on_another_path_is_a_404() {
+    let stack = Stack::start();
+    for path in ["/api/nothing", "/api/customers/", "/api/event-flows/signal/", "*"] {
+        stack.send(Call::new("OPTIONS", path)).await.assert_problem(404, "not-found");
+    }
+}
+
+#[tokio::test]
+async fn options_is_answered_while_the_key_table_is_away() {
+    let mut stack = Stack::start();
+    stack.emulator.stop();
+    assert_eq!(stack.send(Call::new("OPTIONS", "/api/customers")).await.status, 204);
 }
 
 #[test]

@@ -62,6 +62,9 @@ impl Customers {
     async fn accept(&self, request: &Request, invocation: &Invocation, record: &mut Record) -> Result<Answer, Problem> {
         let route = request::route(ROUTES, request)?;
         record.route(route);
+        if request::asks_for_options(request) {
+            return Ok(Answer::Options(route));
+        }
         let caller = self.authenticator.authenticate(request.headers(), invocation).await?;
         record.caller(&caller);
         if *route == PING {

@@ -86,7 +86,11 @@ impl Signals {
     }
 
     async fn accept(&self, request: &Request, invocation: &Invocation, record: &mut Record) -> Result<Answer, Problem> {
-        record.route(request::route(ROUTES, request)?);
+        let route = request::route(ROUTES, request)?;
+        record.route(route);
+        if request::asks_for_options(request) {
+            return Ok(Answer::Options(route));
+        }
         let caller = self.authenticator.authenticate(request.headers(), invocation).await?;
         record.caller(&caller);
         let body = request::read_body(request)?;

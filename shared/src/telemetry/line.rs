@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lambda_http::http::StatusCode;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
@@ -140,9 +141,17 @@ impl Record {
     }
 
     /// Writes the line, and one more for each code by which signals were refused.
-    pub(crate) fn write(&self, invocation: &Invocation, problem: Option<&Problem>, tally: &Tally, took: Duration) {
+    pub(crate) fn write(
+        &self,
+        invocation: &Invocation,
+        outcome: Result<StatusCode, &Problem>,
+        tally: &Tally,
+        took: Duration,
+    ) {
         let cold = !WARM.swap(true, Ordering::Relaxed);
-        let kind = problem.map(Problem::kind);
+        let problem = outcome.err();
+        let (status, code) = outcome
+            .map_or_else(|problem| (problem.kind().status, problem.kind().code), |status| (status.as_u16(), "ok"));
         let storage = match problem {
             Some(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
             _ => None,
@@ -155,8 +164,8 @@ impl Record {
             ("requestId", Some(Value::Text(&invocation.id))),
             ("apiRequestId", invocation.api_request_id.as_deref().map(Value::Text)),
             ("path", self.path.map(Value::Text)),
-            ("status", Some(Value::Count(kind.map_or(200, |kind| usize::from(kind.status))))),
-            ("code", Some(Value::Text(kind.map_or("ok", |kind| kind.code)))),
+            ("status", Some(Value::Count(usize::from(status)))),
+            ("code", Some(Value::Text(code))),
             ("accountId", self.caller.as_ref().map(|caller| Value::Text(caller.account_id.as_str()))),
             ("keyId", self.caller.as_ref().map(|caller| Value::Text(&caller.key_id))),
             ("bytes", self.bytes.map(Value::Count)),

@@ -76,7 +76,7 @@ impl Document {
             let headers = response["headers"].as_object().into_iter().flatten();
             let headers = headers.map(|(name, header)| (name.as_str(), self.resolve(header)));
             let headers: Vec<_> = headers.filter(|(_, header)| header["required"] == true).collect();
-            for (media_type, content) in response["content"].as_object().unwrap() {
+            for (media_type, content) in response["content"].as_object().into_iter().flatten() {
                 for (name, example) in content["examples"].as_object().into_iter().flatten() {
                     examples.push(Example {
                         name,
