@@ -80,3 +80,19 @@ fn the_template_routes_every_path_to_the_function_that_answers_it() {
     in_code.extend(of("signals", signals::ROUTES));
     assert_eq!(in_template, in_code.into_iter().collect());
 }
+
+#[test]
+fn the_template_lets_a_page_of_an_allowed_origin_use_every_method_and_every_header_that_is_read() {
+    let cors = tests::template().cors.clone().unwrap();
+    let listed = |name: &str| {
+        let header = cors.preflight.iter().chain(&cors.other).find(|(header, _)| *header == name).unwrap();
+        header.1.split(',').map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let routes = customers::ROUTES.iter().chain(signals::ROUTES);
+    let methods: BTreeSet<_> =
+        routes.flat_map(|route| route.allow().split(", ").map(str::to_owned).collect::<Vec<_>>()).collect();
+    assert_eq!(listed("access-control-allow-methods"), methods);
+    let read = ["authorization", "content-encoding", "content-type", "prefer"];
+    assert_eq!(listed("access-control-allow-headers"), read.map(str::to_owned).into());
+    assert_eq!(listed("access-control-expose-headers"), ["retry-after", "x-request-id"].map(str::to_owned).into());
+}

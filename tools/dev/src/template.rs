@@ -1,9 +1,11 @@
-//! What the local stack takes from template.yaml: tables, functions, their routes and their variables.
+//! What the local stack takes from template.yaml: tables, functions, their routes and their variables, and what pages of
+//! other origins may do.
 //!
 //! Everything else in the template is left alone, unread and unevaluated, so conditions, alarms or permissions cannot
 //! stop the local stack. What *is* read must be understood whole: a table property that is neither applied nor known
 //! to mean nothing on one machine is an error, and so is a variable that only AWS could evaluate.
 
+mod cors;
 mod function;
 mod table;
 mod yaml;
@@ -13,6 +15,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::Error;
+pub use cors::Cors;
 pub use function::{Function, Route};
 pub use table::Table;
 
@@ -23,6 +26,8 @@ pub struct Template {
     pub tables: Vec<Table>,
     /// Every `AWS::Serverless::Function`, in the order of the template.
     pub functions: Vec<Function>,
+    /// What the HTTP API lets pages of other origins do, when there is a `CorsConfiguration`.
+    pub cors: Option<Cors>,
 }
 
 impl Template {
@@ -54,7 +59,9 @@ impl Template {
         let functions = of_type(resources, "AWS::Serverless::Function")
             .map(|(logical_id, properties)| Function::read(logical_id, properties, &scope))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { tables, functions })
+        let apis = of_type(resources, "AWS::Serverless::HttpApi").map(|(logical_id, api)| Cors::read(logical_id, api));
+        let cors = apis.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next();
+        Ok(Self { tables, functions, cors })
     }
 
     /// The table declared under `logical_id`.

@@ -13,6 +13,20 @@ fn parse(resources: &str) -> Result<Template, String> {
     Template::parse(&format!("{HEAD}Resources:\n{resources}")).map_err(|error| error.to_string())
 }
 
+const API: &str = "
+  Api:
+    Type: AWS::Serverless::HttpApi
+    Properties:
+      CorsConfiguration: !If
+        - HasCors
+        - AllowOrigins: !Split [',', !Ref Origins]
+          AllowMethods: [GET, POST]
+          AllowHeaders: [authorization]
+          ExposeHeaders: [retry-after, x-request-id]
+          MaxAge: 3600
+        - !Ref AWS::NoValue
+";
+
 const KEYS: &str = "
   Keys:
     Type: AWS::DynamoDB::Table
@@ -116,4 +130,40 @@ fn two_values_for_one_variable_are_an_error_that_names_it() {
 fn what_is_not_yaml_is_told_with_its_place() {
     let error = Template::parse("Resources: [").unwrap_err().to_string();
     assert!(error.contains("line 2"), "{error}");
+}
+
+#[test]
+fn the_cors_configuration_is_read_as_the_headers_that_api_gateway_makes_of_it() {
+    let cors = parse(API).unwrap().cors.unwrap();
+
+    let headers = |headers: &[(&'static str, String)]| {
+        headers.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        headers(&cors.preflight),
+        [
+            "access-control-allow-headers: authorization",
+            "access-control-allow-methods: GET,POST",
+            "access-control-max-age: 3600"
+        ]
+    );
+    assert_eq!(headers(&cors.other), ["access-control-expose-headers: retry-after,x-request-id"]);
+}
+
+#[test]
+fn an_api_without_a_cors_configuration_has_none() {
+    assert!(parse(KEYS).unwrap().cors.is_none());
+    assert!(
+        parse("  Api: {Type: AWS::Serverless::HttpApi, Properties: {StageName: $default}}").unwrap().cors.is_none()
+    );
+}
+
+#[test]
+fn a_cors_property_that_is_not_known_or_not_written_out_is_an_error_that_names_it() {
+    let error = parse(&API.replace("MaxAge: 3600", "AllowCredentials: true")).unwrap_err();
+    assert!(error.contains("the CorsConfiguration of Api has the property AllowCredentials"), "{error}");
+    for value in ["!Ref Age", "[1]", "{}"] {
+        let error = parse(&API.replace("MaxAge: 3600", &format!("MaxAge: {value}"))).unwrap_err();
+        assert!(error.contains("the CorsConfiguration of Api needs MaxAge written out"), "{error}");
+    }
 }
