@@ -57,3 +57,31 @@ fn what_is_stored_in_a_file_is_there_the_next_time() {
         stack.stop("TERM");
     }
 }
+
+#[test]
+fn a_page_of_an_allowed_origin_may_call_and_one_of_another_may_not() {
+    let stack = LocalStack::start(&["--cors", "http://localhost:3000", "--cors", "https://shop.example"]);
+    let ask = |method: &str, origin: &str| {
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}/api/sdk/ping", stack.variable("BASE_URL")))
+            .header("Origin", origin)
+            .header("Access-Control-Request-Method", "GET");
+        let response = agent.run(request.body(()).unwrap()).unwrap();
+        let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+        (
+            response.status().as_u16(),
+            header("allow"),
+            header("access-control-allow-origin"),
+            header("access-control-max-age"),
+        )
+    };
+    let text = |text: &str| Some(text.to_owned());
+    for origin in ["http://localhost:3000", "https://shop.example"] {
+        assert_eq!(ask("OPTIONS", origin), (204, text("GET, OPTIONS"), text(origin), text("3600")));
+        assert_eq!(ask("GET", origin), (401, None, text(origin), None));
+    }
+    assert_eq!(ask("OPTIONS", "http://localhost:3001"), (204, text("GET, OPTIONS"), None, None));
+    stack.stop("TERM");
+}

@@ -16,8 +16,6 @@ const ACCESS_KEY: &str = "local";
 pub(crate) struct Announcement {
     /// Such as `http://127.0.0.1:9000`, without a slash at the end.
     pub(crate) base_url: String,
-    /// The port in it.
-    pub(crate) port: u16,
     /// What the functions learn from their environment: the SDK's variables and those of the template.
     pub(crate) environment: Vec<(String, String)>,
 }
@@ -33,7 +31,7 @@ impl Announcement {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec();
         environment.extend(template_variables);
-        Self { base_url: format!("http://127.0.0.1:{port}"), port, environment }
+        Self { base_url: format!("http://127.0.0.1:{port}"), environment }
     }
 
     /// Prints it on stdout, with the place of its variables.

@@ -60,7 +60,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Starts `cargo lambda watch` on the port of `announcement`.
+    /// Starts `cargo lambda watch` on this port.
     ///
     /// # Errors
     /// It cannot be started.
@@ -69,12 +69,13 @@ impl Functions {
         workspace: &Workspace,
         options: &Options,
         announcement: &Announcement,
+        port: u16,
     ) -> Result<Self, Error> {
         say("Starting the functions");
         let mut command = cargo_lambda.command();
         command
             .args(["watch", "--locked", "--disable-cors", "--invoke-address", "127.0.0.1"])
-            .args(["--invoke-port", &announcement.port.to_string()])
+            .args(["--invoke-port", &port.to_string()])
             .args(["--concurrency", &options.concurrency.to_string()])
             .args(options.release.then_some("--release"))
             .current_dir(&workspace.root)

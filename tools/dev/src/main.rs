@@ -5,6 +5,7 @@
 
 mod announcement;
 mod cargo_lambda;
+mod cors;
 mod functions;
 mod options;
 mod process;
@@ -69,6 +70,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible, Error> {
     let environment = template.environment()?;
     let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| workspace.target.join("dev.env")))?;
     let port = options.free_port()?;
+    let cors = options.cors(&template)?;
 
     let emulator = Emulator::start(&template, &options.storage(&workspace)?, options.free_dynamodb_port()?)?;
     development_key::load(&emulator, &template)?;
@@ -80,7 +82,12 @@ async fn run(options: &Options) -> Result<std::convert::Infallible, Error> {
     if options.seed {
         seed::seed(&workspace, &announcement).await?;
     }
-    let mut functions = Functions::start(&cargo_lambda, &workspace, options, &announcement)?;
+    let functions_port = if cors.is_some() { options::free_port_of_the_functions()? } else { port };
+    let mut functions = Functions::start(&cargo_lambda, &workspace, options, &announcement, functions_port)?;
+    if let Some(cors) = cors {
+        cors::serve(port, functions_port, cors, options.cors.clone()).await?;
+        say(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));
+    }
     functions.wait_until_they_answer(&announcement).await?;
     let published = env_file.publish(&announcement)?;
     announcement.print(&published);

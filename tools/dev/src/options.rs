@@ -4,7 +4,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use dev::{Error, Storage};
+use dev::template::Cors;
+use dev::{Error, Storage, Template};
 
 use crate::workspace::Workspace;
 
@@ -14,6 +15,7 @@ Examples:
   cargo dev --seed                            with made-up customers and journeys to look at
   cargo dev --data target/dev.sqlite          keep what is stored for the next time
   cargo dev --port 0 --dynamodb-port 0        on any free ports, told in target/dev.env
+  cargo dev --cors http://localhost:3000      for a browser page that is served from there
   cargo dev --release --concurrency 8         for measurements
 
 Stop it with Ctrl-C. Functions are rebuilt when a file of the repository changes.";
@@ -33,6 +35,10 @@ pub(crate) struct Options {
     /// Keep the data in this file; without it, everything is in memory
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
+
+    /// Let browser pages of this origin call the API, as the parameter CorsOrigins does; may be repeated
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    pub(crate) cors: Vec<String>,
 
     /// Fill it with a few hundred made-up customers and their journeys
     #[arg(long)]
@@ -71,6 +77,18 @@ impl Options {
         free(self.dynamodb_port, "--dynamodb-port")
     }
 
+    /// What pages of other origins may do, when any may call the API at all.
+    ///
+    /// # Errors
+    /// The template says nothing of it.
+    pub(crate) fn cors(&self, template: &Template) -> Result<Option<Cors>, Error> {
+        match (self.cors.is_empty(), &template.cors) {
+            (true, _) => Ok(None),
+            (false, Some(cors)) => Ok(Some(cors.clone())),
+            (false, None) => Err(Error::new("--cors needs a CorsConfiguration in template.yaml, and there is none.")),
+        }
+    }
+
     /// Where the emulator keeps its items; the folder of a file is created.
     ///
     /// # Errors
@@ -89,6 +107,27 @@ impl Options {
         }
         file.parent().map_or(Ok(()), |folder: &Path| std::fs::create_dir_all(folder)).map_err(cannot)?;
         Ok(Storage::File(file))
+    }
+}
+
+/// A port for `cargo lambda watch` where something else listens on the one for the HTTP API.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn free_port_of_the_functions() -> Result<u16, Error> {
+    free(0, "--cors")
+}
+
+/// An origin as a browser sends it, or what API Gateway allows in its place.
+fn origin(text: &str) -> Result<String, &'static str> {
+    let host = text.split_once("://").map_or("", |(_, host)| host);
+    let is_plain = !text.contains(|c: char| c.is_ascii_uppercase() || c.is_whitespace() || c == ',');
+    if text == "*" || (is_plain && !host.is_empty() && !host.contains(['/', '?', '#', '@'])) {
+        Ok(text.to_owned())
+    } else {
+        Err(
+            "an origin is a scheme and a host in lower case, with its port and without a path, such as http://localhost:3000",
+        )
     }
 }
 

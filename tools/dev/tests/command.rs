@@ -13,9 +13,17 @@ fn the_help_shows_the_options_by_example() {
     let text = String::from_utf8(ended.stdout).unwrap();
 
     assert!(ended.status.success());
-    for expected in
-        ["--port", "--dynamodb-port", "--data", "--seed", "--concurrency", "--release", "--env-file", "Examples:"]
-    {
+    for expected in [
+        "--port",
+        "--dynamodb-port",
+        "--data",
+        "--cors",
+        "--seed",
+        "--concurrency",
+        "--release",
+        "--env-file",
+        "Examples:",
+    ] {
         assert!(text.contains(expected), "{expected} is missing in:\n{text}");
     }
 }
@@ -41,6 +49,21 @@ fn a_taken_port_is_one_clear_sentence() {
 fn one_port_for_two_servers_is_one_clear_sentence() {
     let ended = Sandbox::new().run(&["--port", "9123", "--dynamodb-port", "9123"]);
     assert_eq!(ended.error(), "error: --port and --dynamodb-port are both 9123: give two ports.");
+}
+
+#[test]
+fn an_origin_that_no_browser_sends_is_one_clear_sentence() {
+    for origin in ["localhost:3000", "http://localhost:3000/", "http://", "HTTP://a.example", "http://a,http://b", ""] {
+        let ended = dev().args(["--cors", origin]).output().unwrap();
+        let text = String::from_utf8(ended.stderr).unwrap();
+        assert!(text.starts_with("error: invalid value") && text.contains("such as http://localhost:3000"), "{text}");
+    }
+}
+
+#[test]
+fn cors_without_a_configuration_to_apply_is_one_clear_sentence() {
+    let ended = Sandbox::new().run(&["--cors", "http://localhost:3000"]);
+    assert_eq!(ended.error(), "error: --cors needs a CorsConfiguration in template.yaml, and there is none.");
 }
 
 #[test]
