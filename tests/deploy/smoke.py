@@ -1,9 +1,11 @@
 """Uses a deployed API once as client applications do, and fails when an answer is not the one they need.
 
     INTAKE_API_KEY=... python3 tests/deploy/smoke.py https://the.api
+    INTAKE_API_KEY=... python3 tests/deploy/smoke.py https://the.api --origins https://shop.example
 
-Needs only Python. It leaves one customer and two signals in the key's account, the same ones each time it runs but for
-the signals' time of arrival.
+With the stack's CorsOrigins it also asks as a browser does for a page of each of them, and for one of another origin.
+Needs only Python. It leaves one customer and two signals (two more for each origin) in the key's account, the same ones
+each time it runs but for the signals' time of arrival.
 """
 
 import argparse
@@ -14,6 +16,8 @@ import sys
 import urllib.parse
 
 TIMEOUT_SECONDS = 20
+# What a page sends beside what every browser lets it.
+ASKED_HEADERS = {"authorization", "content-encoding", "content-type", "prefer"}
 CUSTOMER = {"customerId": "smoke-test", "customerData": {"firstName": "Smoke", "city": ""}}
 SIGNALS = {
     "signals": [
@@ -36,12 +40,13 @@ class Api:
         self.key = key
         self.host = host
 
-    def call(self, method: str, path: str, body=None, key: str | None = None) -> tuple[int, dict[str, str], object]:
-        """Status, headers (names in lower case) and JSON body of the answer."""
+    def call(self, method: str, path: str, body=None, key: str | None = None,
+             more: dict[str, str] | None = None) -> tuple[int, dict[str, str], object]:
+        """Status, headers (names in lower case) and JSON body of the answer to a request with `more` headers."""
         secure = self.url.scheme == "https"
         connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         connection = connect(self.url.hostname, self.url.port, timeout=TIMEOUT_SECONDS)
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json"} | (more or {})
         key = self.key if key is None else key
         if key:
             headers["Authorization"] = f"Bearer {key}"
@@ -86,17 +91,57 @@ def check(api: Api) -> list[str]:
     return wrong
 
 
+def check_pages(api: Api, origins: list[str]) -> list[str]:
+    """What is wrong with what a browser hears for pages of these origins, a sentence each."""
+    wrong = []
+
+    def preflight(origin: str) -> tuple[int, dict[str, str]]:
+        asked = {"Origin": origin, "Access-Control-Request-Method": "POST",
+                 "Access-Control-Request-Headers": ",".join(sorted(ASKED_HEADERS))}
+        status, headers, _ = api.call("OPTIONS", "/api/event-flows/signal", key="", more=asked)
+        return status, headers
+
+    def listed(headers: dict[str, str], name: str) -> set[str]:
+        return {item.strip().lower() for item in headers.get(name, "").split(",")}
+
+    for configured in origins:
+        # API Gateway allows every origin, or every one of a scheme, by a star.
+        origin = "https://a.example" if configured == "*" else configured.replace("*", "a.example")
+        allowed = (origin, "*")
+        status, headers = preflight(origin)
+        if not 200 <= status <= 299:
+            wrong.append(f"A preflight from {origin}: wanted a status of 2xx, got {status}.")
+        if headers.get("access-control-allow-origin") not in allowed:
+            wrong.append(f"A preflight from {origin}: the origin is not allowed.")
+        if "post" not in listed(headers, "access-control-allow-methods"):
+            wrong.append(f"A preflight from {origin}: POST is not allowed.")
+        missing = ASKED_HEADERS - listed(headers, "access-control-allow-headers")
+        if missing:
+            wrong.append(f"A preflight from {origin}: not allowed are {', '.join(sorted(missing))}.")
+        status, headers, _ = api.call("POST", "/api/event-flows/signal", SIGNALS, more={"Origin": origin})
+        if (status, headers.get("access-control-allow-origin") in allowed) != (200, True):
+            wrong.append(f"A batch from {origin}: the page cannot read the answer, of status {status}.")
+    if not any(origin.endswith("*") for origin in origins):
+        _, headers = preflight("https://another.invalid")
+        if "access-control-allow-origin" in headers:
+            wrong.append("A preflight from an origin that is not configured: the origin is allowed.")
+    return wrong
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("url", help="the BaseUrl of the stack's outputs")
     arguments.add_argument("--host", help="the Host header, where it is not the address's own")
+    arguments.add_argument("--origins", default="", help="the CorsOrigins of the stack's outputs, where it has any")
     given = arguments.parse_args()
+    origins = [origin for origin in given.origins.split(",") if origin]
     key = os.environ.get("INTAKE_API_KEY")
     if not key:
         print("Set INTAKE_API_KEY to a key of the API.", file=sys.stderr)
         return 2
     try:
-        wrong = check(Api(given.url, key, given.host))
+        api = Api(given.url, key, given.host)
+        wrong = check(api) + (check_pages(api, origins) if origins else [])
     except (OSError, ValueError, http.client.HTTPException) as error:
         wrong = [f"The API at {given.url} did not answer in JSON: {error}"]
     for sentence in wrong:

@@ -53,6 +53,15 @@ def routes(processed_template: dict) -> list[tuple[str, str, str]]:
     return found
 
 
+def cors(processed_template: dict) -> dict:
+    """The HTTP API's CORS configuration where CorsOrigins is given, as a call to make it so has it."""
+    (api,) = of_type(processed_template, "AWS::ApiGatewayV2::Api").values()
+    _, declared, _ = api["Properties"]["Body"]["x-amazon-apigateway-cors"]["Fn::If"]
+    separator, origins = declared["allowOrigins"]["Fn::Split"]
+    declared = declared | {"allowOrigins": origins.split(separator)}
+    return {name[0].upper() + name[1:]: value for name, value in declared.items()}
+
+
 def references(value) -> set[str]:
     """Every name that `value` refers to by Ref, GetAtt, Sub or a condition's name."""
     if isinstance(value, list):

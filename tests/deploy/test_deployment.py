@@ -23,6 +23,7 @@ WORK = PROJECT / "target" / "deploy-test"
 STACK = "intake-dev"
 ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
 DAY_SECONDS = 86_400
+ORIGINS = ["https://shop.example", "http://localhost:3000"]
 # The functions are the same ones, optimized less: fat LTO takes minutes, and what is tested here is how they deploy.
 QUICK_BUILD = {
     "CARGO_PROFILE_RELEASE_LTO": "off",
@@ -65,7 +66,8 @@ class Deployment(unittest.TestCase):
     @classmethod
     def deploy(cls, retention_days: int = 0) -> str:
         return cls.sam("deploy", "--template-file", BUILD / "template.yaml", "--parameter-overrides",
-                       f"Architecture={ARCHITECTURE}", f"SignalRetentionDays={retention_days}")
+                       f"Architecture={ARCHITECTURE}", f"SignalRetentionDays={retention_days}",
+                       f"CorsOrigins={','.join(ORIGINS)}")
 
     @classmethod
     def aws(cls, service: str):
@@ -82,13 +84,15 @@ class Deployment(unittest.TestCase):
 
     @classmethod
     def route_the_api(cls):
-        """Makes the routes, which CloudFormation takes from the API's body and the emulator does not."""
+        """Makes the routes and the CORS configuration, which CloudFormation takes from the API's body and the emulator does not."""
         cloudformation, gateway = cls.aws("cloudformation"), cls.aws("apigatewayv2")
         deployed = yaml_parse(cloudformation.get_template(StackName=STACK)["TemplateBody"])
         resources = cloudformation.list_stack_resources(StackName=STACK)["StackResourceSummaries"]
         physical = {resource["LogicalResourceId"]: resource["PhysicalResourceId"] for resource in resources}
         api = physical["HttpApi"]
-        for method, path, alias in template.routes(template.processed(deployed, Architecture=ARCHITECTURE)):
+        processed = template.processed(deployed, Architecture=ARCHITECTURE, CorsOrigins=cls.outputs["CorsOrigins"])
+        gateway.update_api(ApiId=api, CorsConfiguration=template.cors(processed))
+        for method, path, alias in template.routes(processed):
             integration = gateway.create_integration(ApiId=api, IntegrationType="AWS_PROXY", PayloadFormatVersion="2.0",
                                                      IntegrationUri=physical[alias])["IntegrationId"]
             gateway.create_route(ApiId=api, RouteKey=f"{method} {path}", Target=f"integrations/{integration}")
@@ -123,11 +127,16 @@ class Deployment(unittest.TestCase):
 
     def test_the_smoke_test_passes_as_the_pipeline_runs_it(self):
         self.run_command(sys.executable, PROJECT / "tests" / "deploy" / "smoke.py", self.emulator.url,
-                         "--host", self.host, INTAKE_API_KEY=self.key)
+                         "--host", self.host, "--origins", self.outputs["CorsOrigins"], INTAKE_API_KEY=self.key)
 
     def test_the_smoke_test_fails_where_the_key_does_not_open_the_api(self):
         wrong = smoke.check(smoke.Api(self.emulator.url, "not-a-key", self.host))
         self.assertIn("GET /api/sdk/ping", wrong[0])
+
+    def test_the_smoke_test_fails_where_a_page_is_not_allowed(self):
+        wrong = smoke.check_pages(self.api, ["https://another.example"])
+        self.assertIn("A preflight from https://another.example: wanted a status of 2xx, got 403.", wrong)
+        self.assertIn("A batch from https://another.example: the page cannot read the answer, of status 200.", wrong)
 
     def test_a_customer_sent_to_the_api_is_in_the_table(self):
         customer = str(uuid.uuid4())

@@ -4,6 +4,7 @@ import json
 import re
 import unittest
 
+import smoke
 import template
 from template import PROJECT, of_type
 
@@ -247,11 +248,16 @@ class Parameters(unittest.TestCase):
         self.assertEqual((mapping["Condition"], mapping["Properties"]["Stage"]), ("HasDomain", {"Ref": stage}))
 
     def test_cors_is_off_until_origins_are_given_and_several_make_a_list(self):
-        (api,) = of_type(template.processed(self.template, CorsOrigins="https://a.example,https://b.example"),
-                         "AWS::ApiGatewayV2::Api").values()
-        condition, on, off = api["Properties"]["Body"]["x-amazon-apigateway-cors"]["Fn::If"]
+        processed = template.processed(self.template, CorsOrigins="https://a.example,https://b.example")
+        (api,) = of_type(processed, "AWS::ApiGatewayV2::Api").values()
+        condition, _, off = api["Properties"]["Body"]["x-amazon-apigateway-cors"]["Fn::If"]
         self.assertEqual((condition, off), ("HasCors", {"Ref": "AWS::NoValue"}))
-        self.assertEqual(on["allowOrigins"], {"Fn::Split": [",", "https://a.example,https://b.example"]})
+        self.assertEqual(template.cors(processed)["AllowOrigins"], ["https://a.example", "https://b.example"])
+
+    def test_a_page_may_send_what_the_smoke_test_asks_for_and_a_preflight_may_reach_the_function(self):
+        cors = template.cors(template.processed(self.template, CorsOrigins="https://a.example"))
+        self.assertEqual(set(cors["AllowHeaders"]), smoke.ASKED_HEADERS)
+        self.assertIn("OPTIONS", cors["AllowMethods"])
 
 
 if __name__ == "__main__":
