@@ -20,12 +20,12 @@ use tests::{Stack, Tables};
 
 #[path = "../tests/operator/export.rs"]
 mod export;
-#[path = "../tests/operator/somebody.rs"]
+#[path = "../tests/operator/operator.rs"]
 #[expect(dead_code, clippy::expect_used, reason = "the tests need more of it")]
-mod somebody;
+mod operator;
 
 use export::export;
-use somebody::Operator;
+use operator::Operator;
 
 const SIGNALS: usize = 20_000;
 

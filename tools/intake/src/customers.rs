@@ -7,8 +7,8 @@ use clap::Subcommand;
 use shared::model::account::AccountId;
 
 use crate::error::Error;
-use crate::output::Output;
-use crate::stack::Place;
+use crate::output::Format;
+use crate::stack::StackArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -45,11 +45,11 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) async fn run(self, place: &Place, output: Output) -> Result<(), Error> {
-        let stack = place.connect().await?;
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
+        let stack = stack_args.connect().await?;
         match self {
-            Self::Show { account, id } => show::show(&stack, &account, &id, output).await,
-            Self::Erase { account, id, yes } => erase::erase(&stack, &account, &id, yes, output).await,
+            Self::Show { account, id } => show::show(&stack, &account, &id, format).await,
+            Self::Erase { account, id, yes } => erase::erase(&stack, &account, &id, yes, format).await,
         }
     }
 }

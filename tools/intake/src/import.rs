@@ -1,12 +1,12 @@
 //! `import`: customers or signals out of a file, for backfills.
 //!
-//! [`blocks`] cuts the file into blocks whose borders depend on its content only, so that a block has the same keys
-//! whenever it is stored. [`journal`] keeps how far the import came, beside the file. [`writer`] stores a block as the
-//! functions would. Blocks are stored several at a time and accounted for in their order.
+//! [`chunks`] cuts the file into chunks whose borders depend on its content only, so that a chunk has the same keys
+//! whenever it is stored. [`checkpoint`] keeps how far the import came, beside the file. [`writer`] stores a chunk as the
+//! functions would. Chunks are stored several at a time and accounted for in their order.
 
-mod blocks;
-mod faults;
-mod journal;
+mod checkpoint;
+mod chunks;
+mod error_file;
 mod summary;
 mod writer;
 
@@ -21,19 +21,19 @@ use serde::{Deserialize, Serialize};
 use shared::model::account::AccountId;
 use shared::model::timestamp::Timestamp;
 
-use self::blocks::Blocks;
-use self::faults::FaultFile;
-use self::journal::{Begin, Journal};
+use self::checkpoint::{Begin, Checkpoint};
+use self::chunks::Chunks;
+use self::error_file::ErrorFile;
 use self::summary::Summary;
 use self::writer::Writer;
 use crate::error::Error;
-use crate::moment::moment;
-use crate::output::{Output, note};
+use crate::output::{Format, note};
 use crate::progress::with_style;
-use crate::stack::Place;
+use crate::stack::StackArgs;
+use crate::time_args::timestamp;
 
-/// How often the journal is written while an import runs: what is done again after an interruption.
-const JOURNAL_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the checkpoint is written while an import runs: what is done again after an interruption.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,7 +56,7 @@ pub(crate) struct Import {
     kind: Option<Kind>,
 
     /// When they are said to have arrived [default: when the import begins]
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = timestamp)]
     received_at: Option<Timestamp>,
 
     /// The file, one JSON value a line
@@ -79,8 +79,8 @@ impl Kind {
         }
     }
 
-    /// Blocks that are stored at once. Two lines about one customer must be stored in their order, so those are not.
-    fn blocks_at_once(self) -> usize {
+    /// Chunks that are stored at once. Two lines about one customer must be stored in their order, so those are not.
+    fn chunks_at_once(self) -> usize {
         match self {
             Self::Customers => 1,
             Self::Signals => 4,
@@ -89,33 +89,33 @@ impl Kind {
 }
 
 impl Import {
-    pub(crate) async fn run(self, place: &Place, output: Output) -> Result<(), Error> {
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
         let kind = match self.kind {
             Some(kind) => kind,
-            None => blocks::kind_of(&self.file)?,
+            None => chunks::kind_of(&self.file)?,
         };
-        let stack = place.connect().await?;
+        let stack = stack_args.connect().await?;
         let table = stack.table(Writer::table(kind))?;
         let begin = Begin { account: &self.account, table, kind, received_at: self.received_at };
-        let mut journal = Journal::open(&self.file, begin)?;
+        let mut checkpoint = Checkpoint::open(&self.file, begin)?;
         let summary = Summary::of(&self.file, kind);
-        if journal.is_done() {
+        if checkpoint.is_done() {
             note(&format!(
                 "{} was imported before. To import it again, delete {}.",
                 self.file.display(),
-                journal.name()
+                checkpoint.name()
             ));
-            return summary.print(&journal, None, output);
+            return summary.print(&checkpoint, None, format);
         }
         let started = Instant::now();
-        let writer = Arc::new(Writer::new(&stack, self.account.clone(), kind, &journal)?);
-        let bar = bar(&journal);
-        let outcome = store(&self.file, &writer, &mut journal, &bar).await;
+        let writer = Arc::new(Writer::new(&stack, self.account.clone(), kind, &checkpoint)?);
+        let bar = bar(&checkpoint);
+        let outcome = store(&self.file, &writer, &mut checkpoint, &bar).await;
         bar.finish_and_clear();
         // Also what was stored before an error is not to be stored again.
-        journal.save()?;
+        checkpoint.save()?;
         outcome?;
-        summary.print(&journal, Some(started.elapsed()), output)
+        summary.print(&checkpoint, Some(started.elapsed()), format)
     }
 }
 
@@ -123,45 +123,46 @@ impl Import {
 async fn store(
     file: &std::path::Path,
     writer: &Arc<Writer>,
-    journal: &mut Journal,
+    checkpoint: &mut Checkpoint,
     bar: &ProgressBar,
 ) -> Result<(), Error> {
-    let mut faults = FaultFile::open(file, journal)?;
-    let blocks = Blocks::read(file, journal.position())?;
-    let stored = stream::unfold(blocks, async |mut blocks| blocks.next().await.map(|block| (block, blocks)))
-        .map_ok(|block| {
+    let mut faults = ErrorFile::open(file, checkpoint)?;
+    let chunks = Chunks::read(file, checkpoint.position())?;
+    let stored = stream::unfold(chunks, async |mut chunks| chunks.next().await.map(|chunk| (chunk, chunks)))
+        .map_ok(|chunk| {
             let writer = Arc::clone(writer);
             async move {
-                let task = tokio::spawn(async move { writer.store(block).await });
+                let task = tokio::spawn(async move { writer.store(chunk).await });
                 task.await
-                    .map_err(|_| Error::new("A block could not be stored: this is a defect of `cargo intake`."))?
+                    .map_err(|_| Error::new("A chunk could not be stored: this is a defect of `cargo intake`."))?
             }
         })
-        .try_buffered(writer.blocks_at_once());
+        .try_buffered(writer.chunks_at_once());
     let mut stored = std::pin::pin!(stored);
     let mut saved = Instant::now();
-    while let Some(block) = stored.try_next().await? {
-        faults.add(&block.faults)?;
-        journal.account_for(&block, faults.bytes());
-        bar.set_position(journal.position().byte);
-        bar.set_message(journal.stored().to_string());
-        if saved.elapsed() >= JOURNAL_INTERVAL {
+    while let Some(chunk) = stored.try_next().await? {
+        faults.add(&chunk.faults)?;
+        checkpoint.account_for(&chunk, faults.bytes());
+        bar.set_position(checkpoint.position().byte);
+        bar.set_message(checkpoint.stored().to_string());
+        if saved.elapsed() >= CHECKPOINT_INTERVAL {
             faults.flush()?;
-            journal.save()?;
+            checkpoint.save()?;
             saved = Instant::now();
         }
     }
     faults.flush()?;
-    journal.finish();
+    checkpoint.finish();
     Ok(())
 }
 
-fn bar(journal: &Journal) -> ProgressBar {
+fn bar(checkpoint: &Checkpoint) -> ProgressBar {
     let template = format!(
         "{{bar:30}} {{percent}} % of {{total_bytes}}, {{msg}} {} stored, {{bytes_per_sec}}, {{eta}} left",
-        journal.kind().as_str()
+        checkpoint.kind().as_str()
     );
-    let bar = with_style(ProgressBar::new(journal.file_bytes()), &template).with_position(journal.position().byte);
+    let bar =
+        with_style(ProgressBar::new(checkpoint.file_bytes()), &template).with_position(checkpoint.position().byte);
     // What was done before this run says nothing about its rate.
     bar.reset_eta();
     bar

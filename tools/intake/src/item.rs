@@ -62,7 +62,7 @@ impl Serialize for Members<'_> {
 }
 
 /// A value for a person: a text as it is, anything else as JSON.
-pub(crate) fn readable(value: &AttributeValue) -> String {
+pub(crate) fn display(value: &AttributeValue) -> String {
     match value {
         AttributeValue::S(text) => text.clone(),
         other => serde_json::to_string(&Json(other)).unwrap_or_default(),

@@ -11,9 +11,9 @@ use clap::{Args, Subcommand};
 use shared::model::account::AccountId;
 
 use crate::error::Error;
-use crate::moment::duration;
-use crate::output::Output;
-use crate::stack::Place;
+use crate::output::Format;
+use crate::stack::StackArgs;
+use crate::time_args::duration;
 
 use self::table::Keys;
 
@@ -113,15 +113,15 @@ pub(crate) struct Import {
 }
 
 impl Command {
-    pub(crate) async fn run(self, place: &Place, output: Output) -> Result<(), Error> {
-        let keys = Keys::of(place.connect().await?)?;
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
+        let keys = Keys::of(stack_args.connect().await?)?;
         match self {
-            Self::Create(create) => issue::create(&keys, create, output).await,
-            Self::List { account } => show::list(&keys, account.as_ref(), output).await,
-            Self::Show { id } => show::show(&keys, &id, output).await,
-            Self::Rotate(rotate) => replace::rotate(&keys, rotate, output).await,
-            Self::Revoke { id, yes } => replace::revoke(&keys, &id, yes, output).await,
-            Self::Import(import) => issue::import(&keys, import, output).await,
+            Self::Create(create) => issue::create(&keys, create, format).await,
+            Self::List { account } => show::list(&keys, account.as_ref(), format).await,
+            Self::Show { id } => show::show(&keys, &id, format).await,
+            Self::Rotate(rotate) => replace::rotate(&keys, rotate, format).await,
+            Self::Revoke { id, yes } => replace::revoke(&keys, &id, yes, format).await,
+            Self::Import(import) => issue::import(&keys, import, format).await,
         }
     }
 }

@@ -1,26 +1,26 @@
 //! `cargo intake`: the operator's command line. Never deployed.
 //!
 //! [`options`] says which commands there are; each has a module of its own name. [`stack`] finds the tables and the
-//! credentials, [`output`] writes for people or for programs, [`ask`] asks before anything is destroyed.
+//! credentials, [`output`] writes for people or for programs, [`confirm`] asks before anything is destroyed.
 //!
 //! What the functions do as well (parse, store, hash a key) is called from [`shared`], so that it cannot differ. What
 //! only an operator does (scan, query, delete) lives here, since the functions' roles do not allow it.
 
-mod ask;
+mod batch_delete;
+mod confirm;
 mod customers;
 mod error;
 mod import;
 mod item;
 mod keys;
-mod moment;
 mod options;
 mod output;
 mod progress;
 mod rejected;
-mod removal;
 mod seed;
 mod signals;
 mod stack;
+mod time_args;
 
 use std::process::ExitCode;
 

@@ -4,9 +4,9 @@ use clap::{Parser, Subcommand};
 
 use crate::error::Error;
 use crate::import::Import;
-use crate::output::Output;
+use crate::output::Format;
 use crate::seed::Seed;
-use crate::stack::Place;
+use crate::stack::StackArgs;
 use crate::{customers, keys, rejected, signals};
 
 const EXAMPLES: &str = "\
@@ -22,7 +22,7 @@ REQUESTS_TABLE and REJECTED_SIGNALS_TABLE. Credentials and region come from wher
 #[command(name = "cargo intake", bin_name = "cargo intake", version, after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(flatten)]
-    place: Place,
+    stack_args: StackArgs,
 
     /// Write one JSON value a line, for programs
     #[arg(long, global = true)]
@@ -59,14 +59,14 @@ enum Command {
 
 impl Options {
     pub(crate) async fn run(self) -> Result<(), Error> {
-        let output = if self.json { Output::Programs } else { Output::People };
+        let format = if self.json { Format::Json } else { Format::Table };
         match self.command {
-            Command::Keys(command) => command.run(&self.place, output).await,
-            Command::Customers(command) => command.run(&self.place, output).await,
-            Command::Signals(command) => command.run(&self.place, output).await,
-            Command::Rejected(command) => command.run(&self.place, output).await,
-            Command::Import(import) => import.run(&self.place, output).await,
-            Command::Seed(seed) => seed.run(&self.place, output).await,
+            Command::Keys(command) => command.run(&self.stack_args, format).await,
+            Command::Customers(command) => command.run(&self.stack_args, format).await,
+            Command::Signals(command) => command.run(&self.stack_args, format).await,
+            Command::Rejected(command) => command.run(&self.stack_args, format).await,
+            Command::Import(import) => import.run(&self.stack_args, format).await,
+            Command::Seed(seed) => seed.run(&self.stack_args, format).await,
         }
     }
 }

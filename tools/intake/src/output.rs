@@ -17,16 +17,16 @@ pub(crate) fn note(text: &str) {
 
 /// For whom results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Output {
+pub(crate) enum Format {
     /// Tables, times readable.
-    People,
+    Table,
     /// One JSON value a line.
-    Programs,
+    Json,
 }
 
-impl Output {
-    pub(crate) fn is_for_programs(self) -> bool {
-        self == Self::Programs
+impl Format {
+    pub(crate) fn is_json(self) -> bool {
+        self == Self::Json
     }
 }
 
@@ -48,15 +48,15 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Error> {
 }
 
 /// `text` with its control characters spelled out, so that it takes one line and moves no cursor.
-pub(crate) fn harmless(text: &str) -> String {
+pub(crate) fn escape_control(text: &str) -> String {
     let spelled_out = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    let mut harmless = String::with_capacity(text.len());
+    let mut escape_control = String::with_capacity(text.len());
     for c in text.chars() {
-        if spelled_out(c) { harmless.extend(c.escape_default()) } else { harmless.push(c) }
+        if spelled_out(c) { escape_control.extend(c.escape_default()) } else { escape_control.push(c) }
     }
-    harmless
+    escape_control
 }
 
 /// Rows under a heading, aligned by the width that a terminal gives their texts. It can be printed as it grows; columns
@@ -86,7 +86,7 @@ impl Table {
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
-        self.pending.push(cells.map(harmless).to_vec());
+        self.pending.push(cells.map(escape_control).to_vec());
     }
 
     /// Writes the rows that were added since the last time to standard output.
@@ -135,6 +135,6 @@ mod tests {
 
     #[test]
     fn control_characters_do_not_reach_a_terminal() {
-        assert_eq!(harmless("a\u{1b}[2Jb\nc\u{202e}"), "a\\u{1b}[2Jb\\nc\\u{202e}");
+        assert_eq!(escape_control("a\u{1b}[2Jb\nc\u{202e}"), "a\\u{1b}[2Jb\\nc\\u{202e}");
     }
 }

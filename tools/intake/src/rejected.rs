@@ -3,8 +3,8 @@
 mod edited;
 mod id;
 mod list;
-mod reject;
-mod replay;
+mod redrive;
+mod rejected_signal;
 mod table;
 
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ use shared::model::account::AccountId;
 use shared::model::fault::FaultCode;
 use shared::model::timestamp::Timestamp;
 
-use self::id::RejectId;
-pub(crate) use self::table::Rejects;
+use self::id::RejectedSignalId;
+pub(crate) use self::table::RejectedSignals;
 use crate::error::Error;
-use crate::moment::moment;
-use crate::output::Output;
-use crate::stack::Place;
+use crate::output::Format;
+use crate::stack::StackArgs;
+use crate::time_args::timestamp;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -40,7 +40,7 @@ pub(crate) enum Command {
 
         /// Which one, as `rejected list` names it
         #[arg(value_name = "ID")]
-        id: RejectId,
+        id: RejectedSignalId,
     },
 
     /// Send rejected signals through the parser and into the table again; those that pass are rejected no more
@@ -50,7 +50,7 @@ pub(crate) enum Command {
         A signal keeps the time of its first arrival. FILE has the lines of `rejected list --json`, with the payloads \
         edited."
     )]
-    Replay(Replay),
+    Redrive(Redrive),
 }
 
 #[derive(Args, Debug)]
@@ -60,7 +60,7 @@ pub(crate) struct List {
     account: AccountId,
 
     /// Only those that arrived at or after this time, such as 6h (ago) or 2026-11-20
-    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = moment)]
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = timestamp)]
     since: Timestamp,
 
     /// Only those with a fault of this code
@@ -69,17 +69,17 @@ pub(crate) struct List {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Replay {
+pub(crate) struct Redrive {
     /// Whose signals
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
     /// Only these, as `rejected list` names them [default: all that are kept]
     #[arg(value_name = "ID", conflicts_with_all = ["since", "code", "from"])]
-    ids: Vec<RejectId>,
+    ids: Vec<RejectedSignalId>,
 
     /// Only those that arrived at or after this time
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = timestamp)]
     since: Option<Timestamp>,
 
     /// Only those with a fault of this code
@@ -96,13 +96,13 @@ pub(crate) struct Replay {
 }
 
 impl Command {
-    pub(crate) async fn run(self, place: &Place, output: Output) -> Result<(), Error> {
-        let stack = place.connect().await?;
-        let rejects = Rejects::of(&stack)?;
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
+        let stack = stack_args.connect().await?;
+        let rejected = RejectedSignals::of(&stack)?;
         match self {
-            Self::List(list) => list::list(&rejects, &list, output).await,
-            Self::Show { account, id } => list::show(&rejects, &account, &id, output).await,
-            Self::Replay(replay) => replay::replay(&stack, &rejects, &replay, output).await,
+            Self::List(list) => list::list(&rejected, &list, format).await,
+            Self::Show { account, id } => list::show(&rejected, &account, &id, format).await,
+            Self::Redrive(redrive) => redrive::redrive(&stack, &rejected, &redrive, format).await,
         }
     }
 }

@@ -25,9 +25,9 @@ use shared::store::signals::{Origin, Signals};
 use self::journeys::Visit;
 use self::people::Person;
 use crate::error::Error;
-use crate::output::{Output, json, line};
+use crate::output::{Format, json, line};
 use crate::progress;
-use crate::stack::{PATIENCE, Place, Stack, Table};
+use crate::stack::{Stack, StackArgs, Table, WRITE_TIMEOUT};
 
 /// Where the random numbers begin: with another, other people come.
 const SEED: u64 = 17;
@@ -67,8 +67,8 @@ struct Tables {
 }
 
 impl Seed {
-    pub(crate) async fn run(self, place: &Place, output: Output) -> Result<(), Error> {
-        let stack = place.connect().await?;
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
+        let stack = stack_args.connect().await?;
         if !stack.is_local() {
             return Err(Error::new("Made-up customers belong into a local stack only: add --local."));
         }
@@ -89,9 +89,9 @@ impl Seed {
             .try_fold(Written::default(), async |sum, one| Ok(sum.and(&one)))
             .await?;
         bar.finish_and_clear();
-        match output {
-            Output::Programs => json(&all),
-            Output::People => line(&format!(
+        match format {
+            Format::Json => json(&all),
+            Format::Table => line(&format!(
                 "Seeded the account {} with {} customers, {} signals and {} rejected ones.",
                 tables.account, all.customers, all.signals, all.rejected_signals
             )),
@@ -127,7 +127,7 @@ impl Tables {
         let update =
             JsonText::parse(&profile).ok().and_then(|text| CustomerUpdate::parse(text).ok()).ok_or_else(defect)?;
         let since = visits.iter().map(|visit| visit.at).min().unwrap_or(today);
-        self.customers.upsert(&self.account, &update, since, Budget::lasting(PATIENCE)).await.map_err(cannot)?;
+        self.customers.upsert(&self.account, &update, since, Budget::lasting(WRITE_TIMEOUT)).await.map_err(cannot)?;
         let mut written = Written { customers: 1, ..Written::default() };
         for visit in visits {
             let origin =
@@ -142,8 +142,8 @@ impl Tables {
                 }
             }
             let kept: Vec<Kept<'_>> = rejected.iter().map(Kept::from).collect();
-            self.signals.put(origin, &valid, Budget::lasting(PATIENCE)).await.map_err(cannot)?;
-            self.rejected.keep(origin, KEY_ID, &kept, Budget::lasting(PATIENCE)).await.map_err(cannot)?;
+            self.signals.put(origin, &valid, Budget::lasting(WRITE_TIMEOUT)).await.map_err(cannot)?;
+            self.rejected.keep(origin, KEY_ID, &kept, Budget::lasting(WRITE_TIMEOUT)).await.map_err(cannot)?;
             written = written.and(&Written { customers: 0, signals: valid.len(), rejected_signals: kept.len() });
         }
         Ok(written)

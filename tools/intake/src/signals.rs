@@ -11,9 +11,9 @@ use shared::model::timestamp::Timestamp;
 use self::history::History;
 use crate::error::Error;
 use crate::item::{Item, Json, Members, text};
-use crate::moment::{moment, readable};
-use crate::output::{Output, Table, json, note};
-use crate::stack::Place;
+use crate::output::{Format, Table, json, note};
+use crate::stack::StackArgs;
+use crate::time_args::{format_utc, timestamp};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -36,11 +36,11 @@ pub(crate) struct List {
     who: String,
 
     /// Only those that arrived at or after this time, such as 1h (ago) or 2026-11-20T22:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = timestamp)]
     since: Option<Timestamp>,
 
     /// Only those that arrived before this time
-    #[arg(long, value_name = "TIME", value_parser = moment, conflicts_with = "follow")]
+    #[arg(long, value_name = "TIME", value_parser = timestamp, conflicts_with = "follow")]
     until: Option<Timestamp>,
 
     /// Only those with this eventflowIdentifier
@@ -57,11 +57,11 @@ pub(crate) struct List {
 }
 
 impl Command {
-    pub(crate) async fn run(self, place: &Place, output: Output) -> Result<(), Error> {
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
         let Self::List(list) = self;
-        let stack = place.connect().await?;
+        let stack = stack_args.connect().await?;
         let history = History::of(&stack, &list)?;
-        let mut listing = Listing::new(output);
+        let mut listing = Listing::new(format);
         // Without a word about the past, following begins now.
         let begin = Timestamp::now();
         if !list.follow || list.since.is_some() || list.limit.is_some() {
@@ -80,14 +80,14 @@ impl Command {
 
 /// The signals that were listed so far.
 struct Listing {
-    output: Output,
+    format: Format,
     table: Table,
     count: usize,
 }
 
 impl Listing {
-    fn new(output: Output) -> Self {
-        Self { output, table: Table::with_heading(["RECEIVED", "WHAT", "FLOW", "DATA"]).cut_to_terminal(), count: 0 }
+    fn new(format: Format) -> Self {
+        Self { format, table: Table::with_heading(["RECEIVED", "WHAT", "FLOW", "DATA"]).cut_to_terminal(), count: 0 }
     }
 
     /// Writes these.
@@ -96,12 +96,12 @@ impl Listing {
             return Ok(());
         }
         self.count = self.count.saturating_add(signals.len());
-        if self.output.is_for_programs() {
+        if self.format.is_json() {
             return signals.iter().try_for_each(|signal| json(&Members::of(signal, &["pk", "sk", "accountId"])));
         }
         for signal in signals {
             let received =
-                text(signal, "receivedAt").and_then(|text| text.parse().ok()).map(readable).unwrap_or_default();
+                text(signal, "receivedAt").and_then(|text| text.parse().ok()).map(format_utc).unwrap_or_default();
             let what = text(signal, "eventType").or_else(|| text(signal, "stepNodeId")).unwrap_or_default();
             let flow = text(signal, "eventflowIdentifier").unwrap_or_default();
             let data = signal.get("data").and_then(|data| serde_json::to_string(&Json(data)).ok()).unwrap_or_default();

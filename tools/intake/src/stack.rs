@@ -22,11 +22,11 @@ const CONNECT: Duration = Duration::from_secs(5);
 const ATTEMPT: Duration = Duration::from_secs(20);
 
 /// How long a write may take with all its attempts: nobody waits at the other end of a connection, as with a function.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Where the tables are said to be.
 #[derive(Args, Debug)]
-pub(crate) struct Place {
+pub(crate) struct StackArgs {
     /// The CloudFormation stack whose outputs name the tables
     #[arg(long, global = true, value_name = "NAME", conflicts_with = "local")]
     stack: Option<String>,
@@ -63,10 +63,10 @@ impl Table {
 pub(crate) struct Stack {
     pub(crate) client: Client,
     variables: HashMap<String, String>,
-    place: String,
+    source: String,
 }
 
-impl Place {
+impl StackArgs {
     /// Finds the stack and checks that there are a region and credentials for it.
     ///
     /// # Errors
@@ -75,15 +75,15 @@ impl Place {
         if let Some(file) = &self.local {
             let (file, variables) = env_file::read(file)?;
             let config = local_config(&file, &variables)?.load().await;
-            return Ok(Stack { client: client(&config), variables, place: file });
+            return Ok(Stack { client: client(&config), variables, source: file });
         }
         let config = loader()?.load().await;
         check(&config).await?;
-        let (variables, place) = match &self.stack {
+        let (variables, source) = match &self.stack {
             Some(name) => (cloudformation::variables(&config, name).await?, format!("the stack {name}")),
             None => (std::env::vars_os().filter_map(text).collect(), "the environment".to_owned()),
         };
-        Ok(Stack { client: client(&config), variables, place })
+        Ok(Stack { client: client(&config), variables, source })
     }
 }
 
@@ -97,7 +97,7 @@ impl Stack {
         self.variables.get(variable).map(String::as_str).filter(|name| !name.is_empty()).ok_or_else(|| {
             Error::new(format!(
                 "Which table? {} does not say {variable}: give --stack NAME or --local, or set the variable.",
-                self.place
+                self.source
             ))
         })
     }
@@ -122,7 +122,7 @@ impl Stack {
                 Error::new(format!(
                     "How long are signals kept? {} does not say SIGNAL_RETENTION_DAYS: give --stack NAME or --local, or \
                      set the variable to that of the functions (0: for good).",
-                    self.place
+                    self.source
                 ))
             })?;
         Ok((days > 0).then(|| Duration::from_hours(days.saturating_mul(24))))

@@ -6,13 +6,13 @@ use serde::Serialize;
 use shared::model::account::AccountId;
 
 use super::show::find;
-use crate::ask::confirm;
+use crate::batch_delete::batch_delete;
+use crate::confirm::confirm;
 use crate::error::Error;
 use crate::item::{Item, key};
-use crate::output::{Output, json, line, note};
+use crate::output::{Format, json, line, note};
 use crate::progress;
-use crate::rejected::Rejects;
-use crate::removal::delete;
+use crate::rejected::RejectedSignals;
 use crate::stack::{Stack, Table};
 
 #[derive(Serialize)]
@@ -30,13 +30,13 @@ pub(super) async fn erase(
     account: &AccountId,
     id: &str,
     yes: bool,
-    output: Output,
+    format: Format,
 ) -> Result<(), Error> {
     note(&format!("Counting what is stored of {id:?} ..."));
-    let rejects = Rejects::of(stack)?;
+    let rejected_signals = RejectedSignals::of(stack)?;
     let profiles = u64::from(find(stack, account, id).await?.is_some());
     let signals = count_signals(stack, account, id).await?;
-    let rejected = rejects.keys_of(account, id).await?;
+    let rejected = rejected_signals.keys_of(account, id).await?;
     let erased = Erased { account_id: account.as_str(), id, profiles, signals, rejected_signals: rejected.len() };
     if profiles == 0 && signals == 0 && rejected.is_empty() {
         note(&format!("Nothing is stored of {id:?} in the account {account}."));
@@ -44,13 +44,13 @@ pub(super) async fn erase(
         let counted = erased.in_words();
         confirm(&format!("Erase {id:?} of the account {account} for good: {counted}?"), yes)?;
         // The profile last: as long as it is there, so is the reason to run this again.
-        rejects.remove(&rejected).await?;
+        rejected_signals.remove(&rejected).await?;
         delete_signals(stack, account, id, signals).await?;
         delete_profile(stack, account, id).await?;
     }
-    match output {
-        Output::Programs => json(&erased),
-        Output::People => line(&format!("Erased: {}.", erased.in_words())),
+    match format {
+        Format::Json => json(&erased),
+        Format::Table => line(&format!("Erased: {}.", erased.in_words())),
     }
 }
 
@@ -97,7 +97,7 @@ async fn delete_signals(stack: &Stack, account: &AccountId, id: &str, count: u64
     while let Some(page) = pages.next().await {
         let page = page.map_err(|error| Error::of_call(table, error))?;
         let keys: Vec<Item> = page.items().iter().map(|item| key(item, &["pk", "sk"])).collect();
-        delete(&stack.client, table, &keys).await?;
+        batch_delete(&stack.client, table, &keys).await?;
         bar.inc(u64::try_from(keys.len()).unwrap_or_default());
     }
     bar.finish_and_clear();

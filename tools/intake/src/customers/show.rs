@@ -5,15 +5,15 @@ use shared::model::account::AccountId;
 use shared::model::customer::DOCUMENTED;
 
 use crate::error::Error;
-use crate::item::{Item, Members, readable};
-use crate::output::{self, Output, json};
+use crate::item::{Item, Members, display};
+use crate::output::{self, Format, json};
 use crate::stack::{Stack, Table};
 
-pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, output: Output) -> Result<(), Error> {
+pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<(), Error> {
     let Some(item) = find(stack, account, id).await? else {
         return Err(Error::new(format!("The account {account} has no customer {id:?}.")));
     };
-    if output.is_for_programs() {
+    if format.is_json() {
         return json(&Members::of(&item, &["pk"]));
     }
     let mut table = output::Table::of_members();
@@ -22,7 +22,7 @@ pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, output: O
     let names = ["customerId"].into_iter().chain(DOCUMENTED).chain(undocumented).chain(["createdAt", "updatedAt"]);
     for name in names {
         if let Some(value) = item.get(name) {
-            table.row([name, &readable(value)]);
+            table.row([name, &display(value)]);
         }
     }
     table.print()

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Kind;
-use super::journal::{Journal, beside};
+use super::checkpoint::{Checkpoint, beside};
 use crate::error::Error;
-use crate::output::{Output, json, line, note};
+use crate::output::{Format, json, line, note};
 
 pub(super) struct Summary {
     faults: String,
@@ -30,16 +30,16 @@ impl Summary {
     }
 
     /// Writes it; `took` is how long this run was.
-    pub(super) fn print(&self, journal: &Journal, took: Option<Duration>, output: Output) -> Result<(), Error> {
-        let (stored, rejected) = (journal.stored(), journal.rejected());
+    pub(super) fn print(&self, checkpoint: &Checkpoint, took: Option<Duration>, format: Format) -> Result<(), Error> {
+        let (stored, rejected) = (checkpoint.stored(), checkpoint.rejected());
         if let Some(took) = took {
             note(&format!("Done in {:.1} s.", took.as_secs_f64()));
         }
-        match output {
-            Output::Programs => {
+        match format {
+            Format::Json => {
                 json(&Shown { kind: self.kind, stored, rejected, faults: (rejected > 0).then_some(&self.faults) })
             }
-            Output::People => {
+            Format::Table => {
                 line(&format!("{stored} {} stored, {rejected} lines not taken.", self.kind.as_str()))?;
                 if rejected > 0 {
                     note(&format!("Which lines, and why: {}", self.faults));

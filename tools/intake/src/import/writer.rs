@@ -1,4 +1,4 @@
-//! Stores a block as the functions would have stored its lines.
+//! Stores a chunk as the functions would have stored its lines.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use shared::store::signals::{Origin, Signals};
 use shared::store::{Cause, StoreError};
 
 use super::Kind;
-use super::blocks::{Block, Line, Position};
-use super::faults::{LineFault, LineFaults};
-use super::journal::{Journal, Requests};
+use super::checkpoint::{Checkpoint, Requests};
+use super::chunks::{Chunk, Line, Position};
+use super::error_file::{LineError, LineErrors};
 use crate::error::Error;
-use crate::stack::{PATIENCE, Stack, Table};
+use crate::stack::{Stack, Table, WRITE_TIMEOUT};
 
 /// How often something is tried again. A table that has just been created takes a while to grow.
 const TRIES: u32 = 5;
@@ -31,7 +31,7 @@ const BACKOFF_BASE: Duration = Duration::from_secs(1);
 /// Customers that are updated at once.
 const CUSTOMERS_AT_ONCE: usize = 32;
 
-/// Stores blocks of one import.
+/// Stores chunks of one import.
 pub(super) struct Writer {
     account: AccountId,
     kind: Kind,
@@ -42,11 +42,11 @@ pub(super) struct Writer {
     customers: Customers,
 }
 
-/// A block that is stored.
+/// A chunk that is stored.
 pub(super) struct Stored {
     pub(super) end: Position,
     pub(super) count: u64,
-    pub(super) faults: Vec<LineFaults>,
+    pub(super) faults: Vec<LineErrors>,
 }
 
 impl Writer {
@@ -58,32 +58,32 @@ impl Writer {
         }
     }
 
-    pub(super) fn new(stack: &Stack, account: AccountId, kind: Kind, journal: &Journal) -> Result<Self, Error> {
+    pub(super) fn new(stack: &Stack, account: AccountId, kind: Kind, checkpoint: &Checkpoint) -> Result<Self, Error> {
         let table = stack.table(Self::table(kind))?.to_owned();
         // Customers have no time to live, so nobody has to know one.
         let retention = if kind == Kind::Signals { stack.retention()? } else { None };
         Ok(Self {
             account,
             kind,
-            received_at: journal.received_at()?,
-            requests: journal.requests()?,
+            received_at: checkpoint.received_at()?,
+            requests: checkpoint.requests()?,
             signals: Signals::new(stack.client.clone(), &table, retention),
             customers: Customers::new(stack.client.clone(), &table),
             table,
         })
     }
 
-    pub(super) fn blocks_at_once(&self) -> usize {
-        self.kind.blocks_at_once()
+    pub(super) fn chunks_at_once(&self) -> usize {
+        self.kind.chunks_at_once()
     }
 
-    /// Stores what is valid of a block. When it returns, that is acknowledged.
+    /// Stores what is valid of a chunk. When it returns, that is acknowledged.
     ///
     /// # Errors
     /// DynamoDB could not be had for all of it.
-    pub(super) async fn store(&self, block: Block) -> Result<Stored, Error> {
+    pub(super) async fn store(&self, chunk: Chunk) -> Result<Stored, Error> {
         let mut faults = Vec::new();
-        let lines: Vec<(usize, JsonText<'_>)> = block
+        let lines: Vec<(usize, JsonText<'_>)> = chunk
             .lines
             .iter()
             .enumerate()
@@ -96,20 +96,20 @@ impl Writer {
             })
             .collect();
         let stored = match self.kind {
-            Kind::Signals => self.store_signals(block.begin.block, &lines, &mut faults).await?,
+            Kind::Signals => self.store_signals(chunk.begin.chunk, &lines, &mut faults).await?,
             Kind::Customers => self.store_customers(&lines, &mut faults).await?,
         };
         faults.sort_by_key(|(index, _)| *index);
-        let number = |index: usize| block.begin.line.saturating_add(index as u64).saturating_add(1);
-        let faults = faults.into_iter().map(|(index, faults)| LineFaults { line: number(index), faults }).collect();
-        Ok(Stored { end: block.end, count: stored as u64, faults })
+        let number = |index: usize| chunk.begin.line.saturating_add(index as u64).saturating_add(1);
+        let faults = faults.into_iter().map(|(index, faults)| LineErrors { line: number(index), faults }).collect();
+        Ok(Stored { end: chunk.end, count: stored as u64, faults })
     }
 
     async fn store_signals(
         &self,
-        block: u64,
+        chunk: u64,
         lines: &[(usize, JsonText<'_>)],
-        faults: &mut Vec<(usize, Vec<LineFault>)>,
+        faults: &mut Vec<(usize, Vec<LineError>)>,
     ) -> Result<usize, Error> {
         let mut signals = Vec::with_capacity(lines.len());
         for (index, text) in lines {
@@ -118,7 +118,7 @@ impl Writer {
                 Err(rejected) => faults.push((*index, rules(rejected.faults))),
             }
         }
-        let request_identifier = self.requests.of_block(block);
+        let request_identifier = self.requests.of_chunk(chunk);
         let origin = Origin {
             account_id: &self.account,
             request_identifier: &request_identifier,
@@ -126,7 +126,7 @@ impl Writer {
         };
         let mut tries = Tries::default();
         let refused = loop {
-            match self.signals.put(origin, &signals, Budget::lasting(PATIENCE)).await {
+            match self.signals.put(origin, &signals, Budget::lasting(WRITE_TIMEOUT)).await {
                 Ok(refused) => break refused,
                 Err(error) => tries.wait(&self.table, &error).await?,
             }
@@ -139,7 +139,7 @@ impl Writer {
     async fn store_customers(
         &self,
         lines: &[(usize, JsonText<'_>)],
-        faults: &mut Vec<(usize, Vec<LineFault>)>,
+        faults: &mut Vec<(usize, Vec<LineError>)>,
     ) -> Result<usize, Error> {
         let mut updates = Vec::with_capacity(lines.len());
         for (index, text) in lines {
@@ -163,7 +163,7 @@ impl Writer {
         for (index, update) in updates {
             let mut tries = Tries::default();
             loop {
-                let budget = Budget::lasting(PATIENCE);
+                let budget = Budget::lasting(WRITE_TIMEOUT);
                 match self.customers.upsert(&self.account, update, self.received_at, budget).await {
                     Ok(_) => break,
                     Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
@@ -207,28 +207,28 @@ fn passes(error: &StoreError) -> bool {
 }
 
 /// The JSON of a line; `None` when there is nothing on it.
-fn read(line: &Line) -> Option<Result<JsonText<'_>, LineFault>> {
+fn read(line: &Line) -> Option<Result<JsonText<'_>, LineError>> {
     let text = match line {
         Line::Text(text) => text.trim_start_matches('\u{feff}').trim(),
         Line::NotUtf8 => {
-            return Some(Err(LineFault::Text { code: "malformed-json", message: "The line is not UTF-8.".to_owned() }));
+            return Some(Err(LineError::Text { code: "malformed-json", message: "The line is not UTF-8.".to_owned() }));
         }
         Line::TooLong => {
             let message = "The line is longer than any request may be.".to_owned();
-            return Some(Err(LineFault::Text { code: "too-large", message }));
+            return Some(Err(LineError::Text { code: "too-large", message }));
         }
     };
     if text.is_empty() {
         return None;
     }
-    Some(JsonText::parse(text).map_err(|error| LineFault::Text {
+    Some(JsonText::parse(text).map_err(|error| LineError::Text {
         code: "malformed-json",
         message: format!("The line is not JSON: {} at column {}.", error.reason, error.column),
     }))
 }
 
-fn rules(faults: Vec<Fault>) -> Vec<LineFault> {
-    faults.into_iter().map(LineFault::Rule).collect()
+fn rules(faults: Vec<Fault>) -> Vec<LineError> {
+    faults.into_iter().map(LineError::Rule).collect()
 }
 
 fn refused_by_store() -> Fault {

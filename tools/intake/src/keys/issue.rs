@@ -14,8 +14,8 @@ use uuid::Uuid;
 use super::table::Keys;
 use super::{Create, Import};
 use crate::error::Error;
-use crate::moment::readable;
-use crate::output::{Output, json, line, note};
+use crate::output::{Format, json, line, note};
+use crate::time_args::format_utc;
 
 /// What an imported key must have at least (SPEC 2.7), in visible ASCII characters.
 const IMPORTED_CHARS: usize = 32;
@@ -23,21 +23,21 @@ const IMPORTED_CHARS: usize = 32;
 /// What an imported key may have at most: a header must still hold it. In characters.
 const IMPORTED_CHARS_AT_MOST: usize = 4096;
 
-pub(super) async fn create(keys: &Keys, create: Create, output: Output) -> Result<(), Error> {
+pub(super) async fn create(keys: &Keys, create: Create, format: Format) -> Result<(), Error> {
     let record = record(create.account, create.name, create.expires_in);
-    issue(keys, &record, output).await
+    issue(keys, &record, format).await
 }
 
 /// Makes a key for `record` and prints it, the one time that it can be seen.
-pub(super) async fn issue(keys: &Keys, record: &KeyRecord, output: Output) -> Result<(), Error> {
+pub(super) async fn issue(keys: &Keys, record: &KeyRecord, format: Format) -> Result<(), Error> {
     let key =
         ApiKey::random().map_err(|error| Error::new(format!("The system has no randomness to give: {error}.")))?;
     if !keys.add(&key.hash(), record).await? {
         return Err(Error::new("A random key was there already: the system's randomness is broken."));
     }
-    let printed = match output {
-        Output::People => line(key.reveal()),
-        Output::Programs => {
+    let printed = match format {
+        Format::Table => line(key.reveal()),
+        Format::Json => {
             json(&Issued { key_id: &record.key_id, account_id: record.account_id.as_str(), key: key.reveal() })
         }
     };
@@ -52,15 +52,15 @@ pub(super) async fn issue(keys: &Keys, record: &KeyRecord, output: Output) -> Re
     Ok(())
 }
 
-pub(super) async fn import(keys: &Keys, import: Import, output: Output) -> Result<(), Error> {
+pub(super) async fn import(keys: &Keys, import: Import, format: Format) -> Result<(), Error> {
     let key = read_key()?;
     let record = record(import.account, import.name, import.expires_in);
     if !keys.add(&KeyHash::of(&key), &record).await? {
         return Err(Error::new("This key is there already: a key belongs to one account, under one name."));
     }
-    match output {
-        Output::People => line(&record.key_id)?,
-        Output::Programs => json(&Imported { key_id: &record.key_id, account_id: record.account_id.as_str() })?,
+    match format {
+        Format::Table => line(&record.key_id)?,
+        Format::Json => json(&Imported { key_id: &record.key_id, account_id: record.account_id.as_str() })?,
     }
     tell(&record);
     Ok(())
@@ -91,7 +91,7 @@ pub(super) fn record(account_id: AccountId, name: String, expires_in: Option<Dur
 }
 
 fn tell(record: &KeyRecord) {
-    let until = record.expires_at.map_or_else(|| "for good".to_owned(), |end| format!("until {} UTC", readable(end)));
+    let until = record.expires_at.map_or_else(|| "for good".to_owned(), |end| format!("until {} UTC", format_utc(end)));
     note(&format!("Key {} of the account {}, called {:?}, {until}.", record.key_id, record.account_id, record.name));
 }
 

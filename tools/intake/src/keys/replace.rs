@@ -6,12 +6,12 @@ use shared::model::timestamp::Timestamp;
 use super::Rotate;
 use super::issue::{issue, record};
 use super::table::Keys;
-use crate::ask::confirm;
+use crate::confirm::confirm;
 use crate::error::Error;
-use crate::moment::readable;
-use crate::output::{Output, json, note};
+use crate::output::{Format, json, note};
+use crate::time_args::format_utc;
 
-pub(super) async fn rotate(keys: &Keys, rotate: Rotate, output: Output) -> Result<(), Error> {
+pub(super) async fn rotate(keys: &Keys, rotate: Rotate, format: Format) -> Result<(), Error> {
     let old = keys.with_id(&rotate.id).await?;
     let now = Timestamp::now();
     if !old.record.is_live(now) {
@@ -25,7 +25,7 @@ pub(super) async fn rotate(keys: &Keys, rotate: Rotate, output: Output) -> Resul
     }
     let lifetime = rotate.expires_in.or_else(|| old.record.expires_at.map(|end| end.since(old.record.created_at)));
     let new = record(old.record.account_id.clone(), old.record.name.clone(), lifetime);
-    issue(keys, &new, output).await?;
+    issue(keys, &new, format).await?;
     // The clock again: from here on, and not from before the question, the old key goes on for `overlap`.
     let end = Timestamp::now().after(rotate.overlap);
     keys.expire(&old, end).await.map_err(|error| {
@@ -35,21 +35,21 @@ pub(super) async fn rotate(keys: &Keys, rotate: Rotate, output: Output) -> Resul
         ))
     })?;
     let end = old.record.expires_at.map_or(end, |sooner| sooner.min(end));
-    note(&format!("The old key {} opens nothing from {} UTC on, give or take a minute.", rotate.id, readable(end)));
+    note(&format!("The old key {} opens nothing from {} UTC on, give or take a minute.", rotate.id, format_utc(end)));
     Ok(())
 }
 
-pub(super) async fn revoke(keys: &Keys, id: &str, yes: bool, output: Output) -> Result<(), Error> {
+pub(super) async fn revoke(keys: &Keys, id: &str, yes: bool, format: Format) -> Result<(), Error> {
     let key = keys.with_id(id).await?;
     let (account_id, name) = (&key.record.account_id, &key.record.name);
     if let Some(since) = key.record.revoked_at {
-        note(&format!("The key {id} was revoked already, at {} UTC.", readable(since)));
+        note(&format!("The key {id} was revoked already, at {} UTC.", format_utc(since)));
     } else {
         confirm(&format!("Revoke the key {id} ({name:?}) of the account {account_id}, for good?"), yes)?;
         keys.revoke(&key, Timestamp::now()).await?;
         note(&format!("Revoked {id}. It is refused everywhere within a minute."));
     }
-    if output.is_for_programs() { json(&Revoked { key_id: id, revoked: true }) } else { Ok(()) }
+    if format.is_json() { json(&Revoked { key_id: id, revoked: true }) } else { Ok(()) }
 }
 
 #[derive(Serialize)]

@@ -7,10 +7,10 @@ use shared::store::api_keys::KeyRecord;
 
 use super::table::Keys;
 use crate::error::Error;
-use crate::moment::readable;
-use crate::output::{Output, Table, json, note};
+use crate::output::{Format, Table, json, note};
+use crate::time_args::format_utc;
 
-pub(super) async fn list(keys: &Keys, account: Option<&AccountId>, output: Output) -> Result<(), Error> {
+pub(super) async fn list(keys: &Keys, account: Option<&AccountId>, format: Format) -> Result<(), Error> {
     let now = Timestamp::now();
     let found = keys.all().await?;
     let found: Vec<_> = found
@@ -18,7 +18,7 @@ pub(super) async fn list(keys: &Keys, account: Option<&AccountId>, output: Outpu
         .map(|key| &key.record)
         .filter(|key| account.is_none_or(|account| key.account_id == *account))
         .collect();
-    if output.is_for_programs() {
+    if format.is_json() {
         return found.iter().try_for_each(|record| json(&Shown::of(record, now)));
     }
     if found.is_empty() {
@@ -27,17 +27,17 @@ pub(super) async fn list(keys: &Keys, account: Option<&AccountId>, output: Outpu
     }
     let mut table = Table::with_heading(["ID", "ACCOUNT", "NAME", "STATE", "CREATED", "EXPIRES"]);
     for record in found {
-        let expires = record.expires_at.map_or_else(|| "never".to_owned(), readable);
-        let created = readable(record.created_at);
+        let expires = record.expires_at.map_or_else(|| "never".to_owned(), format_utc);
+        let created = format_utc(record.created_at);
         table.row([&record.key_id, record.account_id.as_str(), &record.name, state(record, now), &created, &expires]);
     }
     table.print()
 }
 
-pub(super) async fn show(keys: &Keys, id: &str, output: Output) -> Result<(), Error> {
+pub(super) async fn show(keys: &Keys, id: &str, format: Format) -> Result<(), Error> {
     let now = Timestamp::now();
     let record = keys.with_id(id).await?.record;
-    if output.is_for_programs() {
+    if format.is_json() {
         return json(&Shown::of(&record, now));
     }
     let mut table = Table::of_members();
@@ -45,10 +45,10 @@ pub(super) async fn show(keys: &Keys, id: &str, output: Output) -> Result<(), Er
     table.row(["account", record.account_id.as_str()]);
     table.row(["name", &record.name]);
     table.row(["state", state(&record, now)]);
-    table.row(["created", &readable(record.created_at)]);
-    table.row(["expires", &record.expires_at.map_or_else(|| "never".to_owned(), readable)]);
+    table.row(["created", &format_utc(record.created_at)]);
+    table.row(["expires", &record.expires_at.map_or_else(|| "never".to_owned(), format_utc)]);
     if let Some(revoked) = record.revoked_at {
-        table.row(["revoked", &readable(revoked)]);
+        table.row(["revoked", &format_utc(revoked)]);
     }
     table.print()
 }

@@ -13,7 +13,7 @@ use shared::store::api_keys::{ApiKeys, CreateError, KeyRecord};
 use crate::error::Error;
 use crate::output::note;
 use crate::progress;
-use crate::stack::{PATIENCE, Stack, Table};
+use crate::stack::{Stack, Table, WRITE_TIMEOUT};
 
 /// A key in the table.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Keys {
     /// Adds a key; `false` if it was there already.
     pub(super) async fn add(&self, hash: &KeyHash, record: &KeyRecord) -> Result<bool, Error> {
         let keys = ApiKeys::new(self.stack.client.clone(), &self.table);
-        match keys.create(hash, record, Budget::lasting(PATIENCE)).await {
+        match keys.create(hash, record, Budget::lasting(WRITE_TIMEOUT)).await {
             Ok(()) => Ok(true),
             Err(CreateError::Exists) => Ok(false),
             Err(CreateError::Store(error)) => Err(Error::of_store(&self.table, &error)),

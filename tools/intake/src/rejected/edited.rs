@@ -8,12 +8,12 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::id::RejectId;
+use super::id::RejectedSignalId;
 use crate::error::Error;
 
 /// Which rejected signal, and what is to be stored in its place.
 pub(super) struct Edited {
-    pub(super) id: RejectId,
+    pub(super) id: RejectedSignalId,
     pub(super) payload: String,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Edited>, Error> {
                 "Line {number} of {name} is not one of `rejected list --json`: {error}. Nothing was replayed."
             ))
         })?;
-        let id: RejectId = parsed
+        let id: RejectedSignalId = parsed
             .id
             .parse()
             .map_err(|_| Error::new(format!("Line {number} of {name} has no id of a rejected signal.")))?;

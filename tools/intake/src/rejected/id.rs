@@ -10,9 +10,9 @@ use crate::item::{Item, text};
 
 /// `day#shard#requestIdentifier#index#payloadHash`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct RejectId(String);
+pub(crate) struct RejectedSignalId(String);
 
-impl RejectId {
+impl RejectedSignalId {
     /// The id of an item of this account.
     pub(super) fn of(account: &AccountId, item: &Item) -> Option<Self> {
         let partition = text(item, "pk")?.strip_prefix(&account.key(""))?;
@@ -33,7 +33,7 @@ impl RejectId {
 /// `2026-11-20#07`
 const PARTITION_CHARS: usize = 13;
 
-impl FromStr for RejectId {
+impl FromStr for RejectedSignalId {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -46,7 +46,7 @@ impl FromStr for RejectId {
     }
 }
 
-impl fmt::Display for RejectId {
+impl fmt::Display for RejectedSignalId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -59,13 +59,13 @@ mod tests {
     #[test]
     fn an_id_is_the_key_without_the_account() {
         let account: AccountId = "shop".parse().unwrap();
-        let id: RejectId = "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff".parse().unwrap();
+        let id: RejectedSignalId = "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff".parse().unwrap();
         let key = id.key(&account);
         assert_eq!(text(&key, "pk"), Some("shop#2026-11-20#07"));
         assert_eq!(text(&key, "sk"), Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff"));
-        assert_eq!(RejectId::of(&account, &key), Some(id));
+        assert_eq!(RejectedSignalId::of(&account, &key), Some(id));
         for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff", "shop#2026-11-20#07#x#0003"] {
-            assert!(wrong.parse::<RejectId>().is_err(), "{wrong}");
+            assert!(wrong.parse::<RejectedSignalId>().is_err(), "{wrong}");
         }
     }
 }

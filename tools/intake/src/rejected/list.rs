@@ -5,25 +5,25 @@ use serde_json::value::RawValue;
 use shared::model::account::AccountId;
 
 use super::List;
-use super::id::RejectId;
-use super::reject::{Reject, StoredFault};
-use super::table::Rejects;
+use super::id::RejectedSignalId;
+use super::rejected_signal::{RejectedSignal, StoredError};
+use super::table::RejectedSignals;
 use crate::error::Error;
-use crate::moment::readable;
-use crate::output::{Output, Table, json, note};
+use crate::output::{Format, Table, json, note};
+use crate::time_args::format_utc;
 
-pub(super) async fn list(rejects: &Rejects<'_>, list: &List, output: Output) -> Result<(), Error> {
+pub(super) async fn list(rejected: &RejectedSignals<'_>, list: &List, format: Format) -> Result<(), Error> {
     let mut table = Table::with_heading(["ID", "RECEIVED", "WHO", "CODE", "REASON"]);
     let mut listed = 0_usize;
-    rejects
-        .since(&list.account, list.since, async |mut found: Vec<Reject>| {
-            found.retain(|reject| list.code.as_ref().is_none_or(|code| reject.has_code(code)));
+    rejected
+        .since(&list.account, list.since, async |mut found: Vec<RejectedSignal>| {
+            found.retain(|signal| list.code.as_ref().is_none_or(|code| signal.has_code(code)));
             listed = listed.saturating_add(found.len());
-            match output {
-                Output::Programs => found.iter().try_for_each(|reject| json(&Shown::of(reject))),
-                Output::People => {
-                    for reject in &found {
-                        add(&mut table, reject);
+            match format {
+                Format::Json => found.iter().try_for_each(|signal| json(&Shown::of(signal))),
+                Format::Table => {
+                    for signal in &found {
+                        add(&mut table, signal);
                     }
                     table.print()
                 }
@@ -31,44 +31,44 @@ pub(super) async fn list(rejects: &Rejects<'_>, list: &List, output: Output) -> 
         })
         .await?;
     if listed == 0 {
-        note(&format!("Nothing was rejected in the account {} since {} UTC.", list.account, readable(list.since)));
+        note(&format!("Nothing was rejected in the account {} since {} UTC.", list.account, format_utc(list.since)));
     }
     Ok(())
 }
 
 /// The first fault stands for all: `rejected show` has the others.
-fn add(table: &mut Table, reject: &Reject) {
-    let first = reject.faults.first();
+fn add(table: &mut Table, signal: &RejectedSignal) {
+    let first = signal.faults.first();
     let (code, message) = first.map_or(("", ""), |fault| (&fault.code, &fault.message));
-    let who = reject.who.as_deref().unwrap_or("-");
-    table.row([&reject.id.to_string(), &readable(reject.received_at), who, code, message]);
+    let who = signal.who.as_deref().unwrap_or("-");
+    table.row([&signal.id.to_string(), &format_utc(signal.received_at), who, code, message]);
 }
 
 pub(super) async fn show(
-    rejects: &Rejects<'_>,
+    rejected: &RejectedSignals<'_>,
     account: &AccountId,
-    id: &RejectId,
-    output: Output,
+    id: &RejectedSignalId,
+    format: Format,
 ) -> Result<(), Error> {
-    let Some(reject) = rejects.find(account, id).await? else {
+    let Some(signal) = rejected.find(account, id).await? else {
         return Err(Error::new(format!(
             "The account {account} has no rejected signal {id}: it was replayed, erased or has expired, or is another's."
         )));
     };
-    if output.is_for_programs() {
-        return json(&Shown::of(&reject));
+    if format.is_json() {
+        return json(&Shown::of(&signal));
     }
     let mut table = Table::of_members();
-    table.row(["id", &reject.id.to_string()]);
-    table.row(["received", &readable(reject.received_at)]);
-    table.row(["request", reject.request_identifier.as_sent()]);
-    table.row(["index", &reject.index.to_string()]);
-    table.row(["key", &reject.key_id]);
-    table.row(["who", reject.who.as_deref().unwrap_or("-")]);
-    for fault in &reject.faults {
+    table.row(["id", &signal.id.to_string()]);
+    table.row(["received", &format_utc(signal.received_at)]);
+    table.row(["request", signal.request_identifier.as_sent()]);
+    table.row(["index", &signal.index.to_string()]);
+    table.row(["key", &signal.key_id]);
+    table.row(["who", signal.who.as_deref().unwrap_or("-")]);
+    for fault in &signal.faults {
         table.row([&fault.code, &fault.message]);
     }
-    table.row([if reject.truncated { "payload (cut off)" } else { "payload" }, &reject.payload]);
+    table.row([if signal.truncated { "payload (cut off)" } else { "payload" }, &signal.payload]);
     table.print()
 }
 
@@ -82,23 +82,23 @@ struct Shown<'a> {
     index: usize,
     key_id: &'a str,
     who: Option<&'a str>,
-    faults: &'a [StoredFault],
+    faults: &'a [StoredError],
     truncated: bool,
     payload: Box<RawValue>,
 }
 
 impl<'a> Shown<'a> {
-    fn of(reject: &'a Reject) -> Self {
+    fn of(signal: &'a RejectedSignal) -> Self {
         Self {
-            id: reject.id.to_string(),
-            received_at: reject.received_at.to_string(),
-            request_identifier: reject.request_identifier.as_sent(),
-            index: reject.index,
-            key_id: &reject.key_id,
-            who: reject.who.as_deref(),
-            faults: &reject.faults,
-            truncated: reject.truncated,
-            payload: reject.payload_line(),
+            id: signal.id.to_string(),
+            received_at: signal.received_at.to_string(),
+            request_identifier: signal.request_identifier.as_sent(),
+            index: signal.index,
+            key_id: &signal.key_id,
+            who: signal.who.as_deref(),
+            faults: &signal.faults,
+            truncated: signal.truncated,
+            payload: signal.payload_line(),
         }
     }
 }

@@ -8,13 +8,13 @@ use shared::model::account::AccountId;
 use shared::model::timestamp::Timestamp;
 use shared::store::rejected_signals::{KEPT_FOR, SHARDS, day, partition_key};
 
-use super::id::RejectId;
-use super::reject::Reject;
+use super::id::RejectedSignalId;
+use super::rejected_signal::RejectedSignal;
+use crate::batch_delete::batch_delete;
 use crate::error::Error;
 use crate::item::Item;
 use crate::output::note;
 use crate::progress;
-use crate::removal::delete;
 use crate::stack::{Stack, Table};
 
 /// How long after its end DynamoDB may take to delete an item: "within a few days".
@@ -23,12 +23,12 @@ const DELETION_LAGS: Duration = Duration::from_hours(10 * 24);
 const DAY: Duration = Duration::from_hours(24);
 
 /// The table.
-pub(crate) struct Rejects<'a> {
+pub(crate) struct RejectedSignals<'a> {
     stack: &'a Stack,
     table: &'a str,
 }
 
-impl<'a> Rejects<'a> {
+impl<'a> RejectedSignals<'a> {
     pub(crate) fn of(stack: &'a Stack) -> Result<Self, Error> {
         Ok(Self { stack, table: stack.table(Table::RejectedSignals)? })
     }
@@ -43,31 +43,31 @@ impl<'a> Rejects<'a> {
         &self,
         account: &AccountId,
         since: Timestamp,
-        mut take: impl AsyncFnMut(Vec<Reject>) -> Result<(), Error>,
+        mut take: impl AsyncFnMut(Vec<RejectedSignal>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let days = days(since, Timestamp::now());
         let bar = progress::of(u64::try_from(days.len()).unwrap_or_default(), "days read");
         for day in days {
-            let mut rejects = self.of_day(account, &day).await?;
-            rejects.retain(|reject| reject.received_at >= since);
-            rejects.sort_by(|a, b| (a.received_at, &a.id).cmp(&(b.received_at, &b.id)));
+            let mut rejected = self.of_day(account, &day).await?;
+            rejected.retain(|signal| signal.received_at >= since);
+            rejected.sort_by(|a, b| (a.received_at, &a.id).cmp(&(b.received_at, &b.id)));
             bar.inc(1);
-            if !rejects.is_empty() {
-                take(rejects).await?;
+            if !rejected.is_empty() {
+                take(rejected).await?;
             }
         }
         bar.finish_and_clear();
         Ok(())
     }
 
-    async fn of_day(&self, account: &AccountId, day: &str) -> Result<Vec<Reject>, Error> {
+    async fn of_day(&self, account: &AccountId, day: &str) -> Result<Vec<RejectedSignal>, Error> {
         let shards: Vec<_> =
             (0..SHARDS).map(|shard| self.of_shard(account, partition_key(account, day, shard))).collect();
         let shards = stream::iter(shards).buffer_unordered(usize::from(SHARDS)).try_collect::<Vec<_>>().await?;
         Ok(shards.into_iter().flatten().collect())
     }
 
-    async fn of_shard(&self, account: &AccountId, partition: String) -> Result<Vec<Reject>, Error> {
+    async fn of_shard(&self, account: &AccountId, partition: String) -> Result<Vec<RejectedSignal>, Error> {
         let query = self
             .stack
             .client
@@ -77,32 +77,36 @@ impl<'a> Rejects<'a> {
             .expression_attribute_values(":pk", AttributeValue::S(partition))
             .consistent_read(true);
         let mut items = query.into_paginator().items().send();
-        let mut rejects = Vec::new();
+        let mut rejected = Vec::new();
         while let Some(item) = items.next().await {
             let item = item.map_err(|error| Error::of_call(self.table, error))?;
-            match Reject::read(account, &item) {
-                Some(reject) => rejects.push(reject),
+            match RejectedSignal::read(account, &item) {
+                Some(signal) => rejected.push(signal),
                 None => note(&format!("Left out an item of {} that is no rejected signal.", self.table)),
             }
         }
-        Ok(rejects)
+        Ok(rejected)
     }
 
     /// One, if it is there and this account's.
-    pub(super) async fn find(&self, account: &AccountId, id: &RejectId) -> Result<Option<Reject>, Error> {
+    pub(super) async fn find(
+        &self,
+        account: &AccountId,
+        id: &RejectedSignalId,
+    ) -> Result<Option<RejectedSignal>, Error> {
         let get =
             self.stack.client.get_item().table_name(self.table).set_key(Some(id.key(account))).consistent_read(true);
         let item = get.send().await.map_err(|error| Error::of_call(self.table, error))?.item;
-        Ok(item.and_then(|item| Reject::read(account, &item)))
+        Ok(item.and_then(|item| RejectedSignal::read(account, &item)))
     }
 
     /// The keys of all that is about `who`, also of what has expired and is not deleted yet.
     pub(crate) async fn keys_of(&self, account: &AccountId, who: &str) -> Result<Vec<Item>, Error> {
         let mut keys = Vec::new();
         let since = before(Self::kept_since(), DELETION_LAGS);
-        self.since(account, since, async |rejects: Vec<Reject>| {
-            let about = rejects.iter().filter(|reject| reject.is_about(who));
-            keys.extend(about.map(|reject| reject.id.key(account)));
+        self.since(account, since, async |rejected: Vec<RejectedSignal>| {
+            let about = rejected.iter().filter(|signal| signal.is_about(who));
+            keys.extend(about.map(|signal| signal.id.key(account)));
             Ok(())
         })
         .await?;
@@ -111,7 +115,7 @@ impl<'a> Rejects<'a> {
 
     /// Deletes those with these keys.
     pub(crate) async fn remove(&self, keys: &[Item]) -> Result<(), Error> {
-        delete(&self.stack.client, self.table, keys).await
+        batch_delete(&self.stack.client, self.table, keys).await
     }
 }
 

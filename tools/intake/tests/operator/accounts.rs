@@ -4,7 +4,7 @@ use serde_json::json;
 use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
-use crate::somebody::Operator;
+use crate::operator::Operator;
 
 /// Customers whose names look like parts of keys.
 const WHO: [&str; 4] = ["c", "c#2026-11-20", "#", "shop#c"];

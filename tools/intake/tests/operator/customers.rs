@@ -3,7 +3,7 @@
 use serde_json::json;
 use tests::{Call, Stack};
 
-use crate::somebody::Operator;
+use crate::operator::Operator;
 
 async fn send(stack: &Stack, key: &str, call: Call) {
     assert_eq!(stack.send(call.key(key)).await.status, 200);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tests::Stack;
 
-use crate::somebody::Operator;
+use crate::operator::Operator;
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -99,7 +99,7 @@ async fn a_file_that_cannot_be_imported_is_one_clear_sentence() {
     assert!(import(&operator, "empty").contains("say --kind"));
     assert!(import(&operator, ".").starts_with("Cannot read .:"));
     operator.file("s.import.json", "{}");
-    assert!(import(&operator, "s").contains("s.import.json is no journal of an import"));
+    assert!(import(&operator, "s").contains("s.import.json is no checkpoint of an import"));
     let no_retention = Operator::of(&stack).variable("SIGNAL_RETENTION_DAYS", "");
     no_retention.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     assert!(import(&no_retention, "s").contains("SIGNAL_RETENTION_DAYS"));

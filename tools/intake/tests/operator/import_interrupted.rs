@@ -10,7 +10,7 @@ use serde_json::Value;
 use tests::{Stack, Tables};
 
 use crate::export::export;
-use crate::somebody::Operator;
+use crate::operator::Operator;
 
 /// An export with a line that is wrong after every thousand.
 fn file_with_faults(signals: usize) -> String {
@@ -39,8 +39,8 @@ fn kill_half_way(operator: &Operator, bytes: u64) {
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let half_done = || {
         let json = std::fs::read_to_string(operator.home.path().join("s.ndjson.import.json")).unwrap_or_default();
-        let journal: Value = serde_json::from_str(&json).unwrap_or_default();
-        journal["position"]["byte"].as_u64().is_some_and(|byte| byte > bytes / 2)
+        let checkpoint: Value = serde_json::from_str(&json).unwrap_or_default();
+        checkpoint["position"]["byte"].as_u64().is_some_and(|byte| byte > bytes / 2)
     };
     let deadline = Instant::now() + Duration::from_mins(10);
     while !half_done() {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
-use crate::somebody::Operator;
+use crate::operator::Operator;
 
 async fn status(stack: &Stack, key: &str) -> u16 {
     stack.send(Call::ping().key(key)).await.status

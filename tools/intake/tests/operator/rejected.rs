@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
-use crate::somebody::{Operator, Outcome};
+use crate::operator::{Operator, Outcome};
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 

@@ -2,7 +2,7 @@
 
 use tests::{Stack, Tables};
 
-use crate::somebody::{Operator, VARIABLES};
+use crate::operator::{Operator, VARIABLES};
 
 #[tokio::test]
 async fn a_local_stack_is_filled_with_valid_customers_and_journeys_and_some_rejects() {

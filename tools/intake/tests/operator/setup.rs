@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use tests::{Stack, Tables};
 
-use crate::somebody::{Operator, VARIABLES};
+use crate::operator::{Operator, VARIABLES};
 
 #[test]
 fn without_a_region_or_credentials_or_tables_one_sentence_says_so() {

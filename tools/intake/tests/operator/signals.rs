@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
-use crate::somebody::Operator;
+use crate::operator::Operator;
 
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 

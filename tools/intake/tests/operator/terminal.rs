@@ -12,7 +12,7 @@ use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::json;
 use tests::{Call, Stack};
 
-use crate::somebody::Operator;
+use crate::operator::Operator;
 
 /// A terminal with a command in it.
 struct Terminal {

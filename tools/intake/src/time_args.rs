@@ -19,7 +19,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// Anything else, in a sentence.
-pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
+pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
     let of = |since_epoch: Duration| Timestamp::from_millis(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX));
     if let Ok(ago) = duration(text) {
         let now = Duration::from_millis(Timestamp::now().millis());
@@ -34,7 +34,7 @@ pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
 }
 
 /// A moment for a person: UTC, to the second.
-pub(crate) fn readable(moment: Timestamp) -> String {
+pub(crate) fn format_utc(moment: Timestamp) -> String {
     let text = moment.to_string();
     format!("{} {}", text.get(..10).unwrap_or_default(), text.get(11..19).unwrap_or_default())
 }
@@ -45,17 +45,17 @@ mod tests {
 
     #[test]
     fn a_moment_is_a_date_a_time_or_how_long_ago() {
-        assert_eq!(moment("2026-11-20").unwrap().to_string(), "2026-11-20T00:00:00.000Z");
-        assert_eq!(moment("2026-11-20T22:16:40Z").unwrap().to_string(), "2026-11-20T22:16:40.000Z");
-        assert_eq!(moment("2026-11-20T22:16:40.009Z").unwrap().to_string(), "2026-11-20T22:16:40.009Z");
-        assert!(Timestamp::now().since(moment("1h").unwrap()) >= Duration::from_hours(1));
+        assert_eq!(timestamp("2026-11-20").unwrap().to_string(), "2026-11-20T00:00:00.000Z");
+        assert_eq!(timestamp("2026-11-20T22:16:40Z").unwrap().to_string(), "2026-11-20T22:16:40.000Z");
+        assert_eq!(timestamp("2026-11-20T22:16:40.009Z").unwrap().to_string(), "2026-11-20T22:16:40.009Z");
+        assert!(Timestamp::now().since(timestamp("1h").unwrap()) >= Duration::from_hours(1));
         for wrong in ["", "yesterday", "2026-13-01", "1"] {
-            assert!(moment(wrong).is_err(), "{wrong}");
+            assert!(timestamp(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_person_reads_seconds_in_utc() {
-        assert_eq!(readable(Timestamp::from_millis(1_795_213_000_009)), "2026-11-20 22:16:40");
+        assert_eq!(format_utc(Timestamp::from_millis(1_795_213_000_009)), "2026-11-20 22:16:40");
     }
 }

@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use shared::model::fault::Fault;
 
-use super::journal::{Journal, beside};
+use super::checkpoint::{Checkpoint, beside};
 use crate::error::Error;
 
 /// A line that was not taken.
 #[derive(Debug, Serialize)]
-pub(super) struct LineFaults {
+pub(super) struct LineErrors {
     /// Counted from 1.
     pub(super) line: u64,
-    pub(super) faults: Vec<LineFault>,
+    pub(super) faults: Vec<LineError>,
 }
 
 /// One thing that is wrong with a line.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum LineFault {
+pub(super) enum LineError {
     /// The line cannot be read.
     Text {
         /// As if it were a request: `malformed-json`, or `too-large`.
@@ -33,16 +33,16 @@ pub(super) enum LineFault {
 }
 
 /// The file, written when there is a first line for it.
-pub(super) struct FaultFile {
+pub(super) struct ErrorFile {
     path: PathBuf,
     writer: Option<BufWriter<std::fs::File>>,
     bytes: u64,
 }
 
-impl FaultFile {
-    /// Goes on where the journal says that it ended: what was written after that will be written again.
-    pub(super) fn open(file: &Path, journal: &Journal) -> Result<Self, Error> {
-        let mut faults = Self { path: beside(file, ".faults.ndjson"), writer: None, bytes: journal.faults_bytes() };
+impl ErrorFile {
+    /// Goes on where the checkpoint says that it ended: what was written after that will be written again.
+    pub(super) fn open(file: &Path, checkpoint: &Checkpoint) -> Result<Self, Error> {
+        let mut faults = Self { path: beside(file, ".faults.ndjson"), writer: None, bytes: checkpoint.errors_bytes() };
         if faults.path.exists() {
             faults.open_writer()?;
         }
@@ -60,7 +60,7 @@ impl FaultFile {
         Ok(self.writer.insert(writer))
     }
 
-    pub(super) fn add(&mut self, faults: &[LineFaults]) -> Result<(), Error> {
+    pub(super) fn add(&mut self, faults: &[LineErrors]) -> Result<(), Error> {
         for line in faults {
             let mut json = serde_json::to_vec(line).map_err(|error| self.cannot(&error.into()))?;
             json.push(b'\n');
@@ -74,7 +74,7 @@ impl FaultFile {
         Ok(())
     }
 
-    /// Hands everything to the system: only then may the journal say so.
+    /// Hands everything to the system: only then may the checkpoint say so.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         let flushed = self.writer.as_mut().map_or(Ok(()), std::io::Write::flush);
         flushed.map_err(|error| self.cannot(&error))

@@ -1,4 +1,4 @@
-//! The file in blocks of lines. Where one ends depends on where it began and on the file, and on nothing else.
+//! The file in chunks of lines. Where one ends depends on where it began and on the file, and on nothing else.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
@@ -12,23 +12,23 @@ use tokio::sync::mpsc;
 use super::Kind;
 use crate::error::Error;
 
-/// Lines of a block at most: a block of signals is stored like a request, and keyed like one.
-const BLOCK_LINES: usize = SIGNALS_PER_REQUEST;
+/// Lines of a chunk at most: a chunk of signals is stored like a request, and keyed like one.
+const CHUNK_LINES: usize = SIGNALS_PER_REQUEST;
 
-/// Bytes after which a block ends: with what is waiting and what is being stored, they bound the memory.
-const BLOCK_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes after which a chunk ends: with what is waiting and what is being stored, they bound the memory.
+const CHUNK_BYTES: usize = 4 * 1024 * 1024;
 
 /// The longest line that is looked at, in bytes: no client could send more at once.
 const LINE_BYTES: usize = BODY_BYTES;
 
-/// Blocks that wait to be stored.
-const BLOCKS_WAITING: usize = 2;
+/// Chunks that wait to be stored.
+const CHUNKS_WAITING: usize = 2;
 
-/// Where in the file a block begins.
+/// Where in the file a chunk begins.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct Position {
-    /// Which block, counted from 0.
-    pub(super) block: u64,
+    /// Which chunk, counted from 0.
+    pub(super) chunk: u64,
     /// At which byte.
     pub(super) byte: u64,
     /// After how many lines.
@@ -37,7 +37,7 @@ pub(super) struct Position {
 
 /// Some lines.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct Chunk {
     pub(super) begin: Position,
     pub(super) end: Position,
     pub(super) lines: Vec<Line>,
@@ -51,12 +51,12 @@ pub(super) enum Line {
     TooLong,
 }
 
-/// The blocks of a file, read ahead by a thread.
-pub(super) struct Blocks {
-    receiver: mpsc::Receiver<Result<Block, Error>>,
+/// The chunks of a file, read ahead by a thread.
+pub(super) struct Chunks {
+    receiver: mpsc::Receiver<Result<Chunk, Error>>,
 }
 
-impl Blocks {
+impl Chunks {
     /// Begins to read at `position`.
     pub(super) fn read(file: &Path, position: Position) -> Result<Self, Error> {
         let name = file.display().to_string();
@@ -64,19 +64,19 @@ impl Blocks {
         let mut file = File::open(file).map_err(&cannot)?;
         file.seek(SeekFrom::Start(position.byte)).map_err(&cannot)?;
         let mut reader = BufReader::with_capacity(256 * 1024, file);
-        let (sender, receiver) = mpsc::channel(BLOCKS_WAITING);
+        let (sender, receiver) = mpsc::channel(CHUNKS_WAITING);
         let read_on = move || {
             let mut position = position;
             loop {
-                let block = match read_block(&mut reader, position) {
+                let chunk = match read_chunk(&mut reader, position) {
                     Ok(None) => return,
-                    Ok(Some(block)) => Ok(block),
+                    Ok(Some(chunk)) => Ok(chunk),
                     Err(error) => Err(cannot(error)),
                 };
-                let failed = block.is_err();
-                position = block.as_ref().map_or(position, |block| block.end);
+                let failed = chunk.is_err();
+                position = chunk.as_ref().map_or(position, |chunk| chunk.end);
                 // Nobody waits for more after an error.
-                if sender.blocking_send(block).is_err() || failed {
+                if sender.blocking_send(chunk).is_err() || failed {
                     return;
                 }
             }
@@ -85,14 +85,14 @@ impl Blocks {
         Ok(Self { receiver })
     }
 
-    pub(super) async fn next(&mut self) -> Option<Result<Block, Error>> {
+    pub(super) async fn next(&mut self) -> Option<Result<Chunk, Error>> {
         self.receiver.recv().await
     }
 }
 
-fn read_block(reader: &mut impl BufRead, begin: Position) -> std::io::Result<Option<Block>> {
+fn read_chunk(reader: &mut impl BufRead, begin: Position) -> std::io::Result<Option<Chunk>> {
     let (mut lines, mut bytes) = (Vec::new(), 0_usize);
-    while lines.len() < BLOCK_LINES && bytes < BLOCK_BYTES {
+    while lines.len() < CHUNK_LINES && bytes < CHUNK_BYTES {
         let Some((line, length)) = read_line(reader)? else { break };
         bytes = bytes.saturating_add(length);
         lines.push(line);
@@ -101,11 +101,11 @@ fn read_block(reader: &mut impl BufRead, begin: Position) -> std::io::Result<Opt
         return Ok(None);
     }
     let end = Position {
-        block: begin.block.saturating_add(1),
+        chunk: begin.chunk.saturating_add(1),
         byte: begin.byte.saturating_add(bytes as u64),
         line: begin.line.saturating_add(lines.len() as u64),
     };
-    Ok(Some(Block { begin, end, lines }))
+    Ok(Some(Chunk { begin, end, lines }))
 }
 
 /// One line without its end, and how long it is with it.
@@ -151,35 +151,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_ends_after_so_many_lines_or_bytes_wherever_it_began() {
-        let text = format!("{}\n{}\nlast", "x\n".repeat(BLOCK_LINES), "y".repeat(BLOCK_BYTES + 1));
+    fn a_chunk_ends_after_so_many_lines_or_bytes_wherever_it_began() {
+        let text = format!("{}\n{}\nlast", "x\n".repeat(CHUNK_LINES), "y".repeat(CHUNK_BYTES + 1));
         let mut reader = text.as_bytes();
         let mut position = Position::default();
         let mut lengths = Vec::new();
-        while let Some(block) = read_block(&mut reader, position).unwrap() {
-            assert_eq!(block.begin, position);
-            position = block.end;
-            lengths.push(block.lines.len());
+        while let Some(chunk) = read_chunk(&mut reader, position).unwrap() {
+            assert_eq!(chunk.begin, position);
+            position = chunk.end;
+            lengths.push(chunk.lines.len());
             let mut rest = text.as_bytes().get(usize::try_from(position.byte).unwrap()..).unwrap();
-            let from_there = read_block(&mut rest, position).unwrap();
+            let from_there = read_chunk(&mut rest, position).unwrap();
             assert_eq!(
-                from_there.map(|block| block.begin.block),
-                (position.byte < text.len() as u64).then_some(position.block)
+                from_there.map(|chunk| chunk.begin.chunk),
+                (position.byte < text.len() as u64).then_some(position.chunk)
             );
         }
         assert_eq!(lengths, [500, 2, 1]);
-        assert_eq!(position, Position { block: 3, byte: text.len() as u64, line: 503 });
+        assert_eq!(position, Position { chunk: 3, byte: text.len() as u64, line: 503 });
     }
 
     #[test]
     fn a_line_too_long_is_passed_over_and_counted() {
         let text = format!("{}\nb\n", "a".repeat(LINE_BYTES * 2));
-        let block = read_block(&mut text.as_bytes(), Position::default()).unwrap().unwrap();
-        assert_eq!(block.lines, [Line::TooLong]);
+        let chunk = read_chunk(&mut text.as_bytes(), Position::default()).unwrap().unwrap();
+        assert_eq!(chunk.lines, [Line::TooLong]);
         let fits = "a".repeat(LINE_BYTES - 1);
-        let block = read_block(&mut format!("{fits}\n").as_bytes(), Position::default()).unwrap().unwrap();
-        assert_eq!(block.lines, [Line::Text(fits)]);
-        let block = read_block(&mut &b"\xff\n"[..], Position::default()).unwrap().unwrap();
-        assert_eq!(block.lines, [Line::NotUtf8]);
+        let chunk = read_chunk(&mut format!("{fits}\n").as_bytes(), Position::default()).unwrap().unwrap();
+        assert_eq!(chunk.lines, [Line::Text(fits)]);
+        let chunk = read_chunk(&mut &b"\xff\n"[..], Position::default()).unwrap().unwrap();
+        assert_eq!(chunk.lines, [Line::NotUtf8]);
     }
 }

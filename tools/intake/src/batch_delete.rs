@@ -27,7 +27,7 @@ const TRIES: u32 = 10;
 ///
 /// # Errors
 /// DynamoDB could not be had for all of them: some are gone, some are not.
-pub(crate) async fn delete(client: &Client, table: &str, keys: &[Item]) -> Result<(), Error> {
+pub(crate) async fn batch_delete(client: &Client, table: &str, keys: &[Item]) -> Result<(), Error> {
     let calls: Vec<_> = keys.chunks(BATCH_ITEMS).map(|batch| delete_batch(client, table, batch)).collect();
     stream::iter(calls).buffer_unordered(CALLS_AT_ONCE).try_collect::<()>().await
 }

@@ -15,7 +15,7 @@ use shared::model::timestamp::Timestamp;
 use uuid::Uuid;
 
 use super::Kind;
-use super::blocks::Position;
+use super::chunks::Position;
 use super::writer::Stored;
 use crate::error::Error;
 
@@ -28,7 +28,7 @@ pub(super) struct Begin<'a> {
     pub(super) received_at: Option<Timestamp>,
 }
 
-pub(super) struct Journal {
+pub(super) struct Checkpoint {
     path: PathBuf,
     entry: Entry,
     /// Locked as long as this import runs.
@@ -48,7 +48,7 @@ struct Entry {
     position: Position,
     stored: u64,
     rejected: u64,
-    faults_bytes: u64,
+    errors_bytes: u64,
     done: bool,
 }
 
@@ -67,8 +67,8 @@ pub(super) fn beside(file: &Path, more: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-impl Journal {
-    /// Opens the journal of `file`, or begins one.
+impl Checkpoint {
+    /// Opens the checkpoint of `file`, or begins one.
     ///
     /// # Errors
     /// The file cannot be read, or is being imported; what was begun with it was something else.
@@ -91,15 +91,16 @@ impl Journal {
         let path = beside(file, ".import.json");
         match std::fs::read(&path) {
             Ok(json) => {
-                let entry: Entry = serde_json::from_slice(&json)
-                    .map_err(|error| Error::new(format!("{} is no journal of an import: {error}.", path.display())))?;
+                let entry: Entry = serde_json::from_slice(&json).map_err(|error| {
+                    Error::new(format!("{} is no checkpoint of an import: {error}.", path.display()))
+                })?;
                 check(&entry, begin, &version, &path)?;
                 Ok(Self { path, entry, _file: imported })
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let journal = Self { path, entry: Entry::new(begin, version), _file: imported };
-                journal.save()?;
-                Ok(journal)
+                let checkpoint = Self { path, entry: Entry::new(begin, version), _file: imported };
+                checkpoint.save()?;
+                Ok(checkpoint)
             }
             Err(error) => Err(Error::new(format!("Cannot read {}: {error}.", path.display()))),
         }
@@ -118,13 +119,13 @@ impl Journal {
         std::fs::rename(&new, &self.path).map_err(cannot)
     }
 
-    /// Remembers that a block is stored, and all before it.
-    pub(super) fn account_for(&mut self, block: &Stored, faults_bytes: u64) {
+    /// Remembers that a chunk is stored, and all before it.
+    pub(super) fn account_for(&mut self, chunk: &Stored, errors_bytes: u64) {
         let entry = &mut self.entry;
-        entry.position = block.end;
-        entry.stored = entry.stored.saturating_add(block.count);
-        entry.rejected = entry.rejected.saturating_add(block.faults.len() as u64);
-        entry.faults_bytes = faults_bytes;
+        entry.position = chunk.end;
+        entry.stored = entry.stored.saturating_add(chunk.count);
+        entry.rejected = entry.rejected.saturating_add(chunk.faults.len() as u64);
+        entry.errors_bytes = errors_bytes;
     }
 
     pub(super) fn finish(&mut self) {
@@ -161,8 +162,8 @@ impl Journal {
         self.entry.rejected
     }
 
-    pub(super) fn faults_bytes(&self) -> u64 {
-        self.entry.faults_bytes
+    pub(super) fn errors_bytes(&self) -> u64 {
+        self.entry.errors_bytes
     }
 
     /// When everything in the file is said to have arrived.
@@ -171,7 +172,7 @@ impl Journal {
         self.entry.received_at.parse().map_err(ill_formed)
     }
 
-    /// Names the requests that the blocks of this import are stored as.
+    /// Names the requests that the chunks of this import are stored as.
     pub(super) fn requests(&self) -> Result<Requests, Error> {
         let ill_formed =
             |_| Error::new(format!("{} has no identifier of the import: it was edited.", self.path.display()));
@@ -179,15 +180,15 @@ impl Journal {
     }
 }
 
-/// The identifiers of an import's blocks: a random UUID whose last 48 bits are the number of the block, so that they
+/// The identifiers of an import's chunks: a random UUID whose last 48 bits are the number of the chunk, so that they
 /// can be told to belong together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Requests(Uuid);
 
 impl Requests {
-    pub(super) fn of_block(self, block: u64) -> RequestIdentifier {
+    pub(super) fn of_chunk(self, chunk: u64) -> RequestIdentifier {
         let number = 0xffff_ffff_ffff;
-        let uuid = Uuid::from_u128((self.0.as_u128() & !number) | (u128::from(block) & number));
+        let uuid = Uuid::from_u128((self.0.as_u128() & !number) | (u128::from(chunk) & number));
         UuidText::parse(uuid.to_string()).map_or_else(RequestIdentifier::random, RequestIdentifier::from)
     }
 }
@@ -204,7 +205,7 @@ impl Entry {
             position: Position::default(),
             stored: 0,
             rejected: 0,
-            faults_bytes: 0,
+            errors_bytes: 0,
             done: false,
         }
     }
@@ -237,12 +238,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_blocks_of_an_import_have_identifiers_of_their_own_that_stay() {
+    fn the_chunks_of_an_import_have_identifiers_of_their_own_that_stay() {
         let requests = Requests(Uuid::new_v4());
-        let (first, second) = (requests.of_block(0).canonical(), requests.of_block(1).canonical());
+        let (first, second) = (requests.of_chunk(0).canonical(), requests.of_chunk(1).canonical());
         assert_ne!(first, second);
         assert_eq!(first.get(..24), second.get(..24));
-        assert_eq!(requests.of_block(1).canonical(), second);
+        assert_eq!(requests.of_chunk(1).canonical(), second);
         assert!(second.ends_with("-000000000001"));
     }
 }

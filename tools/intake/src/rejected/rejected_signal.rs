@@ -8,19 +8,19 @@ use shared::model::account::AccountId;
 use shared::model::identifier::{RequestIdentifier, UuidText};
 use shared::model::timestamp::Timestamp;
 
-use super::id::RejectId;
+use super::id::RejectedSignalId;
 use crate::item::{Item, text};
 
 #[derive(Debug)]
-pub(crate) struct Reject {
-    pub(super) id: RejectId,
+pub(crate) struct RejectedSignal {
+    pub(super) id: RejectedSignalId,
     pub(super) request_identifier: RequestIdentifier,
     /// Its place in the request.
     pub(super) index: usize,
     /// As it was received; its begin only, if it is truncated.
     pub(super) payload: String,
     pub(super) truncated: bool,
-    pub(super) faults: Vec<StoredFault>,
+    pub(super) faults: Vec<StoredError>,
     pub(super) who: Option<String>,
     pub(super) key_id: String,
     pub(super) received_at: Timestamp,
@@ -28,24 +28,24 @@ pub(crate) struct Reject {
 
 /// A fault, as it was told to the client.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct StoredFault {
+pub(super) struct StoredError {
     pub(super) field: String,
     pub(super) pointer: String,
     pub(super) code: String,
     pub(super) message: String,
 }
 
-impl Reject {
+impl RejectedSignal {
     /// `None` when the item is not as the function writes it.
     pub(super) fn read(account: &AccountId, item: &Item) -> Option<Self> {
         let faults = item.get("faults")?.as_l().ok()?;
         Some(Self {
-            id: RejectId::of(account, item)?,
+            id: RejectedSignalId::of(account, item)?,
             request_identifier: UuidText::parse(text(item, "requestIdentifier")?)?.into(),
             index: item.get("index")?.as_n().ok()?.parse().ok()?,
             payload: text(item, "payload")?.to_owned(),
             truncated: item.get("truncated").is_some_and(|truncated| *truncated == AttributeValue::Bool(true)),
-            faults: faults.iter().map(StoredFault::read).collect::<Option<_>>()?,
+            faults: faults.iter().map(StoredError::read).collect::<Option<_>>()?,
             who: text(item, "who").map(ToOwned::to_owned),
             key_id: text(item, "keyId")?.to_owned(),
             received_at: text(item, "receivedAt")?.parse().ok()?,
@@ -75,7 +75,7 @@ impl Reject {
     }
 }
 
-impl StoredFault {
+impl StoredError {
     fn read(value: &AttributeValue) -> Option<Self> {
         let fault = value.as_m().ok()?;
         let member = |name| text(fault, name).map(ToOwned::to_owned);
@@ -116,8 +116,8 @@ impl<'de> Visitor<'de> for Names<'_> {
 mod tests {
     use super::*;
 
-    fn reject(payload: &str) -> Reject {
-        Reject {
+    fn signal(payload: &str) -> RejectedSignal {
+        RejectedSignal {
             id: "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff".parse().unwrap(),
             request_identifier: RequestIdentifier::random(),
             index: 3,
@@ -140,7 +140,7 @@ mod tests {
             r#"{"customerId":"ada","data":{"#,
             r#"{"eventType":"\ud800","customerId":"ada"}"#,
         ] {
-            assert!(reject(about).is_about("ada"), "{about}");
+            assert!(signal(about).is_about("ada"), "{about}");
         }
         for other in [
             r#"{"customerId":"Ada"}"#,
@@ -149,13 +149,13 @@ mod tests {
             r#"{"eventType":"ada"}"#,
             r#"{"emitterId":"adam"#,
         ] {
-            assert!(!reject(other).is_about("ada"), "{other}");
+            assert!(!signal(other).is_about("ada"), "{other}");
         }
     }
 
     #[test]
     fn a_payload_takes_one_line() {
-        assert_eq!(reject("{\n\"a\": \"\\ud800\"\r\n}").payload_line().get(), "{ \"a\": \"\\ud800\"  }");
-        assert_eq!(Reject { truncated: true, ..reject("{\"a\":\n") }.payload_line().get(), r#""{\"a\":\n""#);
+        assert_eq!(signal("{\n\"a\": \"\\ud800\"\r\n}").payload_line().get(), "{ \"a\": \"\\ud800\"  }");
+        assert_eq!(RejectedSignal { truncated: true, ..signal("{\"a\":\n") }.payload_line().get(), r#""{\"a\":\n""#);
     }
 }
