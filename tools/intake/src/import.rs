@@ -42,7 +42,7 @@ Examples:
 
 A line of FILE is one customer ({\"customerId\": ..., \"customerData\": {...}}) or one signal, as a client would send it.
 Beside FILE are written: FILE.import.json, which says how far the import came, so that running it again goes on from
-there; and FILE.faults.ndjson, with the number and the faults of every line that was not taken.";
+there; and FILE.errors.ndjson, with the number and the errors of every line that was not taken.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -126,7 +126,7 @@ async fn store(
     checkpoint: &mut Checkpoint,
     bar: &ProgressBar,
 ) -> Result<(), Error> {
-    let mut faults = ErrorFile::open(file, checkpoint)?;
+    let mut error_file = ErrorFile::open(file, checkpoint)?;
     let chunks = Chunks::read(file, checkpoint.position())?;
     let stored = stream::unfold(chunks, async |mut chunks| chunks.next().await.map(|chunk| (chunk, chunks)))
         .map_ok(|chunk| {
@@ -141,17 +141,17 @@ async fn store(
     let mut stored = std::pin::pin!(stored);
     let mut saved = Instant::now();
     while let Some(chunk) = stored.try_next().await? {
-        faults.add(&chunk.faults)?;
-        checkpoint.account_for(&chunk, faults.bytes());
+        error_file.add(&chunk.errors)?;
+        checkpoint.account_for(&chunk, error_file.bytes());
         bar.set_position(checkpoint.position().byte);
         bar.set_message(checkpoint.stored().to_string());
         if saved.elapsed() >= CHECKPOINT_INTERVAL {
-            faults.flush()?;
+            error_file.flush()?;
             checkpoint.save()?;
             saved = Instant::now();
         }
     }
-    faults.flush()?;
+    error_file.flush()?;
     checkpoint.finish();
     Ok(())
 }

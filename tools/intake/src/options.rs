@@ -46,7 +46,7 @@ enum Command {
     #[command(subcommand)]
     Signals(signals::Command),
 
-    /// List, show and replay signals that were refused
+    /// List, show and redrive signals that were refused
     #[command(subcommand)]
     Rejected(rejected::Command),
 

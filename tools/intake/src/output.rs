@@ -125,12 +125,12 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_by_the_width_on_a_terminal_and_only_become_wider() {
-        let mut table = Table::with_heading(["WHO", "WHAT"]);
+        let mut table = Table::with_heading(["CUSTOMER", "EVENT"]);
         table.row(["ada", "login"]);
         table.row(["李小龙", "logout"]);
-        assert_eq!(table.lines(), ["WHO     WHAT", "ada     login", "李小龙  logout"]);
+        assert_eq!(table.lines(), ["CUSTOMER  EVENT", "ada       login", "李小龙    logout"]);
         table.row(["b", "c"]);
-        assert_eq!(table.lines(), ["b       c"]);
+        assert_eq!(table.lines(), ["b         c"]);
     }
 
     #[test]

@@ -45,8 +45,8 @@ pub(crate) enum Command {
 
     /// Send rejected signals through the parser and into the table again; those that pass are rejected no more
     #[command(
-        after_help = "Examples:\n  cargo intake --stack intake-prod rejected replay --account shop --code required --dry-run\n  \
-        cargo intake --stack intake-prod rejected replay --account shop --from rejected.ndjson\n\n\
+        after_help = "Examples:\n  cargo intake --stack intake-prod rejected redrive --account shop --code required --dry-run\n  \
+        cargo intake --stack intake-prod rejected redrive --account shop --from rejected.ndjson\n\n\
         A signal keeps the time of its first arrival. FILE has the lines of `rejected list --json`, with the payloads \
         edited."
     )]
@@ -63,7 +63,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = timestamp)]
     since: Timestamp,
 
-    /// Only those with a fault of this code
+    /// Only those with a error of this code
     #[arg(long, value_name = "CODE", value_parser = code)]
     code: Option<String>,
 }
@@ -82,7 +82,7 @@ pub(crate) struct Redrive {
     #[arg(long, value_name = "TIME", value_parser = timestamp)]
     since: Option<Timestamp>,
 
-    /// Only those with a fault of this code
+    /// Only those with a error of this code
     #[arg(long, value_name = "CODE", value_parser = code)]
     code: Option<String>,
 

@@ -32,8 +32,8 @@ pub(crate) struct List {
     account: AccountId,
 
     /// The customerId or emitterId, as the client sent it
-    #[arg(value_name = "WHO", allow_hyphen_values = true)]
-    who: String,
+    #[arg(value_name = "SUBJECT_ID", allow_hyphen_values = true)]
+    subject_id: String,
 
     /// Only those that arrived at or after this time, such as 1h (ago) or 2026-11-20T22:00:00Z
     #[arg(long, value_name = "TIME", value_parser = timestamp)]
@@ -72,7 +72,7 @@ impl Command {
             return follow::follow(&history, begin, &mut listing).await;
         }
         if listing.count == 0 {
-            note(&format!("No such signals of {:?} in the account {}.", list.who, list.account));
+            note(&format!("No such signals of {:?} in the account {}.", list.subject_id, list.account));
         }
         Ok(())
     }
@@ -87,7 +87,11 @@ struct Listing {
 
 impl Listing {
     fn new(format: Format) -> Self {
-        Self { format, table: Table::with_heading(["RECEIVED", "WHAT", "FLOW", "DATA"]).cut_to_terminal(), count: 0 }
+        Self {
+            format,
+            table: Table::with_heading(["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal(),
+            count: 0,
+        }
     }
 
     /// Writes these.

@@ -124,7 +124,7 @@ impl Checkpoint {
         let entry = &mut self.entry;
         entry.position = chunk.end;
         entry.stored = entry.stored.saturating_add(chunk.count);
-        entry.rejected = entry.rejected.saturating_add(chunk.faults.len() as u64);
+        entry.rejected = entry.rejected.saturating_add(chunk.errors.len() as u64);
         entry.errors_bytes = errors_bytes;
     }
 

@@ -1,4 +1,4 @@
-//! The lines that were not taken, with their reasons: `FILE.faults.ndjson`.
+//! The lines that were not taken, with their reasons: `FILE.errors.ndjson`.
 
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Seek as _, SeekFrom, Write as _};
@@ -15,7 +15,7 @@ use crate::error::Error;
 pub(super) struct LineErrors {
     /// Counted from 1.
     pub(super) line: u64,
-    pub(super) faults: Vec<LineError>,
+    pub(super) errors: Vec<LineError>,
 }
 
 /// One thing that is wrong with a line.
@@ -42,11 +42,12 @@ pub(super) struct ErrorFile {
 impl ErrorFile {
     /// Goes on where the checkpoint says that it ended: what was written after that will be written again.
     pub(super) fn open(file: &Path, checkpoint: &Checkpoint) -> Result<Self, Error> {
-        let mut faults = Self { path: beside(file, ".faults.ndjson"), writer: None, bytes: checkpoint.errors_bytes() };
-        if faults.path.exists() {
-            faults.open_writer()?;
+        let mut error_file =
+            Self { path: beside(file, ".errors.ndjson"), writer: None, bytes: checkpoint.errors_bytes() };
+        if error_file.path.exists() {
+            error_file.open_writer()?;
         }
-        Ok(faults)
+        Ok(error_file)
     }
 
     fn open_writer(&mut self) -> Result<&mut BufWriter<std::fs::File>, Error> {
@@ -60,8 +61,8 @@ impl ErrorFile {
         Ok(self.writer.insert(writer))
     }
 
-    pub(super) fn add(&mut self, faults: &[LineErrors]) -> Result<(), Error> {
-        for line in faults {
+    pub(super) fn add(&mut self, errors: &[LineErrors]) -> Result<(), Error> {
+        for line in errors {
             let mut json = serde_json::to_vec(line).map_err(|error| self.cannot(&error.into()))?;
             json.push(b'\n');
             let writer = match &mut self.writer {

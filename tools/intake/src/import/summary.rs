@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::output::{Format, json, line, note};
 
 pub(super) struct Summary {
-    faults: String,
+    error_file: String,
     kind: Kind,
 }
 
@@ -21,12 +21,12 @@ struct Shown<'a> {
     kind: Kind,
     stored: u64,
     rejected: u64,
-    faults: Option<&'a str>,
+    error_file: Option<&'a str>,
 }
 
 impl Summary {
     pub(super) fn of(file: &Path, kind: Kind) -> Self {
-        Self { faults: beside(file, ".faults.ndjson").display().to_string(), kind }
+        Self { error_file: beside(file, ".errors.ndjson").display().to_string(), kind }
     }
 
     /// Writes it; `took` is how long this run was.
@@ -36,13 +36,16 @@ impl Summary {
             note(&format!("Done in {:.1} s.", took.as_secs_f64()));
         }
         match format {
-            Format::Json => {
-                json(&Shown { kind: self.kind, stored, rejected, faults: (rejected > 0).then_some(&self.faults) })
-            }
+            Format::Json => json(&Shown {
+                kind: self.kind,
+                stored,
+                rejected,
+                error_file: (rejected > 0).then_some(&self.error_file),
+            }),
             Format::Table => {
                 line(&format!("{stored} {} stored, {rejected} lines not taken.", self.kind.as_str()))?;
                 if rejected > 0 {
-                    note(&format!("Which lines, and why: {}", self.faults));
+                    note(&format!("Which lines, and why: {}", self.error_file));
                 }
                 Ok(())
             }

@@ -46,7 +46,7 @@ pub(super) struct Writer {
 pub(super) struct Stored {
     pub(super) end: Position,
     pub(super) count: u64,
-    pub(super) faults: Vec<LineErrors>,
+    pub(super) errors: Vec<LineErrors>,
 }
 
 impl Writer {
@@ -82,40 +82,40 @@ impl Writer {
     /// # Errors
     /// DynamoDB could not be had for all of it.
     pub(super) async fn store(&self, chunk: Chunk) -> Result<Stored, Error> {
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         let lines: Vec<(usize, JsonText<'_>)> = chunk
             .lines
             .iter()
             .enumerate()
             .filter_map(|(index, line)| match read(line)? {
                 Ok(text) => Some((index, text)),
-                Err(fault) => {
-                    faults.push((index, vec![fault]));
+                Err(error) => {
+                    errors.push((index, vec![error]));
                     None
                 }
             })
             .collect();
         let stored = match self.kind {
-            Kind::Signals => self.store_signals(chunk.begin.chunk, &lines, &mut faults).await?,
-            Kind::Customers => self.store_customers(&lines, &mut faults).await?,
+            Kind::Signals => self.store_signals(chunk.begin.chunk, &lines, &mut errors).await?,
+            Kind::Customers => self.store_customers(&lines, &mut errors).await?,
         };
-        faults.sort_by_key(|(index, _)| *index);
+        errors.sort_by_key(|(index, _)| *index);
         let number = |index: usize| chunk.begin.line.saturating_add(index as u64).saturating_add(1);
-        let faults = faults.into_iter().map(|(index, faults)| LineErrors { line: number(index), faults }).collect();
-        Ok(Stored { end: chunk.end, count: stored as u64, faults })
+        let errors = errors.into_iter().map(|(index, errors)| LineErrors { line: number(index), errors }).collect();
+        Ok(Stored { end: chunk.end, count: stored as u64, errors })
     }
 
     async fn store_signals(
         &self,
         chunk: u64,
         lines: &[(usize, JsonText<'_>)],
-        faults: &mut Vec<(usize, Vec<LineError>)>,
+        errors: &mut Vec<(usize, Vec<LineError>)>,
     ) -> Result<usize, Error> {
         let mut signals = Vec::with_capacity(lines.len());
         for (index, text) in lines {
             match Signal::parse(*text, *index, &Path::Root) {
                 Ok(signal) => signals.push(signal),
-                Err(rejected) => faults.push((*index, rules(rejected.faults))),
+                Err(rejected) => errors.push((*index, rules(rejected.faults))),
             }
         }
         let request_identifier = self.requests.of_chunk(chunk);
@@ -131,7 +131,7 @@ impl Writer {
                 Err(error) => tries.wait(&self.table, &error).await?,
             }
         };
-        faults.extend(refused.iter().map(|index| (*index, rules(vec![refused_by_store()]))));
+        errors.extend(refused.iter().map(|index| (*index, rules(vec![refused_by_store()]))));
         Ok(signals.len().saturating_sub(refused.len()))
     }
 
@@ -139,13 +139,13 @@ impl Writer {
     async fn store_customers(
         &self,
         lines: &[(usize, JsonText<'_>)],
-        faults: &mut Vec<(usize, Vec<LineError>)>,
+        errors: &mut Vec<(usize, Vec<LineError>)>,
     ) -> Result<usize, Error> {
         let mut updates = Vec::with_capacity(lines.len());
         for (index, text) in lines {
             match CustomerUpdate::parse(*text) {
                 Ok(update) => updates.push((*index, update)),
-                Err(wrong) => faults.push((*index, rules(wrong))),
+                Err(wrong) => errors.push((*index, rules(wrong))),
             }
         }
         updates.sort_by(|(a, one), (b, other)| (&one.customer_id, a).cmp(&(&other.customer_id, b)));
@@ -153,7 +153,7 @@ impl Writer {
         let work: Vec<_> = of_one.map(|updates| self.update_one(updates)).collect();
         let refused: Vec<Vec<usize>> = stream::iter(work).buffer_unordered(CUSTOMERS_AT_ONCE).try_collect().await?;
         let refused = refused.concat();
-        faults.extend(refused.iter().map(|index| (*index, rules(vec![refused_by_store()]))));
+        errors.extend(refused.iter().map(|index| (*index, rules(vec![refused_by_store()]))));
         Ok(updates.len().saturating_sub(refused.len()))
     }
 
@@ -227,8 +227,8 @@ fn read(line: &Line) -> Option<Result<JsonText<'_>, LineError>> {
     }))
 }
 
-fn rules(faults: Vec<Fault>) -> Vec<LineError> {
-    faults.into_iter().map(LineError::Rule).collect()
+fn rules(errors: Vec<Fault>) -> Vec<LineError> {
+    errors.into_iter().map(LineError::Rule).collect()
 }
 
 fn refused_by_store() -> Fault {

@@ -57,7 +57,7 @@ fn state(record: &KeyRecord, now: Timestamp) -> &'static str {
     if record.revoked_at.is_some() {
         "revoked"
     } else if record.is_live(now) {
-        "live"
+        "active"
     } else {
         "expired"
     }

@@ -1,4 +1,4 @@
-//! The file of `rejected replay --from`: lines of `rejected list --json` whose payloads somebody has mended.
+//! The file of `rejected redrive --from`: lines of `rejected list --json` whose payloads somebody has mended.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -40,7 +40,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Edited>, Error> {
         }
         let parsed: Line<'_> = serde_json::from_str(&line).map_err(|error| {
             Error::new(format!(
-                "Line {number} of {name} is not one of `rejected list --json`: {error}. Nothing was replayed."
+                "Line {number} of {name} is not one of `rejected list --json`: {error}. Nothing was redriven."
             ))
         })?;
         let id: RejectedSignalId = parsed
@@ -49,7 +49,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Edited>, Error> {
             .map_err(|_| Error::new(format!("Line {number} of {name} has no id of a rejected signal.")))?;
         if !seen.insert(id.clone()) {
             return Err(Error::new(format!(
-                "Line {number} of {name} has an id that stood before: {id}. Nothing was replayed."
+                "Line {number} of {name} has an id that stood before: {id}. Nothing was redriven."
             )));
         }
         edited.push(Edited { id, payload: parsed.payload.get().to_owned() });

@@ -13,7 +13,7 @@ use crate::output::{Format, Table, json, note};
 use crate::time_args::format_utc;
 
 pub(super) async fn list(rejected: &RejectedSignals<'_>, list: &List, format: Format) -> Result<(), Error> {
-    let mut table = Table::with_heading(["ID", "RECEIVED", "WHO", "CODE", "REASON"]);
+    let mut table = Table::with_heading(["ID", "RECEIVED", "SUBJECT ID", "CODE", "REASON"]);
     let mut listed = 0_usize;
     rejected
         .since(&list.account, list.since, async |mut found: Vec<RejectedSignal>| {
@@ -36,12 +36,12 @@ pub(super) async fn list(rejected: &RejectedSignals<'_>, list: &List, format: Fo
     Ok(())
 }
 
-/// The first fault stands for all: `rejected show` has the others.
+/// The first error stands for all: `rejected show` has the others.
 fn add(table: &mut Table, signal: &RejectedSignal) {
-    let first = signal.faults.first();
-    let (code, message) = first.map_or(("", ""), |fault| (&fault.code, &fault.message));
-    let who = signal.who.as_deref().unwrap_or("-");
-    table.row([&signal.id.to_string(), &format_utc(signal.received_at), who, code, message]);
+    let first = signal.errors.first();
+    let (code, message) = first.map_or(("", ""), |error| (&error.code, &error.message));
+    let subject_id = signal.subject_id.as_deref().unwrap_or("-");
+    table.row([&signal.id.to_string(), &format_utc(signal.received_at), subject_id, code, message]);
 }
 
 pub(super) async fn show(
@@ -52,7 +52,7 @@ pub(super) async fn show(
 ) -> Result<(), Error> {
     let Some(signal) = rejected.find(account, id).await? else {
         return Err(Error::new(format!(
-            "The account {account} has no rejected signal {id}: it was replayed, erased or has expired, or is another's."
+            "The account {account} has no rejected signal {id}: it was redriven, erased or has expired, or is another's."
         )));
     };
     if format.is_json() {
@@ -64,15 +64,15 @@ pub(super) async fn show(
     table.row(["request", signal.request_identifier.as_sent()]);
     table.row(["index", &signal.index.to_string()]);
     table.row(["key", &signal.key_id]);
-    table.row(["who", signal.who.as_deref().unwrap_or("-")]);
-    for fault in &signal.faults {
-        table.row([&fault.code, &fault.message]);
+    table.row(["subjectId", signal.subject_id.as_deref().unwrap_or("-")]);
+    for error in &signal.errors {
+        table.row([&error.code, &error.message]);
     }
     table.row([if signal.truncated { "payload (cut off)" } else { "payload" }, &signal.payload]);
     table.print()
 }
 
-/// A line of `rejected list --json`, and of the file that `rejected replay --from` reads.
+/// A line of `rejected list --json`, and of the file that `rejected redrive --from` reads.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Shown<'a> {
@@ -81,8 +81,8 @@ struct Shown<'a> {
     request_identifier: &'a str,
     index: usize,
     key_id: &'a str,
-    who: Option<&'a str>,
-    faults: &'a [StoredError],
+    subject_id: Option<&'a str>,
+    errors: &'a [StoredError],
     truncated: bool,
     payload: Box<RawValue>,
 }
@@ -95,8 +95,8 @@ impl<'a> Shown<'a> {
             request_identifier: signal.request_identifier.as_sent(),
             index: signal.index,
             key_id: &signal.key_id,
-            who: signal.who.as_deref(),
-            faults: &signal.faults,
+            subject_id: signal.subject_id.as_deref(),
+            errors: &signal.errors,
             truncated: signal.truncated,
             payload: signal.payload_line(),
         }

@@ -87,7 +87,7 @@ impl Run<'_> {
                     passed.push(original);
                     valid.push(signal);
                 }
-                Err(faults) => self.report.rejected(original, &faults)?,
+                Err(errors) => self.report.rejected(original, &errors)?,
             }
         }
         if !self.redrive.dry_run && !valid.is_empty() {
@@ -99,8 +99,8 @@ impl Run<'_> {
             let put = self.signals.put(origin, &valid, Budget::lasting(WRITE_TIMEOUT)).await;
             let refused = put.map_err(|error| Error::of_store(self.table, &error))?;
             for signal in passed.extract_if(.., |signal| refused.contains(&signal.index)) {
-                let fault = Fault::new(&Path::Root, FaultCode::RefusedByStore, "was refused by the database");
-                self.report.rejected(signal, &[fault])?;
+                let error = Fault::new(&Path::Root, FaultCode::RefusedByStore, "was refused by the database");
+                self.report.rejected(signal, &[error])?;
             }
             let keys: Vec<_> = passed.iter().map(|signal| signal.id.key(&self.redrive.account)).collect();
             self.rejected.remove(&keys).await?;
@@ -137,7 +137,7 @@ struct RedriveRow<'a> {
     id: &'a str,
     outcome: &'static str,
     dry_run: bool,
-    faults: &'a [Fault],
+    errors: &'a [Fault],
 }
 
 impl Report {
@@ -151,30 +151,30 @@ impl Report {
         self.tell(&signal.id.to_string(), "accepted", &[])
     }
 
-    fn rejected(&mut self, signal: &RejectedSignal, faults: &[Fault]) -> Result<(), Error> {
+    fn rejected(&mut self, signal: &RejectedSignal, errors: &[Fault]) -> Result<(), Error> {
         self.rejected = self.rejected.saturating_add(1);
         let id = signal.id.to_string();
         if self.format == Format::Table {
-            let first = faults.first();
+            let first = errors.first();
             self.rows.row([
                 &id,
-                first.map_or("", |fault| fault.code.as_str()),
-                first.map_or("", |fault| &fault.message),
+                first.map_or("", |error| error.code.as_str()),
+                first.map_or("", |error| &error.message),
             ]);
             return self.rows.print();
         }
-        self.tell(&id, "rejected", faults)
+        self.tell(&id, "rejected", errors)
     }
 
     fn missing(&mut self, id: &str) -> Result<(), Error> {
         self.missing = self.missing.saturating_add(1);
-        note(&format!("There is no {id}: it was replayed, erased or has expired, or is another account's."));
+        note(&format!("There is no {id}: it was redriven, erased or has expired, or is another account's."));
         self.tell(id, "missing", &[])
     }
 
-    fn tell(&self, id: &str, outcome: &'static str, faults: &[Fault]) -> Result<(), Error> {
+    fn tell(&self, id: &str, outcome: &'static str, errors: &[Fault]) -> Result<(), Error> {
         match self.format {
-            Format::Json => json(&RedriveRow { id, outcome, dry_run: self.dry_run, faults }),
+            Format::Json => json(&RedriveRow { id, outcome, dry_run: self.dry_run, errors }),
             Format::Table => Ok(()),
         }
     }

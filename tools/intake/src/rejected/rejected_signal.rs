@@ -20,13 +20,13 @@ pub(crate) struct RejectedSignal {
     /// As it was received; its begin only, if it is truncated.
     pub(super) payload: String,
     pub(super) truncated: bool,
-    pub(super) faults: Vec<StoredError>,
-    pub(super) who: Option<String>,
+    pub(super) errors: Vec<StoredError>,
+    pub(super) subject_id: Option<String>,
     pub(super) key_id: String,
     pub(super) received_at: Timestamp,
 }
 
-/// A fault, as it was told to the client.
+/// An error, as it was told to the client.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct StoredError {
     pub(super) field: String,
@@ -38,31 +38,31 @@ pub(super) struct StoredError {
 impl RejectedSignal {
     /// `None` when the item is not as the function writes it.
     pub(super) fn read(account: &AccountId, item: &Item) -> Option<Self> {
-        let faults = item.get("faults")?.as_l().ok()?;
+        let errors = item.get("faults")?.as_l().ok()?;
         Some(Self {
             id: RejectedSignalId::of(account, item)?,
             request_identifier: UuidText::parse(text(item, "requestIdentifier")?)?.into(),
             index: item.get("index")?.as_n().ok()?.parse().ok()?,
             payload: text(item, "payload")?.to_owned(),
             truncated: item.get("truncated").is_some_and(|truncated| *truncated == AttributeValue::Bool(true)),
-            faults: faults.iter().map(StoredError::read).collect::<Option<_>>()?,
-            who: text(item, "who").map(ToOwned::to_owned),
+            errors: errors.iter().map(StoredError::read).collect::<Option<_>>()?,
+            subject_id: text(item, "who").map(ToOwned::to_owned),
             key_id: text(item, "keyId")?.to_owned(),
             received_at: text(item, "receivedAt")?.parse().ok()?,
         })
     }
 
     pub(super) fn has_code(&self, code: &str) -> bool {
-        self.faults.iter().any(|fault| fault.code == code)
+        self.errors.iter().any(|error| error.code == code)
     }
 
-    /// Whether this is about `who`: a customer or an emitter, as far as that can be told of a payload that is wrong.
-    pub(super) fn is_about(&self, who: &str) -> bool {
-        self.who.as_deref() == Some(who)
-            || match serde_json::Deserializer::from_str(&self.payload).deserialize_any(Names(who)) {
+    /// Whether this is about `subject_id`: a customer or an emitter, as far as that can be told of a payload that is wrong.
+    pub(super) fn is_about(&self, subject_id: &str) -> bool {
+        self.subject_id.as_deref() == Some(subject_id)
+            || match serde_json::Deserializer::from_str(&self.payload).deserialize_any(Names(subject_id)) {
                 Ok(named) => named,
                 // Cut off, or no Unicode text: then a mention counts, since a person must not be left in it.
-                Err(_) => serde_json::to_string(who).is_ok_and(|quoted| self.payload.contains(&quoted)),
+                Err(_) => serde_json::to_string(subject_id).is_ok_and(|quoted| self.payload.contains(&quoted)),
             }
     }
 
@@ -77,8 +77,8 @@ impl RejectedSignal {
 
 impl StoredError {
     fn read(value: &AttributeValue) -> Option<Self> {
-        let fault = value.as_m().ok()?;
-        let member = |name| text(fault, name).map(ToOwned::to_owned);
+        let error = value.as_m().ok()?;
+        let member = |name| text(error, name).map(ToOwned::to_owned);
         Some(Self {
             field: member("field")?,
             pointer: member("pointer")?,
@@ -123,8 +123,8 @@ mod tests {
             index: 3,
             payload: payload.to_owned(),
             truncated: false,
-            faults: Vec::new(),
-            who: None,
+            errors: Vec::new(),
+            subject_id: None,
             key_id: "key_1".to_owned(),
             received_at: Timestamp::from_millis(0),
         }

@@ -100,12 +100,12 @@ impl<'a> RejectedSignals<'a> {
         Ok(item.and_then(|item| RejectedSignal::read(account, &item)))
     }
 
-    /// The keys of all that is about `who`, also of what has expired and is not deleted yet.
-    pub(crate) async fn keys_of(&self, account: &AccountId, who: &str) -> Result<Vec<Item>, Error> {
+    /// The keys of all that is about `subject_id`, also of what has expired and is not deleted yet.
+    pub(crate) async fn keys_of(&self, account: &AccountId, subject_id: &str) -> Result<Vec<Item>, Error> {
         let mut keys = Vec::new();
         let since = before(Self::kept_since(), DELETION_LAGS);
         self.since(account, since, async |rejected: Vec<RejectedSignal>| {
-            let about = rejected.iter().filter(|signal| signal.is_about(who));
+            let about = rejected.iter().filter(|signal| signal.is_about(subject_id));
             keys.extend(about.map(|signal| signal.id.key(account)));
             Ok(())
         })

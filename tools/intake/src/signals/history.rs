@@ -68,7 +68,7 @@ impl<'a> History<'a> {
             .query()
             .table_name(self.table)
             .key_condition_expression("pk = :pk AND sk BETWEEN :since AND :until")
-            .expression_attribute_values(":pk", AttributeValue::S(self.list.account.key(&self.list.who)))
+            .expression_attribute_values(":pk", AttributeValue::S(self.list.account.key(&self.list.subject_id)))
             .expression_attribute_values(":since", AttributeValue::S(since.to_owned()))
             .expression_attribute_values(":until", AttributeValue::S(until.to_owned()))
             .consistent_read(true)

@@ -7,16 +7,16 @@ use tests::{Call, Stack};
 use crate::operator::Operator;
 
 /// Customers whose names look like parts of keys.
-const WHO: [&str; 4] = ["c", "c#2026-11-20", "#", "shop#c"];
+const SUBJECT_IDS: [&str; 4] = ["c", "c#2026-11-20", "#", "shop#c"];
 
 async fn fill(stack: &Stack, account: &str) {
     let key = stack.key(account).await;
-    for who in WHO {
-        let customer = json!({"customerId": who, "customerData": {"city": account}});
+    for subject_id in SUBJECT_IDS {
+        let customer = json!({"customerId": subject_id, "customerData": {"city": account}});
         assert_eq!(stack.send(Call::customer(customer).key(&key)).await.status, 200);
         let signals = json!({"signals": [
-            {"customerId": who, "eventType": account},
-            {"customerId": who, "eventType": ""},
+            {"customerId": subject_id, "eventType": account},
+            {"customerId": subject_id, "eventType": ""},
         ]});
         assert_eq!(stack.send(Call::signals(signals).key(&key).at(Timestamp::now())).await.status, 200);
     }
@@ -31,14 +31,14 @@ async fn every_command_sees_only_the_account_it_was_given() {
         fill(&stack, account).await;
     }
     for account in accounts {
-        for who in WHO {
-            let shown = operator.run(&["customers", "show", "--account", account, "--json", who]).done().json();
+        for subject_id in SUBJECT_IDS {
+            let shown = operator.run(&["customers", "show", "--account", account, "--json", subject_id]).done().json();
             assert_eq!(shown[0]["city"], account);
-            let listed = operator.run(&["signals", "list", "--account", account, "--json", who]).done().json();
+            let listed = operator.run(&["signals", "list", "--account", account, "--json", subject_id]).done().json();
             assert_eq!(listed.iter().map(|signal| &signal["eventType"]).collect::<Vec<_>>(), [account]);
         }
         let rejected = operator.run(&["rejected", "list", "--account", account, "--json"]).done().json();
-        assert_eq!(rejected.len(), WHO.len());
+        assert_eq!(rejected.len(), SUBJECT_IDS.len());
     }
     operator.run(&["customers", "erase", "--account", "shop", "c", "--yes"]).done();
     for (table, left) in [("CustomersTable", 11), ("SignalsTable", 11), ("RejectedSignalsTable", 11)] {
@@ -62,14 +62,14 @@ async fn with_the_wrong_account_there_is_nothing() {
     assert_eq!(wrong(&["signals", "list", "c"]).done().stdout, "");
     assert_eq!(wrong(&["rejected", "list"]).done().stdout, "");
     assert!(wrong(&["rejected", "show", &id]).refusal().contains("no rejected signal"));
-    for replay in [vec!["rejected", "replay", &id], vec!["rejected", "replay", "--from", "rejects"]] {
-        assert_eq!(wrong(&replay).code, Some(1));
+    for redrive in [vec!["rejected", "redrive", &id], vec!["rejected", "redrive", "--from", "rejects"]] {
+        assert_eq!(wrong(&redrive).code, Some(1));
     }
-    assert_eq!(wrong(&["rejected", "replay"]).done().stdout, "0 accepted, 0 still rejected, 0 not found.\n");
+    assert_eq!(wrong(&["rejected", "redrive"]).done().stdout, "0 accepted, 0 still rejected, 0 not found.\n");
     assert_eq!(wrong(&["keys", "list"]).done().stdout, "");
 
     assert_eq!((stack.items("CustomersTable").await.len(), stack.items("SignalsTable").await.len()), before);
-    assert_eq!(stack.items("RejectedSignalsTable").await.len(), WHO.len());
+    assert_eq!(stack.items("RejectedSignalsTable").await.len(), SUBJECT_IDS.len());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn an_account_name_with_a_separator_in_it_is_refused_by_every_command() {
             vec!["customers", "erase", "c", "--yes"],
             vec!["signals", "list", "c"],
             vec!["rejected", "list"],
-            vec!["rejected", "replay"],
+            vec!["rejected", "redrive"],
             vec!["import", "file"],
         ] {
             let refused = operator.run(&[&command[..], &["--account", name]].concat());

@@ -30,12 +30,12 @@ async fn a_customer_is_shown_to_people_and_to_programs() {
 async fn everything_of_a_customer_is_erased_and_nothing_of_another() {
     let stack = Stack::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
-    for who in ["ada", "bob"] {
-        send(&stack, &key, Call::customer(json!({"customerId": who, "customerData": {"city": "X"}}))).await;
-        let mut signals = vec![json!({"customerId": who, "eventType": "t"}); 60];
-        signals.push(json!({"customerId": who, "eventType": ""}));
+    for subject_id in ["ada", "bob"] {
+        send(&stack, &key, Call::customer(json!({"customerId": subject_id, "customerData": {"city": "X"}}))).await;
+        let mut signals = vec![json!({"customerId": subject_id, "eventType": "t"}); 60];
+        signals.push(json!({"customerId": subject_id, "eventType": ""}));
         // Whose it is cannot be said, so it is about both of them.
-        signals.push(json!({"customerId": who, "eventType": "t", "emitterId": "both", "stepNodeId": "n"}));
+        signals.push(json!({"customerId": subject_id, "eventType": "t", "emitterId": "both", "stepNodeId": "n"}));
         send(&stack, &key, Call::signals(json!({"signals": signals}))).await;
     }
     let erase = ["customers", "erase", "--account", "shop", "ada"];

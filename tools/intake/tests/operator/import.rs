@@ -25,13 +25,13 @@ async fn signals_are_stored_as_a_client_would_have_sent_them_and_faults_have_the
     let done = operator.run(&[&import[..], &["--json"]].concat()).done();
     assert_eq!(
         done.json(),
-        [json!({"kind": "signals", "stored": 2, "rejected": 2, "faults": "s.ndjson.faults.ndjson"})]
+        [json!({"kind": "signals", "stored": 2, "rejected": 2, "errorFile": "s.ndjson.errors.ndjson"})]
     );
     assert_eq!(
-        lines(&operator.read("s.ndjson.faults.ndjson")),
+        lines(&operator.read("s.ndjson.errors.ndjson")),
         [
-            json!({"line": 3, "faults": [{"field": "eventType", "pointer": "/eventType", "code": "blank", "message": "eventType must not be blank."}]}),
-            json!({"line": 4, "faults": [{"code": "malformed-json", "message": "The line is not JSON: expected ident at column 2."}]}),
+            json!({"line": 3, "errors": [{"field": "eventType", "pointer": "/eventType", "code": "blank", "message": "eventType must not be blank."}]}),
+            json!({"line": 4, "errors": [{"code": "malformed-json", "message": "The line is not JSON: expected ident at column 2."}]}),
         ]
     );
     let ada = &stack.history("shop", "ada").await[0];
@@ -63,7 +63,7 @@ async fn customers_are_updated_in_the_order_of_their_lines() {
     operator.file("c.ndjson", &file);
     let done = operator.run(&["import", "--account", "shop", "c.ndjson"]).done();
     assert_eq!(done.stdout, "800 customers stored, 1 lines not taken.\n");
-    assert_eq!(lines(&operator.read("c.ndjson.faults.ndjson"))[0]["line"], 801);
+    assert_eq!(lines(&operator.read("c.ndjson.errors.ndjson"))[0]["line"], 801);
     let customers = stack.items("CustomersTable").await;
     assert_eq!(customers.len(), 20);
     for customer in customers {

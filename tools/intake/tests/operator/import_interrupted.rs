@@ -66,8 +66,8 @@ async fn an_import_of_200_000_signals_that_was_killed_goes_on_and_stores_nothing
     let done = operator.run(&["import", "--account", "shop", "s.ndjson", "--json"]).done().json();
     assert_eq!((done[0]["stored"].as_u64(), done[0]["rejected"].as_u64()), (Some(signals as u64), Some(bad as u64)));
     assert_eq!(count(&stack).await, signals);
-    let faults = operator.read("s.ndjson.faults.ndjson");
+    let errors = operator.read("s.ndjson.errors.ndjson");
     let numbers: Vec<u64> =
-        faults.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["line"].as_u64().unwrap()).collect();
+        errors.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["line"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=bad as u64).map(|number| number * 1_001).collect::<Vec<_>>());
 }

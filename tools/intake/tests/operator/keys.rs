@@ -36,7 +36,7 @@ async fn a_key_is_made_and_used_and_listed_without_its_value_and_rotated_and_ref
     assert!(!made.stderr.contains(key));
     assert_eq!(status(&stack, key).await, 200);
 
-    let id = id_of(&operator, "live");
+    let id = id_of(&operator, "active");
     for command in [vec!["keys", "list"], vec!["keys", "list", "--account", "shop"], vec!["keys", "show", &id]] {
         let listed = operator.run(&command).done();
         assert!(listed.stdout.contains(&id) && listed.stdout.contains("web"), "{}", listed.stdout);
@@ -57,7 +57,7 @@ async fn a_rotated_key_goes_on_for_the_overlap_and_its_successor_lasts_as_long_a
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--expires-in", "90d"]).done();
-    operator.run(&["keys", "rotate", &id_of(&operator, "live"), "--overlap", "24h"]).done();
+    operator.run(&["keys", "rotate", &id_of(&operator, "active"), "--overlap", "24h"]).done();
     let listed = operator.run(&["keys", "list", "--json"]).done().json();
     let life = |key: &Value| {
         let seconds = |name: &str| {
@@ -71,7 +71,7 @@ async fn a_rotated_key_goes_on_for_the_overlap_and_its_successor_lasts_as_long_a
     lives.sort_unstable();
     assert!((day - 2..day + 60).contains(&lives[0]), "{lives:?}");
     assert!((90 * day - 2..=90 * day).contains(&lives[1]), "{lives:?}");
-    assert!(listed.iter().all(|key| key["state"] == "live" && key["name"] == "web"), "{listed:?}");
+    assert!(listed.iter().all(|key| key["state"] == "active" && key["name"] == "web"), "{listed:?}");
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn a_key_made_elsewhere_comes_by_standard_input_and_opens_its_account() {
     let import = ["keys", "import", "--account", "shop", "--name", "old system"];
     let key = "a key-of:another system".replace(' ', "_") + &"7".repeat(20);
     let imported = operator.run_with(&import, &format!("{key}\r\n")).done();
-    assert_eq!(key_of(&imported.stdout), id_of(&operator, "live"));
+    assert_eq!(key_of(&imported.stdout), id_of(&operator, "active"));
     assert!(!imported.stderr.contains(&key), "{}", imported.stderr);
     assert_eq!(status(&stack, &key).await, 200);
 

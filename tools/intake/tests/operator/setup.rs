@@ -126,7 +126,7 @@ fn every_command_has_help_with_an_example() {
         "signals list",
         "rejected list",
         "rejected show",
-        "rejected replay",
+        "rejected redrive",
         "import",
         "seed",
     ] {

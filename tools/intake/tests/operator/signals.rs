@@ -46,7 +46,7 @@ async fn signals_are_listed_oldest_first_by_time_by_flow_and_by_number() {
 
     let table = operator.run(&["signals", "list", "--account", "shop", "c"]).done();
     let lines: Vec<_> = table.stdout.lines().collect();
-    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["RECEIVED", "WHAT", "FLOW", "DATA"]);
+    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]);
     assert_eq!(lines[1].find("first"), lines[2].find("second"));
     assert!(lines[3].ends_with(r#"{"n":0}"#), "{}", lines[3]);
 

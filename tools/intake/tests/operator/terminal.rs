@@ -89,7 +89,7 @@ async fn a_destructive_command_asks_and_does_nothing_unless_told_to() {
         let (code, shown) = answer(no);
         assert!(code == Some(1) && shown.contains("Nothing was changed."), "{shown}");
     }
-    assert_eq!(operator.run(&["keys", "show", id, "--json"]).done().json()[0]["state"], "live");
+    assert_eq!(operator.run(&["keys", "show", id, "--json"]).done().json()[0]["state"], "active");
     assert_eq!(answer("y\n").0, Some(0));
     assert_eq!(operator.run(&["keys", "show", id, "--json"]).done().json()[0]["state"], "revoked");
 }
