@@ -1,8 +1,10 @@
 //! `keys`: whose key opens what, and until when. The key itself is seen once, when it is made.
 
-mod issue;
-mod replace;
-mod show;
+mod create;
+mod import;
+mod list;
+mod revoke;
+mod rotate;
 mod table;
 
 use std::time::Duration;
@@ -15,7 +17,7 @@ use crate::output::Format;
 use crate::stack::StackArgs;
 use crate::time_args::duration;
 
-use self::table::Keys;
+use self::table::KeyTable;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -114,14 +116,14 @@ pub(crate) struct Import {
 
 impl Command {
     pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
-        let keys = Keys::of(stack_args.connect().await?)?;
+        let keys = KeyTable::of(stack_args.connect().await?)?;
         match self {
-            Self::Create(create) => issue::create(&keys, create, format).await,
-            Self::List { account } => show::list(&keys, account.as_ref(), format).await,
-            Self::Show { id } => show::show(&keys, &id, format).await,
-            Self::Rotate(rotate) => replace::rotate(&keys, rotate, format).await,
-            Self::Revoke { id, yes } => replace::revoke(&keys, &id, yes, format).await,
-            Self::Import(import) => issue::import(&keys, import, format).await,
+            Self::Create(create) => create::create(&keys, create, format).await,
+            Self::List { account } => list::list(&keys, account.as_ref(), format).await,
+            Self::Show { id } => list::show(&keys, &id, format).await,
+            Self::Rotate(rotate) => rotate::rotate(&keys, rotate, format).await,
+            Self::Revoke { id, yes } => revoke::revoke(&keys, &id, yes, format).await,
+            Self::Import(import) => import::import(&keys, import, format).await,
         }
     }
 }

@@ -23,12 +23,12 @@ pub(super) struct StoredKey {
 }
 
 /// The table.
-pub(super) struct Keys {
+pub(super) struct KeyTable {
     stack: Stack,
     table: String,
 }
 
-impl Keys {
+impl KeyTable {
     pub(super) fn of(stack: Stack) -> Result<Self, Error> {
         let table = stack.table(Table::ApiKeys)?.to_owned();
         Ok(Self { stack, table })

@@ -20,7 +20,7 @@ pub(super) async fn list(rejected: &RejectedSignals<'_>, list: &List, format: Fo
             found.retain(|signal| list.code.as_ref().is_none_or(|code| signal.has_code(code)));
             listed = listed.saturating_add(found.len());
             match format {
-                Format::Json => found.iter().try_for_each(|signal| json(&Shown::of(signal))),
+                Format::Json => found.iter().try_for_each(|signal| json(&RejectedSignalRow::of(signal))),
                 Format::Table => {
                     for signal in &found {
                         add(&mut table, signal);
@@ -56,7 +56,7 @@ pub(super) async fn show(
         )));
     };
     if format.is_json() {
-        return json(&Shown::of(&signal));
+        return json(&RejectedSignalRow::of(&signal));
     }
     let mut table = Table::of_members();
     table.row(["id", &signal.id.to_string()]);
@@ -75,7 +75,7 @@ pub(super) async fn show(
 /// A line of `rejected list --json`, and of the file that `rejected redrive --from` reads.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown<'a> {
+struct RejectedSignalRow<'a> {
     id: String,
     received_at: String,
     request_identifier: &'a str,
@@ -87,7 +87,7 @@ struct Shown<'a> {
     payload: Box<RawValue>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> RejectedSignalRow<'a> {
     fn of(signal: &'a RejectedSignal) -> Self {
         Self {
             id: signal.id.to_string(),

@@ -1,17 +1,16 @@
-//! Ending keys: at once, or when another has taken over.
+//! `keys rotate`: a new key in place of another, which goes on for a while.
 
-use serde::Serialize;
 use shared::model::timestamp::Timestamp;
 
 use super::Rotate;
-use super::issue::{issue, record};
-use super::table::Keys;
+use super::create::{issue, record};
+use super::table::KeyTable;
 use crate::confirm::confirm;
 use crate::error::Error;
-use crate::output::{Format, json, note};
+use crate::output::{Format, note};
 use crate::time_args::format_utc;
 
-pub(super) async fn rotate(keys: &Keys, rotate: Rotate, format: Format) -> Result<(), Error> {
+pub(super) async fn rotate(keys: &KeyTable, rotate: Rotate, format: Format) -> Result<(), Error> {
     let old = keys.with_id(&rotate.id).await?;
     let now = Timestamp::now();
     if !old.record.is_live(now) {
@@ -37,24 +36,4 @@ pub(super) async fn rotate(keys: &Keys, rotate: Rotate, format: Format) -> Resul
     let end = old.record.expires_at.map_or(end, |sooner| sooner.min(end));
     note(&format!("The old key {} opens nothing from {} UTC on, give or take a minute.", rotate.id, format_utc(end)));
     Ok(())
-}
-
-pub(super) async fn revoke(keys: &Keys, id: &str, yes: bool, format: Format) -> Result<(), Error> {
-    let key = keys.with_id(id).await?;
-    let (account_id, name) = (&key.record.account_id, &key.record.name);
-    if let Some(since) = key.record.revoked_at {
-        note(&format!("The key {id} was revoked already, at {} UTC.", format_utc(since)));
-    } else {
-        confirm(&format!("Revoke the key {id} ({name:?}) of the account {account_id}, for good?"), yes)?;
-        keys.revoke(&key, Timestamp::now()).await?;
-        note(&format!("Revoked {id}. It is refused everywhere within a minute."));
-    }
-    if format.is_json() { json(&Revoked { key_id: id, revoked: true }) } else { Ok(()) }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Revoked<'a> {
-    key_id: &'a str,
-    revoked: bool,
 }

@@ -5,12 +5,12 @@ use shared::model::account::AccountId;
 use shared::model::timestamp::Timestamp;
 use shared::store::api_keys::KeyRecord;
 
-use super::table::Keys;
+use super::table::KeyTable;
 use crate::error::Error;
 use crate::output::{Format, Table, json, note};
 use crate::time_args::format_utc;
 
-pub(super) async fn list(keys: &Keys, account: Option<&AccountId>, format: Format) -> Result<(), Error> {
+pub(super) async fn list(keys: &KeyTable, account: Option<&AccountId>, format: Format) -> Result<(), Error> {
     let now = Timestamp::now();
     let found = keys.all().await?;
     let found: Vec<_> = found
@@ -19,7 +19,7 @@ pub(super) async fn list(keys: &Keys, account: Option<&AccountId>, format: Forma
         .filter(|key| account.is_none_or(|account| key.account_id == *account))
         .collect();
     if format.is_json() {
-        return found.iter().try_for_each(|record| json(&Shown::of(record, now)));
+        return found.iter().try_for_each(|record| json(&KeyRow::of(record, now)));
     }
     if found.is_empty() {
         note("No keys.");
@@ -34,11 +34,11 @@ pub(super) async fn list(keys: &Keys, account: Option<&AccountId>, format: Forma
     table.print()
 }
 
-pub(super) async fn show(keys: &Keys, id: &str, format: Format) -> Result<(), Error> {
+pub(super) async fn show(keys: &KeyTable, id: &str, format: Format) -> Result<(), Error> {
     let now = Timestamp::now();
     let record = keys.with_id(id).await?.record;
     if format.is_json() {
-        return json(&Shown::of(&record, now));
+        return json(&KeyRow::of(&record, now));
     }
     let mut table = Table::of_members();
     table.row(["id", &record.key_id]);
@@ -65,7 +65,7 @@ fn state(record: &KeyRecord, now: Timestamp) -> &'static str {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown<'a> {
+struct KeyRow<'a> {
     key_id: &'a str,
     account_id: &'a str,
     name: &'a str,
@@ -75,7 +75,7 @@ struct Shown<'a> {
     revoked_at: Option<String>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> KeyRow<'a> {
     fn of(record: &'a KeyRecord, now: Timestamp) -> Self {
         Self {
             key_id: &record.key_id,
