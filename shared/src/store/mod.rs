@@ -62,10 +62,35 @@ pub enum Cause {
     DispatchFailure,
     /// A response that cannot be read.
     ResponseError,
-    /// Another error of DynamoDB: its code.
-    Service(String),
-    /// An error of the SDK itself.
-    Sdk,
+    /// It failed.
+    ServerError,
+    /// There is no such table in this region and account.
+    NoSuchTable,
+    /// The credentials are valid, but do not permit the call.
+    AccessDenied,
+    /// The credentials are wrong or have expired.
+    InvalidCredentials,
+    /// Another error: its code.
+    Other(String),
+}
+
+impl Cause {
+    /// The cause that an error code of DynamoDB stands for ("Error handling with DynamoDB", developer guide).
+    fn from_code(code: &str) -> Self {
+        match code {
+            _ if THROTTLING_ERRORS.contains(&code) => Self::Throttled,
+            "InternalServerError" | "InternalFailure" | "ServiceUnavailable" => Self::ServerError,
+            "ResourceNotFoundException" => Self::NoSuchTable,
+            "AccessDeniedException" => Self::AccessDenied,
+            "ExpiredTokenException"
+            | "IncompleteSignatureException"
+            | "InvalidClientTokenId"
+            | "InvalidSignatureException"
+            | "MissingAuthenticationTokenException"
+            | "UnrecognizedClientException" => Self::InvalidCredentials,
+            other => Self::Other(other.to_owned()),
+        }
+    }
 }
 
 impl fmt::Display for StoreError {
@@ -80,8 +105,11 @@ impl fmt::Display for StoreError {
                 Cause::Timeout => "Timeout",
                 Cause::DispatchFailure => "DispatchFailure",
                 Cause::ResponseError => "ResponseError",
-                Cause::Service(code) => code,
-                Cause::Sdk => "SdkError",
+                Cause::ServerError => "ServerError",
+                Cause::NoSuchTable => "NoSuchTable",
+                Cause::AccessDenied => "AccessDenied",
+                Cause::InvalidCredentials => "InvalidCredentials",
+                Cause::Other(code) => code,
             },
         })
     }
@@ -108,11 +136,12 @@ impl<E: ProvideErrorMetadata, R> From<SdkError<E, R>> for StoreError {
                         return Self::ItemTooLarge;
                     }
                     Some("ValidationException" | "SerializationException") => return Self::Invalid,
-                    Some(code) if THROTTLING_ERRORS.contains(&code) => Cause::Throttled,
-                    code => Cause::Service(code.unwrap_or("ServiceError").to_owned()),
+                    Some(code) => Cause::from_code(code),
+                    // A 5xx without a body, as what stands before DynamoDB may answer.
+                    None => Cause::ServerError,
                 }
             }
-            _ => Cause::Sdk,
+            _ => Cause::Other("SdkError".to_owned()),
         })
     }
 }

@@ -3,10 +3,10 @@
 mod erase;
 mod show;
 
+use anyhow::Result;
 use clap::Subcommand;
 use shared::model::account::AccountId;
 
-use crate::error::Error;
 use crate::output::Format;
 use crate::stack::StackArgs;
 
@@ -45,7 +45,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<()> {
         let stack = stack_args.connect().await?;
         match self {
             Self::Show { account, id } => show::show(&stack, &account, &id, format).await,

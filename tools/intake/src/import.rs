@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use futures_util::{TryStreamExt as _, stream};
 use indicatif::ProgressBar;
@@ -26,7 +27,6 @@ use self::chunks::Chunks;
 use self::error_file::ErrorFile;
 use self::summary::Summary;
 use self::writer::Writer;
-use crate::error::Error;
 use crate::output::{Format, note};
 use crate::progress::with_style;
 use crate::stack::StackArgs;
@@ -89,7 +89,7 @@ impl Kind {
 }
 
 impl Import {
-    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<()> {
         let kind = match self.kind {
             Some(kind) => kind,
             None => chunks::kind_of(&self.file)?,
@@ -125,7 +125,7 @@ async fn store(
     writer: &Arc<Writer>,
     checkpoint: &mut Checkpoint,
     bar: &ProgressBar,
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut error_file = ErrorFile::open(file, checkpoint)?;
     let chunks = Chunks::read(file, checkpoint.position())?;
     let stored = stream::unfold(chunks, async |mut chunks| chunks.next().await.map(|chunk| (chunk, chunks)))
@@ -133,8 +133,7 @@ async fn store(
             let writer = Arc::clone(writer);
             async move {
                 let task = tokio::spawn(async move { writer.store(chunk).await });
-                task.await
-                    .map_err(|_| Error::new("A chunk could not be stored: this is a defect of `cargo intake`."))?
+                task.await.map_err(|_| anyhow!("A chunk could not be stored: this is a defect of `cargo intake`."))?
             }
         })
         .try_buffered(writer.chunks_at_once());

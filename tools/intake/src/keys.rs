@@ -9,10 +9,10 @@ mod table;
 
 use std::time::Duration;
 
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use shared::model::account::AccountId;
 
-use crate::error::Error;
 use crate::output::Format;
 use crate::stack::StackArgs;
 use crate::time_args::duration;
@@ -115,7 +115,7 @@ pub(crate) struct Import {
 }
 
 impl Command {
-    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<()> {
         let keys = KeyTable::of(stack_args.connect().await?)?;
         match self {
             Self::Create(create) => create::create(&keys, create, format).await,

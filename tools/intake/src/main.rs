@@ -22,23 +22,27 @@ mod signals;
 mod stack;
 mod time_args;
 
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Parser;
 
-use crate::error::Error;
 use crate::options::Options;
 
 fn main() -> ExitCode {
     let options = Options::parse();
     let outcome = tokio::runtime::Runtime::new()
-        .map_err(|error| Error::new(format!("Cannot start: {error}.")))
+        .context("Cannot start the async runtime")
         .and_then(|runtime| runtime.block_on(options.run()));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        // The reader closed standard output before the end, as `head` does: it has what it wants.
+        Err(error) if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe) => {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
-            output::note(&format!("error: {error}"));
+            output::note(&format!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }

@@ -1,8 +1,8 @@
 //! The commands there are, and the options that all of them take.
 
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::error::Error;
 use crate::import::Import;
 use crate::output::Format;
 use crate::seed::Seed;
@@ -58,7 +58,7 @@ enum Command {
 }
 
 impl Options {
-    pub(crate) async fn run(self) -> Result<(), Error> {
+    pub(crate) async fn run(self) -> Result<()> {
         let format = if self.json { Format::Json } else { Format::Table };
         match self.command {
             Command::Keys(command) => command.run(&self.stack_args, format).await,

@@ -4,10 +4,9 @@
 
 use std::io::Write as _;
 
+use anyhow::{Context as _, Result};
 use console::{Term, measure_text_width, truncate_str};
 use serde::Serialize;
-
-use crate::error::Error;
 
 /// Writes a line of what surrounds a result to standard error.
 pub(crate) fn note(text: &str) {
@@ -34,17 +33,17 @@ impl Format {
 ///
 /// # Errors
 /// Standard output is closed.
-pub(crate) fn line(text: &str) -> Result<(), Error> {
+pub(crate) fn line(text: &str) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
-    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(|error| Error::of_output(&error))
+    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).context("Cannot write to standard output")
 }
 
 /// Writes a value to standard output as one line of JSON.
 ///
 /// # Errors
 /// Standard output is closed.
-pub(crate) fn json(value: &impl Serialize) -> Result<(), Error> {
-    line(&serde_json::to_string(value).map_err(|error| Error::new(format!("Cannot write JSON: {error}.")))?)
+pub(crate) fn json(value: &impl Serialize) -> Result<()> {
+    line(&serde_json::to_string(value)?)
 }
 
 /// `text` with its control characters spelled out, so that it takes one line and moves no cursor.
@@ -93,7 +92,7 @@ impl Table {
     ///
     /// # Errors
     /// Standard output is closed.
-    pub(crate) fn print(&mut self) -> Result<(), Error> {
+    pub(crate) fn print(&mut self) -> Result<()> {
         self.lines().iter().try_for_each(|row| line(row))
     }
 

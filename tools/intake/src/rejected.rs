@@ -9,6 +9,7 @@ mod table;
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use shared::model::account::AccountId;
 use shared::model::fault::FaultCode;
@@ -16,7 +17,6 @@ use shared::model::timestamp::Timestamp;
 
 use self::id::RejectedSignalId;
 pub(crate) use self::table::RejectedSignals;
-use crate::error::Error;
 use crate::output::Format;
 use crate::stack::StackArgs;
 use crate::time_args::timestamp;
@@ -96,7 +96,7 @@ pub(crate) struct Redrive {
 }
 
 impl Command {
-    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<()> {
         let stack = stack_args.connect().await?;
         let rejected = RejectedSignals::of(&stack)?;
         match self {

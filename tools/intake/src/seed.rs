@@ -7,6 +7,7 @@ mod people;
 
 use std::time::Duration;
 
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use fastrand::Rng;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -24,7 +25,7 @@ use shared::store::signals::{Origin, Signals};
 
 use self::journeys::Visit;
 use self::people::Person;
-use crate::error::Error;
+use crate::error::store_error;
 use crate::output::{Format, json, line};
 use crate::progress;
 use crate::stack::{Stack, StackArgs, Table, WRITE_TIMEOUT};
@@ -67,10 +68,10 @@ struct Tables {
 }
 
 impl Seed {
-    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<()> {
         let stack = stack_args.connect().await?;
         if !stack.is_local() {
-            return Err(Error::new("Made-up customers belong into a local stack only: add --local."));
+            bail!("Made-up customers belong into a local stack only: add --local.");
         }
         let tables = Tables::of(&stack, self.account)?;
         let today = midnight(Timestamp::now());
@@ -110,7 +111,7 @@ impl Written {
 }
 
 impl Tables {
-    fn of(stack: &Stack, account: AccountId) -> Result<Self, Error> {
+    fn of(stack: &Stack, account: AccountId) -> Result<Self> {
         let client = &stack.client;
         Ok(Self {
             account,
@@ -120,9 +121,9 @@ impl Tables {
         })
     }
 
-    async fn write(&self, person: Person, visits: Vec<Visit>, today: Timestamp) -> Result<Written, Error> {
-        let cannot = |error| Error::of_store("the local tables", &error);
-        let defect = || Error::new("A made-up customer is not valid: this is a defect of `cargo intake`.");
+    async fn write(&self, person: Person, visits: Vec<Visit>, today: Timestamp) -> Result<Written> {
+        let cannot = |error| store_error("the local tables", &error);
+        let defect = || anyhow!("A made-up customer is not valid: this is a defect of `cargo intake`.");
         let profile = person.json();
         let update =
             JsonText::parse(&profile).ok().and_then(|text| CustomerUpdate::parse(text).ok()).ok_or_else(defect)?;

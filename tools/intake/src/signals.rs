@@ -3,13 +3,13 @@
 mod follow;
 mod history;
 
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use shared::model::account::AccountId;
 use shared::model::identifier::UuidText;
 use shared::model::timestamp::Timestamp;
 
 use self::history::History;
-use crate::error::Error;
 use crate::item::{Item, Json, Members, text};
 use crate::output::{Format, Table, json, note};
 use crate::stack::StackArgs;
@@ -57,7 +57,7 @@ pub(crate) struct List {
 }
 
 impl Command {
-    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<(), Error> {
+    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<()> {
         let Self::List(list) = self;
         let stack = stack_args.connect().await?;
         let history = History::of(&stack, &list)?;
@@ -95,7 +95,7 @@ impl Listing {
     }
 
     /// Writes these.
-    fn add(&mut self, signals: &[Item]) -> Result<(), Error> {
+    fn add(&mut self, signals: &[Item]) -> Result<()> {
         if signals.is_empty() {
             return Ok(());
         }

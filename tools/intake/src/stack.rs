@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::{Result, anyhow, bail};
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
@@ -14,8 +15,6 @@ use aws_sdk_dynamodb::config::retry::RetryPartition;
 use aws_sdk_dynamodb::config::{Builder, Credentials, ProvideCredentials as _};
 use clap::Args;
 use shared::store::client::{http_client, tuned};
-
-use crate::error::Error;
 
 /// How long a connection may take, and one attempt of a call. An operator may be far from the region and on a slow line.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -71,7 +70,7 @@ impl StackArgs {
     ///
     /// # Errors
     /// There is no such stack, no region or no credentials.
-    pub(crate) async fn connect(&self) -> Result<Stack, Error> {
+    pub(crate) async fn connect(&self) -> Result<Stack> {
         if let Some(file) = &self.local {
             let (file, variables) = env_file::read(file)?;
             let config = local_config(&file, &variables)?.load().await;
@@ -92,13 +91,13 @@ impl Stack {
     ///
     /// # Errors
     /// Nothing says it.
-    pub(crate) fn table(&self, table: Table) -> Result<&str, Error> {
+    pub(crate) fn table(&self, table: Table) -> Result<&str> {
         let variable = table.variable();
         self.variables.get(variable).map(String::as_str).filter(|name| !name.is_empty()).ok_or_else(|| {
-            Error::new(format!(
+            anyhow!(
                 "Which table? {} does not say {variable}: give --stack NAME or --local, or set the variable.",
                 self.source
-            ))
+            )
         })
     }
 }
@@ -116,14 +115,14 @@ impl Stack {
     ///
     /// # Errors
     /// Nothing says it. A signal written without knowing would stay for good, or not as long as the others.
-    pub(crate) fn retention(&self) -> Result<Option<Duration>, Error> {
+    pub(crate) fn retention(&self) -> Result<Option<Duration>> {
         let days: u64 =
             self.variables.get("SIGNAL_RETENTION_DAYS").and_then(|days| days.parse().ok()).ok_or_else(|| {
-                Error::new(format!(
+                anyhow!(
                     "How long are signals kept? {} does not say SIGNAL_RETENTION_DAYS: give --stack NAME or --local, or \
                      set the variable to that of the functions (0: for good).",
                     self.source
-                ))
+                )
             })?;
         Ok((days > 0).then(|| Duration::from_hours(days.saturating_mul(24))))
     }
@@ -133,18 +132,15 @@ fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(Stri
     Some((name.into_string().ok()?, value.into_string().ok()?))
 }
 
-fn loader() -> Result<ConfigLoader, Error> {
-    let http_client = http_client(CONNECT).map_err(|error| Error::new(format!("{error}.")))?;
+fn loader() -> Result<ConfigLoader> {
+    let http_client = http_client(CONNECT).map_err(|error| anyhow!("{error}."))?;
     Ok(aws_config::defaults(BehaviorVersion::latest()).http_client(http_client))
 }
 
 /// Everything from the file and nothing from the operator's profile, so that `--local` can never mean AWS.
-fn local_config(file: &str, variables: &HashMap<String, String>) -> Result<ConfigLoader, Error> {
+fn local_config(file: &str, variables: &HashMap<String, String>) -> Result<ConfigLoader> {
     let variable = |name: &str| {
-        variables
-            .get(name)
-            .cloned()
-            .ok_or_else(|| Error::new(format!("{file} does not say {name}: start `cargo dev` again.")))
+        variables.get(name).cloned().ok_or_else(|| anyhow!("{file} does not say {name}: start `cargo dev` again."))
     };
     let (id, secret) = (variable("AWS_ACCESS_KEY_ID")?, variable("AWS_SECRET_ACCESS_KEY")?);
     Ok(loader()?
@@ -153,12 +149,12 @@ fn local_config(file: &str, variables: &HashMap<String, String>) -> Result<Confi
         .credentials_provider(Credentials::new(id, secret, None, None, "cargo dev")))
 }
 
-async fn check(config: &SdkConfig) -> Result<(), Error> {
+async fn check(config: &SdkConfig) -> Result<()> {
     if config.region().is_none() {
-        return Err(Error::new("No AWS region: set AWS_REGION, or choose a profile that has one with AWS_PROFILE."));
+        bail!("No AWS region: set AWS_REGION, or choose a profile that has one with AWS_PROFILE.");
     }
     let no_credentials = || {
-        Error::new(
+        anyhow!(
             "No AWS credentials: sign in (`aws sso login`), choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID.",
         )
     };

@@ -1,6 +1,7 @@
 //! Everything of one customer or emitter, gone. Nothing is remembered of how far it came: what is gone is not found
 //! again, so running it once more goes on with what is left.
 
+use anyhow::Result;
 use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use serde::Serialize;
 use shared::model::account::AccountId;
@@ -8,7 +9,7 @@ use shared::model::account::AccountId;
 use super::show::find;
 use crate::batch_delete::batch_delete;
 use crate::confirm::confirm;
-use crate::error::Error;
+use crate::error::call_error;
 use crate::item::{Item, key};
 use crate::output::{Format, json, line, note};
 use crate::progress;
@@ -25,13 +26,7 @@ struct Erased<'a> {
     rejected_signals: usize,
 }
 
-pub(super) async fn erase(
-    stack: &Stack,
-    account: &AccountId,
-    id: &str,
-    yes: bool,
-    format: Format,
-) -> Result<(), Error> {
+pub(super) async fn erase(stack: &Stack, account: &AccountId, id: &str, yes: bool, format: Format) -> Result<()> {
     note(&format!("Counting what is stored of {id:?} ..."));
     let rejected_signals = RejectedSignals::of(stack)?;
     let profiles = u64::from(find(stack, account, id).await?.is_some());
@@ -63,7 +58,7 @@ impl Erased<'_> {
     }
 }
 
-async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<u64, Error> {
+async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<u64> {
     let table = stack.table(Table::Signals)?;
     let query = stack
         .client
@@ -76,13 +71,13 @@ async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<u
     let mut pages = query.into_paginator().send();
     let mut count = 0_u64;
     while let Some(page) = pages.next().await {
-        let page = page.map_err(|error| Error::of_call(table, error))?;
+        let page = page.map_err(|error| call_error(table, error))?;
         count = count.saturating_add(u64::try_from(page.count).unwrap_or_default());
     }
     Ok(count)
 }
 
-async fn delete_signals(stack: &Stack, account: &AccountId, id: &str, count: u64) -> Result<(), Error> {
+async fn delete_signals(stack: &Stack, account: &AccountId, id: &str, count: u64) -> Result<()> {
     let table = stack.table(Table::Signals)?;
     let query = stack
         .client
@@ -95,7 +90,7 @@ async fn delete_signals(stack: &Stack, account: &AccountId, id: &str, count: u64
     let mut pages = query.into_paginator().send();
     let bar = progress::of(count, "signals erased");
     while let Some(page) = pages.next().await {
-        let page = page.map_err(|error| Error::of_call(table, error))?;
+        let page = page.map_err(|error| call_error(table, error))?;
         let keys: Vec<Item> = page.items().iter().map(|item| key(item, &["pk", "sk"])).collect();
         batch_delete(&stack.client, table, &keys).await?;
         bar.inc(u64::try_from(keys.len()).unwrap_or_default());
@@ -104,8 +99,8 @@ async fn delete_signals(stack: &Stack, account: &AccountId, id: &str, count: u64
     Ok(())
 }
 
-async fn delete_profile(stack: &Stack, account: &AccountId, id: &str) -> Result<(), Error> {
+async fn delete_profile(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
     let table = stack.table(Table::Customers)?;
     let call = stack.client.delete_item().table_name(table).key("pk", AttributeValue::S(account.key(id)));
-    call.send().await.map(|_| ()).map_err(|error| Error::of_call(table, error))
+    call.send().await.map(|_| ()).map_err(|error| call_error(table, error))
 }

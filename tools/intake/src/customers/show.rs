@@ -1,17 +1,18 @@
 //! One profile, as it is stored.
 
+use anyhow::{Result, bail};
 use aws_sdk_dynamodb::types::AttributeValue;
 use shared::model::account::AccountId;
 use shared::model::customer::DOCUMENTED;
 
-use crate::error::Error;
+use crate::error::call_error;
 use crate::item::{Item, Members, display};
 use crate::output::{self, Format, json};
 use crate::stack::{Stack, Table};
 
-pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<(), Error> {
+pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<()> {
     let Some(item) = find(stack, account, id).await? else {
-        return Err(Error::new(format!("The account {account} has no customer {id:?}.")));
+        bail!("The account {account} has no customer {id:?}.");
     };
     if format.is_json() {
         return json(&Members::of(&item, &["pk"]));
@@ -34,9 +35,9 @@ fn is_placed(name: &str) -> bool {
 }
 
 /// The stored item of a customer.
-pub(super) async fn find(stack: &Stack, account: &AccountId, id: &str) -> Result<Option<Item>, Error> {
+pub(super) async fn find(stack: &Stack, account: &AccountId, id: &str) -> Result<Option<Item>> {
     let table = stack.table(Table::Customers)?;
     let get =
         stack.client.get_item().table_name(table).key("pk", AttributeValue::S(account.key(id))).consistent_read(true);
-    Ok(get.send().await.map_err(|error| Error::of_call(table, error))?.item)
+    Ok(get.send().await.map_err(|error| call_error(table, error))?.item)
 }

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use anyhow::{Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use shared::model::account::AccountId;
 use shared::model::identifier::{RequestIdentifier, UuidText};
@@ -17,7 +18,6 @@ use uuid::Uuid;
 use super::Kind;
 use super::chunks::Position;
 use super::writer::Stored;
-use crate::error::Error;
 
 /// What an import begins with.
 #[derive(Clone, Copy)]
@@ -72,18 +72,18 @@ impl Checkpoint {
     ///
     /// # Errors
     /// The file cannot be read, or is being imported; what was begun with it was something else.
-    pub(super) fn open(file: &Path, begin: Begin<'_>) -> Result<Self, Error> {
+    pub(super) fn open(file: &Path, begin: Begin<'_>) -> Result<Self> {
         let name = file.display();
-        let cannot = |error: std::io::Error| Error::new(format!("Cannot read {name}: {error}."));
+        let cannot = |error: std::io::Error| anyhow!("Cannot read {name}: {error}.");
         let imported = File::open(file).map_err(cannot)?;
         match imported.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Error::new(format!("Another import of {name} is running."))),
+            Err(TryLockError::WouldBlock) => return Err(anyhow!("Another import of {name} is running.")),
             Err(TryLockError::Error(error)) => return Err(cannot(error)),
         }
         let metadata = imported.metadata().map_err(cannot)?;
         if !metadata.is_file() {
-            return Err(Error::new(format!("{name} is no file: an import can only go on where it stopped in one.")));
+            bail!("{name} is no file: an import can only go on where it stopped in one.");
         }
         let modified =
             metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
@@ -91,9 +91,8 @@ impl Checkpoint {
         let path = beside(file, ".import.json");
         match std::fs::read(&path) {
             Ok(json) => {
-                let entry: Entry = serde_json::from_slice(&json).map_err(|error| {
-                    Error::new(format!("{} is no checkpoint of an import: {error}.", path.display()))
-                })?;
+                let entry: Entry = serde_json::from_slice(&json)
+                    .map_err(|error| anyhow!("{} is no checkpoint of an import: {error}.", path.display()))?;
                 check(&entry, begin, &version, &path)?;
                 Ok(Self { path, entry, _file: imported })
             }
@@ -102,7 +101,7 @@ impl Checkpoint {
                 checkpoint.save()?;
                 Ok(checkpoint)
             }
-            Err(error) => Err(Error::new(format!("Cannot read {}: {error}.", path.display()))),
+            Err(error) => Err(anyhow!("Cannot read {}: {error}.", path.display())),
         }
     }
 
@@ -110,8 +109,8 @@ impl Checkpoint {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(super) fn save(&self) -> Result<(), Error> {
-        let cannot = |error: std::io::Error| Error::new(format!("Cannot write {}: {error}.", self.path.display()));
+    pub(super) fn save(&self) -> Result<()> {
+        let cannot = |error: std::io::Error| anyhow!("Cannot write {}: {error}.", self.path.display());
         let json = serde_json::to_vec_pretty(&self.entry).map_err(|error| cannot(error.into()))?;
         let new = beside(&self.path, ".new");
         let mut file = File::create(&new).map_err(cannot)?;
@@ -167,15 +166,14 @@ impl Checkpoint {
     }
 
     /// When everything in the file is said to have arrived.
-    pub(super) fn received_at(&self) -> Result<Timestamp, Error> {
-        let ill_formed = |_| Error::new(format!("{} has no time of arrival: it was edited.", self.path.display()));
+    pub(super) fn received_at(&self) -> Result<Timestamp> {
+        let ill_formed = |_| anyhow!("{} has no time of arrival: it was edited.", self.path.display());
         self.entry.received_at.parse().map_err(ill_formed)
     }
 
     /// Names the requests that the chunks of this import are stored as.
-    pub(super) fn requests(&self) -> Result<Requests, Error> {
-        let ill_formed =
-            |_| Error::new(format!("{} has no identifier of the import: it was edited.", self.path.display()));
+    pub(super) fn requests(&self) -> Result<Requests> {
+        let ill_formed = |_| anyhow!("{} has no identifier of the import: it was edited.", self.path.display());
         self.entry.import.parse().map(Requests).map_err(ill_formed)
     }
 }
@@ -212,7 +210,7 @@ impl Entry {
 }
 
 /// An import goes on only as what it was begun as.
-fn check(entry: &Entry, begin: Begin<'_>, version: &Version, path: &Path) -> Result<(), Error> {
+fn check(entry: &Entry, begin: Begin<'_>, version: &Version, path: &Path) -> Result<()> {
     let differs = if entry.account != begin.account.as_str() {
         format!("is of the account {}", entry.account)
     } else if entry.table != begin.table {
@@ -226,11 +224,11 @@ fn check(entry: &Entry, begin: Begin<'_>, version: &Version, path: &Path) -> Res
     } else {
         return Ok(());
     };
-    Err(Error::new(format!(
+    Err(anyhow!(
         "The import that {} keeps {differs}: go on with it as it was begun, or delete that file to begin anew, which stores \
          everything once more.",
         path.display()
-    )))
+    ))
 }
 
 #[cfg(test)]

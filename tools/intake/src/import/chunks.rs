@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use anyhow::{Result, anyhow};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use shared::model::limits::{BODY_BYTES, SIGNALS_PER_REQUEST};
 use tokio::sync::mpsc;
 
 use super::Kind;
-use crate::error::Error;
 
 /// Lines of a chunk at most: a chunk of signals is stored like a request, and keyed like one.
 const CHUNK_LINES: usize = SIGNALS_PER_REQUEST;
@@ -53,14 +53,14 @@ pub(super) enum Line {
 
 /// The chunks of a file, read ahead by a thread.
 pub(super) struct Chunks {
-    receiver: mpsc::Receiver<Result<Chunk, Error>>,
+    receiver: mpsc::Receiver<Result<Chunk>>,
 }
 
 impl Chunks {
     /// Begins to read at `position`.
-    pub(super) fn read(file: &Path, position: Position) -> Result<Self, Error> {
+    pub(super) fn read(file: &Path, position: Position) -> Result<Self> {
         let name = file.display().to_string();
-        let cannot = move |error: std::io::Error| Error::new(format!("Cannot read {name}: {error}."));
+        let cannot = move |error: std::io::Error| anyhow!("Cannot read {name}: {error}.");
         let mut file = File::open(file).map_err(&cannot)?;
         file.seek(SeekFrom::Start(position.byte)).map_err(&cannot)?;
         let mut reader = BufReader::with_capacity(256 * 1024, file);
@@ -85,7 +85,7 @@ impl Chunks {
         Ok(Self { receiver })
     }
 
-    pub(super) async fn next(&mut self) -> Option<Result<Chunk, Error>> {
+    pub(super) async fn next(&mut self) -> Option<Result<Chunk>> {
         self.receiver.recv().await
     }
 }
@@ -124,13 +124,13 @@ fn read_line(reader: &mut impl BufRead) -> std::io::Result<Option<(Line, usize)>
 }
 
 /// What the first line of a file is: a customer has customerData, and no signal has.
-pub(super) fn kind_of(file: &Path) -> Result<Kind, Error> {
+pub(super) fn kind_of(file: &Path) -> Result<Kind> {
     #[derive(Deserialize)]
     struct Probe {
         #[serde(rename = "customerData")]
         customer_data: Option<IgnoredAny>,
     }
-    let cannot = |error: std::io::Error| Error::new(format!("Cannot read {}: {error}.", file.display()));
+    let cannot = |error: std::io::Error| anyhow!("Cannot read {}: {error}.", file.display());
     let mut reader = BufReader::new(File::open(file).map_err(cannot)?);
     while let Some((line, _)) = read_line(&mut reader).map_err(cannot)? {
         match line {
@@ -143,7 +143,7 @@ pub(super) fn kind_of(file: &Path) -> Result<Kind, Error> {
             Line::NotUtf8 | Line::TooLong => break,
         }
     }
-    Err(Error::new(format!("{} has no first line to tell what it holds: say --kind.", file.display())))
+    Err(anyhow!("{} has no first line to tell what it holds: say --kind.", file.display()))
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use std::fs::OpenOptions;
 use std::io::{BufWriter, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use anyhow::{Result, anyhow};
 use serde::Serialize;
 use shared::model::fault::Fault;
 
 use super::checkpoint::{Checkpoint, beside};
-use crate::error::Error;
 
 /// A line that was not taken.
 #[derive(Debug, Serialize)]
@@ -41,7 +41,7 @@ pub(super) struct ErrorFile {
 
 impl ErrorFile {
     /// Goes on where the checkpoint says that it ended: what was written after that will be written again.
-    pub(super) fn open(file: &Path, checkpoint: &Checkpoint) -> Result<Self, Error> {
+    pub(super) fn open(file: &Path, checkpoint: &Checkpoint) -> Result<Self> {
         let mut error_file =
             Self { path: beside(file, ".errors.ndjson"), writer: None, bytes: checkpoint.errors_bytes() };
         if error_file.path.exists() {
@@ -50,7 +50,7 @@ impl ErrorFile {
         Ok(error_file)
     }
 
-    fn open_writer(&mut self) -> Result<&mut BufWriter<std::fs::File>, Error> {
+    fn open_writer(&mut self) -> Result<&mut BufWriter<std::fs::File>> {
         let open = || {
             let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(&self.path)?;
             file.set_len(self.bytes)?;
@@ -61,7 +61,7 @@ impl ErrorFile {
         Ok(self.writer.insert(writer))
     }
 
-    pub(super) fn add(&mut self, errors: &[LineErrors]) -> Result<(), Error> {
+    pub(super) fn add(&mut self, errors: &[LineErrors]) -> Result<()> {
         for line in errors {
             let mut json = serde_json::to_vec(line).map_err(|error| self.cannot(&error.into()))?;
             json.push(b'\n');
@@ -76,7 +76,7 @@ impl ErrorFile {
     }
 
     /// Hands everything to the system: only then may the checkpoint say so.
-    pub(super) fn flush(&mut self) -> Result<(), Error> {
+    pub(super) fn flush(&mut self) -> Result<()> {
         let flushed = self.writer.as_mut().map_or(Ok(()), std::io::Write::flush);
         flushed.map_err(|error| self.cannot(&error))
     }
@@ -85,7 +85,7 @@ impl ErrorFile {
         self.bytes
     }
 
-    fn cannot(&self, error: &std::io::Error) -> Error {
-        Error::new(format!("Cannot write {}: {error}.", self.path.display()))
+    fn cannot(&self, error: &std::io::Error) -> anyhow::Error {
+        anyhow!("Cannot write {}: {error}.", self.path.display())
     }
 }

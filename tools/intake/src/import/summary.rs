@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use anyhow::Result;
 use serde::Serialize;
 
 use super::Kind;
 use super::checkpoint::{Checkpoint, beside};
-use crate::error::Error;
 use crate::output::{Format, json, line, note};
 
 pub(super) struct Summary {
@@ -30,7 +30,7 @@ impl Summary {
     }
 
     /// Writes it; `took` is how long this run was.
-    pub(super) fn print(&self, checkpoint: &Checkpoint, took: Option<Duration>, format: Format) -> Result<(), Error> {
+    pub(super) fn print(&self, checkpoint: &Checkpoint, took: Option<Duration>, format: Format) -> Result<()> {
         let (stored, rejected) = (checkpoint.stored(), checkpoint.rejected());
         if let Some(took) = took {
             note(&format!("Done in {:.1} s.", took.as_secs_f64()));

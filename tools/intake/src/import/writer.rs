@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anyhow::Result;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use shared::invocation::Budget;
 use shared::model::account::AccountId;
@@ -19,7 +20,7 @@ use super::Kind;
 use super::checkpoint::{Checkpoint, Requests};
 use super::chunks::{Chunk, Line, Position};
 use super::error_file::{LineError, LineErrors};
-use crate::error::Error;
+use crate::error::{is_transient, store_error};
 use crate::stack::{Stack, Table, WRITE_TIMEOUT};
 
 /// How often something is tried again. A table that has just been created takes a while to grow.
@@ -58,7 +59,7 @@ impl Writer {
         }
     }
 
-    pub(super) fn new(stack: &Stack, account: AccountId, kind: Kind, checkpoint: &Checkpoint) -> Result<Self, Error> {
+    pub(super) fn new(stack: &Stack, account: AccountId, kind: Kind, checkpoint: &Checkpoint) -> Result<Self> {
         let table = stack.table(Self::table(kind))?.to_owned();
         // Customers have no time to live, so nobody has to know one.
         let retention = if kind == Kind::Signals { stack.retention()? } else { None };
@@ -81,7 +82,7 @@ impl Writer {
     ///
     /// # Errors
     /// DynamoDB could not be had for all of it.
-    pub(super) async fn store(&self, chunk: Chunk) -> Result<Stored, Error> {
+    pub(super) async fn store(&self, chunk: Chunk) -> Result<Stored> {
         let mut errors = Vec::new();
         let lines: Vec<(usize, JsonText<'_>)> = chunk
             .lines
@@ -110,7 +111,7 @@ impl Writer {
         chunk: u64,
         lines: &[(usize, JsonText<'_>)],
         errors: &mut Vec<(usize, Vec<LineError>)>,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize> {
         let mut signals = Vec::with_capacity(lines.len());
         for (index, text) in lines {
             match Signal::parse(*text, *index, &Path::Root) {
@@ -140,7 +141,7 @@ impl Writer {
         &self,
         lines: &[(usize, JsonText<'_>)],
         errors: &mut Vec<(usize, Vec<LineError>)>,
-    ) -> Result<usize, Error> {
+    ) -> Result<usize> {
         let mut updates = Vec::with_capacity(lines.len());
         for (index, text) in lines {
             match CustomerUpdate::parse(*text) {
@@ -158,7 +159,7 @@ impl Writer {
     }
 
     /// Makes the updates of one customer in order; the lines that the table refused.
-    async fn update_one(&self, updates: &[(usize, CustomerUpdate<'_>)]) -> Result<Vec<usize>, Error> {
+    async fn update_one(&self, updates: &[(usize, CustomerUpdate<'_>)]) -> Result<Vec<usize>> {
         let mut refused = Vec::new();
         for (index, update) in updates {
             let mut tries = Tries::default();
@@ -185,24 +186,13 @@ struct Tries(u32);
 
 impl Tries {
     /// Waits before the next try, if there may be one after `error`.
-    async fn wait(&mut self, table: &str, error: &StoreError) -> Result<(), Error> {
-        if self.0 >= TRIES || !passes(error) {
-            return Err(Error::of_store(table, error));
+    async fn wait(&mut self, table: &str, error: &StoreError) -> Result<()> {
+        if self.0 >= TRIES || !is_transient(error) {
+            return Err(store_error(table, error));
         }
         tokio::time::sleep(BACKOFF_BASE.saturating_mul(2_u32.saturating_pow(self.0))).await;
         self.0 = self.0.saturating_add(1);
         Ok(())
-    }
-}
-
-/// Whether waiting may help.
-fn passes(error: &StoreError) -> bool {
-    match error {
-        StoreError::Unavailable(Cause::Service(code)) => {
-            matches!(code.as_str(), "InternalServerError" | "ServiceUnavailable")
-        }
-        StoreError::Unavailable(cause) => *cause != Cause::Sdk,
-        _ => false,
     }
 }
 

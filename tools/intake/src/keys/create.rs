@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 use shared::auth::ApiKey;
 use shared::model::account::AccountId;
@@ -11,21 +12,19 @@ use uuid::Uuid;
 
 use super::Create;
 use super::table::KeyTable;
-use crate::error::Error;
 use crate::output::{Format, json, line, note};
 use crate::time_args::format_utc;
 
-pub(super) async fn create(keys: &KeyTable, create: Create, format: Format) -> Result<(), Error> {
+pub(super) async fn create(keys: &KeyTable, create: Create, format: Format) -> Result<()> {
     let record = record(create.account, create.name, create.expires_in);
     issue(keys, &record, format).await
 }
 
 /// Makes a key for `record` and prints it, the one time that it can be seen.
-pub(super) async fn issue(keys: &KeyTable, record: &KeyRecord, format: Format) -> Result<(), Error> {
-    let key =
-        ApiKey::random().map_err(|error| Error::new(format!("The system has no randomness to give: {error}.")))?;
+pub(super) async fn issue(keys: &KeyTable, record: &KeyRecord, format: Format) -> Result<()> {
+    let key = ApiKey::random().map_err(|error| anyhow!("The system has no randomness to give: {error}."))?;
     if !keys.add(&key.hash(), record).await? {
-        return Err(Error::new("A random key was there already: the system's randomness is broken."));
+        bail!("A random key was there already: the system's randomness is broken.");
     }
     let printed = match format {
         Format::Table => line(key.reveal()),
@@ -35,9 +34,9 @@ pub(super) async fn issue(keys: &KeyTable, record: &KeyRecord, format: Format) -
     };
     if printed.is_err() {
         let id = &record.key_id;
-        return Err(Error::new(format!(
+        bail!(
             "The key {id} was made but could not be printed, so nobody has it: revoke it (`cargo intake keys revoke {id}`)."
-        )));
+        );
     }
     tell(record);
     note("It is shown this once: only its hash is stored.");

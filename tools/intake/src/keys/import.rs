@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal as _, Read as _};
 
+use anyhow::{Result, anyhow, bail};
 use console::Term;
 use serde::Serialize;
 use shared::auth::KeyHash;
@@ -9,7 +10,6 @@ use shared::auth::KeyHash;
 use super::Import;
 use super::create::{record, tell};
 use super::table::KeyTable;
-use crate::error::Error;
 use crate::output::{Format, json, line, note};
 
 /// What an imported key must have at least (SPEC 2.7), in visible ASCII characters.
@@ -18,11 +18,11 @@ const IMPORTED_CHARS: usize = 32;
 /// What an imported key may have at most: a header must still hold it. In characters.
 const IMPORTED_CHARS_AT_MOST: usize = 4096;
 
-pub(super) async fn import(keys: &KeyTable, import: Import, format: Format) -> Result<(), Error> {
+pub(super) async fn import(keys: &KeyTable, import: Import, format: Format) -> Result<()> {
     let key = read_key()?;
     let record = record(import.account, import.name, import.expires_in);
     if !keys.add(&KeyHash::of(&key), &record).await? {
-        return Err(Error::new("This key is there already: a key belongs to one account, under one name."));
+        bail!("This key is there already: a key belongs to one account, under one name.");
     }
     match format {
         Format::Table => line(&record.key_id)?,
@@ -40,8 +40,8 @@ struct Imported<'a> {
 }
 
 /// The key on standard input; from a terminal without being shown.
-fn read_key() -> Result<String, Error> {
-    let cannot = |error: std::io::Error| Error::new(format!("Cannot read the key from standard input: {error}."));
+fn read_key() -> Result<String> {
+    let cannot = |error: std::io::Error| anyhow!("Cannot read the key from standard input: {error}.");
     let mut key = String::new();
     if std::io::stdin().is_terminal() {
         note("Paste the key; it is not shown:");
@@ -55,10 +55,10 @@ fn read_key() -> Result<String, Error> {
         || key.len() > IMPORTED_CHARS_AT_MOST
         || !key.bytes().all(|byte| byte.is_ascii_graphic())
     {
-        return Err(Error::new(format!(
+        bail!(
             "Standard input holds no key: a key is one line of {IMPORTED_CHARS} to {IMPORTED_CHARS_AT_MOST} visible ASCII \
              characters."
-        )));
+        );
     }
     Ok(key.to_owned())
 }

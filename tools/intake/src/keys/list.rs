@@ -1,16 +1,16 @@
 //! What is known of keys. Their values are not: only hashes are stored, and not even those are shown.
 
+use anyhow::Result;
 use serde::Serialize;
 use shared::model::account::AccountId;
 use shared::model::timestamp::Timestamp;
 use shared::store::api_keys::KeyRecord;
 
 use super::table::KeyTable;
-use crate::error::Error;
 use crate::output::{Format, Table, json, note};
 use crate::time_args::format_utc;
 
-pub(super) async fn list(keys: &KeyTable, account: Option<&AccountId>, format: Format) -> Result<(), Error> {
+pub(super) async fn list(keys: &KeyTable, account: Option<&AccountId>, format: Format) -> Result<()> {
     let now = Timestamp::now();
     let found = keys.all().await?;
     let found: Vec<_> = found
@@ -34,7 +34,7 @@ pub(super) async fn list(keys: &KeyTable, account: Option<&AccountId>, format: F
     table.print()
 }
 
-pub(super) async fn show(keys: &KeyTable, id: &str, format: Format) -> Result<(), Error> {
+pub(super) async fn show(keys: &KeyTable, id: &str, format: Format) -> Result<()> {
     let now = Timestamp::now();
     let record = keys.with_id(id).await?.record;
     if format.is_json() {

@@ -1,15 +1,15 @@
 //! `keys revoke`: the end of a key.
 
+use anyhow::Result;
 use serde::Serialize;
 use shared::model::timestamp::Timestamp;
 
 use super::table::KeyTable;
 use crate::confirm::confirm;
-use crate::error::Error;
 use crate::output::{Format, json, note};
 use crate::time_args::format_utc;
 
-pub(super) async fn revoke(keys: &KeyTable, id: &str, yes: bool, format: Format) -> Result<(), Error> {
+pub(super) async fn revoke(keys: &KeyTable, id: &str, yes: bool, format: Format) -> Result<()> {
     let key = keys.with_id(id).await?;
     let (account_id, name) = (&key.record.account_id, &key.record.name);
     if let Some(since) = key.record.revoked_at {

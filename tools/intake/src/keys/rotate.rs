@@ -1,23 +1,20 @@
 //! `keys rotate`: a new key in place of another, which goes on for a while.
 
+use anyhow::{Result, anyhow, bail};
 use shared::model::timestamp::Timestamp;
 
 use super::Rotate;
 use super::create::{issue, record};
 use super::table::KeyTable;
 use crate::confirm::confirm;
-use crate::error::Error;
 use crate::output::{Format, note};
 use crate::time_args::format_utc;
 
-pub(super) async fn rotate(keys: &KeyTable, rotate: Rotate, format: Format) -> Result<(), Error> {
+pub(super) async fn rotate(keys: &KeyTable, rotate: Rotate, format: Format) -> Result<()> {
     let old = keys.with_id(&rotate.id).await?;
     let now = Timestamp::now();
     if !old.record.is_live(now) {
-        return Err(Error::new(format!(
-            "The key {} opens nothing any more: make a new one with `keys create`.",
-            rotate.id
-        )));
+        bail!("The key {} opens nothing any more: make a new one with `keys create`.", rotate.id);
     }
     if rotate.overlap.is_zero() {
         confirm(&format!("End the key {} ({:?}) at once?", rotate.id, old.record.name), rotate.yes)?;
@@ -28,10 +25,7 @@ pub(super) async fn rotate(keys: &KeyTable, rotate: Rotate, format: Format) -> R
     // The clock again: from here on, and not from before the question, the old key goes on for `overlap`.
     let end = Timestamp::now().after(rotate.overlap);
     keys.expire(&old, end).await.map_err(|error| {
-        Error::new(format!(
-            "The new key stands, but the old one goes on: revoke {} when nobody uses it. {error}",
-            rotate.id
-        ))
+        anyhow!("The new key stands, but the old one goes on: revoke {} when nobody uses it. {error}", rotate.id)
     })?;
     let end = old.record.expires_at.map_or(end, |sooner| sooner.min(end));
     note(&format!("The old key {} opens nothing from {} UTC on, give or take a minute.", rotate.id, format_utc(end)));

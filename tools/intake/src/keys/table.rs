@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use anyhow::{Result, anyhow};
 use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -10,7 +11,7 @@ use shared::invocation::Budget;
 use shared::model::timestamp::Timestamp;
 use shared::store::api_keys::{ApiKeys, CreateError, KeyRecord};
 
-use crate::error::Error;
+use crate::error::{call_error, store_error};
 use crate::output::note;
 use crate::progress;
 use crate::stack::{Stack, Table, WRITE_TIMEOUT};
@@ -29,29 +30,29 @@ pub(super) struct KeyTable {
 }
 
 impl KeyTable {
-    pub(super) fn of(stack: Stack) -> Result<Self, Error> {
+    pub(super) fn of(stack: Stack) -> Result<Self> {
         let table = stack.table(Table::ApiKeys)?.to_owned();
         Ok(Self { stack, table })
     }
 
     /// Adds a key; `false` if it was there already.
-    pub(super) async fn add(&self, hash: &KeyHash, record: &KeyRecord) -> Result<bool, Error> {
+    pub(super) async fn add(&self, hash: &KeyHash, record: &KeyRecord) -> Result<bool> {
         let keys = ApiKeys::new(self.stack.client.clone(), &self.table);
         match keys.create(hash, record, Budget::lasting(WRITE_TIMEOUT)).await {
             Ok(()) => Ok(true),
             Err(CreateError::Exists) => Ok(false),
-            Err(CreateError::Store(error)) => Err(Error::of_store(&self.table, &error)),
+            Err(CreateError::Store(error)) => Err(store_error(&self.table, &error)),
         }
     }
 
     /// All keys, the newest last. The table is keyed by hash, so this reads the whole of it.
-    pub(super) async fn all(&self) -> Result<Vec<StoredKey>, Error> {
+    pub(super) async fn all(&self) -> Result<Vec<StoredKey>> {
         let bar = progress::scan(&self.table);
         let scan = self.stack.client.scan().table_name(&self.table).consistent_read(true);
         let mut items = scan.into_paginator().items().send();
         let (mut keys, mut ill_formed) = (Vec::new(), 0_usize);
         while let Some(item) = items.next().await {
-            let item = item.map_err(|error| Error::of_call(&self.table, error))?;
+            let item = item.map_err(|error| call_error(&self.table, error))?;
             bar.inc(1);
             match read(&item) {
                 Some(key) => keys.push(key),
@@ -67,12 +68,12 @@ impl KeyTable {
     }
 
     /// The key with this id.
-    pub(super) async fn with_id(&self, id: &str) -> Result<StoredKey, Error> {
+    pub(super) async fn with_id(&self, id: &str) -> Result<StoredKey> {
         self.all().await?.into_iter().find(|key| key.record.key_id == id).ok_or_else(|| no_such_key(id))
     }
 
     /// Revokes a key as of `now`, unless it is revoked.
-    pub(super) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<(), Error> {
+    pub(super) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<()> {
         let update = self
             .change(key)
             .update_expression("SET revokedAt = if_not_exists(revokedAt, :now)")
@@ -81,7 +82,7 @@ impl KeyTable {
     }
 
     /// Has a key expire at `end`, unless it does so sooner.
-    pub(super) async fn expire(&self, key: &StoredKey, end: Timestamp) -> Result<(), Error> {
+    pub(super) async fn expire(&self, key: &StoredKey, end: Timestamp) -> Result<()> {
         if key.record.expires_at.is_some_and(|sooner| sooner <= end) {
             return Ok(());
         }
@@ -102,19 +103,19 @@ impl KeyTable {
             .condition_expression("attribute_exists(keyHash)")
     }
 
-    async fn send(&self, update: UpdateItemFluentBuilder, key: &StoredKey) -> Result<(), Error> {
+    async fn send(&self, update: UpdateItemFluentBuilder, key: &StoredKey) -> Result<()> {
         match update.send().await {
             Ok(_) => Ok(()),
             Err(error) if error.code() == Some("ConditionalCheckFailedException") => {
                 Err(no_such_key(&key.record.key_id))
             }
-            Err(error) => Err(Error::of_call(&self.table, error)),
+            Err(error) => Err(call_error(&self.table, error)),
         }
     }
 }
 
-fn no_such_key(id: &str) -> Error {
-    Error::new(format!("There is no key {id}: see `cargo intake keys list`."))
+fn no_such_key(id: &str) -> anyhow::Error {
+    anyhow!("There is no key {id}: see `cargo intake keys list`.")
 }
 
 fn read(item: &HashMap<String, AttributeValue>) -> Option<StoredKey> {

@@ -1,5 +1,6 @@
 //! What was rejected, for people and for programs.
 
+use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use shared::model::account::AccountId;
@@ -8,11 +9,10 @@ use super::List;
 use super::id::RejectedSignalId;
 use super::rejected_signal::{RejectedSignal, StoredError};
 use super::table::RejectedSignals;
-use crate::error::Error;
 use crate::output::{Format, Table, json, note};
 use crate::time_args::format_utc;
 
-pub(super) async fn list(rejected: &RejectedSignals<'_>, list: &List, format: Format) -> Result<(), Error> {
+pub(super) async fn list(rejected: &RejectedSignals<'_>, list: &List, format: Format) -> Result<()> {
     let mut table = Table::with_heading(["ID", "RECEIVED", "SUBJECT ID", "CODE", "REASON"]);
     let mut listed = 0_usize;
     rejected
@@ -49,11 +49,11 @@ pub(super) async fn show(
     account: &AccountId,
     id: &RejectedSignalId,
     format: Format,
-) -> Result<(), Error> {
+) -> Result<()> {
     let Some(signal) = rejected.find(account, id).await? else {
-        return Err(Error::new(format!(
+        bail!(
             "The account {account} has no rejected signal {id}: it was redriven, erased or has expired, or is another's."
-        )));
+        );
     };
     if format.is_json() {
         return json(&RejectedSignalRow::of(&signal));

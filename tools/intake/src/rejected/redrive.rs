@@ -3,6 +3,7 @@
 //! A signal is removed from the rejected only after it is stored, and stored under a key that it always has: an
 //! interrupted redrive is simply run again.
 
+use anyhow::{Result, bail};
 use serde::Serialize;
 use shared::invocation::Budget;
 use shared::model::fault::{Fault, FaultCode};
@@ -15,7 +16,7 @@ use super::Redrive;
 use super::edited;
 use super::rejected_signal::RejectedSignal;
 use super::table::RejectedSignals;
-use crate::error::Error;
+use crate::error::store_error;
 use crate::output::{Format, Table as Rows, json, line, note};
 use crate::stack::{Stack, Table, WRITE_TIMEOUT};
 
@@ -24,7 +25,7 @@ pub(super) async fn redrive(
     rejected: &RejectedSignals<'_>,
     redrive: &Redrive,
     format: Format,
-) -> Result<(), Error> {
+) -> Result<()> {
     let signals = Signals::new(stack.client.clone(), stack.table(Table::Signals)?, stack.retention()?);
     let table = stack.table(Table::Signals)?;
     let mut run = Run { rejected, signals, table, redrive, report: Report::new(format, redrive.dry_run) };
@@ -67,7 +68,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Replays these, those of one request together.
-    async fn redrive(&mut self, mut rejected: Vec<RejectedSignal>) -> Result<(), Error> {
+    async fn redrive(&mut self, mut rejected: Vec<RejectedSignal>) -> Result<()> {
         rejected.sort_by_cached_key(|signal| (signal.request_identifier.canonical(), signal.received_at, signal.index));
         let same_request = |a: &RejectedSignal, b: &RejectedSignal| {
             a.request_identifier.canonical() == b.request_identifier.canonical() && a.received_at == b.received_at
@@ -78,7 +79,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn redrive_request(&mut self, rejected: &[RejectedSignal]) -> Result<(), Error> {
+    async fn redrive_request(&mut self, rejected: &[RejectedSignal]) -> Result<()> {
         let Some(first) = rejected.first() else { return Ok(()) };
         let (mut passed, mut valid) = (Vec::new(), Vec::new());
         for original in rejected {
@@ -97,7 +98,7 @@ impl Run<'_> {
                 received_at: first.received_at,
             };
             let put = self.signals.put(origin, &valid, Budget::lasting(WRITE_TIMEOUT)).await;
-            let refused = put.map_err(|error| Error::of_store(self.table, &error))?;
+            let refused = put.map_err(|error| store_error(self.table, &error))?;
             for signal in passed.extract_if(.., |signal| refused.contains(&signal.index)) {
                 let error = Fault::new(&Path::Root, FaultCode::RefusedByStore, "was refused by the database");
                 self.report.rejected(signal, &[error])?;
@@ -146,12 +147,12 @@ impl Report {
         Self { format, dry_run, rows, accepted: 0, rejected: 0, missing: 0 }
     }
 
-    fn accepted(&mut self, signal: &RejectedSignal) -> Result<(), Error> {
+    fn accepted(&mut self, signal: &RejectedSignal) -> Result<()> {
         self.accepted = self.accepted.saturating_add(1);
         self.tell(&signal.id.to_string(), "accepted", &[])
     }
 
-    fn rejected(&mut self, signal: &RejectedSignal, errors: &[Fault]) -> Result<(), Error> {
+    fn rejected(&mut self, signal: &RejectedSignal, errors: &[Fault]) -> Result<()> {
         self.rejected = self.rejected.saturating_add(1);
         let id = signal.id.to_string();
         if self.format == Format::Table {
@@ -166,27 +167,27 @@ impl Report {
         self.tell(&id, "rejected", errors)
     }
 
-    fn missing(&mut self, id: &str) -> Result<(), Error> {
+    fn missing(&mut self, id: &str) -> Result<()> {
         self.missing = self.missing.saturating_add(1);
         note(&format!("There is no {id}: it was redriven, erased or has expired, or is another account's."));
         self.tell(id, "missing", &[])
     }
 
-    fn tell(&self, id: &str, outcome: &'static str, errors: &[Fault]) -> Result<(), Error> {
+    fn tell(&self, id: &str, outcome: &'static str, errors: &[Fault]) -> Result<()> {
         match self.format {
             Format::Json => json(&RedriveRow { id, outcome, dry_run: self.dry_run, errors }),
             Format::Table => Ok(()),
         }
     }
 
-    fn conclude(self) -> Result<(), Error> {
+    fn conclude(self) -> Result<()> {
         let Self { accepted, rejected, missing, .. } = self;
         if self.format == Format::Table {
             let word = if self.dry_run { "would be accepted" } else { "accepted" };
             line(&format!("{accepted} {word}, {rejected} still rejected, {missing} not found."))?;
         }
         if missing > 0 {
-            return Err(Error::new(format!("{missing} of the rejected signals that were named are not there.")));
+            bail!("{missing} of the rejected signals that were named are not there.");
         }
         Ok(())
     }

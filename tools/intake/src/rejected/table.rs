@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anyhow::Result;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use shared::model::account::AccountId;
@@ -11,7 +12,7 @@ use shared::store::rejected_signals::{KEPT_FOR, SHARDS, day, partition_key};
 use super::id::RejectedSignalId;
 use super::rejected_signal::RejectedSignal;
 use crate::batch_delete::batch_delete;
-use crate::error::Error;
+use crate::error::call_error;
 use crate::item::Item;
 use crate::output::note;
 use crate::progress;
@@ -29,7 +30,7 @@ pub(crate) struct RejectedSignals<'a> {
 }
 
 impl<'a> RejectedSignals<'a> {
-    pub(crate) fn of(stack: &'a Stack) -> Result<Self, Error> {
+    pub(crate) fn of(stack: &'a Stack) -> Result<Self> {
         Ok(Self { stack, table: stack.table(Table::RejectedSignals)? })
     }
 
@@ -43,8 +44,8 @@ impl<'a> RejectedSignals<'a> {
         &self,
         account: &AccountId,
         since: Timestamp,
-        mut take: impl AsyncFnMut(Vec<RejectedSignal>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        mut take: impl AsyncFnMut(Vec<RejectedSignal>) -> Result<()>,
+    ) -> Result<()> {
         let days = days(since, Timestamp::now());
         let bar = progress::of(u64::try_from(days.len()).unwrap_or_default(), "days read");
         for day in days {
@@ -60,14 +61,14 @@ impl<'a> RejectedSignals<'a> {
         Ok(())
     }
 
-    async fn of_day(&self, account: &AccountId, day: &str) -> Result<Vec<RejectedSignal>, Error> {
+    async fn of_day(&self, account: &AccountId, day: &str) -> Result<Vec<RejectedSignal>> {
         let shards: Vec<_> =
             (0..SHARDS).map(|shard| self.of_shard(account, partition_key(account, day, shard))).collect();
         let shards = stream::iter(shards).buffer_unordered(usize::from(SHARDS)).try_collect::<Vec<_>>().await?;
         Ok(shards.into_iter().flatten().collect())
     }
 
-    async fn of_shard(&self, account: &AccountId, partition: String) -> Result<Vec<RejectedSignal>, Error> {
+    async fn of_shard(&self, account: &AccountId, partition: String) -> Result<Vec<RejectedSignal>> {
         let query = self
             .stack
             .client
@@ -79,7 +80,7 @@ impl<'a> RejectedSignals<'a> {
         let mut items = query.into_paginator().items().send();
         let mut rejected = Vec::new();
         while let Some(item) = items.next().await {
-            let item = item.map_err(|error| Error::of_call(self.table, error))?;
+            let item = item.map_err(|error| call_error(self.table, error))?;
             match RejectedSignal::read(account, &item) {
                 Some(signal) => rejected.push(signal),
                 None => note(&format!("Left out an item of {} that is no rejected signal.", self.table)),
@@ -89,19 +90,15 @@ impl<'a> RejectedSignals<'a> {
     }
 
     /// One, if it is there and this account's.
-    pub(super) async fn find(
-        &self,
-        account: &AccountId,
-        id: &RejectedSignalId,
-    ) -> Result<Option<RejectedSignal>, Error> {
+    pub(super) async fn find(&self, account: &AccountId, id: &RejectedSignalId) -> Result<Option<RejectedSignal>> {
         let get =
             self.stack.client.get_item().table_name(self.table).set_key(Some(id.key(account))).consistent_read(true);
-        let item = get.send().await.map_err(|error| Error::of_call(self.table, error))?.item;
+        let item = get.send().await.map_err(|error| call_error(self.table, error))?.item;
         Ok(item.and_then(|item| RejectedSignal::read(account, &item)))
     }
 
     /// The keys of all that is about `subject_id`, also of what has expired and is not deleted yet.
-    pub(crate) async fn keys_of(&self, account: &AccountId, subject_id: &str) -> Result<Vec<Item>, Error> {
+    pub(crate) async fn keys_of(&self, account: &AccountId, subject_id: &str) -> Result<Vec<Item>> {
         let mut keys = Vec::new();
         let since = before(Self::kept_since(), DELETION_LAGS);
         self.since(account, since, async |rejected: Vec<RejectedSignal>| {
@@ -114,7 +111,7 @@ impl<'a> RejectedSignals<'a> {
     }
 
     /// Deletes those with these keys.
-    pub(crate) async fn remove(&self, keys: &[Item]) -> Result<(), Error> {
+    pub(crate) async fn remove(&self, keys: &[Item]) -> Result<()> {
         batch_delete(&self.stack.client, self.table, keys).await
     }
 }

@@ -6,11 +6,11 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use anyhow::Result;
 use shared::model::timestamp::Timestamp;
 
 use super::Listing;
 use super::history::History;
-use crate::error::Error;
 use crate::item::text;
 
 /// How often the table is asked.
@@ -20,7 +20,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const LOOKING_BACK: Duration = Duration::from_secs(30);
 
 /// Lists what arrives at or after `begin`. Returns only when something fails.
-pub(super) async fn follow(history: &History<'_>, begin: Timestamp, listing: &mut Listing) -> Result<(), Error> {
+pub(super) async fn follow(history: &History<'_>, begin: Timestamp, listing: &mut Listing) -> Result<()> {
     let mut listed = HashSet::new();
     loop {
         let back = Timestamp::from_millis(Timestamp::now().millis().saturating_sub(millis(LOOKING_BACK)));

@@ -1,11 +1,12 @@
 //! The signals of one customer or emitter, by time: one partition of the table.
 
+use anyhow::Result;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use shared::model::timestamp::Timestamp;
 
 use super::{List, Listing};
-use crate::error::Error;
+use crate::error::call_error;
 use crate::item::{Item, text};
 use crate::stack::{Stack, Table};
 
@@ -22,7 +23,7 @@ pub(super) struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    pub(super) fn of(stack: &'a Stack, list: &'a List) -> Result<Self, Error> {
+    pub(super) fn of(stack: &'a Stack, list: &'a List) -> Result<Self> {
         Ok(Self { stack, table: stack.table(Table::Signals)?, list })
     }
 
@@ -32,7 +33,7 @@ impl<'a> History<'a> {
         until: Option<Timestamp>,
         limit: Option<usize>,
         listing: &mut Listing,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let until = until.map_or_else(|| END.to_owned(), |until| until.to_string());
         let since = self.list.since.map_or_else(|| BEGIN.to_owned(), |since| since.to_string());
         let query = self.query(&since, &until);
@@ -51,7 +52,7 @@ impl<'a> History<'a> {
     }
 
     /// All that arrived at or after `since`.
-    pub(super) async fn since(&self, since: Timestamp) -> Result<Vec<Item>, Error> {
+    pub(super) async fn since(&self, since: Timestamp) -> Result<Vec<Item>> {
         let mut found = Vec::new();
         self.pages(self.query(&since.to_string(), END), |page| {
             found.extend(page);
@@ -75,14 +76,10 @@ impl<'a> History<'a> {
     }
 
     /// Hands the matching signals of page after page to `take`, until it says `false`.
-    async fn pages(
-        &self,
-        query: QueryFluentBuilder,
-        mut take: impl FnMut(Vec<Item>) -> Result<bool, Error>,
-    ) -> Result<(), Error> {
+    async fn pages(&self, query: QueryFluentBuilder, mut take: impl FnMut(Vec<Item>) -> Result<bool>) -> Result<()> {
         let mut pages = query.into_paginator().send();
         while let Some(page) = pages.next().await {
-            let items = page.map_err(|error| Error::of_call(self.table, error))?.items.unwrap_or_default();
+            let items = page.map_err(|error| call_error(self.table, error))?.items.unwrap_or_default();
             if !take(items.into_iter().filter(|signal| self.matches(signal)).collect())? {
                 break;
             }

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
+use anyhow::{Result, anyhow};
 use aws_config::SdkConfig;
 use aws_sdk_cloudformation::Client;
 use aws_sdk_cloudformation::error::ProvideErrorMetadata as _;
-
-use crate::error::Error;
 
 /// Which variable each output of template.yaml is for.
 const OUTPUTS: [(&str, &str); 5] = [
@@ -24,19 +23,19 @@ const RETENTION: (&str, &str) = ("SignalRetentionDays", "SIGNAL_RETENTION_DAYS")
 ///
 /// # Errors
 /// There is no such stack, or it cannot be read.
-pub(super) async fn variables(config: &SdkConfig, name: &str) -> Result<HashMap<String, String>, Error> {
+pub(super) async fn variables(config: &SdkConfig, name: &str) -> Result<HashMap<String, String>> {
     let answer = Client::new(config).describe_stacks().stack_name(name).send().await.map_err(|error| {
         let region = config.region().map(ToString::to_string).unwrap_or_default();
         match (error.code(), error.message()) {
             (Some("ValidationError"), _) => {
-                Error::new(format!("There is no stack {name} in {region}: check its name, AWS_REGION and AWS_PROFILE."))
+                anyhow!("There is no stack {name} in {region}: check its name, AWS_REGION and AWS_PROFILE.")
             }
-            (Some(code), message) => Error::new(format!(
+            (Some(code), message) => anyhow!(
                 "Cannot read the stack {name} in {region}: {code}: {}",
                 message.unwrap_or("no reason was given.")
-            )),
+            ),
             (None, _) => {
-                Error::new(format!("Cannot reach CloudFormation in {region} for the stack {name}: check the network."))
+                anyhow!("Cannot reach CloudFormation in {region} for the stack {name}: check the network.")
             }
         }
     })?;

@@ -19,7 +19,7 @@ fn without_a_region_or_credentials_or_tables_one_sentence_says_so() {
     let no_names = Operator::with_credentials(&endpoint).run(&list).refusal();
     assert!(no_names.contains("does not say API_KEYS_TABLE"), "{no_names}");
     let no_table = Operator::with_credentials(&endpoint).variable("API_KEYS_TABLE", "elsewhere").run(&list).refusal();
-    assert!(no_table.starts_with("There is no table elsewhere"), "{no_table}");
+    assert!(no_table.starts_with("The table elsewhere does not exist"), "{no_table}");
     // A port that nobody listens on any more.
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody =
