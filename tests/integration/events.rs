@@ -13,6 +13,10 @@ async fn every_event_in_the_folder_is_answered_with_a_200() {
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
+        // The sample data in events/seed is for `cargo intake import`, whose tests read it.
+        if path.is_dir() {
+            continue;
+        }
         let event = std::fs::read_to_string(&path).unwrap();
         let stack = Stack::start();
         development_key::load(&stack.emulator, tests::template()).unwrap();

@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 const EXAMPLES: &str = "\
 Examples:
   cargo dev                                   everything in memory, on ports 9000 and 8000
-  cargo dev --seed                            with made-up customers and journeys to look at
+  cargo dev --seed                            with sample customers and a week of their signals
   cargo dev --data target/dev.sqlite          keep what is stored for the next time
   cargo dev --port 0 --dynamodb-port 0        on any free ports, told in target/dev.env
   cargo dev --cors http://localhost:3000      for a browser page that is served from there
@@ -40,7 +40,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub(crate) cors: Vec<String>,
 
-    /// Fill it with a few hundred made-up customers and their journeys
+    /// Store the sample customers and signals of events/seed, the signals as if they had arrived in the last seven days
     #[arg(long)]
     pub(crate) seed: bool,
 

@@ -1,6 +1,8 @@
-//! Something to look at. What customers do is the operator's command's to know: this only starts it.
+//! Sample data: the operator's own `import` stores the customers and the signals of events/seed.
 
-use dev::Error;
+use std::process::Stdio;
+
+use dev::{Error, development_key};
 use tokio::process::Command;
 
 use crate::announcement::Announcement;
@@ -9,17 +11,39 @@ use crate::process::succeeds;
 use crate::progress::say;
 use crate::workspace::Workspace;
 
-/// Has `cargo intake seed` fill the tables of `announcement`.
+/// The signals are in the order of a week: each seventh of them arrives on one of the last seven days.
+const DAYS: usize = 7;
+
+/// Has `cargo intake import` store the sample data in the tables of `announcement`.
 ///
 /// # Errors
-/// It fails, or cannot be built.
+/// The files cannot be read, or the import fails or cannot be built.
 pub(crate) async fn seed(workspace: &Workspace, announcement: &Announcement) -> Result<(), Error> {
-    say("Filling the tables with made-up customers and journeys (the first time, `cargo intake` is built for it)");
+    say("Storing sample customers and signals (the first time, `cargo intake` is built for it)");
+    let read = |name| {
+        let path = workspace.root.join("events/seed").join(name);
+        std::fs::read_to_string(&path).map_err(|error| Error::new(format!("Cannot read {}: {error}.", path.display())))
+    };
+    let (customers, signals) = (read("customers.ndjson")?, read("signals.ndjson")?);
+    let signals: Vec<&str> = signals.split_inclusive('\n').collect();
+    let days = signals.chunks(signals.len().div_ceil(DAYS).max(1)).map(<[&str]>::concat);
+    for (days_ago, lines) in (0..=DAYS).rev().zip(std::iter::once(customers).chain(days)) {
+        import(workspace, announcement, &lines, days_ago).await?;
+    }
+    Ok(())
+}
+
+async fn import(workspace: &Workspace, announcement: &Announcement, lines: &str, days_ago: usize) -> Result<(), Error> {
+    let cannot = |error: std::io::Error| Error::new(format!("Cannot write a temporary file: {error}."));
+    // An import writes its checkpoint beside its file: with a copy, the next start stores the lines again.
+    let folder = tempfile::tempdir().map_err(cannot)?;
+    let file = folder.path().join("sample.ndjson");
+    std::fs::write(&file, lines).map_err(cannot)?;
     let mut command = Command::new(&workspace.cargo);
     // As the alias `intake` of .cargo/config.toml has it.
-    command.args(["run", "--locked", "--quiet", "--bin", "intake", "--", "seed"]).current_dir(&workspace.root);
-    // Standard output is for what the stack says of itself when it runs.
-    command.stdout(std::io::stderr());
+    command.args(["run", "--locked", "--quiet", "--bin", "intake", "--", "import"]).arg(&file);
+    command.args(["--account", development_key::ACCOUNT_ID, "--received-at", &format!("{days_ago}d")]);
+    command.current_dir(&workspace.root).stdout(Stdio::null());
     for unwanted in UNWANTED_VARIABLES {
         command.env_remove(unwanted);
     }
@@ -27,5 +51,5 @@ pub(crate) async fn seed(workspace: &Workspace, announcement: &Announcement) -> 
     if succeeds(command).await? {
         return Ok(());
     }
-    Err(Error::new("The local stack could not be seeded: the output above says why."))
+    Err(Error::new("The sample data could not be stored: the output above says why."))
 }

@@ -103,17 +103,35 @@ fn a_failed_build_is_one_clear_sentence_after_cargos_own() {
 }
 
 #[test]
-fn made_up_customers_are_left_to_the_operators_command_and_go_into_the_emulator() {
+fn sample_data_is_imported_into_the_emulator_from_copies_and_signals_arrive_over_seven_days() {
     let sandbox = Sandbox::new();
-    sandbox.cargo_lambda("exit 0");
-    sandbox.cargo_that_seeds("env > seeded; exit 1");
+    sandbox.cargo_lambda("exit 7");
+    sandbox.append("events/seed/customers.ndjson", "customer\n");
+    sandbox.append("events/seed/signals.ndjson", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n");
+    sandbox.cargo_that_runs_intake("shift 6; echo \"$*\" >> calls; cat \"$2\" >> lines; env > environment; exit 0");
     let ended = sandbox.run(&["--seed"]);
 
-    assert!(ended.error().starts_with("error: The local stack could not be seeded"), "{}", ended.stderr);
-    let environment = sandbox.read("seeded");
+    assert!(ended.error().starts_with("error: cargo lambda watch ended"), "{}", ended.stderr);
+    let calls = sandbox.read("calls");
+    let days: Vec<_> = calls.lines().map(|call| call.rsplit(' ').next().unwrap()).collect();
+    assert_eq!(days, ["7d", "6d", "5d", "4d", "3d", "2d", "1d", "0d"], "{calls}");
+    assert!(calls.lines().all(|call| call.contains(" --account dev ") && !call.contains("events/seed")), "{calls}");
+    assert_eq!(sandbox.read("lines"), "customer\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n");
+    let environment = sandbox.read("environment");
     for expected in ["\nAWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:", "\nAWS_ACCESS_KEY_ID=", "\nAWS_REGION="] {
         assert!(format!("\n{environment}").contains(expected), "{expected}: {environment}");
     }
+}
+
+#[test]
+fn sample_data_that_cannot_be_imported_is_one_clear_sentence() {
+    let sandbox = Sandbox::new();
+    sandbox.cargo_lambda("exit 0");
+    assert!(sandbox.run(&["--seed"]).error().starts_with("error: Cannot read "));
+    sandbox.append("events/seed/customers.ndjson", "");
+    sandbox.append("events/seed/signals.ndjson", "");
+    sandbox.cargo_that_runs_intake("exit 1");
+    assert!(sandbox.run(&["--seed"]).error().starts_with("error: The sample data could not be stored"));
 }
 
 #[test]

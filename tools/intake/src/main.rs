@@ -17,7 +17,6 @@ mod options;
 mod output;
 mod progress;
 mod rejected;
-mod seed;
 mod signals;
 mod stack;
 mod time_args;

@@ -5,7 +5,6 @@ use clap::{Parser, Subcommand};
 
 use crate::import::Import;
 use crate::output::Format;
-use crate::seed::Seed;
 use crate::stack::StackArgs;
 use crate::{customers, keys, rejected, signals};
 
@@ -52,9 +51,6 @@ enum Command {
 
     /// Store the customers or the signals of a file
     Import(Import),
-
-    /// Fill the local stack with customers and journeys to look at
-    Seed(Seed),
 }
 
 impl Options {
@@ -66,7 +62,6 @@ impl Options {
             Command::Signals(command) => command.run(&self.stack_args, format).await,
             Command::Rejected(command) => command.run(&self.stack_args, format).await,
             Command::Import(import) => import.run(&self.stack_args, format).await,
-            Command::Seed(seed) => seed.run(&self.stack_args, format).await,
         }
     }
 }

@@ -103,14 +103,6 @@ impl Stack {
 }
 
 impl Stack {
-    /// Whether its DynamoDB is a program on this machine, whatever else the environment says.
-    pub(crate) fn is_local(&self) -> bool {
-        let endpoint = self.variables.get("AWS_ENDPOINT_URL_DYNAMODB").map(String::as_str).unwrap_or_default();
-        let ignored = self.variables.contains_key("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
-        !ignored
-            && ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"].iter().any(|here| endpoint.starts_with(here))
-    }
-
     /// How long signals are kept, as the functions of this stack have it; `None`: for good.
     ///
     /// # Errors

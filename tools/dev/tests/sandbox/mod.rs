@@ -78,10 +78,10 @@ impl Sandbox {
         self.program("cargo", &format!("if [ $1 = install ]; then exit 1; fi\nexec {} \"$@\"", self.cargo.display()));
     }
 
-    /// Has `cargo run .. seed` run `script`, and leaves the rest of cargo as it is.
-    pub(crate) fn cargo_that_seeds(&self, script: &str) {
-        let seeds = format!("case \"$*\" in 'run '*' --bin intake -- seed') {script};; esac");
-        self.program("cargo", &format!("{seeds}\nexec {} \"$@\"", self.cargo.display()));
+    /// Has `cargo run .. intake` run `script`, and leaves the rest of cargo as it is.
+    pub(crate) fn cargo_that_runs_intake(&self, script: &str) {
+        let intake = format!("case \"$*\" in 'run '*' --bin intake -- '*) {script};; esac");
+        self.program("cargo", &format!("{intake}\nexec {} \"$@\"", self.cargo.display()));
     }
 
     pub(crate) fn read(&self, path: &str) -> String {

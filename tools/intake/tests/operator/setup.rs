@@ -128,7 +128,6 @@ fn every_command_has_help_with_an_example() {
         "rejected show",
         "rejected redrive",
         "import",
-        "seed",
     ] {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let help = operator.run(&words).done().stdout;
