@@ -59,8 +59,12 @@ fn explain(table: &str, error: &StoreError) -> Explanation {
         Cause::InvalidCredentials => {
             (false, "AWS rejected the credentials: they are wrong or expired. Sign in again.".to_owned())
         }
-        Cause::Throttled => (true, format!("DynamoDB throttles the table {table}. Wait a minute and run the command again.")),
-        Cause::ServerError => (true, format!("DynamoDB failed for the table {table} ({error}). Run the command again.")),
+        Cause::Throttled => {
+            (true, format!("DynamoDB throttles the table {table}. Wait a minute and run the command again."))
+        }
+        Cause::ServerError => {
+            (true, format!("DynamoDB failed for the table {table} ({error}). Run the command again."))
+        }
         Cause::Other(_) => (false, format!("DynamoDB failed for the table {table}: {error}.")),
     };
     Explanation { transient, message }

@@ -12,9 +12,9 @@ use shared::model::place::Path;
 use shared::model::signal::Signal;
 use shared::model::timestamp::Timestamp;
 use shared::model::token::JsonText;
+use shared::store::StoreError;
 use shared::store::customers::Customers;
 use shared::store::signals::{Origin, Signals};
-use shared::store::{Cause, StoreError};
 
 use super::Kind;
 use super::checkpoint::{Checkpoint, Requests};
