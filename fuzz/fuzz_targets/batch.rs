@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use shared::model::batch::{Batch, BatchFault};
-use shared::model::limits::{REPORTED_PER_SIGNAL, SIGNALS_PER_REQUEST};
-use shared::model::token::JsonText;
+use model::batch::{Batch, BatchFault};
+use model::limits::{REPORTED_PER_SIGNAL, SIGNALS_PER_REQUEST};
+use model::token::JsonText;
 
 fuzz_target!(|text: &str| {
     let Ok(json) = JsonText::parse(text) else { return };

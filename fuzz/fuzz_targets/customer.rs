@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use shared::model::customer::{CustomerUpdate, RESERVED};
-use shared::model::token::JsonText;
+use model::customer::{CustomerUpdate, RESERVED};
+use model::token::JsonText;
 
 fuzz_target!(|text: &str| {
     let Ok(json) = JsonText::parse(text) else { return };

@@ -5,8 +5,8 @@
 use lambda_http::http::Request;
 use lambda_http::{Body, http};
 use libfuzzer_sys::fuzz_target;
-use shared::model::limits::BODY_BYTES;
-use shared::request::{parse_json, prefers_strict_handling, read_body};
+use model::limits::BODY_BYTES;
+use service::request::{parse_json, prefers_strict_handling, read_body};
 
 fuzz_target!(|input: &[u8]| {
     let mut request = Request::new(Body::Empty);

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use shared::model::number::for_dynamodb;
-use shared::model::token::{JsonText, Token};
+use model::number::for_dynamodb;
+use model::token::{JsonText, Token};
 
 /// Sign, significant digits, and the exponent of the last of them. `None` where the exponent has too many digits.
 fn decimal(text: &str) -> Option<(bool, String, i128)> {

@@ -152,13 +152,13 @@ class Metrics(unittest.TestCase):
         read = self.read()
         self.assertGreater(len(read), 8)
         metrics = set(re.findall(r'^ +(\w+) "(?:Count|Milliseconds|Percent)"', self.source, re.MULTILINE))
-        self.assertIn("SignalsAccepted", metrics, "shared/src/telemetry lists its metrics in another way than it did")
-        self.assertFalse({name for name, *_ in read} - metrics, "read, but not written by shared/src/telemetry")
+        self.assertIn("SignalsAccepted", metrics, "shared/service/src/telemetry lists its metrics in another way than it did")
+        self.assertFalse({name for name, *_ in read} - metrics, "read, but not written by shared/service/src/telemetry")
         for dimension in {dimension for _, *dimensions in read for dimension in dimensions}:
-            self.assertTrue(f'"{dimension}"' in self.source, f"shared/src/telemetry has no dimension {dimension}")
+            self.assertTrue(f'"{dimension}"' in self.source, f"shared/service/src/telemetry has no dimension {dimension}")
 
     def test_the_namespace_is_the_one_that_the_functions_write_to(self):
-        self.assertTrue('"Intake"' in self.source, "shared/src/telemetry does not write to the namespace Intake")
+        self.assertTrue('"Intake"' in self.source, "shared/service/src/telemetry does not write to the namespace Intake")
 
     def test_no_widget_lies_over_another_and_each_names_resources_of_the_template(self):
         taken = set()

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use model::timestamp::Timestamp;
 use serde_json::json;
-use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
 const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_000);

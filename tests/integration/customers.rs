@@ -2,8 +2,8 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
+use model::timestamp::Timestamp;
 use serde_json::json;
-use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
 const PROFILE: [&str; 10] =

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use shared::telemetry;
+use service::telemetry;
 use tests::{Call, Stack};
 use tracing::Level;
 use tracing::instrument::WithSubscriber as _;

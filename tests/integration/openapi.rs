@@ -13,15 +13,15 @@ mod exchange;
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-use shared::model::customer::{DOCUMENTED, RESERVED};
-use shared::model::fault::{FaultCode, Warning};
-use shared::model::limits::{
+use model::customer::{DOCUMENTED, RESERVED};
+use model::fault::{FaultCode, Warning};
+use model::limits::{
     BODY_BYTES, IDENTIFIER_CHARS, PROFILE_VALUE_CHARS, REPORTED_PER_SIGNAL, SIGNAL_BYTES, SIGNALS_PER_REQUEST,
     UNDOCUMENTED_NAME_CHARS, UNDOCUMENTED_PER_REQUEST, UNDOCUMENTED_VALUE_CHARS,
 };
-use shared::problem::Kind;
-use shared::request::Route;
+use serde_json::json;
+use service::problem::Kind;
+use service::request::Route;
 use tests::{Call, Stack};
 
 use self::document::Document;

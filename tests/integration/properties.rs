@@ -16,13 +16,13 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use model::number::for_dynamodb;
+use model::token::{JsonText, Token, Tokens};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestRunner};
 use serde_json::{Map, Value};
-use shared::model::number::for_dynamodb;
-use shared::model::token::{JsonText, Token, Tokens};
 use tests::{Answer, Call, Stack};
 
 use self::exact::{Decimal, Exact};
@@ -207,8 +207,7 @@ fn a_customer_is_accepted_whole_or_not_at_all_and_stored_exactly() {
         let stored = bench.runtime.block_on(bench.stack.customer(&account, "c"));
         prop_assert_eq!(stored.is_some(), answer.status == 200);
         if let Some(item) = stored {
-            let kept =
-                |(name, _): &(&String, &AttributeValue)| !shared::model::customer::RESERVED.contains(&name.as_str());
+            let kept = |(name, _): &(&String, &AttributeValue)| !model::customer::RESERVED.contains(&name.as_str());
             let found: BTreeMap<_, _> =
                 item.iter().filter(kept).map(|(name, value)| (name.clone(), Exact::of_attribute(value))).collect();
             let sent = Exact::of_text(&profile).into_members().into_iter().filter(|(_, value)| *value != Exact::Null);

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use dev::development_key;
+use model::limits;
+use model::timestamp::Timestamp;
 use serde_json::Value;
-use shared::model::limits;
-use shared::model::timestamp::Timestamp;
-use shared::problem::Kind;
+use service::problem::Kind;
 use tests::{Call, Stack};
 
 fn readme() -> String {

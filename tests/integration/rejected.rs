@@ -1,7 +1,7 @@
 //! SPEC 2.3: what is refused is kept as it was sent, and costs the accepted ones nothing.
 
+use model::timestamp::Timestamp;
 use serde_json::json;
-use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";

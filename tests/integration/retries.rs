@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";

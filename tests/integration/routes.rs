@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use dev::Template;
-use shared::request::Route;
+use service::request::Route;
 use tests::{Call, Stack};
 
 #[tokio::test]

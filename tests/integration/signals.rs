@@ -1,8 +1,8 @@
 //! SPEC 2.3: each signal stands on its own.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";

@@ -5,11 +5,12 @@ use std::fmt::Display;
 use lambda_http::http::HeaderMap;
 use lambda_http::lambda_runtime::Context;
 use lambda_http::{Body, Request, Response};
+use model::deadline::Budget;
+use model::timestamp::Timestamp;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use shared::invocation::{Budget, Invocation, LONGEST};
-use shared::model::timestamp::Timestamp;
-use shared::runtime::event::HttpApiEvent;
+use service::invocation::{Invocation, LONGEST};
+use service::runtime::event::HttpApiEvent;
 
 /// A call that is being put together.
 #[derive(Clone, Debug)]

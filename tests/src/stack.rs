@@ -10,15 +10,16 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
 use aws_sdk_dynamodb::types::AttributeValue;
 use customers::Customers;
 use dev::{Emulator, Storage, Template};
-use shared::auth::ApiKey;
-use shared::invocation::{Budget, Invocation, LONGEST};
-use shared::model::timestamp::Timestamp;
-use shared::store;
-use shared::store::api_keys::{ApiKeys, KeyRecord};
-use shared::store::client::{CONNECT, http_client, tuned};
-use shared::store::rejected_signals::RejectedSignals;
-use shared::store::requests::Requests;
+use model::api_key::ApiKey;
+use model::deadline::Budget;
+use model::timestamp::Timestamp;
+use service::invocation::{Invocation, LONGEST};
 use signals::Signals;
+use store;
+use store::api_keys::{ApiKeys, KeyRecord};
+use store::client::{CONNECT, http_client, tuned};
+use store::rejected_signals::RejectedSignals;
+use store::requests::Requests;
 
 use crate::call::{Answer, Call, read_event};
 

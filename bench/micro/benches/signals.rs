@@ -17,12 +17,12 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use bench::requests;
 use criterion::{BenchmarkId, Criterion, Throughput};
-use shared::invocation::Budget;
-use shared::model::batch::Batch;
-use shared::model::identifier::RequestIdentifier;
-use shared::model::timestamp::Timestamp;
-use shared::model::token::JsonText;
-use shared::store::signals::{Origin, Signals};
+use model::batch::Batch;
+use model::deadline::Budget;
+use model::identifier::RequestIdentifier;
+use model::timestamp::Timestamp;
+use model::token::JsonText;
+use store::signals::{Origin, Signals};
 
 const SIZES: [usize; 4] = [1, 25, 100, 500];
 

@@ -1,23 +1,23 @@
 //! `POST` and `PATCH /api/customers`, and `GET /api/sdk/ping`: the story of one request.
 //!
-//! Steps are put in order here; how each is done stands in [`shared`].
+//! Steps are put in order here; how each is done is in [`model`], [`store`] and [`service`].
 
 use lambda_http::{Body, Request, Response};
+use model::customer::CustomerUpdate;
+use model::fault::{Fault, FaultCode, Warning};
+use model::place::Path;
 use serde::Serialize;
-use shared::answer::{self, Answer};
-use shared::auth::Authenticator;
-use shared::environment::{self, Unusable};
-use shared::invocation::Invocation;
-use shared::model::customer::CustomerUpdate;
-use shared::model::fault::{Fault, FaultCode, Warning};
-use shared::model::place::Path;
-use shared::problem::Problem;
-use shared::request::{self, Route};
-use shared::store::api_keys::ApiKeys;
-use shared::store::client;
-use shared::store::customers::{UpsertResult, Upserted};
-use shared::store::{StoreError, WRITE_TIMEOUT};
-use shared::telemetry::line::Record;
+use service::auth::Authenticator;
+use service::config::{self, Unusable};
+use service::invocation::Invocation;
+use service::problem::Problem;
+use service::request::{self, Route};
+use service::response::{self, Answer};
+use service::telemetry::line::Record;
+use store::api_keys::ApiKeys;
+use store::client;
+use store::customers::{UpsertResult, Upserted};
+use store::{StoreError, WRITE_TIMEOUT};
 
 const CUSTOMERS: Route = Route { path: "/api/customers", methods: &["PATCH", "POST"] };
 const PING: Route = Route { path: "/api/sdk/ping", methods: &["GET"] };
@@ -29,7 +29,7 @@ pub const ROUTES: &[Route] = &[CUSTOMERS, PING];
 #[derive(Debug)]
 pub struct Customers {
     authenticator: Authenticator,
-    table: shared::store::customers::Customers,
+    table: store::customers::Customers,
 }
 
 impl Customers {
@@ -38,14 +38,14 @@ impl Customers {
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub async fn from_environment() -> Result<Self, Unusable> {
-        let (keys, table) = (environment::variable("API_KEYS_TABLE")?, environment::variable("CUSTOMERS_TABLE")?);
+        let (keys, table) = (config::variable("API_KEYS_TABLE")?, config::variable("CUSTOMERS_TABLE")?);
         let client = client::from_environment().await?;
-        Ok(Self::new(ApiKeys::new(client.clone(), keys), shared::store::customers::Customers::new(client, table)))
+        Ok(Self::new(ApiKeys::new(client.clone(), keys), store::customers::Customers::new(client, table)))
     }
 
     /// The function over these tables.
     #[must_use]
-    pub fn new(keys: ApiKeys, table: shared::store::customers::Customers) -> Self {
+    pub fn new(keys: ApiKeys, table: store::customers::Customers) -> Self {
         Self { authenticator: Authenticator::new(keys), table }
     }
 
@@ -56,7 +56,7 @@ impl Customers {
 
     /// Answers one request, whatever it is.
     pub async fn handle(&self, request: &Request, invocation: &Invocation) -> Response<Body> {
-        answer::conclude(invocation, async |record| self.accept(request, invocation, record).await).await
+        response::conclude(invocation, async |record| self.accept(request, invocation, record).await).await
     }
 
     async fn accept(&self, request: &Request, invocation: &Invocation, record: &mut Record) -> Result<Answer, Problem> {

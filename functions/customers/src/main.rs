@@ -2,8 +2,8 @@
 
 use customers::Customers;
 use lambda_http::{Error, Request};
-use shared::invocation::Invocation;
-use shared::{runtime, telemetry};
+use service::invocation::Invocation;
+use service::{runtime, telemetry};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {

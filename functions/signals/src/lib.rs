@@ -1,28 +1,29 @@
 //! `POST /api/event-flows/signal`: the story of one request.
 //!
-//! Steps are put in order here; how each is done stands in [`shared`].
+//! Steps are put in order here; how each is done is in [`model`], [`store`] and [`service`].
 
 mod outcome;
 
 use std::time::Duration;
 
 use lambda_http::{Body, Request, Response};
-use shared::answer::{self, Answer};
-use shared::auth::{Authenticator, Caller};
-use shared::environment::{self, Unusable};
-use shared::invocation::{Budget, Invocation};
-use shared::model::batch::{Batch, BatchFault};
-use shared::model::identifier::RequestIdentifier;
-use shared::model::timestamp::Timestamp;
-use shared::problem::Problem;
-use shared::request::{self, Route};
-use shared::store::api_keys::ApiKeys;
-use shared::store::client;
-use shared::store::rejected_signals::{Kept, RejectedSignals};
-use shared::store::requests::{Claim, Claimed, Moment, Requests};
-use shared::store::signals::Origin;
-use shared::store::{StoreError, WRITE_TIMEOUT};
-use shared::telemetry::line::{Record, Signals as Counts};
+use model::batch::{Batch, BatchFault};
+use model::deadline::Budget;
+use model::identifier::RequestIdentifier;
+use model::timestamp::Timestamp;
+use service::auth::{Authenticator, Caller};
+use service::config::{self, Unusable};
+use service::invocation::Invocation;
+use service::problem::Problem;
+use service::request::{self, Route};
+use service::response::{self, Answer};
+use service::telemetry::line::{Record, Signals as Counts};
+use store::api_keys::ApiKeys;
+use store::client;
+use store::rejected_signals::{Kept, RejectedSignals};
+use store::requests::{Claim, Claimed, Moment, Requests};
+use store::signals::Origin;
+use store::{StoreError, WRITE_TIMEOUT};
 
 use crate::outcome::Outcome;
 
@@ -40,7 +41,7 @@ const FOR_KEEPING: Duration = Duration::from_secs(2);
 pub struct Signals {
     authenticator: Authenticator,
     requests: Requests,
-    table: shared::store::signals::Signals,
+    table: store::signals::Signals,
     rejected: RejectedSignals,
 }
 
@@ -50,28 +51,22 @@ impl Signals {
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub async fn from_environment() -> Result<Self, Unusable> {
-        let (keys, requests) = (environment::variable("API_KEYS_TABLE")?, environment::variable("REQUESTS_TABLE")?);
-        let (table, rejected) =
-            (environment::variable("SIGNALS_TABLE")?, environment::variable("REJECTED_SIGNALS_TABLE")?);
-        let days = environment::whole_number("SIGNAL_RETENTION_DAYS")?;
+        let (keys, requests) = (config::variable("API_KEYS_TABLE")?, config::variable("REQUESTS_TABLE")?);
+        let (table, rejected) = (config::variable("SIGNALS_TABLE")?, config::variable("REJECTED_SIGNALS_TABLE")?);
+        let days = config::whole_number("SIGNAL_RETENTION_DAYS")?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
         let client = client::from_environment().await?;
         Ok(Self::new(
             ApiKeys::new(client.clone(), keys),
             Requests::new(client.clone(), requests),
-            shared::store::signals::Signals::new(client.clone(), table, retention),
+            store::signals::Signals::new(client.clone(), table, retention),
             RejectedSignals::new(client, rejected),
         ))
     }
 
     /// The function over these tables.
     #[must_use]
-    pub fn new(
-        keys: ApiKeys,
-        requests: Requests,
-        table: shared::store::signals::Signals,
-        rejected: RejectedSignals,
-    ) -> Self {
+    pub fn new(keys: ApiKeys, requests: Requests, table: store::signals::Signals, rejected: RejectedSignals) -> Self {
         Self { authenticator: Authenticator::new(keys), requests, table, rejected }
     }
 
@@ -82,7 +77,7 @@ impl Signals {
 
     /// Answers one request, whatever it is.
     pub async fn handle(&self, request: &Request, invocation: &Invocation) -> Response<Body> {
-        answer::conclude(invocation, async |record| self.accept(request, invocation, record).await).await
+        response::conclude(invocation, async |record| self.accept(request, invocation, record).await).await
     }
 
     async fn accept(&self, request: &Request, invocation: &Invocation, record: &mut Record) -> Result<Answer, Problem> {
@@ -119,11 +114,17 @@ impl Signals {
         invocation: &Invocation,
         record: &mut Record,
     ) -> Result<Outcome<'a>, Problem> {
-        let claim =
-            Claim { account_id: &caller.account_id, request_identifier: &request_identifier, body, batch: &batch };
+        let claim = Claim {
+            account_id: &caller.account_id,
+            request_identifier: &request_identifier,
+            body,
+            batch: &batch,
+            received_at: invocation.arrived,
+            invocation_id: &invocation.id,
+        };
         let named = batch.request_identifier.is_some() && !batch.signals.is_empty();
         let deadline = invocation.budget.less(FOR_A_LATE_CLAIM).at_most(WRITE_TIMEOUT);
-        let replay_of = if named { self.claim(claim, invocation, deadline).await? } else { None };
+        let replay_of = if named { self.claim(claim, deadline).await? } else { None };
         let received_at = replay_of.unwrap_or(invocation.arrived);
         let origin = Origin { account_id: &caller.account_id, request_identifier: &request_identifier, received_at };
         let rejected: Vec<Kept<'_>> = batch.rejected.iter().map(Kept::from).collect();
@@ -135,7 +136,7 @@ impl Signals {
         let refused = match stored {
             Ok(refused) => refused,
             Err(error) => {
-                let claimed = named || self.claim_late(claim, invocation).await;
+                let claimed = named || self.claim_late(claim).await;
                 let retry_with = claimed.then_some(request_identifier);
                 return Err(Problem::StorageUnavailable { error, retry_with });
             }
@@ -148,13 +149,8 @@ impl Signals {
     }
 
     /// When the request first arrived, if this is a retry.
-    async fn claim(
-        &self,
-        claim: Claim<'_>,
-        invocation: &Invocation,
-        deadline: Budget,
-    ) -> Result<Option<Timestamp>, Problem> {
-        match self.requests.claim(claim, Moment::First, invocation, deadline).await {
+    async fn claim(&self, claim: Claim<'_>, deadline: Budget) -> Result<Option<Timestamp>, Problem> {
+        match self.requests.claim(claim, Moment::First, deadline).await {
             Ok(Claimed::First) => Ok(None),
             Ok(Claimed::Retry { received_at }) => Ok(Some(received_at)),
             Ok(Claimed::Reused) => Err(Problem::RequestIdentifierReused),
@@ -163,9 +159,9 @@ impl Signals {
     }
 
     /// Whether a retry with this identifier will write the same items over themselves.
-    async fn claim_late(&self, claim: Claim<'_>, invocation: &Invocation) -> bool {
+    async fn claim_late(&self, claim: Claim<'_>) -> bool {
         let budget = Budget::lasting(FOR_A_LATE_CLAIM);
-        matches!(self.requests.claim(claim, Moment::Late, invocation, budget).await, Ok(Claimed::First))
+        matches!(self.requests.claim(claim, Moment::Late, budget).await, Ok(Claimed::First))
     }
 }
 

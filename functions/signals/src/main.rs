@@ -1,8 +1,8 @@
 //! Boots the function: log, tables, runtime.
 
 use lambda_http::{Error, Request};
-use shared::invocation::Invocation;
-use shared::{runtime, telemetry};
+use service::invocation::Invocation;
+use service::{runtime, telemetry};
 use signals::Signals;
 
 #[tokio::main(flavor = "current_thread")]

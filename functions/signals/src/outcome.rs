@@ -1,14 +1,14 @@
 //! What came of a batch, and how it is told: SPEC 2.3's answer, and the 400 with the same counts.
 
+use model::batch::Batch;
+use model::fault::{Fault, FaultCode, Warning};
+use model::identifier::RequestIdentifier;
+use model::place::Path;
 use serde::Serialize;
-use shared::answer::Answer;
-use shared::model::batch::Batch;
-use shared::model::fault::{Fault, FaultCode, Warning};
-use shared::model::identifier::RequestIdentifier;
-use shared::model::place::Path;
-use shared::problem::{NothingAccepted, Problem};
-use shared::store::rejected_signals::Kept;
-use shared::telemetry::line::Signals;
+use service::problem::{NothingAccepted, Problem};
+use service::response::Answer;
+use service::telemetry::line::Signals;
+use store::rejected_signals::Kept;
 
 /// A batch that was done with, as far as it was valid.
 pub(crate) struct Outcome<'a> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared::model::timestamp::Timestamp;
+use model::timestamp::Timestamp;
 use tests::faults::{Fault, FaultProxy, Plan};
 use tests::{Call, Stack};
 
@@ -101,7 +101,7 @@ async fn expiry_is_exact_and_revocation_takes_a_minute_even_for_a_key_that_is_kn
 
 async fn revoke(stack: &Stack, key: &str, at: Timestamp) {
     use aws_sdk_dynamodb::types::AttributeValue;
-    let hash = shared::auth::KeyHash::of(key).to_hex();
+    let hash = model::api_key::KeyHash::of(key).to_hex();
     let update = stack
         .client
         .update_item()

@@ -1,7 +1,7 @@
 //! A write that its caller gave up reaches DynamoDB later, when a newer one has been acknowledged.
 
+use model::timestamp::Timestamp;
 use serde_json::json;
-use shared::model::timestamp::Timestamp;
 use tests::Call;
 use tests::faults::{Fault, Plan};
 

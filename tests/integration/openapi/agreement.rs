@@ -1,12 +1,12 @@
 //! The schemas of openapi.yaml against the parser, on texts by chance: what one accepts the other accepts, but for the
 //! few rules that a schema cannot say.
 
+use model::batch::Batch;
+use model::customer::CustomerUpdate;
+use model::fault::{Fault, FaultCode};
+use model::token::{JsonText, Token};
 use proptest::prelude::*;
 use serde_json::Value;
-use shared::model::batch::Batch;
-use shared::model::customer::CustomerUpdate;
-use shared::model::fault::{Fault, FaultCode};
-use shared::model::token::{JsonText, Token};
 
 use super::document::Document;
 use crate::properties::{hold, text};

@@ -1,11 +1,11 @@
 //! The request that an example of openapi.yaml goes with, sent to the real functions; or, for an answer that no request
 //! of one caller brings about, the problem as the code writes it.
 
+use model::identifier::{RequestIdentifier, UuidText};
+use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use shared::model::identifier::{RequestIdentifier, UuidText};
-use shared::model::timestamp::Timestamp;
-use shared::problem::{Kind, Problem};
-use shared::store::{Cause, StoreError};
+use service::problem::{Kind, Problem};
+use store::{Cause, StoreError};
 use tests::{Answer, Call, Stack};
 
 use super::document::{Document, Example, Operation};

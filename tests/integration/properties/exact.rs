@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use shared::model::token::{JsonText, Token, Tokens};
+use model::token::{JsonText, Token, Tokens};
 
 /// A JSON value with its numbers as decimals.
 #[derive(Clone, Debug, PartialEq, Eq)]

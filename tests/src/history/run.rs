@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use shared::auth::ApiKey;
-use shared::invocation::{Budget, LONGEST};
-use shared::model::timestamp::Timestamp;
-use shared::store::api_keys::{ApiKeys, KeyRecord};
+use model::api_key::ApiKey;
+use model::deadline::Budget;
+use model::timestamp::Timestamp;
+use service::invocation::LONGEST;
+use store::api_keys::{ApiKeys, KeyRecord};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::LocalSet;
 

@@ -5,7 +5,7 @@ mod show;
 
 use anyhow::Result;
 use clap::Subcommand;
-use shared::model::account::AccountId;
+use model::account::AccountId;
 
 use crate::output::Format;
 use crate::stack::StackArgs;

@@ -4,7 +4,7 @@
 
 use anyhow::{Error, anyhow};
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use shared::store::{Cause, StoreError};
+use store::{Cause, StoreError};
 
 /// The message of a call to `table` that the SDK made.
 pub(crate) fn call_error<E: ProvideErrorMetadata, R>(table: &str, error: SdkError<E, R>) -> Error {
@@ -15,7 +15,7 @@ pub(crate) fn call_error<E: ProvideErrorMetadata, R>(table: &str, error: SdkErro
     }
 }
 
-/// The message of a call to `table` that [`shared`] made.
+/// The message of a call to `table` that [`store`] made.
 pub(crate) fn store_error(table: &str, error: &StoreError) -> Error {
     anyhow!(explain(table, error).message)
 }

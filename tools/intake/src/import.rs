@@ -18,9 +18,9 @@ use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use futures_util::{TryStreamExt as _, stream};
 use indicatif::ProgressBar;
+use model::account::AccountId;
+use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
-use shared::model::account::AccountId;
-use shared::model::timestamp::Timestamp;
 
 use self::checkpoint::{Begin, Checkpoint};
 use self::chunks::Chunks;

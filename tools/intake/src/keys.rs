@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use shared::model::account::AccountId;
+use model::account::AccountId;
 
 use crate::output::Format;
 use crate::stack::StackArgs;

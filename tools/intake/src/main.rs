@@ -3,7 +3,7 @@
 //! [`options`] says which commands there are; each has a module of its own name. [`stack`] finds the tables and the
 //! credentials, [`output`] writes for people or for programs, [`confirm`] asks before anything is destroyed.
 //!
-//! What the functions do as well (parse, store, hash a key) is called from [`shared`], so that it cannot differ. What
+//! What the functions do as well (parse, store, hash a key) is called from [`model`] and [`store`], so that it cannot differ. What
 //! only an operator does (scan, query, delete) lives here, since the functions' roles do not allow it.
 
 mod batch_delete;

@@ -11,9 +11,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use shared::model::account::AccountId;
-use shared::model::fault::FaultCode;
-use shared::model::timestamp::Timestamp;
+use model::account::AccountId;
+use model::fault::FaultCode;
+use model::timestamp::Timestamp;
 
 use self::id::RejectedSignalId;
 pub(crate) use self::table::RejectedSignals;

@@ -5,9 +5,9 @@ mod history;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use shared::model::account::AccountId;
-use shared::model::identifier::UuidText;
-use shared::model::timestamp::Timestamp;
+use model::account::AccountId;
+use model::identifier::UuidText;
+use model::timestamp::Timestamp;
 
 use self::history::History;
 use crate::item::{Item, Json, Members, text};

@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryPartition;
 use aws_sdk_dynamodb::config::{Builder, Credentials, ProvideCredentials as _};
 use clap::Args;
-use shared::store::client::{http_client, tuned};
+use store::client::{http_client, tuned};
 
 /// How long a connection may take, and one attempt of a call. An operator may be far from the region and on a slow line.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use shared::model::timestamp::Timestamp;
+use model::timestamp::Timestamp;
 
 /// A duration such as `90d`, `24h` or `0s`.
 ///

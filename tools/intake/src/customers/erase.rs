@@ -3,8 +3,8 @@
 
 use anyhow::Result;
 use aws_sdk_dynamodb::types::{AttributeValue, Select};
+use model::account::AccountId;
 use serde::Serialize;
-use shared::model::account::AccountId;
 
 use super::show::find;
 use crate::batch_delete::batch_delete;

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use aws_sdk_dynamodb::types::AttributeValue;
-use shared::model::account::AccountId;
-use shared::model::customer::DOCUMENTED;
+use model::account::AccountId;
+use model::customer::DOCUMENTED;
 
 use crate::error::call_error;
 use crate::item::{Item, Members, display};

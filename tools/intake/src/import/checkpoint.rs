@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Result, anyhow, bail};
+use model::account::AccountId;
+use model::identifier::{RequestIdentifier, UuidText};
+use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
-use shared::model::account::AccountId;
-use shared::model::identifier::{RequestIdentifier, UuidText};
-use shared::model::timestamp::Timestamp;
 use uuid::Uuid;
 
 use super::Kind;

@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
+use model::limits::{BODY_BYTES, SIGNALS_PER_REQUEST};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use shared::model::limits::{BODY_BYTES, SIGNALS_PER_REQUEST};
 use tokio::sync::mpsc;
 
 use super::Kind;

@@ -5,8 +5,8 @@ use std::io::{BufWriter, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
+use model::fault::Fault;
 use serde::Serialize;
-use shared::model::fault::Fault;
 
 use super::checkpoint::{Checkpoint, beside};
 

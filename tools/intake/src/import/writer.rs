@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use anyhow::Result;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use shared::invocation::Budget;
-use shared::model::account::AccountId;
-use shared::model::customer::CustomerUpdate;
-use shared::model::fault::{Fault, FaultCode};
-use shared::model::place::Path;
-use shared::model::signal::Signal;
-use shared::model::timestamp::Timestamp;
-use shared::model::token::JsonText;
-use shared::store::StoreError;
-use shared::store::customers::Customers;
-use shared::store::signals::{Origin, Signals};
+use model::account::AccountId;
+use model::customer::CustomerUpdate;
+use model::deadline::Budget;
+use model::fault::{Fault, FaultCode};
+use model::place::Path;
+use model::signal::Signal;
+use model::timestamp::Timestamp;
+use model::token::JsonText;
+use store::StoreError;
+use store::customers::Customers;
+use store::signals::{Origin, Signals};
 
 use super::Kind;
 use super::checkpoint::{Checkpoint, Requests};

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
+use model::account::AccountId;
+use model::api_key::ApiKey;
+use model::timestamp::Timestamp;
 use serde::Serialize;
-use shared::auth::ApiKey;
-use shared::model::account::AccountId;
-use shared::model::timestamp::Timestamp;
-use shared::store::api_keys::KeyRecord;
+use store::api_keys::KeyRecord;
 use uuid::Uuid;
 
 use super::Create;

@@ -4,8 +4,8 @@ use std::io::{IsTerminal as _, Read as _};
 
 use anyhow::{Result, anyhow, bail};
 use console::Term;
+use model::api_key::KeyHash;
 use serde::Serialize;
-use shared::auth::KeyHash;
 
 use super::Import;
 use super::create::{record, tell};

@@ -1,10 +1,10 @@
 //! What is known of keys. Their values are not: only hashes are stored, and not even those are shown.
 
 use anyhow::Result;
+use model::account::AccountId;
+use model::timestamp::Timestamp;
 use serde::Serialize;
-use shared::model::account::AccountId;
-use shared::model::timestamp::Timestamp;
-use shared::store::api_keys::KeyRecord;
+use store::api_keys::KeyRecord;
 
 use super::table::KeyTable;
 use crate::output::{Format, Table, json, note};

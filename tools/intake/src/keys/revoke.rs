@@ -1,8 +1,8 @@
 //! `keys revoke`: the end of a key.
 
 use anyhow::Result;
+use model::timestamp::Timestamp;
 use serde::Serialize;
-use shared::model::timestamp::Timestamp;
 
 use super::table::KeyTable;
 use crate::confirm::confirm;

@@ -1,7 +1,7 @@
 //! `keys rotate`: a new key in place of another, which goes on for a while.
 
 use anyhow::{Result, anyhow, bail};
-use shared::model::timestamp::Timestamp;
+use model::timestamp::Timestamp;
 
 use super::Rotate;
 use super::create::{issue, record};

@@ -6,10 +6,10 @@ use anyhow::{Result, anyhow};
 use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
-use shared::auth::KeyHash;
-use shared::invocation::Budget;
-use shared::model::timestamp::Timestamp;
-use shared::store::api_keys::{ApiKeys, CreateError, KeyRecord};
+use model::api_key::KeyHash;
+use model::deadline::Budget;
+use model::timestamp::Timestamp;
+use store::api_keys::{ApiKeys, CreateError, KeyRecord};
 
 use crate::error::{call_error, store_error};
 use crate::output::note;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use shared::model::account::AccountId;
+use model::account::AccountId;
 
 use crate::item::{Item, text};
 

@@ -1,9 +1,9 @@
 //! What was rejected, for people and for programs.
 
 use anyhow::{Result, bail};
+use model::account::AccountId;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use shared::model::account::AccountId;
 
 use super::List;
 use super::id::RejectedSignalId;

@@ -4,13 +4,13 @@
 //! interrupted redrive is simply run again.
 
 use anyhow::{Result, bail};
+use model::deadline::Budget;
+use model::fault::{Fault, FaultCode};
+use model::place::Path;
+use model::signal::Signal;
+use model::token::JsonText;
 use serde::Serialize;
-use shared::invocation::Budget;
-use shared::model::fault::{Fault, FaultCode};
-use shared::model::place::Path;
-use shared::model::signal::Signal;
-use shared::model::token::JsonText;
-use shared::store::signals::{Origin, Signals};
+use store::signals::{Origin, Signals};
 
 use super::Redrive;
 use super::edited;

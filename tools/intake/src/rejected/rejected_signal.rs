@@ -1,12 +1,12 @@
 //! One rejected signal, as it is kept.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use model::account::AccountId;
+use model::identifier::{RequestIdentifier, UuidText};
+use model::timestamp::Timestamp;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserializer as _, Serialize};
 use serde_json::value::RawValue;
-use shared::model::account::AccountId;
-use shared::model::identifier::{RequestIdentifier, UuidText};
-use shared::model::timestamp::Timestamp;
 
 use super::id::RejectedSignalId;
 use crate::item::{Item, text};

@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::Result;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use shared::model::account::AccountId;
-use shared::model::timestamp::Timestamp;
-use shared::store::rejected_signals::{KEPT_FOR, SHARDS, day, partition_key};
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+use store::rejected_signals::{KEPT_FOR, SHARDS, day, partition_key};
 
 use super::id::RejectedSignalId;
 use super::rejected_signal::RejectedSignal;

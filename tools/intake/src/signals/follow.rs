@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::Result;
-use shared::model::timestamp::Timestamp;
+use model::timestamp::Timestamp;
 
 use super::Listing;
 use super::history::History;

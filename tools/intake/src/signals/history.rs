@@ -3,7 +3,7 @@
 use anyhow::Result;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
-use shared::model::timestamp::Timestamp;
+use model::timestamp::Timestamp;
 
 use super::{List, Listing};
 use crate::error::call_error;

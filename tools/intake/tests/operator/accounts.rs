@@ -1,7 +1,7 @@
 //! What belongs to one account is no other's, whatever the names are.
 
+use model::timestamp::Timestamp;
 use serde_json::json;
-use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
 use crate::operator::Operator;

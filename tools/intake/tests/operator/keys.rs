@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use model::timestamp::Timestamp;
 use serde_json::Value;
-use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
 use crate::operator::Operator;

@@ -1,7 +1,7 @@
 //! What was refused: listed, mended, redriven.
 
+use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
 use crate::operator::{Operator, Outcome};

@@ -5,8 +5,8 @@ use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use shared::model::timestamp::Timestamp;
 use tests::{Call, Stack};
 
 use crate::operator::Operator;

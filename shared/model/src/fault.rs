@@ -1,0 +1,224 @@
+//! What was wrong: the entries of `fieldErrors` and of `warnings` (SPEC 2.5).
+//!
+//! A message never holds a value that the caller sent; where the fault is, a [`Place`] says.
+
+use serde::Serialize;
+
+use crate::place::{Path, Place};
+
+/// The codes of faults, as SPEC 2.5 lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultCode {
+    /// A member that must be there is not, or is null.
+    Required,
+    /// A value of another JSON type than the contract's, or a string that is no Unicode text.
+    InvalidType,
+    /// Not a UUID in its hyphenated form (RFC 9562, section 4).
+    InvalidUuid,
+    /// An identifier of no characters, or of white space only.
+    Blank,
+    /// More characters than the limit.
+    TooLong,
+    /// More bytes or more entries than the limit.
+    TooLarge,
+    /// `null`, `undefined` and their like, spelled out as an identifier.
+    PlaceholderIdentifier,
+    /// Members of both identity pairs.
+    AmbiguousIdentity,
+    /// A member that stands twice in one object.
+    DuplicateMember,
+    /// A member whose name the stored item uses for itself.
+    ReservedName,
+    /// A number of a magnitude that DynamoDB does not hold.
+    NumberOutOfRange,
+    /// A number of more than 38 significant digits.
+    TooManyDigits,
+    /// More maps and lists around a value than DynamoDB holds.
+    NestedTooDeep,
+    /// A member whose name is the empty string.
+    EmptyName,
+    /// DynamoDB refused the signal although it passed every check.
+    RefusedByStore,
+}
+
+impl FaultCode {
+    /// Every code, in SPEC's order.
+    pub const ALL: [Self; 15] = [
+        Self::Required,
+        Self::InvalidType,
+        Self::InvalidUuid,
+        Self::Blank,
+        Self::TooLong,
+        Self::TooLarge,
+        Self::PlaceholderIdentifier,
+        Self::AmbiguousIdentity,
+        Self::DuplicateMember,
+        Self::ReservedName,
+        Self::NumberOutOfRange,
+        Self::TooManyDigits,
+        Self::NestedTooDeep,
+        Self::EmptyName,
+        Self::RefusedByStore,
+    ];
+
+    /// The code as it stands in an answer.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Required => "required",
+            Self::InvalidType => "invalid-type",
+            Self::InvalidUuid => "invalid-uuid",
+            Self::Blank => "blank",
+            Self::TooLong => "too-long",
+            Self::TooLarge => "too-large",
+            Self::PlaceholderIdentifier => "placeholder-identifier",
+            Self::AmbiguousIdentity => "ambiguous-identity",
+            Self::DuplicateMember => "duplicate-member",
+            Self::ReservedName => "reserved-name",
+            Self::NumberOutOfRange => "number-out-of-range",
+            Self::TooManyDigits => "too-many-digits",
+            Self::NestedTooDeep => "nested-too-deep",
+            Self::EmptyName => "empty-name",
+            Self::RefusedByStore => "refused-by-store",
+        }
+    }
+}
+
+/// One fault of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// What kind.
+    pub code: FaultCode,
+    /// A sentence for a person.
+    pub message: String,
+}
+
+impl Fault {
+    /// A fault at `path`. The `predicate` says what is wrong with it: "must not be blank".
+    #[must_use]
+    pub fn new(path: &Path<'_>, code: FaultCode, predicate: &str) -> Self {
+        let place = path.place();
+        let message = place.sentence(predicate);
+        Self { place, code, message }
+    }
+}
+
+/// Something that is not wrong but that the caller wants to know: a member that is not in the contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Always `undocumented-member`.
+    pub code: &'static str,
+    /// A sentence for a person.
+    pub message: String,
+}
+
+impl Warning {
+    /// The code of every warning.
+    pub const CODE: &'static str = "undocumented-member";
+
+    fn new(path: &Path<'_>, predicate: &str) -> Self {
+        let place = path.place();
+        let message = place.sentence(predicate);
+        Self { place, code: Self::CODE, message }
+    }
+}
+
+/// Faults as they are found, the first few kept and all counted.
+#[derive(Debug)]
+pub struct Faults {
+    kept: Vec<Fault>,
+    found: usize,
+    keep: usize,
+}
+
+impl Faults {
+    /// Keeps the first `keep`.
+    #[must_use]
+    pub fn keeping(keep: usize) -> Self {
+        Self { kept: Vec::new(), found: 0, keep }
+    }
+
+    /// Adds a fault at `path`. The `predicate` says what is wrong with it: "must not be blank".
+    pub fn add(&mut self, path: &Path<'_>, code: FaultCode, predicate: impl AsRef<str>) {
+        self.found = self.found.saturating_add(1);
+        if self.kept.len() < self.keep {
+            self.kept.push(Fault::new(path, code, predicate.as_ref()));
+        }
+    }
+
+    /// Whether none was found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found == 0
+    }
+
+    /// Those that were kept, in the order in which they were found.
+    #[must_use]
+    pub fn into_kept(self) -> Vec<Fault> {
+        self.kept
+    }
+}
+
+/// Warnings as they are found: the first few as they are, the rest as one that counts them.
+#[derive(Debug)]
+pub struct Warnings {
+    kept: Vec<Warning>,
+    found: usize,
+    keep: usize,
+}
+
+impl Warnings {
+    /// Keeps the first `keep`.
+    #[must_use]
+    pub fn keeping(keep: usize) -> Self {
+        Self { kept: Vec::new(), found: 0, keep }
+    }
+
+    /// Adds a warning of the member at `path`; the predicate is asked for only if it is kept.
+    pub fn add<M: AsRef<str>>(&mut self, path: &Path<'_>, predicate: impl FnOnce() -> M) {
+        self.found = self.found.saturating_add(1);
+        if self.kept.len() < self.keep {
+            self.kept.push(Warning::new(path, predicate().as_ref()));
+        }
+    }
+
+    /// All that were kept; if there were more, a last one at `whole` says how many.
+    #[must_use]
+    pub fn into_kept(mut self, whole: &Path<'_>) -> Vec<Warning> {
+        let more = self.found.saturating_sub(self.kept.len());
+        if more > 0 {
+            self.kept.push(Warning::new(whole, &format!("has {more} more members that are not in the contract")));
+        }
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_written_as_they_are_named() {
+        for code in FaultCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+        }
+    }
+
+    #[test]
+    fn warnings_beyond_the_limit_are_counted() {
+        let mut warnings = Warnings::keeping(2);
+        for name in ["a", "b", "c", "d"] {
+            warnings.add(&Path::Member(&Path::Root, name), || "m");
+        }
+        let kept = warnings.into_kept(&Path::Root);
+        assert_eq!(kept.len(), 3);
+        assert_eq!(kept[2].message, "The body has 2 more members that are not in the contract.");
+    }
+}

@@ -1,0 +1,144 @@
+//! The rules of SPEC 2.3 on one signal, a row each.
+
+use super::*;
+use crate::token::JsonText;
+
+const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
+
+fn read_one(json: &str) -> Read<'_> {
+    let mut tokens = JsonText::parse(json).unwrap().tokens();
+    let first = tokens.next().unwrap();
+    read(first, &mut tokens, 3, &Path::Element(&Path::Member(&Path::Root, "signals"), 3))
+}
+
+fn accepted(json: &str) -> Signal<'_> {
+    read_one(json).outcome.unwrap_or_else(|rejected| panic!("{json}: {:?}", rejected.faults))
+}
+
+/// The places (below the signal) and codes of what is wrong with it.
+fn faults(json: &str) -> Vec<(String, &'static str)> {
+    let rejected = read_one(json).outcome.expect_err(json);
+    assert_eq!(rejected.payload, json);
+    rejected
+        .faults
+        .into_iter()
+        .map(|fault| (fault.place.pointer.strip_prefix("/signals/3").unwrap().to_owned(), fault.code.as_str()))
+        .collect()
+}
+
+#[test]
+fn an_event_is_a_customer_and_what_they_did() {
+    let signal = accepted(r#"{"customerId":"c1","eventType":"view","data":{"price":1.5}}"#);
+    assert!(
+        matches!(&signal.identity, Identity::Event { customer_id, event_type } if customer_id == "c1" && event_type == "view")
+    );
+    assert_eq!(signal.data.as_str(), r#"{"price":1.5}"#);
+    assert_eq!((signal.index, signal.identity.who()), (3, "c1"));
+}
+
+#[test]
+fn a_step_is_an_emitter_a_node_and_a_flow() {
+    let json = format!(r#"{{"emitterId":"e","stepNodeId":"n","eventflowIdentifier":"{FLOW}","data":{{}}}}"#);
+    let signal = accepted(&json);
+    assert!(
+        matches!(&signal.identity, Identity::Step { emitter_id, step_node_id } if emitter_id == "e" && step_node_id == "n")
+    );
+    assert_eq!(signal.eventflow_identifier.unwrap().as_str(), FLOW);
+}
+
+#[test]
+fn data_left_out_or_null_is_an_empty_object_in_either_shape() {
+    assert_eq!(accepted(r#"{"customerId":"c","eventType":"t"}"#).data.as_str(), "{}");
+    assert_eq!(accepted(r#"{"customerId":"c","eventType":"t","data":null}"#).data.as_str(), "{}");
+    let step = format!(r#"{{"emitterId":"e","stepNodeId":"n","eventflowIdentifier":"{FLOW}","data":null}}"#);
+    assert_eq!(accepted(&step).data.as_str(), "{}");
+}
+
+#[test]
+fn a_member_that_is_null_counts_as_absent() {
+    let signal = accepted(
+        r#"{"customerId":"c","eventType":"t","emitterId":null,"stepNodeId":null,"eventflowIdentifier":null,"extra":null}"#,
+    );
+    assert!(signal.undocumented.is_empty());
+    assert_eq!(faults(r#"{"customerId":null,"eventType":"t"}"#), [("/customerId".into(), "required")]);
+}
+
+#[test]
+fn exactly_one_identity_pair_is_needed_and_both_its_halves() {
+    assert_eq!(faults("{}"), [(String::new(), "required")]);
+    assert_eq!(faults(r#"{"customerId":"c"}"#), [("/eventType".into(), "required")]);
+    assert_eq!(faults(r#"{"eventType":"t"}"#), [("/customerId".into(), "required")]);
+    assert_eq!(
+        faults(r#"{"stepNodeId":"n"}"#),
+        [("/emitterId".into(), "required"), ("/eventflowIdentifier".into(), "required")]
+    );
+    assert_eq!(faults(r#"{"customerId":"c","stepNodeId":"n"}"#), [(String::new(), "ambiguous-identity")]);
+    assert_eq!(
+        faults(r#"{"customerId":"c","eventType":"t","emitterId":"e","stepNodeId":"n"}"#),
+        [(String::new(), "ambiguous-identity")]
+    );
+}
+
+#[test]
+fn what_is_no_object_or_has_other_types_is_named() {
+    assert_eq!(faults("17"), [(String::new(), "invalid-type")]);
+    assert_eq!(faults("[]"), [(String::new(), "invalid-type")]);
+    assert_eq!(faults("null"), [(String::new(), "invalid-type")]);
+    assert_eq!(
+        faults(r#"{"customerId":1,"eventType":{},"data":[],"eventflowIdentifier":"x"}"#),
+        [
+            ("/customerId".into(), "invalid-type"),
+            ("/eventType".into(), "invalid-type"),
+            ("/data".into(), "invalid-type"),
+            ("/eventflowIdentifier".into(), "invalid-uuid"),
+        ]
+    );
+}
+
+#[test]
+fn a_member_twice_at_any_depth_costs_the_signal() {
+    assert_eq!(
+        faults(r#"{"customerId":"c","eventType":"t","eventType":"u"}"#),
+        [("/eventType".into(), "duplicate-member")]
+    );
+    assert_eq!(
+        faults(r#"{"customerId":"c","eventType":"t","data":{"a":{"b":1,"b":1}}}"#),
+        [("/data/a/b".into(), "duplicate-member")]
+    );
+}
+
+#[test]
+fn of_many_faults_the_first_five_are_named() {
+    let data = (0..9).map(|n| format!("\"n{n}\":1e999")).collect::<Vec<_>>().join(",");
+    assert_eq!(faults(&format!(r#"{{"customerId":"c","eventType":"t","data":{{{data}}}}}"#)).len(), 5);
+}
+
+#[test]
+fn a_signal_over_256_kib_is_too_large_however_it_is_padded() {
+    let padded = |bytes: usize| {
+        let bare = r#"{"customerId":"c","eventType":"t"}"#;
+        bare.replace(',', &format!(",{}", " ".repeat(bytes - bare.len())))
+    };
+    assert_eq!(accepted(&padded(SIGNAL_BYTES)).payload.len(), SIGNAL_BYTES);
+    assert_eq!(faults(&padded(SIGNAL_BYTES + 1)), [(String::new(), "too-large")]);
+}
+
+#[test]
+fn members_outside_the_contract_are_kept_and_named() {
+    let read = read_one(r#"{"customerId":"c","eventType":"t","priority":[1],"user":"ada"}"#);
+    let names: Vec<_> = read.warnings.iter().map(|warning| warning.place.pointer.as_str()).collect();
+    assert_eq!(names, ["/signals/3/priority", "/signals/3/user"]);
+    let signal = read.outcome.unwrap();
+    let kept: Vec<_> = signal.undocumented.iter().map(|(name, value)| (name.as_ref(), value.as_str())).collect();
+    assert_eq!(kept, [("priority", "[1]"), ("user", "\"ada\"")]);
+}
+
+#[test]
+fn an_undocumented_member_may_nest_one_level_less_than_data() {
+    let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    accepted(&format!(r#"{{"customerId":"c","eventType":"t","data":{{"a":{}}},"x":{}}}"#, nested(30), nested(30)));
+    assert_eq!(
+        faults(&format!(r#"{{"customerId":"c","eventType":"t","x":{}}}"#, nested(31))),
+        [(format!("/x{}", "/0".repeat(30)), "nested-too-deep")]
+    );
+}

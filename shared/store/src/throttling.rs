@@ -1,0 +1,91 @@
+//! Waiting while DynamoDB throttles a table.
+//!
+//! Throttling asks a client to wait and says nothing of an outage, so it costs no retry token: a call that is throttled is
+//! repeated with full jitter until the request's deadline. What a call is and what it writes, this module does not know.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::{Cause, StoreError};
+use model::deadline::Budget;
+
+/// The bound of the first wait; doubled with each wait that follows.
+pub(super) const BACKOFF_BASE: Duration = Duration::from_millis(25);
+
+/// The longest bound of a wait.
+pub(super) const BACKOFF_CAP: Duration = Duration::from_secs(1);
+
+/// How often a call is tried on a table that throttled an earlier request throughout: a lasting throttle would otherwise
+/// hold every execution environment for the whole deadline of each of its requests.
+const TRIES_AFTER_GIVING_UP: u32 = 2;
+
+/// Whether a table throttled an earlier request of this process from its first call to its last, and has answered no call
+/// since. The clones share what they know.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TableThrottle {
+    gave_up: Arc<AtomicBool>,
+}
+
+impl TableThrottle {
+    /// The waits of one request on this table.
+    pub(super) fn backoff(&self, deadline: Budget) -> Backoff {
+        let tries = if self.gave_up.load(Ordering::Relaxed) { TRIES_AFTER_GIVING_UP } else { u32::MAX };
+        Backoff { table: self.clone(), deadline, bound: BACKOFF_BASE, tries_left: tries, was_answered: false }
+    }
+}
+
+/// The waits of one request on one table.
+#[derive(Debug)]
+pub(super) struct Backoff {
+    table: TableThrottle,
+    deadline: Budget,
+    bound: Duration,
+    tries_left: u32,
+    was_answered: bool,
+}
+
+impl Backoff {
+    /// Whether the table throttled an earlier request throughout.
+    pub(super) fn is_limited(&self) -> bool {
+        self.tries_left != u32::MAX
+    }
+
+    /// Whether to make a call with this `outcome` again: DynamoDB throttled it, and there was time to wait.
+    pub(super) async fn repeats<T>(&mut self, outcome: &Result<T, StoreError>) -> bool {
+        match outcome {
+            Err(StoreError::Unavailable(Cause::Throttled)) => self.wait().await.is_ok(),
+            Err(StoreError::Unavailable(_)) => false,
+            _ => {
+                self.answered();
+                false
+            }
+        }
+    }
+
+    /// The table did something of what it was asked for.
+    pub(super) fn answered(&mut self) {
+        self.table.gave_up.store(false, Ordering::Relaxed);
+        self.was_answered = true;
+        self.bound = BACKOFF_BASE;
+        self.tries_left = u32::MAX;
+    }
+
+    /// Waits before the next try of a throttled call.
+    ///
+    /// # Errors
+    /// [`Cause::Throttled`] when there is no time or no try left.
+    pub(super) async fn wait(&mut self) -> Result<(), StoreError> {
+        if self.is_limited() {
+            self.tries_left = self.tries_left.saturating_sub(1);
+        }
+        let wait = self.bound.mul_f64(fastrand::f64());
+        if self.tries_left == 0 || wait >= self.deadline.left() {
+            self.table.gave_up.store(!self.was_answered, Ordering::Relaxed);
+            return Err(StoreError::Unavailable(Cause::Throttled));
+        }
+        self.bound = self.bound.saturating_mul(2).min(BACKOFF_CAP);
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+}

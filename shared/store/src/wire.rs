@@ -1,0 +1,138 @@
+//! DynamoDB's JSON for signals, written once, straight from the text that was sent.
+//!
+//! The SDK would have a tree of values built of every signal and would serialize that: several times the memory of a
+//! 4 MiB body, and twice the work. The SDK still signs, sends, retries and reads the answer; only the body is ours.
+//! Strings and names are copied with their escapes as they were sent, since DynamoDB's JSON is JSON too.
+
+use aws_sdk_dynamodb::config::http::HttpRequest;
+use aws_smithy_types::body::SdkBody;
+use bytes::Bytes;
+use serde::Serialize;
+
+use model::document::Document;
+use model::number::for_dynamodb;
+use model::token::{Token, Tokens};
+
+/// A JSON text as it is being written.
+#[derive(Default)]
+pub(super) struct Wire(Vec<u8>);
+
+impl Wire {
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
+    /// Writes what is JSON already.
+    pub(super) fn raw(&mut self, json: &str) {
+        self.0.extend_from_slice(json.as_bytes());
+    }
+
+    /// Writes what another wire holds.
+    pub(super) fn append(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+
+    /// Writes `text` as a JSON string.
+    pub(super) fn string(&mut self, text: &str) {
+        let mut serializer = serde_json::Serializer::new(&mut self.0);
+        // Writing to memory cannot fail, and a string has no way to be refused.
+        let _ = text.serialize(&mut serializer);
+    }
+
+    /// Writes the attribute `name` (which needs no escapes) with a string.
+    pub(super) fn string_attribute(&mut self, name: &str, text: &str) {
+        self.raw("\"");
+        self.raw(name);
+        self.raw("\":{\"S\":");
+        self.string(text);
+        self.raw("}");
+    }
+
+    /// Writes a document as an attribute value.
+    pub(super) fn document(&mut self, document: Document<'_>) {
+        let mut tokens = document.tokens();
+        if let Some(first) = tokens.next() {
+            self.value(first, &mut tokens);
+        }
+    }
+
+    fn value<'a>(&mut self, first: Token<'a>, tokens: &mut Tokens<'a>) {
+        match first {
+            Token::String(string) => {
+                self.raw("{\"S\":");
+                self.raw(string.quoted());
+            }
+            Token::Number(number) => {
+                self.raw("{\"N\":\"");
+                self.raw(&for_dynamodb(number).unwrap_or_default());
+                self.raw("\"");
+            }
+            Token::Bool(true) => self.raw("{\"BOOL\":true"),
+            Token::Bool(false) => self.raw("{\"BOOL\":false"),
+            Token::BeginArray => {
+                self.raw("{\"L\":[");
+                let mut separator = "";
+                while let Some(element) = tokens.next_element() {
+                    self.raw(separator);
+                    self.value(element, tokens);
+                    separator = ",";
+                }
+                self.raw("]");
+            }
+            Token::BeginObject => {
+                self.raw("{\"M\":{");
+                let mut separator = "";
+                while let Some(name) = tokens.next_name() {
+                    let Some(member) = tokens.next() else { break };
+                    self.raw(separator);
+                    self.raw(name.quoted());
+                    self.raw(":");
+                    self.value(member, tokens);
+                    separator = ",";
+                }
+                self.raw("}");
+            }
+            Token::Null | Token::EndObject | Token::EndArray => self.raw("{\"NULL\":true"),
+        }
+        self.raw("}");
+    }
+
+    /// What replaces the body of an SDK request: called for each attempt, before it is signed.
+    pub(super) fn into_body(self) -> impl Fn(&mut HttpRequest) + Send + Sync + 'static {
+        let bytes = Bytes::from(self.0);
+        move |request| {
+            request.headers_mut().insert("content-length", bytes.len().to_string());
+            *request.body_mut() = SdkBody::from(bytes.clone());
+        }
+    }
+
+    #[cfg(test)]
+    fn into_string(self) -> String {
+        String::from_utf8(self.0).unwrap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::place::Path;
+    use model::signal::Signal;
+    use model::token::JsonText;
+
+    use super::*;
+
+    #[test]
+    fn a_document_is_written_as_dynamodb_has_it() {
+        let data = r#"{ "s" : "a\u0062\n", "n": [1, -2.50, 1e3], "t": true, "f": false, "z": null, "m": {}, "l": [] }"#;
+        let signal = format!(r#"{{"customerId":"c","eventType":"t","data":{data}}}"#);
+        let signal = Signal::parse(JsonText::parse(&signal).unwrap(), 0, &Path::Root).unwrap();
+        let mut wire = Wire::default();
+        wire.document(signal.data);
+        assert_eq!(
+            wire.into_string(),
+            concat!(
+                r#"{"M":{"s":{"S":"a\u0062\n"},"n":{"L":[{"N":"1"},{"N":"-2.50"},{"N":"1E3"}]},"#,
+                r#""t":{"BOOL":true},"f":{"BOOL":false},"z":{"NULL":true},"m":{"M":{}},"l":{"L":[]}}}"#
+            )
+        );
+    }
+}
