@@ -126,7 +126,7 @@ class Metrics(unittest.TestCase):
     def setUpClass(cls):
         cls.template = template.written()
         cls.source = "\n".join(
-            path.read_text() for path in sorted((PROJECT / "shared" / "src").rglob("*.rs")) if "telemetry" in str(path)
+            path.read_text() for path in sorted((PROJECT / "shared" / "service" / "src").rglob("*.rs")) if "telemetry" in str(path)
         )
         dashboard = cls.template["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
         cls.widgets = json.loads(dashboard)["widgets"]

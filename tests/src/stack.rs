@@ -15,7 +15,6 @@ use model::deadline::Budget;
 use model::timestamp::Timestamp;
 use service::invocation::{Invocation, LONGEST};
 use signals::Signals;
-use store;
 use store::api_keys::{ApiKeys, KeyRecord};
 use store::client::{CONNECT, http_client, tuned};
 use store::rejected_signals::RejectedSignals;

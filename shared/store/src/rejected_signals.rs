@@ -91,7 +91,7 @@ impl RejectedSignals {
         rejected: &[Kept<'_>],
         deadline: Budget,
     ) -> Result<(), StoreError> {
-        let request = &Request { origin, key_id, request_identifier: origin.request_identifier.canonical() };
+        let request = &Request { origin, key_id, sort: origin.request_identifier.canonical() };
         let items = rejected.iter().map(|kept| RejectedItem { request, kept }).collect();
         let refused = self.table.put(items, deadline).await?;
         if refused.is_empty() { Ok(()) } else { Err(StoreError::Invalid) }
@@ -102,7 +102,8 @@ impl RejectedSignals {
 struct Request<'a> {
     origin: Origin<'a>,
     key_id: &'a str,
-    request_identifier: String,
+    /// The canonical requestIdentifier, with which sort keys begin.
+    sort: String,
 }
 
 /// The item of one rejected signal.
@@ -118,7 +119,7 @@ impl BatchItem for RejectedItem<'_> {
     fn sort_key(self) -> String {
         let digest = Digest::of(self.kept.payload).to_hex();
         let hash = digest.get(..PAYLOAD_HASH_DIGITS).unwrap_or_default();
-        format!("{}#{:04}#{hash}", self.request.request_identifier, self.kept.index)
+        format!("{}#{:04}#{hash}", self.request.sort, self.kept.index)
     }
 
     fn text_bytes(self) -> usize {
@@ -126,8 +127,8 @@ impl BatchItem for RejectedItem<'_> {
     }
 
     fn write(self, wire: &mut Wire) {
-        let Self { request: Request { origin, key_id, request_identifier }, kept } = self;
-        let shard = shard_of(request_identifier, kept.index);
+        let Self { request: Request { origin, key_id, sort }, kept } = self;
+        let shard = shard_of(sort, kept.index);
         let payload = kept.payload.get(..kept.payload.floor_char_boundary(PAYLOAD_BYTES)).unwrap_or_default();
         wire.raw("{");
         for (name, text) in [

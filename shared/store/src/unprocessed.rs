@@ -62,20 +62,16 @@ impl Body for SortKeysBody {
     type Error = BoxError;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        while !self.ended {
-            match ready!(Pin::new(&mut self.whole).poll_frame(context)?) {
-                Some(frame) => {
-                    if let Ok(data) = frame.into_data() {
-                        self.read.extend_from_slice(&data);
-                    }
-                }
-                None => {
-                    self.ended = true;
-                    return Poll::Ready(Some(Ok(Frame::data(cut_down(std::mem::take(&mut self.read)).into()))));
-                }
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        while let Some(frame) = ready!(Pin::new(&mut self.whole).poll_frame(context)?) {
+            if let Ok(data) = frame.into_data() {
+                self.read.extend_from_slice(&data);
             }
         }
-        Poll::Ready(None)
+        self.ended = true;
+        Poll::Ready(Some(Ok(Frame::data(cut_down(std::mem::take(&mut self.read)).into()))))
     }
 }
 

@@ -61,10 +61,13 @@ impl HttpApiEvent {
         let body = match self.body {
             None => Body::Empty,
             Some(text) if !self.is_base64_encoded => Body::Text(text),
-            Some(text) => STANDARD.decode(text).map(Body::Binary).unwrap_or_else(|_| {
-                ignored("the body is not base64");
-                Body::Empty
-            }),
+            Some(text) => STANDARD.decode(text).map_or_else(
+                |_| {
+                    ignored("the body is not base64");
+                    Body::Empty
+                },
+                Body::Binary,
+            ),
         };
         let mut request = Request::new(body);
         *request.method_mut() = self.method.unwrap_or(NO_METHOD);
