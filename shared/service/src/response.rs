@@ -45,11 +45,11 @@ impl Answer {
     }
 }
 
+/// What came of a request.
+pub(crate) type Outcome = Result<Answer, Problem>;
+
 /// Does `work`, whatever comes of it, and answers.
-pub async fn conclude(
-    invocation: &Invocation,
-    work: impl AsyncFnOnce(&mut Record) -> Result<Answer, Problem>,
-) -> Response<Body> {
+pub async fn conclude(invocation: &Invocation, work: impl AsyncFnOnce(&mut Record) -> Outcome) -> Response<Body> {
     let began = Instant::now();
     let mut record = Record::default();
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
@@ -57,7 +57,7 @@ pub async fn conclude(
     let (outcome, tally) = Tally::of(guarded).await;
     let outcome = outcome.unwrap_or(Err(Problem::InternalError));
     record.faults(outcome.as_ref().err().into_iter().flat_map(Problem::faults));
-    record.write(invocation, outcome.as_ref().map(Answer::status), &tally, began.elapsed());
+    record.write(invocation, &outcome, &tally, began.elapsed());
     respond(outcome, invocation)
 }
 

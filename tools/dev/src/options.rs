@@ -36,7 +36,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
 
-    /// Let browser pages of this origin call the API, as template.yaml's parameter for CORS does; may be repeated
+    /// Let browser pages of this origin call the API, as it may where the service is deployed; may be repeated
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub(crate) cors: Vec<String>,
 

@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lambda_http::http::StatusCode;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use super::WHOLE_LINES;
+use crate::response::Outcome;
 use crate::auth::Caller;
 use crate::invocation::Invocation;
 use crate::problem::{Kind, Problem};
@@ -141,17 +141,10 @@ impl Record {
     }
 
     /// Writes the line, and one more for each code by which signals were refused.
-    pub(crate) fn write(
-        &self,
-        invocation: &Invocation,
-        outcome: Result<StatusCode, &Problem>,
-        tally: &Tally,
-        took: Duration,
-    ) {
+    pub(crate) fn write(&self, invocation: &Invocation, outcome: &Outcome, tally: &Tally, took: Duration) {
         let cold = !WARM.swap(true, Ordering::Relaxed);
-        let problem = outcome.err();
-        let (status, code) = outcome
-            .map_or_else(|problem| (problem.kind().status, problem.kind().code), |status| (status.as_u16(), "ok"));
+        let problem = outcome.as_ref().err();
+        let status = outcome.as_ref().map_or_else(|problem| problem.kind().status, |answer| answer.status().as_u16());
         let storage = match problem {
             Some(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
             _ => None,
@@ -165,7 +158,7 @@ impl Record {
             ("apiRequestId", invocation.api_request_id.as_deref().map(Value::Text)),
             ("path", self.path.map(Value::Text)),
             ("status", Some(Value::Count(usize::from(status)))),
-            ("code", Some(Value::Text(code))),
+            ("code", Some(Value::Text(problem.map_or("ok", |problem| problem.kind().code)))),
             ("accountId", self.caller.as_ref().map(|caller| Value::Text(caller.account_id.as_str()))),
             ("keyId", self.caller.as_ref().map(|caller| Value::Text(&caller.key_id))),
             ("bytes", self.bytes.map(Value::Count)),
