@@ -12,25 +12,25 @@ use store::{Cause, StoreError};
 use crate::error::{call_error, store_error};
 use crate::item::Item;
 
-/// Items in one `BatchWriteItem`: DynamoDB's limit.
+/// The most items in one `BatchWriteItem`: DynamoDB's limit.
 const BATCH_ITEMS: usize = 25;
 
-/// Calls at once.
-const CALLS_AT_ONCE: usize = 8;
+/// The most calls at once.
+const CONCURRENT_CALLS: usize = 8;
 
-/// What is waited before what DynamoDB left undone is asked again; doubled each time.
+/// The wait before unprocessed items are sent again; it doubles each time.
 const BACKOFF_BASE: Duration = Duration::from_millis(50);
 
-/// How often it is asked again.
-const TRIES: u32 = 10;
+/// The most attempts.
+const ATTEMPTS: u32 = 10;
 
-/// Deletes the items with these keys. Those that are gone already are no error, so it can be run again.
+/// Deletes the items with these keys. An item that is already deleted is no error, so a caller may run it again.
 ///
 /// # Errors
-/// DynamoDB could not be had for all of them: some are gone, some are not.
+/// DynamoDB failed: some items are deleted, some are not.
 pub(crate) async fn batch_delete(client: &Client, table: &str, keys: &[Item]) -> Result<()> {
     let calls: Vec<_> = keys.chunks(BATCH_ITEMS).map(|batch| delete_batch(client, table, batch)).collect();
-    stream::iter(calls).buffer_unordered(CALLS_AT_ONCE).try_collect::<()>().await
+    stream::iter(calls).buffer_unordered(CONCURRENT_CALLS).try_collect().await
 }
 
 async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()> {
@@ -38,12 +38,12 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
         let delete = DeleteRequest::builder().set_key(Some(key.clone())).build().ok()?;
         Some(WriteRequest::builder().delete_request(delete).build())
     });
-    let mut left = HashMap::from([(table.to_owned(), deletes.collect::<Vec<_>>())]);
-    for attempt in 0..TRIES {
-        let call = client.batch_write_item().set_request_items(Some(left)).send().await;
-        let answer = call.map_err(|error| call_error(table, error))?;
-        left = answer.unprocessed_items.unwrap_or_default();
-        if left.values().all(Vec::is_empty) {
+    let mut unprocessed = HashMap::from([(table.to_owned(), deletes.collect::<Vec<_>>())]);
+    for attempt in 0..ATTEMPTS {
+        let call = client.batch_write_item().set_request_items(Some(unprocessed));
+        let response = call.send().await.map_err(|error| call_error(table, error))?;
+        unprocessed = response.unprocessed_items.unwrap_or_default();
+        if unprocessed.values().all(Vec::is_empty) {
             return Ok(());
         }
         tokio::time::sleep(BACKOFF_BASE.saturating_mul(2_u32.saturating_pow(attempt))).await;

@@ -1,28 +1,27 @@
-//! Asking before anything is destroyed.
+//! The question before something is destroyed.
 
-use std::io::{BufRead as _, IsTerminal as _};
+use std::io::IsTerminal as _;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::output::note;
 
-/// Goes on if `yes` was given, or if the person at the terminal says so.
+/// Returns when `yes` is set or the operator answers yes.
 ///
 /// # Errors
-/// The person says no, or there is nobody to ask.
+/// The operator answers no, or standard input is no terminal.
 pub(crate) fn confirm(question: &str, yes: bool) -> Result<()> {
     if yes {
         return Ok(());
     }
     if !std::io::stdin().is_terminal() {
-        bail!("{question} There is nobody to ask: add --yes to go on.");
+        bail!("{question} Standard input is no terminal: add --yes to confirm.");
     }
     note(&format!("{question} [y/N]"));
     let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer).map_err(|error| anyhow!("Cannot read the answer: {error}."))?;
-    if matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
-        Ok(())
-    } else {
-        Err(anyhow!("Nothing was changed."))
+    std::io::stdin().read_line(&mut answer).context("Cannot read the answer")?;
+    if !matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+        bail!("Nothing was changed.");
     }
+    Ok(())
 }

@@ -6,66 +6,41 @@ use anyhow::{Error, anyhow};
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use store::{Cause, StoreError};
 
-/// The message of a call to `table` that the SDK made.
+/// The error of a call that the SDK made.
 pub(crate) fn call_error<E: ProvideErrorMetadata, R>(table: &str, error: SdkError<E, R>) -> Error {
     let reason = error.as_service_error().and_then(|service| service.message()).map(ToOwned::to_owned);
     match (StoreError::from(error), reason) {
-        (StoreError::Invalid, Some(reason)) => anyhow!("DynamoDB rejected a request for the table {table}: {reason}"),
+        (StoreError::Invalid, Some(reason)) => anyhow!("Table {table}: DynamoDB rejected the request: {reason}"),
         (error, _) => store_error(table, &error),
     }
 }
 
-/// The message of a call to `table` that [`store`] made.
+/// The error of a call that [`store`] made.
 pub(crate) fn store_error(table: &str, error: &StoreError) -> Error {
-    anyhow!(explain(table, error).message)
+    anyhow!("Table {table}: {} ({error})", explain(error).1)
 }
 
 /// Whether the same call may succeed a little later.
 pub(crate) fn is_transient(error: &StoreError) -> bool {
-    explain("", error).transient
+    explain(error).0
 }
 
-struct Explanation {
-    transient: bool,
-    message: String,
-}
-
-/// The only place that looks at why a call failed.
-fn explain(table: &str, error: &StoreError) -> Explanation {
-    let StoreError::Unavailable(cause) = error else {
-        let message = format!("DynamoDB rejected an item for the table {table}: {error}.");
-        return Explanation { transient: false, message };
-    };
-    let (transient, message) = match cause {
+/// Whether a failure is transient, and what an operator can do. Only this looks at why a call failed.
+fn explain(error: &StoreError) -> (bool, &'static str) {
+    let StoreError::Unavailable(cause) = error else { return (false, "DynamoDB rejected an item.") };
+    match cause {
+        Cause::Timeout | Cause::DeadlineExceeded => (true, "DynamoDB did not answer in time. Run the command again."),
+        Cause::DispatchFailure | Cause::ResponseError => {
+            (true, "cannot reach DynamoDB. Check the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set.")
+        }
+        Cause::Throttled => (true, "DynamoDB throttles it. Wait a minute and run the command again."),
+        Cause::ServerError => (true, "DynamoDB failed. Run the command again."),
         Cause::NoSuchTable => (
             false,
-            format!(
-                "The table {table} does not exist in this region and AWS account. Check --stack, --local or the table \
-                 variables, and AWS_REGION."
-            ),
+            "it does not exist in this region and AWS account. Check --stack, --local, the table variables and AWS_REGION.",
         ),
-        Cause::Timeout | Cause::DeadlineExceeded => {
-            (true, format!("DynamoDB did not answer in time for the table {table}. Run the command again."))
-        }
-        Cause::DispatchFailure | Cause::ResponseError => (
-            true,
-            format!(
-                "Cannot reach DynamoDB for the table {table}. Check the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set."
-            ),
-        ),
-        Cause::AccessDenied => {
-            (false, format!("These credentials have no permission for this on the table {table}. Use an operator's."))
-        }
-        Cause::InvalidCredentials => {
-            (false, "AWS rejected the credentials: they are wrong or expired. Sign in again.".to_owned())
-        }
-        Cause::Throttled => {
-            (true, format!("DynamoDB throttles the table {table}. Wait a minute and run the command again."))
-        }
-        Cause::ServerError => {
-            (true, format!("DynamoDB failed for the table {table} ({error}). Run the command again."))
-        }
-        Cause::Other(_) => (false, format!("DynamoDB failed for the table {table}: {error}.")),
-    };
-    Explanation { transient, message }
+        Cause::AccessDenied => (false, "these credentials do not permit this. Use those of an operator."),
+        Cause::InvalidCredentials => (false, "AWS rejected the credentials. Sign in again."),
+        Cause::Other(_) => (false, "DynamoDB failed."),
+    }
 }

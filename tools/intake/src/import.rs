@@ -1,38 +1,37 @@
-//! `import`: customers or signals out of a file, for backfills.
+//! `import`: stores the customers or signals of a file.
 //!
-//! [`chunks`] cuts the file into chunks whose borders depend on its content only, so that a chunk has the same keys
-//! whenever it is stored. [`checkpoint`] keeps how far the import came, beside the file. [`writer`] stores a chunk as the
-//! functions would. Chunks are stored several at a time and accounted for in their order.
+//! [`chunks`] cuts the file into chunks whose borders depend only on its content, so that a chunk has the same keys
+//! whenever it is stored. [`checkpoint`] records the progress in a file beside it. [`writer`] stores a chunk as the
+//! functions would. Several chunks are stored at once; their results are recorded in the order of the file.
 
 mod checkpoint;
 mod chunks;
 mod error_file;
-mod summary;
 mod writer;
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use futures_util::{TryStreamExt as _, stream};
 use indicatif::ProgressBar;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use self::checkpoint::{Begin, Checkpoint};
-use self::chunks::Chunks;
+use self::checkpoint::{Checkpoint, State};
 use self::error_file::ErrorFile;
-use self::summary::Summary;
 use self::writer::Writer;
 use crate::output::{Format, note};
 use crate::progress::with_style;
-use crate::stack::StackArgs;
+use crate::stack::{CUSTOMERS, SIGNALS, Stack};
 use crate::time_args::timestamp;
 
-/// How often the checkpoint is written while an import runs: what is done again after an interruption.
+/// How often the checkpoint is saved: what was stored since then is stored again after an interruption.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
@@ -40,26 +39,26 @@ Examples:
   cargo intake --stack intake-prod import --account shop signals.ndjson
   cargo intake --stack intake-prod import --account shop --received-at 2026-01-01 signals-of-last-year.ndjson
 
-A line of FILE is one customer ({\"customerId\": ..., \"customerData\": {...}}) or one signal, as a client would send it.
-Beside FILE are written: FILE.import.json, which says how far the import came, so that running it again goes on from
-there; and FILE.errors.ndjson, with the number and the errors of every line that was not taken.";
+Each line of FILE is one customer ({\"customerId\": ..., \"customerData\": {...}}) or one signal, as a client would send it.
+The import writes two files beside FILE: FILE.import.json, its checkpoint, from which it continues when you run it again;
+and FILE.errors.ndjson, with the number and the errors of each rejected line.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Import {
-    /// Whose customers or signals
+    /// The account of the customers or signals
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// What the lines are [default: what the first one is]
+    /// What the lines are [default: the kind of the first line]
     #[arg(long, value_enum)]
     kind: Option<Kind>,
 
-    /// When they are said to have arrived [default: when the import begins]
+    /// The time at which the lines arrived, such as 2026-11-20 or 7d (ago) [default: now]
     #[arg(long, value_name = "TIME", value_parser = timestamp)]
     received_at: Option<Timestamp>,
 
-    /// The file, one JSON value a line
+    /// The file, with one JSON object on each line
     file: PathBuf,
 }
 
@@ -79,8 +78,15 @@ impl Kind {
         }
     }
 
-    /// Chunks that are stored at once. Two lines about one customer must be stored in their order, so those are not.
-    fn chunks_at_once(self) -> usize {
+    fn table(self) -> &'static str {
+        match self {
+            Self::Customers => CUSTOMERS,
+            Self::Signals => SIGNALS,
+        }
+    }
+
+    /// How many chunks are stored at once. Two lines about one customer must be stored in their order.
+    fn concurrent_chunks(self) -> usize {
         match self {
             Self::Customers => 1,
             Self::Signals => 4,
@@ -89,80 +95,65 @@ impl Kind {
 }
 
 impl Import {
-    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<()> {
-        let kind = match self.kind {
-            Some(kind) => kind,
-            None => chunks::kind_of(&self.file)?,
-        };
-        let stack = stack_args.connect().await?;
-        let table = stack.table(Writer::table(kind))?;
-        let begin = Begin { account: &self.account, table, kind, received_at: self.received_at };
-        let mut checkpoint = Checkpoint::open(&self.file, begin)?;
-        let summary = Summary::of(&self.file, kind);
-        if checkpoint.is_done() {
-            note(&format!(
-                "{} was imported before. To import it again, delete {}.",
-                self.file.display(),
-                checkpoint.name()
-            ));
-            return summary.print(&checkpoint, None, format);
-        }
-        let started = Instant::now();
-        let writer = Arc::new(Writer::new(&stack, self.account.clone(), kind, &checkpoint)?);
-        let bar = bar(&checkpoint);
-        let outcome = store(&self.file, &writer, &mut checkpoint, &bar).await;
-        bar.finish_and_clear();
-        // Also what was stored before an error is not to be stored again.
-        checkpoint.save()?;
-        outcome?;
-        summary.print(&checkpoint, Some(started.elapsed()), format)
-    }
-}
-
-/// Stores what is left of the file.
-async fn store(
-    file: &std::path::Path,
-    writer: &Arc<Writer>,
-    checkpoint: &mut Checkpoint,
-    bar: &ProgressBar,
-) -> Result<()> {
-    let mut error_file = ErrorFile::open(file, checkpoint)?;
-    let chunks = Chunks::read(file, checkpoint.position())?;
-    let stored = stream::unfold(chunks, async |mut chunks| chunks.next().await.map(|chunk| (chunk, chunks)))
-        .map_ok(|chunk| {
-            let writer = Arc::clone(writer);
-            async move {
-                let task = tokio::spawn(async move { writer.store(chunk).await });
-                task.await.map_err(|_| anyhow!("A chunk could not be stored: this is a defect of `cargo intake`."))?
-            }
-        })
-        .try_buffered(writer.chunks_at_once());
-    let mut stored = std::pin::pin!(stored);
-    let mut saved = Instant::now();
-    while let Some(chunk) = stored.try_next().await? {
-        error_file.add(&chunk.errors)?;
-        checkpoint.account_for(&chunk, error_file.bytes());
-        bar.set_position(checkpoint.position().byte);
-        bar.set_message(checkpoint.stored().to_string());
-        if saved.elapsed() >= CHECKPOINT_INTERVAL {
-            error_file.flush()?;
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        let kind = self.kind.map_or_else(|| chunks::kind_of(&self.file), Ok)?;
+        let mut checkpoint = Checkpoint::open(&self, kind, stack.table(kind.table())?)?;
+        let mut errors = ErrorFile::open(&self.file, checkpoint.state.error_bytes)?;
+        if checkpoint.state.done {
+            let (file, checkpoint) = (self.file.display(), checkpoint.path.display());
+            note(&format!("{file} is already imported. To import it again, delete {checkpoint}."));
+        } else {
+            let writer = Writer::new(stack, &checkpoint.state)?;
+            let outcome = self.store(writer, &mut checkpoint, &mut errors).await;
+            // Also after an error, so that the chunks before it are not stored again.
             checkpoint.save()?;
-            saved = Instant::now();
+            outcome?;
         }
+        let State { stored, rejected, .. } = checkpoint.state;
+        let error_file = (rejected > 0).then(|| errors.path.display().to_string());
+        if let (Some(error_file), Format::Table) = (&error_file, format) {
+            note(&format!("The rejected lines and their errors are in {error_file}."));
+        }
+        let json = json!({"kind": kind, "stored": stored, "rejected": rejected, "errorFile": error_file});
+        format.print(&format!("{stored} {} stored, {rejected} lines rejected.", kind.as_str()), &json)
     }
-    error_file.flush()?;
-    checkpoint.finish();
-    Ok(())
+
+    /// Stores the rest of the file.
+    async fn store(&self, writer: Writer, checkpoint: &mut Checkpoint, errors: &mut ErrorFile) -> Result<()> {
+        let (begin, mut saved, writer) = (Instant::now(), Instant::now(), Arc::new(writer));
+        let bar = bar(&checkpoint.state);
+        // This thread reads ahead while others store: it does nothing else meanwhile.
+        let chunks = stream::iter(chunks::read(&self.file, checkpoint.state.position)?);
+        let stored = chunks
+            .map_ok(|chunk| {
+                let writer = Arc::clone(&writer);
+                async move { tokio::spawn(async move { writer.store(chunk).await }).await.context("A task failed")? }
+            })
+            .try_buffered(checkpoint.state.kind.concurrent_chunks());
+        let mut stored = pin!(stored);
+        while let Some(chunk) = stored.try_next().await? {
+            errors.append(&chunk.errors)?;
+            checkpoint.state.record(&chunk, errors.bytes);
+            bar.set_position(checkpoint.state.position.byte);
+            bar.set_message(checkpoint.state.stored.to_string());
+            if saved.elapsed() >= CHECKPOINT_INTERVAL {
+                checkpoint.save()?;
+                saved = Instant::now();
+            }
+        }
+        checkpoint.state.done = true;
+        bar.println(format!("Done in {:.1} s.", begin.elapsed().as_secs_f64()));
+        Ok(())
+    }
 }
 
-fn bar(checkpoint: &Checkpoint) -> ProgressBar {
+fn bar(state: &State) -> ProgressBar {
     let template = format!(
         "{{bar:30}} {{percent}} % of {{total_bytes}}, {{msg}} {} stored, {{bytes_per_sec}}, {{eta}} left",
-        checkpoint.kind().as_str()
+        state.kind.as_str()
     );
-    let bar =
-        with_style(ProgressBar::new(checkpoint.file_bytes()), &template).with_position(checkpoint.position().byte);
-    // What was done before this run says nothing about its rate.
+    let bar = with_style(ProgressBar::new(state.file.bytes), &template).with_position(state.position.byte);
+    // What an earlier run stored says nothing about the rate of this one.
     bar.reset_eta();
     bar
 }

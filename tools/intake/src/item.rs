@@ -1,10 +1,12 @@
-//! Items as they are read: single attributes, and whole ones as JSON.
+//! DynamoDB items: single attributes, and whole items as JSON.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
+use std::str::FromStr;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use serde::ser::SerializeMap as _;
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize as _, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// An item, as the SDK has it.
@@ -20,7 +22,7 @@ pub(crate) fn key(item: &Item, names: &[&str]) -> Item {
     names.iter().filter_map(|name| Some(((*name).to_owned(), item.get(*name)?.clone()))).collect()
 }
 
-/// An attribute as JSON. A number stays the text that DynamoDB gave: 38 digits are no float.
+/// An attribute as JSON. A number stays the text that DynamoDB sent: 38 digits do not fit into a float.
 pub(crate) struct Json<'a>(pub(crate) &'a AttributeValue);
 
 impl Serialize for Json<'_> {
@@ -31,41 +33,40 @@ impl Serialize for Json<'_> {
                 Ok(number) => number.serialize(serializer),
                 Err(_) => number.serialize(serializer),
             },
-            AttributeValue::Bool(truth) => truth.serialize(serializer),
+            AttributeValue::Bool(value) => value.serialize(serializer),
             AttributeValue::L(list) => serializer.collect_seq(list.iter().map(Json)),
-            AttributeValue::M(map) => Members::of(map, &[]).serialize(serializer),
-            // Sets and bytes are never written by this service.
+            AttributeValue::M(map) => json_object(map, &[]).serialize(serializer),
+            // This service never writes sets and bytes.
             _ => serializer.serialize_unit(),
         }
     }
 }
 
-/// The attributes of an item as a JSON object, by name.
-pub(crate) struct Members<'a>(BTreeMap<&'a str, Json<'a>>);
-
-impl<'a> Members<'a> {
-    /// All but those called `without`.
-    pub(crate) fn of(item: &'a Item, without: &[&str]) -> Self {
-        let kept = item.iter().filter(|(name, _)| !without.contains(&name.as_str()));
-        Self(kept.map(|(name, value)| (name.as_str(), Json(value))).collect())
-    }
+/// The attributes of an item as a JSON object, sorted by name, all but those called `without`.
+pub(crate) fn json_object<'a>(item: &'a Item, without: &[&str]) -> BTreeMap<&'a str, Json<'a>> {
+    let attributes = item.iter().filter(|(name, _)| !without.contains(&name.as_str()));
+    attributes.map(|(name, value)| (name.as_str(), Json(value))).collect()
 }
 
-impl Serialize for Members<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in &self.0 {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
-}
-
-/// A value for a person: a text as it is, anything else as JSON.
+/// A value for people: a string as it is, anything else as JSON.
 pub(crate) fn display(value: &AttributeValue) -> String {
     match value {
         AttributeValue::S(text) => text.clone(),
         other => serde_json::to_string(&Json(other)).unwrap_or_default(),
+    }
+}
+
+/// Serializes a value as the string that it is displayed as: `#[serde(with = "crate::item::as_text")]`.
+pub(crate) mod as_text {
+    use super::*;
+
+    pub(crate) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(crate) fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|_| D::Error::custom("a malformed value"))
     }
 }
 
@@ -74,14 +75,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_of_38_digits_is_written_as_it_is() {
+    fn a_number_of_38_digits_is_written_exactly() {
         let digits = "12345678901234567890123456789012345678";
         let item = Item::from([
             ("n".to_owned(), AttributeValue::N(digits.to_owned())),
             ("a".to_owned(), AttributeValue::L(vec![AttributeValue::Null(true), AttributeValue::Bool(false)])),
             ("pk".to_owned(), AttributeValue::S("x".to_owned())),
         ]);
-        let json = serde_json::to_string(&Members::of(&item, &["pk"])).unwrap();
+        let json = serde_json::to_string(&json_object(&item, &["pk"])).unwrap();
         assert_eq!(json, format!(r#"{{"a":[null,false],"n":{digits}}}"#));
     }
 }

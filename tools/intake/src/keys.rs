@@ -1,4 +1,4 @@
-//! `keys`: whose key opens what, and until when. The key itself is seen once, when it is made.
+//! `keys`: the API keys of accounts. A key is printed once, when it is created; only its hash is stored.
 
 mod create;
 mod import;
@@ -12,20 +12,22 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
-
-use crate::output::Format;
-use crate::stack::StackArgs;
-use crate::time_args::duration;
+use model::timestamp::Timestamp;
+use store::api_keys::KeyRecord;
+use uuid::Uuid;
 
 use self::table::KeyTable;
+use crate::output::{Format, note};
+use crate::stack::Stack;
+use crate::time_args::{duration, format_utc};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make a key and print it, this once, alone on standard output
+    /// Create a key and print it, this once, alone on standard output
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod keys create --account shop --name web --expires-in 90d > key.txt"
     )]
-    Create(Create),
+    Create(NewKey),
 
     /// List keys, without their values
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys list --account shop")]
@@ -35,107 +37,116 @@ pub(crate) enum Command {
         account: Option<AccountId>,
     },
 
-    /// Show what is known of one key
+    /// Show what is stored of one key
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys show key_3f2a9c81d04e")]
     Show {
-        /// Which key, as `keys list` names it
+        /// The key's id, from `keys list`
         id: String,
     },
 
-    /// Make a key in place of another, which goes on for a while
+    /// Create a key that replaces another; the old key stays valid for the overlap
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod keys rotate key_3f2a9c81d04e --overlap 24h > key.txt"
     )]
     Rotate(Rotate),
 
-    /// End a key: refused everywhere within a minute, for good
+    /// Revoke a key: within a minute, every function rejects it
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys revoke key_3f2a9c81d04e")]
     Revoke {
-        /// Which key, as `keys list` names it
+        /// The key's id, from `keys list`
         id: String,
 
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
     },
 
-    /// Take a key that was made elsewhere, from standard input, so that it is in no shell history
+    /// Import a key that another system created, from standard input, so that it is in no shell history
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod keys import --account shop --name web < key.txt"
     )]
-    Import(Import),
+    Import(NewKey),
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Create {
-    /// Whose data it opens
+pub(crate) struct NewKey {
+    /// The account that the key belongs to
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// What to call it: where it is used, say
+    /// A name for the key, such as where it is used
     #[arg(long, value_parser = name)]
     name: String,
 
-    /// From when on it opens nothing, from now [default: never]
+    /// How long the key is valid [default: forever]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     expires_in: Option<Duration>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Rotate {
-    /// Which key, as `keys list` names it
+    /// The id of the old key, from `keys list`
     id: String,
 
-    /// How long the old key goes on
+    /// How long the old key stays valid
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration)]
     overlap: Duration,
 
-    /// From when on the new key opens nothing, from now [default: it lasts as long as the old one was made to]
+    /// How long the new key is valid [default: as long as the old one was when it was created]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     expires_in: Option<Duration>,
 
-    /// Do not ask, should the old key end at once
+    /// Do not ask for confirmation when there is no overlap
     #[arg(long)]
     yes: bool,
 }
 
-#[derive(Args, Debug)]
-pub(crate) struct Import {
-    /// Whose data it opens
-    #[arg(long, value_name = "NAME")]
-    account: AccountId,
-
-    /// What to call it: where it is used, say
-    #[arg(long, value_parser = name)]
-    name: String,
-
-    /// From when on it opens nothing, from now [default: never]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    expires_in: Option<Duration>,
-}
-
 impl Command {
-    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<()> {
-        let keys = KeyTable::of(stack_args.connect().await?)?;
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        let keys = KeyTable::new(stack)?;
         match self {
-            Self::Create(create) => create::create(&keys, create, format).await,
+            Self::Create(new) => create::create(&keys, &new.into_record(), format).await,
             Self::List { account } => list::list(&keys, account.as_ref(), format).await,
             Self::Show { id } => list::show(&keys, &id, format).await,
             Self::Rotate(rotate) => rotate::rotate(&keys, rotate, format).await,
             Self::Revoke { id, yes } => revoke::revoke(&keys, &id, yes, format).await,
-            Self::Import(import) => import::import(&keys, import, format).await,
+            Self::Import(new) => import::import(&keys, &new.into_record(), format).await,
         }
     }
 }
 
+impl NewKey {
+    fn into_record(self) -> KeyRecord {
+        let created_at = Timestamp::now();
+        // 48 random bits: people read an id aloud, it is no secret, and a counter would need a place to be stored.
+        let random = Uuid::new_v4().simple().to_string();
+        KeyRecord {
+            key_id: format!("key_{}", random.get(..12).unwrap_or(&random)),
+            account_id: self.account,
+            name: self.name,
+            created_at,
+            expires_at: self.expires_in.map(|lifetime| created_at.after(lifetime)),
+            revoked_at: None,
+        }
+    }
+}
+
+/// Tells the operator about a key that was stored.
+fn note_stored(record: &KeyRecord) {
+    let KeyRecord { key_id, account_id, name, expires_at, .. } = record;
+    let end =
+        expires_at.map_or_else(|| "does not expire".to_owned(), |end| format!("expires at {} UTC", format_utc(end)));
+    note(&format!("Key {key_id} ({name:?}) of the account {account_id} {end}."));
+}
+
 /// The longest name of a key, in characters: it has to fit into a table.
-const NAME_CHARS: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 fn name(text: &str) -> Result<String, String> {
-    let fits = (1..=NAME_CHARS).contains(&text.chars().count());
+    let fits = (1..=MAX_NAME_CHARS).contains(&text.chars().count());
     if fits && !text.trim().is_empty() && !text.chars().any(char::is_control) {
         Ok(text.to_owned())
     } else {
-        Err(format!("a key's name is 1 to {NAME_CHARS} printable characters"))
+        Err(format!("a key's name is 1 to {MAX_NAME_CHARS} printable characters"))
     }
 }

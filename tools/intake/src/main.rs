@@ -1,10 +1,10 @@
 //! `cargo intake`: the operator's command line. Never deployed.
 //!
-//! [`options`] says which commands there are; each has a module of its own name. [`stack`] finds the tables and the
-//! credentials, [`output`] writes for people or for programs, [`confirm`] asks before anything is destroyed.
+//! [`options`] lists the commands; each has a module with its name. [`stack`] finds the tables and the credentials,
+//! [`output`] writes results, [`confirm`] asks before something is destroyed.
 //!
-//! What the functions do as well (parse, store, hash a key) is called from [`model`] and [`store`], so that it cannot differ. What
-//! only an operator does (scan, query, delete) lives here, since the functions' roles do not allow it.
+//! The tool shares with the functions, in [`model`] and [`store`], what must not differ: parsing, storing, hashing keys. Scans,
+//! queries and deletions are here, since the functions' roles do not permit them.
 
 mod batch_delete;
 mod confirm;

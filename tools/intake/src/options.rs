@@ -1,4 +1,4 @@
-//! The commands there are, and the options that all of them take.
+//! The commands, and the options that all of them take.
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -13,17 +13,17 @@ Examples:
   cargo intake --local keys list
   cargo intake --stack intake-prod keys create --account shop --name web > key.txt
 
-Without --stack and --local, the tables are those of the variables API_KEYS_TABLE, CUSTOMERS_TABLE, SIGNALS_TABLE,
-REQUESTS_TABLE and REJECTED_SIGNALS_TABLE. Credentials and region come from where the AWS command line has them.";
+Without --stack and --local, the variables API_KEYS_TABLE, CUSTOMERS_TABLE, SIGNALS_TABLE, REJECTED_SIGNALS_TABLE and
+SIGNAL_RETENTION_DAYS describe the stack. Credentials and region are those of the AWS command line.";
 
-/// What the operator of an Intake stack does: keys, customers, signals, what was rejected, imports.
+/// Manages an Intake stack: API keys, customers, signals, rejected signals, imports
 #[derive(Debug, Parser)]
 #[command(name = "cargo intake", bin_name = "cargo intake", version, after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(flatten)]
     stack_args: StackArgs,
 
-    /// Write one JSON value a line, for programs
+    /// Write results as JSON, one value on each line
     #[arg(long, global = true)]
     json: bool,
 
@@ -33,7 +33,7 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make, list, rotate and revoke the keys of accounts
+    /// Create, import, list, rotate and revoke the API keys of accounts
     #[command(subcommand)]
     Keys(keys::Command),
 
@@ -41,27 +41,28 @@ enum Command {
     #[command(subcommand)]
     Customers(customers::Command),
 
-    /// List what a customer did, or how far a workflow journey came
+    /// List the signals of a customer or a workflow journey
     #[command(subcommand)]
     Signals(signals::Command),
 
-    /// List, show and redrive signals that were refused
+    /// List, show and redrive rejected signals
     #[command(subcommand)]
     Rejected(rejected::Command),
 
-    /// Store the customers or the signals of a file
+    /// Store the customers or signals of a file
     Import(Import),
 }
 
 impl Options {
     pub(crate) async fn run(self) -> Result<()> {
         let format = if self.json { Format::Json } else { Format::Table };
+        let stack = self.stack_args.connect().await?;
         match self.command {
-            Command::Keys(command) => command.run(&self.stack_args, format).await,
-            Command::Customers(command) => command.run(&self.stack_args, format).await,
-            Command::Signals(command) => command.run(&self.stack_args, format).await,
-            Command::Rejected(command) => command.run(&self.stack_args, format).await,
-            Command::Import(import) => import.run(&self.stack_args, format).await,
+            Command::Keys(command) => command.run(&stack, format).await,
+            Command::Customers(command) => command.run(&stack, format).await,
+            Command::Signals(command) => command.run(&stack, format).await,
+            Command::Rejected(command) => command.run(&stack, format).await,
+            Command::Import(import) => import.run(&stack, format).await,
         }
     }
 }

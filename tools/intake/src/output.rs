@@ -1,120 +1,102 @@
-//! Writing: results to standard output, for people or for programs; everything else to standard error.
+//! Results go to standard output, as tables or as JSON lines; everything else goes to standard error.
 //!
-//! What callers sent may hold control characters that a terminal would obey: they never get to one.
+//! Values that clients sent may hold control characters that a terminal would obey: tables escape them.
 
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
-use console::{Term, measure_text_width, truncate_str};
+use console::{Alignment, Term, measure_text_width, pad_str, truncate_str};
 use serde::Serialize;
 
-/// Writes a line of what surrounds a result to standard error.
-pub(crate) fn note(text: &str) {
-    // Nobody reads it when standard error has been closed.
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
-}
-
-/// For whom results are written.
+/// How results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// Tables, times readable.
+    /// For people: tables and sentences, times to the second.
     Table,
-    /// One JSON value a line.
+    /// For programs: one JSON value a line.
     Json,
 }
 
 impl Format {
-    pub(crate) fn is_json(self) -> bool {
-        self == Self::Json
+    /// Writes a result that is one value: `text` for people, `json` for programs.
+    pub(crate) fn print(self, text: &str, json: &impl Serialize) -> Result<()> {
+        match self {
+            Self::Table => print_line(text),
+            Self::Json => print_json(json),
+        }
     }
 }
 
-/// Writes a line to standard output, as it is.
-///
-/// # Errors
-/// Standard output is closed.
-pub(crate) fn line(text: &str) -> Result<()> {
+/// Writes a line to standard error: questions, warnings, what a command is doing.
+pub(crate) fn note(text: &str) {
+    // Standard error may be closed; the result does not depend on it.
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Writes a line to standard output.
+pub(crate) fn print_line(text: &str) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{text}").and_then(|()| stdout.flush()).context("Cannot write to standard output")
 }
 
 /// Writes a value to standard output as one line of JSON.
-///
-/// # Errors
-/// Standard output is closed.
-pub(crate) fn json(value: &impl Serialize) -> Result<()> {
-    line(&serde_json::to_string(value)?)
+pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
+    print_line(&serde_json::to_string(value)?)
 }
 
-/// `text` with its control characters spelled out, so that it takes one line and moves no cursor.
-pub(crate) fn escape_control(text: &str) -> String {
-    let spelled_out = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut escape_control = String::with_capacity(text.len());
-    for c in text.chars() {
-        if spelled_out(c) { escape_control.extend(c.escape_default()) } else { escape_control.push(c) }
-    }
-    escape_control
+/// `text` with its control characters escaped, so that it takes one line and cannot move the cursor.
+fn escape_control(text: &str) -> String {
+    let moves_text = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let escape = |c: char| if c.is_control() || moves_text(c) { c.escape_default().collect() } else { c.to_string() };
+    text.chars().map(escape).collect()
 }
 
-/// Rows under a heading, aligned by the width that a terminal gives their texts. It can be printed as it grows; columns
-/// then only become wider.
+/// Rows with aligned columns. It may be printed while rows are still added: columns then only grow.
 pub(crate) struct Table {
-    pending: Vec<Vec<String>>,
+    rows: Vec<Vec<String>>,
     widths: Vec<usize>,
-    /// How wide a line may be; what is longer is cut.
-    limit: Option<usize>,
+    /// The longest line, in columns of the terminal; a longer one is cut.
+    max_width: usize,
 }
 
 impl Table {
     pub(crate) fn with_heading<const N: usize>(heading: [&str; N]) -> Self {
-        Self { pending: vec![heading.map(ToOwned::to_owned).to_vec()], widths: vec![0; N], limit: None }
+        Self { rows: vec![heading.map(ToOwned::to_owned).to_vec()], widths: vec![0; N], max_width: usize::MAX }
     }
 
     /// A table of names and values, without a heading.
-    pub(crate) fn of_members() -> Self {
-        Self { pending: Vec::new(), widths: vec![0; 2], limit: None }
+    pub(crate) fn with_names() -> Self {
+        Self { rows: Vec::new(), widths: vec![0; 2], max_width: usize::MAX }
     }
 
-    /// On a terminal, each row takes one line, even if something is cut off its end.
-    pub(crate) fn cut_to_terminal(mut self) -> Self {
+    /// On a terminal, each row takes one line: what does not fit is cut.
+    pub(crate) fn cut_to_terminal(self) -> Self {
         let stdout = Term::stdout();
-        self.limit = stdout.is_term().then(|| usize::from(stdout.size().1));
-        self
+        Self { max_width: if stdout.is_term() { stdout.size().1.into() } else { usize::MAX }, ..self }
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
-        self.pending.push(cells.map(escape_control).to_vec());
+        self.rows.push(cells.map(escape_control).to_vec());
     }
 
-    /// Writes the rows that were added since the last time to standard output.
-    ///
-    /// # Errors
-    /// Standard output is closed.
+    /// Writes the rows that were added since the last call.
     pub(crate) fn print(&mut self) -> Result<()> {
-        self.lines().iter().try_for_each(|row| line(row))
+        self.lines().iter().try_for_each(|row| print_line(row))
     }
 
     fn lines(&mut self) -> Vec<String> {
-        let rows = std::mem::take(&mut self.pending);
+        let rows = std::mem::take(&mut self.rows);
         for row in &rows {
             for (width, cell) in self.widths.iter_mut().zip(row) {
-                *width = (*width).max(measure_text_width(cell));
+                *width = measure_text_width(cell).max(*width);
             }
         }
-        rows.iter().map(|row| self.aligned(row)).collect()
-    }
-
-    fn aligned(&self, row: &[String]) -> String {
-        let mut text = String::new();
-        for (cell, width) in row.iter().zip(&self.widths) {
-            let missing = width.saturating_sub(measure_text_width(cell)).saturating_add(2);
-            text.push_str(cell);
-            text.extend(std::iter::repeat_n(' ', missing));
-        }
-        let text = text.trim_end();
-        self.limit.map_or_else(|| text.to_owned(), |limit| truncate_str(text, limit, "…").into_owned())
+        let line = |row: Vec<String>| {
+            let cells = row.iter().zip(&self.widths).map(|(cell, width)| pad_str(cell, *width, Alignment::Left, None));
+            let line = cells.collect::<Vec<_>>().join("  ");
+            truncate_str(line.trim_end(), self.max_width, "…").into_owned()
+        };
+        rows.into_iter().map(line).collect()
     }
 }
 
@@ -123,17 +105,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned_by_the_width_on_a_terminal_and_only_become_wider() {
+    fn columns_are_as_wide_as_their_widest_cell_so_far() {
         let mut table = Table::with_heading(["CUSTOMER", "EVENT"]);
         table.row(["ada", "login"]);
         table.row(["李小龙", "logout"]);
         assert_eq!(table.lines(), ["CUSTOMER  EVENT", "ada       login", "李小龙    logout"]);
+        table.row(["customer-17", "a"]);
         table.row(["b", "c"]);
-        assert_eq!(table.lines(), ["b         c"]);
+        assert_eq!(table.lines(), ["customer-17  a", "b            c"]);
     }
 
     #[test]
-    fn control_characters_do_not_reach_a_terminal() {
+    fn control_characters_are_escaped() {
         assert_eq!(escape_control("a\u{1b}[2Jb\nc\u{202e}"), "a\\u{1b}[2Jb\\nc\\u{202e}");
     }
 }

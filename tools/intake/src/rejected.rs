@@ -1,4 +1,4 @@
-//! `rejected`: what was refused, why, and a second chance for it.
+//! `rejected`: the signals that the service rejected, why, and their redrive.
 
 mod edited;
 mod id;
@@ -18,91 +18,89 @@ use model::timestamp::Timestamp;
 use self::id::RejectedSignalId;
 pub(crate) use self::table::RejectedSignals;
 use crate::output::Format;
-use crate::stack::StackArgs;
+use crate::stack::Stack;
 use crate::time_args::timestamp;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List rejected signals with their reasons
+    /// List rejected signals with their errors
     #[command(
         after_help = "Examples:\n  cargo intake --stack intake-prod rejected list --account shop --since 7d --code required\n  \
         cargo intake --stack intake-prod rejected list --account shop --json > rejected.ndjson"
     )]
     List(List),
 
-    /// Show one with all that is known of it
+    /// Show one rejected signal with all its errors and its payload
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod rejected show --account shop \
         '2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff'")]
     Show {
-        /// Whose signal
+        /// The account
         #[arg(long, value_name = "NAME")]
         account: AccountId,
 
-        /// Which one, as `rejected list` names it
+        /// The id, from `rejected list`
         #[arg(value_name = "ID")]
         id: RejectedSignalId,
     },
 
-    /// Send rejected signals through the parser and into the table again; those that pass are rejected no more
+    /// Parse and store rejected signals again; those that are stored are no longer rejected
     #[command(
         after_help = "Examples:\n  cargo intake --stack intake-prod rejected redrive --account shop --code required --dry-run\n  \
         cargo intake --stack intake-prod rejected redrive --account shop --from rejected.ndjson\n\n\
-        A signal keeps the time of its first arrival. FILE has the lines of `rejected list --json`, with the payloads \
-        edited."
+        A signal keeps the time at which it first arrived. FILE has lines of `rejected list --json`, with edited payloads."
     )]
     Redrive(Redrive),
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// Whose signals
+    /// The account
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// Only those that arrived at or after this time, such as 6h (ago) or 2026-11-20
+    /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = timestamp)]
     since: Timestamp,
 
-    /// Only those with a error of this code
+    /// Only signals with an error of this code, such as required
     #[arg(long, value_name = "CODE", value_parser = code)]
     code: Option<String>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Redrive {
-    /// Whose signals
+    /// The account
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// Only these, as `rejected list` names them [default: all that are kept]
+    /// Only these signals, by their ids from `rejected list` [default: all that are stored]
     #[arg(value_name = "ID", conflicts_with_all = ["since", "code", "from"])]
     ids: Vec<RejectedSignalId>,
 
-    /// Only those that arrived at or after this time
+    /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20
     #[arg(long, value_name = "TIME", value_parser = timestamp)]
     since: Option<Timestamp>,
 
-    /// Only those with a error of this code
+    /// Only signals with an error of this code, such as required
     #[arg(long, value_name = "CODE", value_parser = code)]
     code: Option<String>,
 
-    /// Those of this file, with their payloads as they stand there
+    /// The signals of this file, with the payloads that the file has
     #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "code"])]
     from: Option<PathBuf>,
 
-    /// Only say what would pass
+    /// Only print which signals would be accepted
     #[arg(long)]
     dry_run: bool,
 }
 
 impl Command {
-    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<()> {
-        let stack = stack_args.connect().await?;
-        let rejected = RejectedSignals::of(&stack)?;
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        let rejected = RejectedSignals::new(stack)?;
         match self {
             Self::List(list) => list::list(&rejected, &list, format).await,
             Self::Show { account, id } => list::show(&rejected, &account, &id, format).await,
-            Self::Redrive(redrive) => redrive::redrive(&stack, &rejected, &redrive, format).await,
+            Self::Redrive(redrive) => redrive::redrive(stack, &rejected, &redrive, format).await,
         }
     }
 }

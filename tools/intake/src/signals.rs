@@ -1,4 +1,4 @@
-//! `signals list`: did my event arrive?
+//! `signals list`: did my signal arrive?
 
 mod follow;
 mod history;
@@ -10,9 +10,9 @@ use model::identifier::UuidText;
 use model::timestamp::Timestamp;
 
 use self::history::History;
-use crate::item::{Item, Json, Members, text};
-use crate::output::{Format, Table, json, note};
-use crate::stack::StackArgs;
+use crate::item::{Item, display, json_object, text};
+use crate::output::{Format, Table, note, print_json};
+use crate::stack::Stack;
 use crate::time_args::{format_utc, timestamp};
 
 #[derive(Debug, Subcommand)]
@@ -27,7 +27,7 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// Whose signals
+    /// The account
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
@@ -35,38 +35,37 @@ pub(crate) struct List {
     #[arg(value_name = "SUBJECT_ID", allow_hyphen_values = true)]
     subject_id: String,
 
-    /// Only those that arrived at or after this time, such as 1h (ago) or 2026-11-20T22:00:00Z
+    /// Only signals received at or after this time, such as 1h (ago) or 2026-11-20T22:00:00Z
     #[arg(long, value_name = "TIME", value_parser = timestamp)]
     since: Option<Timestamp>,
 
-    /// Only those that arrived before this time
+    /// Only signals received before this time
     #[arg(long, value_name = "TIME", value_parser = timestamp, conflicts_with = "follow")]
     until: Option<Timestamp>,
 
-    /// Only those with this eventflowIdentifier
+    /// Only signals with this eventflowIdentifier
     #[arg(long, value_name = "UUID", value_parser = uuid)]
     flow: Option<String>,
 
-    /// Only the newest N
+    /// Only the newest N signals
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 
-    /// Go on with what arrives from now on, until Ctrl-C
+    /// Continue with the signals that arrive from now on, until Ctrl-C
     #[arg(long)]
     follow: bool,
 }
 
 impl Command {
-    pub(crate) async fn run(self, stack_args: &StackArgs, format: Format) -> Result<()> {
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let Self::List(list) = self;
-        let stack = stack_args.connect().await?;
-        let history = History::of(&stack, &list)?;
+        let history = History::new(stack, &list)?;
         let mut listing = Listing::new(format);
-        // Without a word about the past, following begins now.
         let begin = Timestamp::now();
+        // Alone, --follow lists only what is new.
         if !list.follow || list.since.is_some() || list.limit.is_some() {
             let until = if list.follow { Some(begin) } else { list.until };
-            history.read(until, list.limit, &mut listing).await?;
+            history.list(until, &mut listing).await?;
         }
         if list.follow {
             return follow::follow(&history, begin, &mut listing).await;
@@ -78,7 +77,7 @@ impl Command {
     }
 }
 
-/// The signals that were listed so far.
+/// Writes signals, and counts them.
 struct Listing {
     format: Format,
     table: Table,
@@ -87,35 +86,27 @@ struct Listing {
 
 impl Listing {
     fn new(format: Format) -> Self {
-        Self {
-            format,
-            table: Table::with_heading(["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal(),
-            count: 0,
-        }
+        let table = Table::with_heading(["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
+        Self { format, table, count: 0 }
     }
 
-    /// Writes these.
     fn add(&mut self, signals: &[Item]) -> Result<()> {
-        if signals.is_empty() {
-            return Ok(());
-        }
         self.count = self.count.saturating_add(signals.len());
-        if self.format.is_json() {
-            return signals.iter().try_for_each(|signal| json(&Members::of(signal, &["pk", "sk", "accountId"])));
+        if self.format == Format::Json {
+            return signals.iter().try_for_each(|signal| print_json(&json_object(signal, &["pk", "sk", "accountId"])));
         }
         for signal in signals {
             let received =
                 text(signal, "receivedAt").and_then(|text| text.parse().ok()).map(format_utc).unwrap_or_default();
-            let what = text(signal, "eventType").or_else(|| text(signal, "stepNodeId")).unwrap_or_default();
+            let event = text(signal, "eventType").or_else(|| text(signal, "stepNodeId")).unwrap_or_default();
             let flow = text(signal, "eventflowIdentifier").unwrap_or_default();
-            let data = signal.get("data").and_then(|data| serde_json::to_string(&Json(data)).ok()).unwrap_or_default();
-            self.table.row([&received, what, flow, &data]);
+            self.table.row([&received, event, flow, &signal.get("data").map(display).unwrap_or_default()]);
         }
-        self.table.print()
+        if signals.is_empty() { Ok(()) } else { self.table.print() }
     }
 }
 
-/// A UUID as DynamoDB has it or not: callers write it in either case, so it is compared in lower case.
+/// Parses a UUID. Clients write it in either case: it is compared in lower case.
 fn uuid(text: &str) -> Result<String, String> {
     let uuid = UuidText::parse(text).ok_or("write a UUID such as 3fa85f64-5717-4562-b3fc-2c963f66afa6")?;
     Ok(uuid.as_str().to_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! Which stack: its tables by name, and a client with the operator's credentials.
+//! The stack that a command works on: its tables by name, and a client with the operator's credentials.
 
 mod cloudformation;
 mod env_file;
@@ -7,156 +7,149 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result};
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryPartition;
 use aws_sdk_dynamodb::config::{Builder, Credentials, ProvideCredentials as _};
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 use store::client::{http_client, tuned};
 
-/// How long a connection may take, and one attempt of a call. An operator may be far from the region and on a slow line.
-const CONNECT: Duration = Duration::from_secs(5);
-const ATTEMPT: Duration = Duration::from_secs(20);
+/// The timeouts of a connection and of one attempt of a call. An operator may be far from the region, on a slow line.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long a write may take with all its attempts: nobody waits at the other end of a connection, as with a function.
+/// The timeout of a write with all its attempts. No client waits for it, as one waits for a function.
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Where the tables are said to be.
+/// The variables that name the tables, in the environment and in `target/dev.env`.
+pub(crate) const API_KEYS: &str = "API_KEYS_TABLE";
+pub(crate) const CUSTOMERS: &str = "CUSTOMERS_TABLE";
+pub(crate) const SIGNALS: &str = "SIGNALS_TABLE";
+pub(crate) const REJECTED_SIGNALS: &str = "REJECTED_SIGNALS_TABLE";
+
+/// The variable that says for how many days signals are kept; 0 keeps them forever.
+const RETENTION: &str = "SIGNAL_RETENTION_DAYS";
+
+/// Which stack a command works on.
 #[derive(Args, Debug)]
 pub(crate) struct StackArgs {
     /// The CloudFormation stack whose outputs name the tables
     #[arg(long, global = true, value_name = "NAME", conflicts_with = "local")]
     stack: Option<String>,
 
-    /// The stack that `cargo dev` runs, or the one that wrote FILE
+    /// The stack that `cargo dev` runs [FILE: the --env-file that it was given]
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = env_file::USUAL)]
+    #[arg(default_missing_value = env_file::DEFAULT)]
     local: Option<PathBuf>,
 }
 
-/// A table of the service.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Table {
-    ApiKeys,
-    Customers,
-    Signals,
-    RejectedSignals,
-}
-
-impl Table {
-    /// The variable that names it, in the environment and in `target/dev.env`.
-    fn variable(self) -> &'static str {
-        match self {
-            Self::ApiKeys => "API_KEYS_TABLE",
-            Self::Customers => "CUSTOMERS_TABLE",
-            Self::Signals => "SIGNALS_TABLE",
-            Self::RejectedSignals => "REJECTED_SIGNALS_TABLE",
-        }
-    }
-}
-
-/// A stack that can be worked on.
+/// A stack to work on.
 #[derive(Debug)]
 pub(crate) struct Stack {
     pub(crate) client: Client,
-    variables: HashMap<String, String>,
+    variables: Variables,
+}
+
+/// Variables, and where they come from.
+#[derive(Debug)]
+struct Variables {
+    values: HashMap<String, String>,
     source: String,
 }
 
 impl StackArgs {
     /// Finds the stack and checks that there are a region and credentials for it.
-    ///
-    /// # Errors
-    /// There is no such stack, no region or no credentials.
     pub(crate) async fn connect(&self) -> Result<Stack> {
         if let Some(file) = &self.local {
-            let (file, variables) = env_file::read(file)?;
-            let config = local_config(&file, &variables)?.load().await;
-            return Ok(Stack { client: client(&config), variables, source: file });
+            let variables = env_file::read(file)?;
+            let config = local_config(&variables)?.load().await;
+            return Ok(Stack { client: client(&config), variables });
         }
         let config = loader()?.load().await;
         check(&config).await?;
-        let (variables, source) = match &self.stack {
-            Some(name) => (cloudformation::variables(&config, name).await?, format!("the stack {name}")),
-            None => (std::env::vars_os().filter_map(text).collect(), "the environment".to_owned()),
+        let variables = match &self.stack {
+            Some(name) => Variables {
+                values: cloudformation::variables(&config, name).await?,
+                source: format!("The stack {name}"),
+            },
+            None => Variables {
+                values: std::env::vars_os()
+                    .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                    .collect(),
+                source: "The environment".to_owned(),
+            },
         };
-        Ok(Stack { client: client(&config), variables, source })
+        Ok(Stack { client: client(&config), variables })
     }
 }
 
 impl Stack {
-    /// The name of a table.
-    ///
-    /// # Errors
-    /// Nothing says it.
-    pub(crate) fn table(&self, table: Table) -> Result<&str> {
-        let variable = table.variable();
-        self.variables.get(variable).map(String::as_str).filter(|name| !name.is_empty()).ok_or_else(|| {
-            anyhow!(
-                "Which table? {} does not say {variable}: give --stack NAME or --local, or set the variable.",
-                self.source
-            )
-        })
+    /// The name of the table that `variable` holds.
+    pub(crate) fn table(&self, variable: &str) -> Result<&str> {
+        self.variables.get(variable, "Give --stack NAME or --local, or set the variable.")
     }
-}
 
-impl Stack {
-    /// How long signals are kept, as the functions of this stack have it; `None`: for good.
-    ///
-    /// # Errors
-    /// Nothing says it. A signal written without knowing would stay for good, or not as long as the others.
+    /// How long signals are kept; `None`: forever. There is no default: a signal written with another one than the
+    /// functions' would stay forever, or not as long as the others.
     pub(crate) fn retention(&self) -> Result<Option<Duration>> {
-        let days: u64 =
-            self.variables.get("SIGNAL_RETENTION_DAYS").and_then(|days| days.parse().ok()).ok_or_else(|| {
-                anyhow!(
-                    "How long are signals kept? {} does not say SIGNAL_RETENTION_DAYS: give --stack NAME or --local, or \
-                     set the variable to that of the functions (0: for good).",
-                    self.source
-                )
-            })?;
+        let advice = "Give --stack NAME or --local, or set the variable as the functions have it (0: forever).";
+        let days = self.variables.get(RETENTION, advice)?;
+        let days: u64 = days.parse().with_context(|| format!("{RETENTION} must be a number of days"))?;
         Ok((days > 0).then(|| Duration::from_hours(days.saturating_mul(24))))
     }
+
+    /// A query for the items of one partition of `table`.
+    pub(crate) fn query(&self, table: &str, partition: String) -> QueryFluentBuilder {
+        self.client
+            .query()
+            .table_name(table)
+            .key_condition_expression("pk = :pk")
+            .expression_attribute_values(":pk", AttributeValue::S(partition))
+            .consistent_read(true)
+    }
 }
 
-fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
-    Some((name.into_string().ok()?, value.into_string().ok()?))
+impl Variables {
+    fn get(&self, name: &str, advice: &str) -> Result<&str> {
+        let value = self.values.get(name).map(String::as_str).filter(|value| !value.is_empty());
+        value.with_context(|| format!("{} does not define {name}. {advice}", self.source))
+    }
 }
 
 fn loader() -> Result<ConfigLoader> {
-    let http_client = http_client(CONNECT).map_err(|error| anyhow!("{error}."))?;
-    Ok(aws_config::defaults(BehaviorVersion::latest()).http_client(http_client))
+    Ok(aws_config::defaults(BehaviorVersion::latest()).http_client(http_client(CONNECT_TIMEOUT)?))
 }
 
 /// Everything from the file and nothing from the operator's profile, so that `--local` can never mean AWS.
-fn local_config(file: &str, variables: &HashMap<String, String>) -> Result<ConfigLoader> {
-    let variable = |name: &str| {
-        variables.get(name).cloned().ok_or_else(|| anyhow!("{file} does not say {name}: start `cargo dev` again."))
-    };
-    let (id, secret) = (variable("AWS_ACCESS_KEY_ID")?, variable("AWS_SECRET_ACCESS_KEY")?);
+fn local_config(variables: &Variables) -> Result<ConfigLoader> {
+    let get = |name| variables.get(name, "Start `cargo dev` again.");
+    let credentials =
+        Credentials::new(get("AWS_ACCESS_KEY_ID")?, get("AWS_SECRET_ACCESS_KEY")?, None, None, "cargo dev");
     Ok(loader()?
-        .endpoint_url(variable("AWS_ENDPOINT_URL_DYNAMODB")?)
-        .region(Region::new(variable("AWS_REGION")?))
-        .credentials_provider(Credentials::new(id, secret, None, None, "cargo dev")))
+        .endpoint_url(get("AWS_ENDPOINT_URL_DYNAMODB")?)
+        .region(Region::new(get("AWS_REGION")?.to_owned()))
+        .credentials_provider(credentials))
 }
 
 async fn check(config: &SdkConfig) -> Result<()> {
-    if config.region().is_none() {
-        bail!("No AWS region: set AWS_REGION, or choose a profile that has one with AWS_PROFILE.");
-    }
-    let no_credentials = || {
-        anyhow!(
-            "No AWS credentials: sign in (`aws sso login`), choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID.",
-        )
+    config.region().context("No AWS region. Set AWS_REGION, or choose a profile that has one with AWS_PROFILE.")?;
+    let credentials = match config.credentials_provider() {
+        Some(provider) => provider.provide_credentials().await.ok(),
+        None => None,
     };
-    let provider = config.credentials_provider().ok_or_else(no_credentials)?;
-    provider.provide_credentials().await.map(|_| ()).map_err(|_| no_credentials())
+    credentials.map(drop).context(
+        "No AWS credentials. Sign in (`aws sso login`), choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID.",
+    )
 }
 
 fn client(config: &SdkConfig) -> Client {
-    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).build();
-    // With the SDK's own, larger bound on retries: that of a function is there for a service with many processes.
+    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
+    // The retry partition of a function is small, for a service of many processes; a partition of its own has the
+    // SDK's larger retry budget.
     let config = tuned(Builder::from(config)).timeout_config(timeouts).retry_partition(RetryPartition::new("operator"));
     Client::from_conf(config.build())
 }

@@ -1,42 +1,36 @@
-//! Times and durations as people write and read them.
+//! Times and durations on the command line.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use model::timestamp::Timestamp;
 
-/// A duration such as `90d`, `24h` or `0s`.
-///
-/// # Errors
-/// Anything else, in a sentence.
+/// Parses a duration such as `90d`, `24h` or `0s`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    if text == "0" {
-        return Ok(Duration::ZERO);
-    }
     humantime::parse_duration(text).map_err(|_| "write a duration such as 30m, 24h or 90d".to_owned())
 }
 
-/// A moment such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), or how long ago it was, such as `1h`.
-///
-/// # Errors
-/// Anything else, in a sentence.
+/// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), or one such as `1h`: an hour ago.
 pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
-    let of = |since_epoch: Duration| Timestamp::from_millis(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX));
-    if let Ok(ago) = duration(text) {
-        let now = Duration::from_millis(Timestamp::now().millis());
-        return Ok(of(now.saturating_sub(ago)));
+    if let Ok(age) = duration(text) {
+        return Ok(before(Timestamp::now(), age));
     }
     humantime::parse_rfc3339_weak(text)
         .or_else(|_| humantime::parse_rfc3339_weak(&format!("{text}T00:00:00")))
         .ok()
-        .and_then(|time: SystemTime| time.duration_since(UNIX_EPOCH).ok())
-        .map(of)
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .map(|since_epoch| Timestamp::from_millis(0).after(since_epoch))
         .ok_or_else(|| "write a time such as 2026-11-20, 2026-11-20T22:16:40Z, or 1h for an hour ago".to_owned())
 }
 
-/// A moment for a person: UTC, to the second.
-pub(crate) fn format_utc(moment: Timestamp) -> String {
-    let text = moment.to_string();
-    format!("{} {}", text.get(..10).unwrap_or_default(), text.get(11..19).unwrap_or_default())
+/// The time `duration` before `time`.
+pub(crate) fn before(time: Timestamp, duration: Duration) -> Timestamp {
+    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    Timestamp::from_millis(time.millis().saturating_sub(millis))
+}
+
+/// A time for people: UTC, to the second.
+pub(crate) fn format_utc(time: Timestamp) -> String {
+    time.to_string().chars().take("2026-11-20T22:16:40".len()).map(|c| if c == 'T' { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -44,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_a_date_a_time_or_how_long_ago() {
+    fn a_time_is_parsed_from_a_date_a_time_or_an_age() {
         assert_eq!(timestamp("2026-11-20").unwrap().to_string(), "2026-11-20T00:00:00.000Z");
         assert_eq!(timestamp("2026-11-20T22:16:40Z").unwrap().to_string(), "2026-11-20T22:16:40.000Z");
         assert_eq!(timestamp("2026-11-20T22:16:40.009Z").unwrap().to_string(), "2026-11-20T22:16:40.009Z");
@@ -55,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_reads_seconds_in_utc() {
+    fn a_time_is_formatted_in_utc_to_the_second() {
         assert_eq!(format_utc(Timestamp::from_millis(1_795_213_000_009)), "2026-11-20 22:16:40");
     }
 }

@@ -12,11 +12,11 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use super::WHOLE_LINES;
-use crate::response::Outcome;
 use crate::auth::Caller;
 use crate::invocation::Invocation;
 use crate::problem::{Kind, Problem};
 use crate::request::Route;
+use crate::response::Outcome;
 use model::fault::Fault;
 use model::timestamp::Timestamp;
 use store::call_stats::Tally;

@@ -1,106 +1,68 @@
-//! Everything of one customer or emitter, gone. Nothing is remembered of how far it came: what is gone is not found
-//! again, so running it once more goes on with what is left.
+//! `customers erase`: deletes everything that is stored of a customer or an emitter.
+//!
+//! It keeps no record of its progress: what is deleted is not found again, so a second run deletes what is left.
 
 use anyhow::Result;
 use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use model::account::AccountId;
-use serde::Serialize;
+use serde_json::json;
 
 use super::show::find;
 use crate::batch_delete::batch_delete;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::item::{Item, key};
-use crate::output::{Format, json, line, note};
+use crate::output::{Format, note};
 use crate::progress;
 use crate::rejected::RejectedSignals;
-use crate::stack::{Stack, Table};
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Erased<'a> {
-    account_id: &'a str,
-    id: &'a str,
-    profiles: u64,
-    signals: u64,
-    rejected_signals: usize,
-}
+use crate::stack::{CUSTOMERS, SIGNALS, Stack};
 
 pub(super) async fn erase(stack: &Stack, account: &AccountId, id: &str, yes: bool, format: Format) -> Result<()> {
     note(&format!("Counting what is stored of {id:?} ..."));
-    let rejected_signals = RejectedSignals::of(stack)?;
-    let profiles = u64::from(find(stack, account, id).await?.is_some());
+    let rejected_signals = RejectedSignals::new(stack)?;
+    let profiles = usize::from(find(stack, account, id).await?.is_some());
     let signals = count_signals(stack, account, id).await?;
     let rejected = rejected_signals.keys_of(account, id).await?;
-    let erased = Erased { account_id: account.as_str(), id, profiles, signals, rejected_signals: rejected.len() };
+    let counts = format!("{profiles} profile(s), {signals} signal(s), {} rejected signal(s)", rejected.len());
     if profiles == 0 && signals == 0 && rejected.is_empty() {
         note(&format!("Nothing is stored of {id:?} in the account {account}."));
     } else {
-        let counted = erased.in_words();
-        confirm(&format!("Erase {id:?} of the account {account} for good: {counted}?"), yes)?;
-        // The profile last: as long as it is there, so is the reason to run this again.
-        rejected_signals.remove(&rejected).await?;
+        confirm(&format!("Erase {counts} of {id:?} in the account {account}? This cannot be undone."), yes)?;
+        // The profile last: while it is there, an operator sees that the erasure is incomplete.
+        rejected_signals.delete(&rejected).await?;
         delete_signals(stack, account, id, signals).await?;
         delete_profile(stack, account, id).await?;
     }
-    match format {
-        Format::Json => json(&erased),
-        Format::Table => line(&format!("Erased: {}.", erased.in_words())),
-    }
+    let json = json!({
+        "accountId": account.as_str(), "id": id, "profiles": profiles, "signals": signals,
+        "rejectedSignals": rejected.len(),
+    });
+    format.print(&format!("Erased: {counts}."), &json)
 }
 
-impl Erased<'_> {
-    fn in_words(&self) -> String {
-        format!(
-            "{} profile(s), {} signal(s), {} rejected signal(s)",
-            self.profiles, self.signals, self.rejected_signals
-        )
-    }
+async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<usize> {
+    let table = stack.table(SIGNALS)?;
+    let pages = stack.query(table, account.key(id)).select(Select::Count).into_paginator().send();
+    let pages: Vec<_> = pages.try_collect().await.map_err(|error| call_error(table, error))?;
+    Ok(pages.iter().map(|page| usize::try_from(page.count).unwrap_or_default()).sum())
 }
 
-async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<u64> {
-    let table = stack.table(Table::Signals)?;
-    let query = stack
-        .client
-        .query()
-        .table_name(table)
-        .key_condition_expression("pk = :pk")
-        .expression_attribute_values(":pk", AttributeValue::S(account.key(id)))
-        .consistent_read(true)
-        .select(Select::Count);
-    let mut pages = query.into_paginator().send();
-    let mut count = 0_u64;
-    while let Some(page) = pages.next().await {
-        let page = page.map_err(|error| call_error(table, error))?;
-        count = count.saturating_add(u64::try_from(page.count).unwrap_or_default());
-    }
-    Ok(count)
-}
-
-async fn delete_signals(stack: &Stack, account: &AccountId, id: &str, count: u64) -> Result<()> {
-    let table = stack.table(Table::Signals)?;
-    let query = stack
-        .client
-        .query()
-        .table_name(table)
-        .key_condition_expression("pk = :pk")
-        .expression_attribute_values(":pk", AttributeValue::S(account.key(id)))
-        .consistent_read(true)
-        .projection_expression("pk, sk");
-    let mut pages = query.into_paginator().send();
-    let bar = progress::of(count, "signals erased");
+async fn delete_signals(stack: &Stack, account: &AccountId, id: &str, count: usize) -> Result<()> {
+    let table = stack.table(SIGNALS)?;
+    let mut pages = stack.query(table, account.key(id)).projection_expression("pk, sk").into_paginator().send();
+    let bar = progress::bar(count, "signals erased");
     while let Some(page) = pages.next().await {
         let page = page.map_err(|error| call_error(table, error))?;
         let keys: Vec<Item> = page.items().iter().map(|item| key(item, &["pk", "sk"])).collect();
         batch_delete(&stack.client, table, &keys).await?;
-        bar.inc(u64::try_from(keys.len()).unwrap_or_default());
+        bar.inc(keys.len() as u64);
     }
     bar.finish_and_clear();
     Ok(())
 }
 
 async fn delete_profile(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
-    let table = stack.table(Table::Customers)?;
+    let table = stack.table(CUSTOMERS)?;
     let call = stack.client.delete_item().table_name(table).key("pk", AttributeValue::S(account.key(id)));
-    call.send().await.map(|_| ()).map_err(|error| call_error(table, error))
+    call.send().await.map(drop).map_err(|error| call_error(table, error))
 }

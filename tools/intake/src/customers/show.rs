@@ -1,4 +1,4 @@
-//! One profile, as it is stored.
+//! `customers show`: one profile, as it is stored.
 
 use anyhow::{Result, bail};
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -6,22 +6,25 @@ use model::account::AccountId;
 use model::customer::DOCUMENTED;
 
 use crate::error::call_error;
-use crate::item::{Item, Members, display};
-use crate::output::{self, Format, json};
-use crate::stack::{Stack, Table};
+use crate::item::{Item, display, json_object};
+use crate::output::{Format, Table, print_json};
+use crate::stack::{CUSTOMERS, Stack};
 
 pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<()> {
     let Some(item) = find(stack, account, id).await? else {
         bail!("The account {account} has no customer {id:?}.");
     };
-    if format.is_json() {
-        return json(&Members::of(&item, &["pk"]));
+    if format == Format::Json {
+        return print_json(&json_object(&item, &["pk"]));
     }
-    let mut table = output::Table::of_members();
-    let mut undocumented: Vec<&str> = item.keys().map(String::as_str).filter(|name| !is_placed(name)).collect();
-    undocumented.sort_unstable();
-    let names = ["customerId"].into_iter().chain(DOCUMENTED).chain(undocumented).chain(["createdAt", "updatedAt"]);
-    for name in names {
+    // The fields of the contract in its order, between them and the two times the others by name.
+    let first = || ["customerId"].into_iter().chain(DOCUMENTED);
+    let last = ["createdAt", "updatedAt"];
+    let is_other = |name: &&str| !first().chain(last).chain(["pk", "accountId"]).any(|known| known == *name);
+    let mut others: Vec<&str> = item.keys().map(String::as_str).filter(is_other).collect();
+    others.sort_unstable();
+    let mut table = Table::with_names();
+    for name in first().chain(others).chain(last) {
         if let Some(value) = item.get(name) {
             table.row([name, &display(value)]);
         }
@@ -29,14 +32,9 @@ pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: F
     table.print()
 }
 
-/// Whether a member has a place of its own in the table, or none.
-fn is_placed(name: &str) -> bool {
-    DOCUMENTED.contains(&name) || matches!(name, "pk" | "accountId" | "customerId" | "createdAt" | "updatedAt")
-}
-
 /// The stored item of a customer.
 pub(super) async fn find(stack: &Stack, account: &AccountId, id: &str) -> Result<Option<Item>> {
-    let table = stack.table(Table::Customers)?;
+    let table = stack.table(CUSTOMERS)?;
     let get =
         stack.client.get_item().table_name(table).key("pk", AttributeValue::S(account.key(id))).consistent_read(true);
     Ok(get.send().await.map_err(|error| call_error(table, error))?.item)

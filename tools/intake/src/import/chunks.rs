@@ -1,37 +1,33 @@
-//! The file in chunks of lines. Where one ends depends on where it began and on the file, and on nothing else.
+//! The file in chunks of lines. Where a chunk ends depends only on where it began and on the file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result, bail};
 use model::limits::{BODY_BYTES, SIGNALS_PER_REQUEST};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
 
 use super::Kind;
 
-/// Lines of a chunk at most: a chunk of signals is stored like a request, and keyed like one.
+/// The most lines of a chunk: a chunk of signals is stored like a request, and keyed like one.
 const CHUNK_LINES: usize = SIGNALS_PER_REQUEST;
 
-/// Bytes after which a chunk ends: with what is waiting and what is being stored, they bound the memory.
+/// The bytes after which a chunk ends. The chunks that are stored at once bound the memory.
 const CHUNK_BYTES: usize = 4 * 1024 * 1024;
 
-/// The longest line that is looked at, in bytes: no client could send more at once.
-const LINE_BYTES: usize = BODY_BYTES;
-
-/// Chunks that wait to be stored.
-const CHUNKS_WAITING: usize = 2;
+/// The longest line, in bytes: no client could send more at once.
+const MAX_LINE_BYTES: usize = BODY_BYTES;
 
 /// Where in the file a chunk begins.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct Position {
-    /// Which chunk, counted from 0.
+    /// The number of chunks before it.
     pub(super) chunk: u64,
-    /// At which byte.
+    /// The number of bytes before it.
     pub(super) byte: u64,
-    /// After how many lines.
+    /// The number of lines before it.
     pub(super) line: u64,
 }
 
@@ -47,47 +43,24 @@ pub(super) struct Chunk {
 pub(super) enum Line {
     Text(String),
     NotUtf8,
-    /// Beyond [`LINE_BYTES`]; not read.
+    /// Over [`MAX_LINE_BYTES`]; not read.
     TooLong,
 }
 
-/// The chunks of a file, read ahead by a thread.
-pub(super) struct Chunks {
-    receiver: mpsc::Receiver<Result<Chunk>>,
-}
-
-impl Chunks {
-    /// Begins to read at `position`.
-    pub(super) fn read(file: &Path, position: Position) -> Result<Self> {
-        let name = file.display().to_string();
-        let cannot = move |error: std::io::Error| anyhow!("Cannot read {name}: {error}.");
-        let mut file = File::open(file).map_err(&cannot)?;
-        file.seek(SeekFrom::Start(position.byte)).map_err(&cannot)?;
-        let mut reader = BufReader::with_capacity(256 * 1024, file);
-        let (sender, receiver) = mpsc::channel(CHUNKS_WAITING);
-        let read_on = move || {
-            let mut position = position;
-            loop {
-                let chunk = match read_chunk(&mut reader, position) {
-                    Ok(None) => return,
-                    Ok(Some(chunk)) => Ok(chunk),
-                    Err(error) => Err(cannot(error)),
-                };
-                let failed = chunk.is_err();
-                position = chunk.as_ref().map_or(position, |chunk| chunk.end);
-                // Nobody waits for more after an error.
-                if sender.blocking_send(chunk).is_err() || failed {
-                    return;
-                }
-            }
-        };
-        tokio::task::spawn_blocking(read_on);
-        Ok(Self { receiver })
-    }
-
-    pub(super) async fn next(&mut self) -> Option<Result<Chunk>> {
-        self.receiver.recv().await
-    }
+/// The chunks of `file` from `position` on.
+pub(super) fn read(file: &Path, mut position: Position) -> Result<impl Iterator<Item = Result<Chunk>>> {
+    let cannot_read = format!("Cannot read {}", file.display());
+    let open = || {
+        let mut file = File::open(file)?;
+        file.seek(SeekFrom::Start(position.byte))?;
+        std::io::Result::Ok(BufReader::with_capacity(256 * 1024, file))
+    };
+    let mut reader = open().with_context(|| cannot_read.clone())?;
+    Ok(std::iter::from_fn(move || {
+        let chunk = read_chunk(&mut reader, position).with_context(|| cannot_read.clone()).transpose()?;
+        position = chunk.as_ref().map_or(position, |chunk| chunk.end);
+        Some(chunk)
+    }))
 }
 
 fn read_chunk(reader: &mut impl BufRead, begin: Position) -> std::io::Result<Option<Chunk>> {
@@ -97,28 +70,24 @@ fn read_chunk(reader: &mut impl BufRead, begin: Position) -> std::io::Result<Opt
         bytes = bytes.saturating_add(length);
         lines.push(line);
     }
-    if lines.is_empty() {
-        return Ok(None);
-    }
     let end = Position {
         chunk: begin.chunk.saturating_add(1),
         byte: begin.byte.saturating_add(bytes as u64),
         line: begin.line.saturating_add(lines.len() as u64),
     };
-    Ok(Some(Chunk { begin, end, lines }))
+    Ok((!lines.is_empty()).then_some(Chunk { begin, end, lines }))
 }
 
-/// One line without its end, and how long it is with it.
+/// One line without its end, and its length with it.
 fn read_line(reader: &mut impl BufRead) -> std::io::Result<Option<(Line, usize)>> {
     let mut bytes = Vec::new();
-    let mut length = reader.by_ref().take(LINE_BYTES as u64).read_until(b'\n', &mut bytes)?;
+    let length = reader.by_ref().take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut bytes)?;
     if length == 0 {
         return Ok(None);
     }
-    if bytes.pop_if(|last| *last == b'\n').is_none() && length == LINE_BYTES {
+    if bytes.pop_if(|last| *last == b'\n').is_none() && length == MAX_LINE_BYTES {
         let rest = reader.skip_until(b'\n')?;
-        length = length.saturating_add(rest);
-        return Ok(Some((Line::TooLong, length)));
+        return Ok(Some((Line::TooLong, length.saturating_add(rest))));
     }
     Ok(Some((String::from_utf8(bytes).map_or(Line::NotUtf8, Line::Text), length)))
 }
@@ -130,20 +99,19 @@ pub(super) fn kind_of(file: &Path) -> Result<Kind> {
         #[serde(rename = "customerData")]
         customer_data: Option<IgnoredAny>,
     }
-    let cannot = |error: std::io::Error| anyhow!("Cannot read {}: {error}.", file.display());
-    let mut reader = BufReader::new(File::open(file).map_err(cannot)?);
-    while let Some((line, _)) = read_line(&mut reader).map_err(cannot)? {
-        match line {
-            Line::Text(text) if text.trim().is_empty() => {}
-            Line::Text(text) => {
+    for chunk in read(file, Position::default())? {
+        let first = chunk?.lines.into_iter().find(|line| !matches!(line, Line::Text(text) if text.trim().is_empty()));
+        match first {
+            None => {}
+            Some(Line::Text(text)) => {
                 let probe = serde_json::from_str::<Probe>(text.trim_start_matches('\u{feff}'));
-                let customer = probe.is_ok_and(|probe| probe.customer_data.is_some());
-                return Ok(if customer { Kind::Customers } else { Kind::Signals });
+                let is_customer = probe.is_ok_and(|probe| probe.customer_data.is_some());
+                return Ok(if is_customer { Kind::Customers } else { Kind::Signals });
             }
-            Line::NotUtf8 | Line::TooLong => break,
+            Some(Line::NotUtf8 | Line::TooLong) => break,
         }
     }
-    Err(anyhow!("{} has no first line to tell what it holds: say --kind.", file.display()))
+    bail!("Cannot tell from the first line of {} whether it holds customers or signals. Add --kind.", file.display())
 }
 
 #[cfg(test)]
@@ -151,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chunk_ends_after_so_many_lines_or_bytes_wherever_it_began() {
+    fn a_chunk_ends_after_500_lines_or_4_mib_wherever_it_began() {
         let text = format!("{}\n{}\nlast", "x\n".repeat(CHUNK_LINES), "y".repeat(CHUNK_BYTES + 1));
         let mut reader = text.as_bytes();
         let mut position = Position::default();
@@ -172,11 +140,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_too_long_is_passed_over_and_counted() {
-        let text = format!("{}\nb\n", "a".repeat(LINE_BYTES * 2));
+    fn a_line_that_is_too_long_is_skipped_and_counted() {
+        let text = format!("{}\nb\n", "a".repeat(MAX_LINE_BYTES * 2));
         let chunk = read_chunk(&mut text.as_bytes(), Position::default()).unwrap().unwrap();
         assert_eq!(chunk.lines, [Line::TooLong]);
-        let fits = "a".repeat(LINE_BYTES - 1);
+        let fits = "a".repeat(MAX_LINE_BYTES - 1);
         let chunk = read_chunk(&mut format!("{fits}\n").as_bytes(), Position::default()).unwrap().unwrap();
         assert_eq!(chunk.lines, [Line::Text(fits)]);
         let chunk = read_chunk(&mut &b"\xff\n"[..], Position::default()).unwrap().unwrap();

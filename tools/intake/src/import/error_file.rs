@@ -1,19 +1,19 @@
-//! The lines that were not taken, with their reasons: `FILE.errors.ndjson`.
+//! The rejected lines with their errors: `FILE.errors.ndjson`.
 
 use std::fs::OpenOptions;
-use std::io::{BufWriter, Seek as _, SeekFrom, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result};
 use model::fault::Fault;
 use serde::Serialize;
 
-use super::checkpoint::{Checkpoint, beside};
+use super::checkpoint::with_suffix;
 
-/// A line that was not taken.
+/// A rejected line.
 #[derive(Debug, Serialize)]
 pub(super) struct LineErrors {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     pub(super) line: u64,
     pub(super) errors: Vec<LineError>,
 }
@@ -22,70 +22,45 @@ pub(super) struct LineErrors {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum LineError {
-    /// The line cannot be read.
-    Text {
-        /// As if it were a request: `malformed-json`, or `too-large`.
-        code: &'static str,
-        message: String,
-    },
-    /// What it holds breaks a rule.
-    Rule(Fault),
+    /// The line cannot be parsed: `malformed-json` or `too-large`.
+    Syntax { code: &'static str, message: String },
+    /// The line breaks a rule.
+    Validation(Fault),
 }
 
-/// The file, written when there is a first line for it.
 pub(super) struct ErrorFile {
-    path: PathBuf,
-    writer: Option<BufWriter<std::fs::File>>,
-    bytes: u64,
+    pub(super) path: PathBuf,
+    /// Its length.
+    pub(super) bytes: u64,
 }
 
 impl ErrorFile {
-    /// Goes on where the checkpoint says that it ended: what was written after that will be written again.
-    pub(super) fn open(file: &Path, checkpoint: &Checkpoint) -> Result<Self> {
-        let mut error_file =
-            Self { path: beside(file, ".errors.ndjson"), writer: None, bytes: checkpoint.errors_bytes() };
+    /// Cuts an existing file of `file` to the length in the checkpoint: what follows will be written again.
+    pub(super) fn open(file: &Path, bytes: u64) -> Result<Self> {
+        let error_file = Self { path: with_suffix(file, ".errors.ndjson"), bytes };
         if error_file.path.exists() {
-            error_file.open_writer()?;
+            let cut = OpenOptions::new().write(true).open(&error_file.path).and_then(|file| file.set_len(bytes));
+            cut.with_context(|| error_file.cannot_write())?;
         }
         Ok(error_file)
     }
 
-    fn open_writer(&mut self) -> Result<&mut BufWriter<std::fs::File>> {
-        let open = || {
-            let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(&self.path)?;
-            file.set_len(self.bytes)?;
-            file.seek(SeekFrom::End(0))?;
-            Ok(BufWriter::new(file))
-        };
-        let writer = open().map_err(|error| self.cannot(&error))?;
-        Ok(self.writer.insert(writer))
-    }
-
-    pub(super) fn add(&mut self, errors: &[LineErrors]) -> Result<()> {
-        for line in errors {
-            let mut json = serde_json::to_vec(line).map_err(|error| self.cannot(&error.into()))?;
-            json.push(b'\n');
-            let writer = match &mut self.writer {
-                Some(writer) => writer,
-                None => self.open_writer()?,
-            };
-            writer.write_all(&json).map_err(|error| self.cannot(&error))?;
-            self.bytes = self.bytes.saturating_add(json.len() as u64);
+    pub(super) fn append(&mut self, errors: &[LineErrors]) -> Result<()> {
+        if errors.is_empty() {
+            return Ok(());
         }
+        let mut json = Vec::new();
+        for line in errors {
+            serde_json::to_writer(&mut json, line)?;
+            json.push(b'\n');
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&self.path);
+        file.and_then(|mut file| file.write_all(&json)).with_context(|| self.cannot_write())?;
+        self.bytes = self.bytes.saturating_add(json.len() as u64);
         Ok(())
     }
 
-    /// Hands everything to the system: only then may the checkpoint say so.
-    pub(super) fn flush(&mut self) -> Result<()> {
-        let flushed = self.writer.as_mut().map_or(Ok(()), std::io::Write::flush);
-        flushed.map_err(|error| self.cannot(&error))
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn cannot(&self, error: &std::io::Error) -> anyhow::Error {
-        anyhow!("Cannot write {}: {error}.", self.path.display())
+    fn cannot_write(&self) -> String {
+        format!("Cannot write {}", self.path.display())
     }
 }

@@ -1,4 +1,4 @@
-//! Stores a chunk as the functions would have stored its lines.
+//! Stores a chunk as the functions would store its lines.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use model::account::AccountId;
 use model::customer::CustomerUpdate;
 use model::deadline::Budget;
 use model::fault::{Fault, FaultCode};
+use model::identifier::{RequestIdentifier, UuidText};
 use model::place::Path;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
@@ -15,29 +16,30 @@ use model::token::JsonText;
 use store::StoreError;
 use store::customers::Customers;
 use store::signals::{Origin, Signals};
+use uuid::Uuid;
 
 use super::Kind;
-use super::checkpoint::{Checkpoint, Requests};
+use super::checkpoint::State;
 use super::chunks::{Chunk, Line, Position};
 use super::error_file::{LineError, LineErrors};
 use crate::error::{is_transient, store_error};
-use crate::stack::{Stack, Table, WRITE_TIMEOUT};
+use crate::stack::{Stack, WRITE_TIMEOUT};
 
-/// How often something is tried again. A table that has just been created takes a while to grow.
-const TRIES: u32 = 5;
+/// The retries of a call. A table that was just created takes a while to grow.
+const RETRIES: u32 = 5;
 
-/// What is waited before the next try; doubled each time.
+/// The wait before the first retry; it doubles each time.
 const BACKOFF_BASE: Duration = Duration::from_secs(1);
 
-/// Customers that are updated at once.
-const CUSTOMERS_AT_ONCE: usize = 32;
+/// How many customers are updated at once.
+const CONCURRENT_CUSTOMERS: usize = 32;
 
-/// Stores chunks of one import.
+/// Stores the chunks of one import.
 pub(super) struct Writer {
     account: AccountId,
     kind: Kind,
     received_at: Timestamp,
-    requests: Requests,
+    import: Uuid,
     table: String,
     signals: Signals,
     customers: Customers,
@@ -46,181 +48,153 @@ pub(super) struct Writer {
 /// A chunk that is stored.
 pub(super) struct Stored {
     pub(super) end: Position,
+    /// How many of its lines were stored.
     pub(super) count: u64,
     pub(super) errors: Vec<LineErrors>,
 }
 
-impl Writer {
-    /// The table that lines of this kind go to.
-    pub(super) fn table(kind: Kind) -> Table {
-        match kind {
-            Kind::Customers => Table::Customers,
-            Kind::Signals => Table::Signals,
-        }
-    }
+/// Indices of lines in their chunk, and what is wrong with each.
+type IndexedErrors = Vec<(usize, Vec<LineError>)>;
 
-    pub(super) fn new(stack: &Stack, account: AccountId, kind: Kind, checkpoint: &Checkpoint) -> Result<Self> {
-        let table = stack.table(Self::table(kind))?.to_owned();
-        // Customers have no time to live, so nobody has to know one.
-        let retention = if kind == Kind::Signals { stack.retention()? } else { None };
+impl Writer {
+    pub(super) fn new(stack: &Stack, state: &State) -> Result<Self> {
+        // Customers do not expire, so their import needs no retention.
+        let retention = if state.kind == Kind::Signals { stack.retention()? } else { None };
         Ok(Self {
-            account,
-            kind,
-            received_at: checkpoint.received_at()?,
-            requests: checkpoint.requests()?,
-            signals: Signals::new(stack.client.clone(), &table, retention),
-            customers: Customers::new(stack.client.clone(), &table),
-            table,
+            account: state.account.clone(),
+            kind: state.kind,
+            received_at: state.received_at,
+            import: state.import,
+            table: state.table.clone(),
+            signals: Signals::new(stack.client.clone(), &state.table, retention),
+            customers: Customers::new(stack.client.clone(), &state.table),
         })
     }
 
-    pub(super) fn chunks_at_once(&self) -> usize {
-        self.kind.chunks_at_once()
-    }
-
-    /// Stores what is valid of a chunk. When it returns, that is acknowledged.
-    ///
-    /// # Errors
-    /// DynamoDB could not be had for all of it.
+    /// Stores the valid lines of a chunk. When it returns, DynamoDB has acknowledged them.
     pub(super) async fn store(&self, chunk: Chunk) -> Result<Stored> {
-        let mut errors = Vec::new();
-        let lines: Vec<(usize, JsonText<'_>)> = chunk
-            .lines
-            .iter()
-            .enumerate()
-            .filter_map(|(index, line)| match read(line)? {
-                Ok(text) => Some((index, text)),
-                Err(error) => {
-                    errors.push((index, vec![error]));
-                    None
-                }
-            })
-            .collect();
-        let stored = match self.kind {
-            Kind::Signals => self.store_signals(chunk.begin.chunk, &lines, &mut errors).await?,
-            Kind::Customers => self.store_customers(&lines, &mut errors).await?,
+        let mut errors = IndexedErrors::new();
+        let (valid, refused) = match self.kind {
+            Kind::Signals => {
+                let parse = |text, index| Signal::parse(text, index, &Path::Root).map_err(|rejected| rejected.faults);
+                let signals = parse_lines(&chunk.lines, &mut errors, parse);
+                (signals.len(), self.put_signals(chunk.begin.chunk, &signals).await?)
+            }
+            Kind::Customers => {
+                let parse = |text, index| CustomerUpdate::parse(text).map(|update| (index, update));
+                let updates = parse_lines(&chunk.lines, &mut errors, parse);
+                (updates.len(), self.update_customers(updates).await?)
+            }
         };
+        let count = valid.saturating_sub(refused.len()) as u64;
+        let refused_by_store = || Fault::new(&Path::Root, FaultCode::RefusedByStore, "was rejected by DynamoDB");
+        errors.extend(refused.into_iter().map(|index| (index, vec![LineError::Validation(refused_by_store())])));
         errors.sort_by_key(|(index, _)| *index);
         let number = |index: usize| chunk.begin.line.saturating_add(index as u64).saturating_add(1);
         let errors = errors.into_iter().map(|(index, errors)| LineErrors { line: number(index), errors }).collect();
-        Ok(Stored { end: chunk.end, count: stored as u64, errors })
+        Ok(Stored { end: chunk.end, count, errors })
     }
 
-    async fn store_signals(
-        &self,
-        chunk: u64,
-        lines: &[(usize, JsonText<'_>)],
-        errors: &mut Vec<(usize, Vec<LineError>)>,
-    ) -> Result<usize> {
-        let mut signals = Vec::with_capacity(lines.len());
-        for (index, text) in lines {
-            match Signal::parse(*text, *index, &Path::Root) {
-                Ok(signal) => signals.push(signal),
-                Err(rejected) => errors.push((*index, rules(rejected.faults))),
-            }
-        }
-        let request_identifier = self.requests.of_chunk(chunk);
-        let origin = Origin {
-            account_id: &self.account,
-            request_identifier: &request_identifier,
-            received_at: self.received_at,
-        };
-        let mut tries = Tries::default();
-        let refused = loop {
-            match self.signals.put(origin, &signals, Budget::lasting(WRITE_TIMEOUT)).await {
-                Ok(refused) => break refused,
-                Err(error) => tries.wait(&self.table, &error).await?,
-            }
-        };
-        errors.extend(refused.iter().map(|index| (*index, rules(vec![refused_by_store()]))));
-        Ok(signals.len().saturating_sub(refused.len()))
+    /// Stores the signals of a chunk; returns the indices of those that DynamoDB refused.
+    async fn put_signals(&self, chunk: u64, signals: &[Signal<'_>]) -> Result<Vec<usize>> {
+        let request_identifier = &request_identifier(self.import, chunk);
+        let origin = Origin { account_id: &self.account, request_identifier, received_at: self.received_at };
+        self.retry(|| self.signals.put(origin, signals, Budget::lasting(WRITE_TIMEOUT))).await
     }
 
-    /// Lines about one customer one after another, and customers side by side.
-    async fn store_customers(
-        &self,
-        lines: &[(usize, JsonText<'_>)],
-        errors: &mut Vec<(usize, Vec<LineError>)>,
-    ) -> Result<usize> {
-        let mut updates = Vec::with_capacity(lines.len());
-        for (index, text) in lines {
-            match CustomerUpdate::parse(*text) {
-                Ok(update) => updates.push((*index, update)),
-                Err(wrong) => errors.push((*index, rules(wrong))),
-            }
-        }
+    /// Updates customers concurrently, one customer in the order of the lines; returns the indices that DynamoDB refused.
+    async fn update_customers(&self, mut updates: Vec<(usize, CustomerUpdate<'_>)>) -> Result<Vec<usize>> {
         updates.sort_by(|(a, one), (b, other)| (&one.customer_id, a).cmp(&(&other.customer_id, b)));
         let of_one = updates.chunk_by(|(_, one), (_, other)| one.customer_id == other.customer_id);
-        let work: Vec<_> = of_one.map(|updates| self.update_one(updates)).collect();
-        let refused: Vec<Vec<usize>> = stream::iter(work).buffer_unordered(CUSTOMERS_AT_ONCE).try_collect().await?;
-        let refused = refused.concat();
-        errors.extend(refused.iter().map(|index| (*index, rules(vec![refused_by_store()]))));
-        Ok(updates.len().saturating_sub(refused.len()))
+        let work: Vec<_> = of_one.map(|updates| self.update_customer(updates)).collect();
+        stream::iter(work).buffer_unordered(CONCURRENT_CUSTOMERS).try_concat().await
     }
 
-    /// Makes the updates of one customer in order; the lines that the table refused.
-    async fn update_one(&self, updates: &[(usize, CustomerUpdate<'_>)]) -> Result<Vec<usize>> {
+    async fn update_customer(&self, updates: &[(usize, CustomerUpdate<'_>)]) -> Result<Vec<usize>> {
         let mut refused = Vec::new();
         for (index, update) in updates {
-            let mut tries = Tries::default();
-            loop {
-                let budget = Budget::lasting(WRITE_TIMEOUT);
-                match self.customers.upsert(&self.account, update, self.received_at, budget).await {
-                    Ok(_) => break,
-                    Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
-                        refused.push(*index);
-                        break;
-                    }
-                    Err(error) => tries.wait(&self.table, &error).await?,
+            let upsert = || async {
+                let deadline = Budget::lasting(WRITE_TIMEOUT);
+                match self.customers.upsert(&self.account, update, self.received_at, deadline).await {
+                    Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(Some(*index)),
+                    result => result.map(|_| None),
                 }
-            }
+            };
+            refused.extend(self.retry(upsert).await?);
         }
         Ok(refused)
     }
-}
 
-/// How often something was tried. DynamoDB may throttle or be disturbed for a while, and what is tried here is the same
-/// when it is done twice.
-#[derive(Default)]
-struct Tries(u32);
-
-impl Tries {
-    /// Waits before the next try, if there may be one after `error`.
-    async fn wait(&mut self, table: &str, error: &StoreError) -> Result<()> {
-        if self.0 >= TRIES || !is_transient(error) {
-            return Err(store_error(table, error));
+    /// Repeats a call while DynamoDB is throttled or unavailable. Repeating the calls of an import changes nothing.
+    async fn retry<T, F>(&self, call: impl Fn() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        let (mut retries, mut backoff) = (RETRIES, BACKOFF_BASE);
+        loop {
+            match call().await {
+                Err(error) if retries > 0 && is_transient(&error) => tokio::time::sleep(backoff).await,
+                result => return result.map_err(|error| store_error(&self.table, &error)),
+            }
+            retries = retries.saturating_sub(1);
+            backoff = backoff.saturating_mul(2);
         }
-        tokio::time::sleep(BACKOFF_BASE.saturating_mul(2_u32.saturating_pow(self.0))).await;
-        self.0 = self.0.saturating_add(1);
-        Ok(())
     }
 }
 
-/// The JSON of a line; `None` when there is nothing on it.
-fn read(line: &Line) -> Option<Result<JsonText<'_>, LineError>> {
-    let text = match line {
-        Line::Text(text) => text.trim_start_matches('\u{feff}').trim(),
-        Line::NotUtf8 => {
-            return Some(Err(LineError::Text { code: "malformed-json", message: "The line is not UTF-8.".to_owned() }));
+/// The request identifier of a chunk: the UUID of the import with the number of the chunk in its last 48 bits.
+fn request_identifier(import: Uuid, chunk: u64) -> RequestIdentifier {
+    let mask = 0xffff_ffff_ffff;
+    let uuid = Uuid::from_u128((import.as_u128() & !mask) | (u128::from(chunk) & mask));
+    UuidText::parse(uuid.to_string()).map_or_else(RequestIdentifier::random, RequestIdentifier::from)
+}
+
+/// Parses each line that is not empty; collects the errors of those that are invalid.
+fn parse_lines<'a, T>(
+    lines: &'a [Line],
+    errors: &mut IndexedErrors,
+    parse: impl Fn(JsonText<'a>, usize) -> Result<T, Vec<Fault>>,
+) -> Vec<T> {
+    let mut parsed = Vec::with_capacity(lines.len());
+    for (index, line) in lines.iter().enumerate() {
+        let outcome = match line {
+            Line::Text(text) => match text.trim_start_matches('\u{feff}').trim() {
+                "" => continue,
+                text => JsonText::parse(text).map_err(|error| {
+                    let message = format!("The line is not JSON: {} at column {}.", error.reason, error.column);
+                    LineError::Syntax { code: "malformed-json", message }
+                }),
+            },
+            Line::NotUtf8 => {
+                Err(LineError::Syntax { code: "malformed-json", message: "The line is not UTF-8.".to_owned() })
+            }
+            Line::TooLong => {
+                let message = "The line is longer than a request may be.".to_owned();
+                Err(LineError::Syntax { code: "too-large", message })
+            }
+        };
+        let outcome = outcome.map_err(|error| vec![error]).and_then(|text| {
+            parse(text, index).map_err(|errors| errors.into_iter().map(LineError::Validation).collect())
+        });
+        match outcome {
+            Ok(value) => parsed.push(value),
+            Err(found) => errors.push((index, found)),
         }
-        Line::TooLong => {
-            let message = "The line is longer than any request may be.".to_owned();
-            return Some(Err(LineError::Text { code: "too-large", message }));
-        }
-    };
-    if text.is_empty() {
-        return None;
     }
-    Some(JsonText::parse(text).map_err(|error| LineError::Text {
-        code: "malformed-json",
-        message: format!("The line is not JSON: {} at column {}.", error.reason, error.column),
-    }))
+    parsed
 }
 
-fn rules(errors: Vec<Fault>) -> Vec<LineError> {
-    errors.into_iter().map(LineError::Rule).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn refused_by_store() -> Fault {
-    Fault::new(&Path::Root, FaultCode::RefusedByStore, "was refused by the database")
+    #[test]
+    fn each_chunk_of_an_import_has_its_own_constant_identifier() {
+        let import = Uuid::new_v4();
+        let identifier = |chunk| request_identifier(import, chunk).canonical();
+        assert_ne!(identifier(0), identifier(1));
+        assert_eq!(identifier(0).get(..24), identifier(1).get(..24));
+        assert_eq!(identifier(1), identifier(1));
+        assert!(identifier(1).ends_with("-000000000001"));
+    }
 }

@@ -1,90 +1,73 @@
-//! What is known of keys. Their values are not: only hashes are stored, and not even those are shown.
+//! `keys list` and `keys show`: what is stored of keys. Not even their hashes are shown.
 
 use anyhow::Result;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
-use serde::Serialize;
+use serde_json::{Value, json};
 use store::api_keys::KeyRecord;
 
 use super::table::KeyTable;
-use crate::output::{Format, Table, json, note};
+use crate::output::{Format, Table, note, print_json};
 use crate::time_args::format_utc;
 
-pub(super) async fn list(keys: &KeyTable, account: Option<&AccountId>, format: Format) -> Result<()> {
+pub(super) async fn list(keys: &KeyTable<'_>, account: Option<&AccountId>, format: Format) -> Result<()> {
     let now = Timestamp::now();
-    let found = keys.all().await?;
-    let found: Vec<_> = found
-        .iter()
-        .map(|key| &key.record)
-        .filter(|key| account.is_none_or(|account| key.account_id == *account))
-        .collect();
-    if format.is_json() {
-        return found.iter().try_for_each(|record| json(&KeyRow::of(record, now)));
+    let mut keys = keys.all().await?;
+    keys.retain(|key| account.is_none_or(|account| key.record.account_id == *account));
+    if format == Format::Json {
+        return keys.iter().try_for_each(|key| print_json(&key_row(&key.record, now)));
     }
-    if found.is_empty() {
+    if keys.is_empty() {
         note("No keys.");
         return Ok(());
     }
     let mut table = Table::with_heading(["ID", "ACCOUNT", "NAME", "STATE", "CREATED", "EXPIRES"]);
-    for record in found {
-        let expires = record.expires_at.map_or_else(|| "never".to_owned(), format_utc);
-        let created = format_utc(record.created_at);
-        table.row([&record.key_id, record.account_id.as_str(), &record.name, state(record, now), &created, &expires]);
+    for record in keys.iter().map(|key| &key.record) {
+        let KeyRecord { key_id, account_id, name, created_at, .. } = record;
+        table.row([key_id, account_id.as_str(), name, state(record, now), &format_utc(*created_at), &expiry(record)]);
     }
     table.print()
 }
 
-pub(super) async fn show(keys: &KeyTable, id: &str, format: Format) -> Result<()> {
+pub(super) async fn show(keys: &KeyTable<'_>, id: &str, format: Format) -> Result<()> {
     let now = Timestamp::now();
     let record = keys.with_id(id).await?.record;
-    if format.is_json() {
-        return json(&KeyRow::of(&record, now));
+    if format == Format::Json {
+        return print_json(&key_row(&record, now));
     }
-    let mut table = Table::of_members();
+    let mut table = Table::with_names();
     table.row(["id", &record.key_id]);
     table.row(["account", record.account_id.as_str()]);
     table.row(["name", &record.name]);
     table.row(["state", state(&record, now)]);
     table.row(["created", &format_utc(record.created_at)]);
-    table.row(["expires", &record.expires_at.map_or_else(|| "never".to_owned(), format_utc)]);
-    if let Some(revoked) = record.revoked_at {
-        table.row(["revoked", &format_utc(revoked)]);
+    table.row(["expires", &expiry(&record)]);
+    if let Some(revoked_at) = record.revoked_at {
+        table.row(["revoked", &format_utc(revoked_at)]);
     }
     table.print()
 }
 
+fn expiry(record: &KeyRecord) -> String {
+    record.expires_at.map_or_else(|| "never".to_owned(), format_utc)
+}
+
 fn state(record: &KeyRecord, now: Timestamp) -> &'static str {
-    if record.revoked_at.is_some() {
-        "revoked"
-    } else if record.is_live(now) {
-        "active"
-    } else {
-        "expired"
+    match record.revoked_at {
+        Some(_) => "revoked",
+        None if record.is_live(now) => "active",
+        None => "expired",
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct KeyRow<'a> {
-    key_id: &'a str,
-    account_id: &'a str,
-    name: &'a str,
-    state: &'static str,
-    created_at: String,
-    expires_at: Option<String>,
-    revoked_at: Option<String>,
-}
-
-impl<'a> KeyRow<'a> {
-    fn of(record: &'a KeyRecord, now: Timestamp) -> Self {
-        Self {
-            key_id: &record.key_id,
-            account_id: record.account_id.as_str(),
-            name: &record.name,
-            state: state(record, now),
-            created_at: record.created_at.to_string(),
-            expires_at: record.expires_at.map(|end| end.to_string()),
-            revoked_at: record.revoked_at.map(|revoked| revoked.to_string()),
-        }
-    }
+fn key_row(record: &KeyRecord, now: Timestamp) -> Value {
+    json!({
+        "keyId": record.key_id,
+        "accountId": record.account_id.as_str(),
+        "name": record.name,
+        "state": state(record, now),
+        "createdAt": record.created_at.to_string(),
+        "expiresAt": record.expires_at.map(|end| end.to_string()),
+        "revokedAt": record.revoked_at.map(|revoked_at| revoked_at.to_string()),
+    })
 }

@@ -1,33 +1,34 @@
-//! `keys rotate`: a new key in place of another, which goes on for a while.
+//! `keys rotate`: a new key that replaces an old one, which stays valid for an overlap.
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 use model::timestamp::Timestamp;
 
-use super::Rotate;
-use super::create::{issue, record};
+use super::create::create;
 use super::table::KeyTable;
+use super::{NewKey, Rotate};
 use crate::confirm::confirm;
 use crate::output::{Format, note};
 use crate::time_args::format_utc;
 
-pub(super) async fn rotate(keys: &KeyTable, rotate: Rotate, format: Format) -> Result<()> {
-    let old = keys.with_id(&rotate.id).await?;
-    let now = Timestamp::now();
-    if !old.record.is_live(now) {
-        bail!("The key {} opens nothing any more: make a new one with `keys create`.", rotate.id);
+pub(super) async fn rotate(keys: &KeyTable<'_>, rotate: Rotate, format: Format) -> Result<()> {
+    let Rotate { id, overlap, expires_in, yes } = rotate;
+    let old = keys.with_id(&id).await?;
+    let record = &old.record;
+    if !record.is_live(Timestamp::now()) {
+        bail!("The key {id} is not active. Create a new one with `cargo intake keys create`.");
     }
-    if rotate.overlap.is_zero() {
-        confirm(&format!("End the key {} ({:?}) at once?", rotate.id, old.record.name), rotate.yes)?;
+    if overlap.is_zero() {
+        confirm(&format!("Expire the key {id} ({:?}) now?", record.name), yes)?;
     }
-    let lifetime = rotate.expires_in.or_else(|| old.record.expires_at.map(|end| end.since(old.record.created_at)));
-    let new = record(old.record.account_id.clone(), old.record.name.clone(), lifetime);
-    issue(keys, &new, format).await?;
-    // The clock again: from here on, and not from before the question, the old key goes on for `overlap`.
-    let end = Timestamp::now().after(rotate.overlap);
-    keys.expire(&old, end).await.map_err(|error| {
-        anyhow!("The new key stands, but the old one goes on: revoke {} when nobody uses it. {error}", rotate.id)
-    })?;
-    let end = old.record.expires_at.map_or(end, |sooner| sooner.min(end));
-    note(&format!("The old key {} opens nothing from {} UTC on, give or take a minute.", rotate.id, format_utc(end)));
+    let expires_in = expires_in.or_else(|| record.expires_at.map(|end| end.since(record.created_at)));
+    let new = NewKey { account: record.account_id.clone(), name: record.name.clone(), expires_in };
+    create(keys, &new.into_record(), format).await?;
+    // The overlap begins when the new key exists, not when the question was asked.
+    let end = Timestamp::now().after(overlap);
+    let end = record.expires_at.map_or(end, |sooner| sooner.min(end));
+    keys.expire(&old, end)
+        .await
+        .with_context(|| format!("The new key is stored, but the old key {id} did not get an end: revoke it later"))?;
+    note(&format!("The old key {id} expires at {} UTC.", format_utc(end)));
     Ok(())
 }

@@ -1,10 +1,7 @@
-//! What only an operator does with the table ApiKeys: find a key by its id, end one.
+//! The operator's access to the table ApiKeys: by the id of a key, where the functions know only its hash.
 
-use std::collections::HashMap;
-
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
-use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::KeyHash;
 use model::deadline::Budget;
@@ -12,9 +9,10 @@ use model::timestamp::Timestamp;
 use store::api_keys::{ApiKeys, CreateError, KeyRecord};
 
 use crate::error::{call_error, store_error};
+use crate::item::{Item, text};
 use crate::output::note;
 use crate::progress;
-use crate::stack::{Stack, Table, WRITE_TIMEOUT};
+use crate::stack::{API_KEYS, Stack, WRITE_TIMEOUT};
 
 /// A key in the table.
 #[derive(Debug)]
@@ -23,101 +21,82 @@ pub(super) struct StoredKey {
     pub(super) record: KeyRecord,
 }
 
-/// The table.
-pub(super) struct KeyTable {
-    stack: Stack,
-    table: String,
+pub(super) struct KeyTable<'a> {
+    stack: &'a Stack,
+    table: &'a str,
 }
 
-impl KeyTable {
-    pub(super) fn of(stack: Stack) -> Result<Self> {
-        let table = stack.table(Table::ApiKeys)?.to_owned();
-        Ok(Self { stack, table })
+impl<'a> KeyTable<'a> {
+    pub(super) fn new(stack: &'a Stack) -> Result<Self> {
+        Ok(Self { stack, table: stack.table(API_KEYS)? })
     }
 
-    /// Adds a key; `false` if it was there already.
+    /// Adds a key; `false` if it already exists.
     pub(super) async fn add(&self, hash: &KeyHash, record: &KeyRecord) -> Result<bool> {
-        let keys = ApiKeys::new(self.stack.client.clone(), &self.table);
+        let keys = ApiKeys::new(self.stack.client.clone(), self.table);
         match keys.create(hash, record, Budget::lasting(WRITE_TIMEOUT)).await {
             Ok(()) => Ok(true),
             Err(CreateError::Exists) => Ok(false),
-            Err(CreateError::Store(error)) => Err(store_error(&self.table, &error)),
+            Err(CreateError::Store(error)) => Err(store_error(self.table, &error)),
         }
     }
 
-    /// All keys, the newest last. The table is keyed by hash, so this reads the whole of it.
+    /// All keys, the newest last. The table's key is the hash, so this scans it.
     pub(super) async fn all(&self) -> Result<Vec<StoredKey>> {
-        let bar = progress::scan(&self.table);
-        let scan = self.stack.client.scan().table_name(&self.table).consistent_read(true);
+        let bar = progress::scan(self.table);
+        let scan = self.stack.client.scan().table_name(self.table).consistent_read(true);
         let mut items = scan.into_paginator().items().send();
-        let (mut keys, mut ill_formed) = (Vec::new(), 0_usize);
+        let mut keys = Vec::new();
         while let Some(item) = items.next().await {
-            let item = item.map_err(|error| call_error(&self.table, error))?;
+            let item = item.map_err(|error| call_error(self.table, error))?;
             bar.inc(1);
-            match read(&item) {
+            match StoredKey::from_item(&item) {
                 Some(key) => keys.push(key),
-                None => ill_formed = ill_formed.saturating_add(1),
+                None => bar.suspend(|| note(&format!("Skipped an item of {} that is no key record.", self.table))),
             }
         }
         bar.finish_and_clear();
-        if ill_formed > 0 {
-            note(&format!("Left out: {ill_formed} items of {} that are no records of keys.", self.table));
-        }
         keys.sort_by(|a, b| (a.record.created_at, &a.record.key_id).cmp(&(b.record.created_at, &b.record.key_id)));
         Ok(keys)
     }
 
     /// The key with this id.
     pub(super) async fn with_id(&self, id: &str) -> Result<StoredKey> {
-        self.all().await?.into_iter().find(|key| key.record.key_id == id).ok_or_else(|| no_such_key(id))
+        self.all().await?.into_iter().find(|key| key.record.key_id == id).with_context(|| no_such_key(id))
     }
 
-    /// Revokes a key as of `now`, unless it is revoked.
+    /// Revokes a key, unless it is already revoked.
     pub(super) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<()> {
-        let update = self
-            .change(key)
-            .update_expression("SET revokedAt = if_not_exists(revokedAt, :now)")
-            .expression_attribute_values(":now", AttributeValue::S(now.to_string()));
-        self.send(update, key).await
+        let now = AttributeValue::S(now.to_string());
+        self.update(key, "SET revokedAt = if_not_exists(revokedAt, :value)", now).await
     }
 
-    /// Has a key expire at `end`, unless it does so sooner.
+    /// Sets the time at which a key expires.
     pub(super) async fn expire(&self, key: &StoredKey, end: Timestamp) -> Result<()> {
-        if key.record.expires_at.is_some_and(|sooner| sooner <= end) {
-            return Ok(());
-        }
-        let update = self
-            .change(key)
-            .update_expression("SET expiresAt = :end")
-            .expression_attribute_values(":end", AttributeValue::N(end.seconds().to_string()));
-        self.send(update, key).await
+        self.update(key, "SET expiresAt = :value", AttributeValue::N(end.seconds().to_string())).await
     }
 
-    fn change(&self, key: &StoredKey) -> UpdateItemFluentBuilder {
-        self.stack
-            .client
-            .update_item()
-            .table_name(&self.table)
+    async fn update(&self, key: &StoredKey, expression: &str, value: AttributeValue) -> Result<()> {
+        let update = self.stack.client.update_item().table_name(self.table);
+        let update = update
             .key("keyHash", AttributeValue::S(key.hash.clone()))
-            // Without it, a key that somebody has deleted meanwhile would come back as half a record.
+            // Without it, the update of a key that was just deleted would create a partial record.
             .condition_expression("attribute_exists(keyHash)")
-    }
-
-    async fn send(&self, update: UpdateItemFluentBuilder, key: &StoredKey) -> Result<()> {
-        match update.send().await {
-            Ok(_) => Ok(()),
-            Err(error) if error.code() == Some("ConditionalCheckFailedException") => {
-                Err(no_such_key(&key.record.key_id))
-            }
-            Err(error) => Err(call_error(&self.table, error)),
-        }
+            .update_expression(expression)
+            .expression_attribute_values(":value", value);
+        update.send().await.map(drop).map_err(|error| match error.code() {
+            Some("ConditionalCheckFailedException") => anyhow::anyhow!(no_such_key(&key.record.key_id)),
+            _ => call_error(self.table, error),
+        })
     }
 }
 
-fn no_such_key(id: &str) -> anyhow::Error {
-    anyhow!("There is no key {id}: see `cargo intake keys list`.")
+impl StoredKey {
+    fn from_item(item: &Item) -> Option<Self> {
+        Some(Self { hash: text(item, "keyHash")?.to_owned(), record: KeyRecord::from_item(item)? })
+    }
 }
 
-fn read(item: &HashMap<String, AttributeValue>) -> Option<StoredKey> {
-    Some(StoredKey { hash: item.get("keyHash")?.as_s().ok()?.clone(), record: KeyRecord::from_item(item)? })
+fn no_such_key(id: &str) -> String {
+    format!("The key {id} does not exist. `cargo intake keys list` lists the keys.")
 }

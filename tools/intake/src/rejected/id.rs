@@ -1,4 +1,4 @@
-//! How a rejected signal is named: by its key in the table without the account, so that it is found by one read.
+//! The id of a rejected signal: its key in the table without the account, so that one read finds it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,26 +12,25 @@ use crate::item::{Item, text};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct RejectedSignalId(String);
 
+/// The characters of `2026-11-20#07`.
+const PARTITION_CHARS: usize = 13;
+
 impl RejectedSignalId {
     /// The id of an item of this account.
-    pub(super) fn of(account: &AccountId, item: &Item) -> Option<Self> {
+    pub(super) fn from_item(account: &AccountId, item: &Item) -> Option<Self> {
         let partition = text(item, "pk")?.strip_prefix(&account.key(""))?;
         format!("{partition}#{}", text(item, "sk")?).parse().ok()
     }
 
-    /// The key of the item, if it is this account's.
+    /// The key of the item in this account.
     pub(super) fn key(&self, account: &AccountId) -> Item {
         let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
-        let sort = sort.trim_start_matches('#');
         Item::from([
             ("pk".to_owned(), AttributeValue::S(account.key(partition))),
-            ("sk".to_owned(), AttributeValue::S(sort.to_owned())),
+            ("sk".to_owned(), AttributeValue::S(sort.trim_start_matches('#').to_owned())),
         ])
     }
 }
-
-/// `2026-11-20#07`
-const PARTITION_CHARS: usize = 13;
 
 impl FromStr for RejectedSignalId {
     type Err = String;
@@ -41,7 +40,7 @@ impl FromStr for RejectedSignalId {
         if lengths == [10, 2, 36, 4, 16] && text.is_ascii() {
             Ok(Self(text.to_owned()))
         } else {
-            Err("give it as `rejected list` names it: DAY#SHARD#REQUEST#INDEX#HASH, in quotes".to_owned())
+            Err("write the id as `rejected list` shows it: DAY#SHARD#REQUEST#INDEX#HASH, in quotes".to_owned())
         }
     }
 }
@@ -64,8 +63,8 @@ mod tests {
         let key = id.key(&account);
         assert_eq!(text(&key, "pk"), Some("shop#2026-11-20#07"));
         assert_eq!(text(&key, "sk"), Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff"));
-        assert_eq!(RejectedSignalId::of(&account, &key), Some(id));
-        for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff", "shop#2026-11-20#07#x#0003"] {
+        assert_eq!(RejectedSignalId::from_item(&account, &key), Some(id));
+        for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003", "shop#2026-11-20#07#x#0003"] {
             assert!(wrong.parse::<RejectedSignalId>().is_err(), "{wrong}");
         }
     }

@@ -1,47 +1,40 @@
-//! What was rejected, for people and for programs.
+//! `rejected list` and `rejected show`.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result};
 use model::account::AccountId;
-use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::List;
 use super::id::RejectedSignalId;
-use super::rejected_signal::{RejectedSignal, StoredError};
-use super::table::RejectedSignals;
-use crate::output::{Format, Table, json, note};
+use super::table::{RejectedSignals, days};
+use crate::output::{Format, Table, note, print_json};
 use crate::time_args::format_utc;
 
 pub(super) async fn list(rejected: &RejectedSignals<'_>, list: &List, format: Format) -> Result<()> {
-    let mut table = Table::with_heading(["ID", "RECEIVED", "SUBJECT ID", "CODE", "REASON"]);
-    let mut listed = 0_usize;
-    rejected
-        .since(&list.account, list.since, async |mut found: Vec<RejectedSignal>| {
-            found.retain(|signal| list.code.as_ref().is_none_or(|code| signal.has_code(code)));
-            listed = listed.saturating_add(found.len());
-            match format {
-                Format::Json => found.iter().try_for_each(|signal| json(&RejectedSignalRow::of(signal))),
-                Format::Table => {
-                    for signal in &found {
-                        add(&mut table, signal);
-                    }
-                    table.print()
-                }
+    let List { account, since, code } = list;
+    let mut table = Table::with_heading(["ID", "RECEIVED", "SUBJECT ID", "CODE", "MESSAGE"]);
+    let mut is_empty = true;
+    for day in days(*since) {
+        let mut signals = rejected.of_day(account, &day, *since).await?;
+        signals.retain(|signal| code.as_ref().is_none_or(|code| signal.has_code(code)));
+        for signal in &signals {
+            is_empty = false;
+            if format == Format::Json {
+                print_json(signal)?;
+                continue;
             }
-        })
-        .await?;
-    if listed == 0 {
-        note(&format!("Nothing was rejected in the account {} since {} UTC.", list.account, format_utc(list.since)));
+            // The first error only: `rejected show` has all of them.
+            let (code, message) = signal.errors.first().map_or(("", ""), |error| (&error.code, &error.message));
+            let subject_id = signal.subject_id.as_deref().unwrap_or("-");
+            table.row([&signal.id.to_string(), &format_utc(signal.received_at), subject_id, code, message]);
+        }
+        if format == Format::Table && !is_empty {
+            table.print()?;
+        }
+    }
+    if is_empty {
+        note(&format!("No such rejected signals in the account {account} since {} UTC.", format_utc(*since)));
     }
     Ok(())
-}
-
-/// The first error stands for all: `rejected show` has the others.
-fn add(table: &mut Table, signal: &RejectedSignal) {
-    let first = signal.errors.first();
-    let (code, message) = first.map_or(("", ""), |error| (&error.code, &error.message));
-    let subject_id = signal.subject_id.as_deref().unwrap_or("-");
-    table.row([&signal.id.to_string(), &format_utc(signal.received_at), subject_id, code, message]);
 }
 
 pub(super) async fn show(
@@ -50,15 +43,11 @@ pub(super) async fn show(
     id: &RejectedSignalId,
     format: Format,
 ) -> Result<()> {
-    let Some(signal) = rejected.find(account, id).await? else {
-        bail!(
-            "The account {account} has no rejected signal {id}: it was redriven, erased or has expired, or is another's."
-        );
-    };
-    if format.is_json() {
-        return json(&RejectedSignalRow::of(&signal));
+    let signal = rejected.find(account, id).await?.with_context(|| not_found(account, id))?;
+    if format == Format::Json {
+        return print_json(&signal);
     }
-    let mut table = Table::of_members();
+    let mut table = Table::with_names();
     table.row(["id", &signal.id.to_string()]);
     table.row(["received", &format_utc(signal.received_at)]);
     table.row(["request", signal.request_identifier.as_sent()]);
@@ -68,37 +57,10 @@ pub(super) async fn show(
     for error in &signal.errors {
         table.row([&error.code, &error.message]);
     }
-    table.row([if signal.truncated { "payload (cut off)" } else { "payload" }, &signal.payload]);
+    table.row([if signal.truncated { "payload (truncated)" } else { "payload" }, &signal.payload]);
     table.print()
 }
 
-/// A line of `rejected list --json`, and of the file that `rejected redrive --from` reads.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RejectedSignalRow<'a> {
-    id: String,
-    received_at: String,
-    request_identifier: &'a str,
-    index: usize,
-    key_id: &'a str,
-    subject_id: Option<&'a str>,
-    errors: &'a [StoredError],
-    truncated: bool,
-    payload: Box<RawValue>,
-}
-
-impl<'a> RejectedSignalRow<'a> {
-    fn of(signal: &'a RejectedSignal) -> Self {
-        Self {
-            id: signal.id.to_string(),
-            received_at: signal.received_at.to_string(),
-            request_identifier: signal.request_identifier.as_sent(),
-            index: signal.index,
-            key_id: &signal.key_id,
-            subject_id: signal.subject_id.as_deref(),
-            errors: &signal.errors,
-            truncated: signal.truncated,
-            payload: signal.payload_line(),
-        }
-    }
+pub(super) fn not_found(account: &AccountId, id: &RejectedSignalId) -> String {
+    format!("The account {account} has no rejected signal {id}. It was redriven, erased or has expired.")
 }

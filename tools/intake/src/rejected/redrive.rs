@@ -1,112 +1,146 @@
-//! A second chance: the same parser, the same table, the same keys as if the signal had been right at first.
+//! `rejected redrive`: parses and stores rejected signals as if they had been valid at first.
 //!
-//! A signal is removed from the rejected only after it is stored, and stored under a key that it always has: an
-//! interrupted redrive is simply run again.
+//! A signal is deleted from the rejected ones only after it is stored, and always stored under the same key: after an
+//! interruption, run the command again.
 
-use anyhow::{Result, bail};
+use std::collections::HashMap;
+
+use anyhow::{Result, ensure};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::deadline::Budget;
 use model::fault::{Fault, FaultCode};
 use model::place::Path;
 use model::signal::Signal;
+use model::timestamp::Timestamp;
 use model::token::JsonText;
-use serde::Serialize;
+use serde_json::json;
+use store::rejected_signals::KEPT_FOR;
 use store::signals::{Origin, Signals};
 
-use super::Redrive;
-use super::edited;
+use super::id::RejectedSignalId;
+use super::list::not_found;
 use super::rejected_signal::RejectedSignal;
-use super::table::RejectedSignals;
+use super::table::{RejectedSignals, days};
+use super::{Redrive, edited};
 use crate::error::store_error;
-use crate::output::{Format, Table as Rows, json, line, note};
-use crate::stack::{Stack, Table, WRITE_TIMEOUT};
+use crate::output::{Format, Table, note, print_json, print_line};
+use crate::stack::{SIGNALS, Stack, WRITE_TIMEOUT};
+use crate::time_args::before;
+
+/// How many signals are stored at once.
+const CONCURRENT_SIGNALS: usize = 16;
 
 pub(super) async fn redrive(
     stack: &Stack,
     rejected: &RejectedSignals<'_>,
-    redrive: &Redrive,
+    args: &Redrive,
     format: Format,
 ) -> Result<()> {
-    let signals = Signals::new(stack.client.clone(), stack.table(Table::Signals)?, stack.retention()?);
-    let table = stack.table(Table::Signals)?;
-    let mut run = Run { rejected, signals, table, redrive, report: Report::new(format, redrive.dry_run) };
-    if let Some(file) = &redrive.from {
+    let table = stack.table(SIGNALS)?;
+    let signals = Signals::new(stack.client.clone(), table, stack.retention()?);
+    let rows = Table::with_heading(["ID", "STILL REJECTED", "MESSAGE"]);
+    let mut run = Run { rejected, signals, table, args, format, rows, outcomes: HashMap::new() };
+    if let Some(file) = &args.from {
         for edited in edited::read(file)? {
-            match rejected.find(&redrive.account, &edited.id).await? {
-                Some(signal) => {
-                    run.redrive(vec![RejectedSignal { payload: edited.payload, truncated: false, ..signal }]).await?;
-                }
-                None => run.report.missing(&edited.id.to_string())?,
-            }
+            run.redrive_one(&edited.id, Some(edited.payload.get())).await?;
         }
-    } else if !redrive.ids.is_empty() {
-        for id in &redrive.ids {
-            match rejected.find(&redrive.account, id).await? {
-                Some(signal) => run.redrive(vec![signal]).await?,
-                None => run.report.missing(&id.to_string())?,
-            }
+    } else if !args.ids.is_empty() {
+        for id in &args.ids {
+            run.redrive_one(id, None).await?;
         }
     } else {
-        let since = redrive.since.unwrap_or_else(RejectedSignals::kept_since);
-        let matching = |signal: &RejectedSignal| redrive.code.as_ref().is_none_or(|code| signal.has_code(code));
-        rejected
-            .since(&redrive.account, since, async |mut found: Vec<RejectedSignal>| {
-                found.retain(matching);
-                run.redrive(found).await
-            })
-            .await?;
+        let since = args.since.unwrap_or_else(|| before(Timestamp::now(), KEPT_FOR));
+        for day in days(since) {
+            let mut signals = rejected.of_day(&args.account, &day, since).await?;
+            signals.retain(|signal| args.code.as_ref().is_none_or(|code| signal.has_code(code)));
+            run.redrive(&signals).await?;
+        }
     }
-    run.report.conclude()
+    run.finish()
 }
 
 struct Run<'a> {
     rejected: &'a RejectedSignals<'a>,
     signals: Signals,
+    /// The name of the table of `signals`.
     table: &'a str,
-    redrive: &'a Redrive,
-    report: Report,
+    args: &'a Redrive,
+    format: Format,
+    rows: Table,
+    /// How many signals had which outcome: `accepted`, `rejected` or `missing`.
+    outcomes: HashMap<&'static str, usize>,
 }
 
 impl Run<'_> {
-    /// Replays these, those of one request together.
-    async fn redrive(&mut self, mut rejected: Vec<RejectedSignal>) -> Result<()> {
-        rejected.sort_by_cached_key(|signal| (signal.request_identifier.canonical(), signal.received_at, signal.index));
-        let same_request = |a: &RejectedSignal, b: &RejectedSignal| {
-            a.request_identifier.canonical() == b.request_identifier.canonical() && a.received_at == b.received_at
+    /// Redrives the signal with this id, with this payload if there is one.
+    async fn redrive_one(&mut self, id: &RejectedSignalId, payload: Option<&str>) -> Result<()> {
+        let Some(mut signal) = self.rejected.find(&self.args.account, id).await? else {
+            note(&not_found(&self.args.account, id));
+            return self.report(id, "missing", &[]);
         };
-        for of_request in rejected.chunk_by(same_request) {
-            self.redrive_request(of_request).await?;
+        signal.payload = payload.map_or(signal.payload, ToOwned::to_owned);
+        self.redrive(&[signal]).await
+    }
+
+    async fn redrive(&mut self, rejected: &[RejectedSignal]) -> Result<()> {
+        let stored: Vec<_> = rejected.iter().map(|signal| self.store(signal)).collect();
+        let errors: Vec<_> = stream::iter(stored).buffered(CONCURRENT_SIGNALS).try_collect().await?;
+        let outcomes = || rejected.iter().zip(&errors);
+        if !self.args.dry_run {
+            let stored = outcomes().filter(|(_, errors)| errors.is_empty());
+            let keys: Vec<_> = stored.map(|(signal, _)| signal.id.key(&self.args.account)).collect();
+            self.rejected.delete(&keys).await?;
+        }
+        for (signal, errors) in outcomes() {
+            self.report(&signal.id, if errors.is_empty() { "accepted" } else { "rejected" }, errors)?;
+        }
+        let has_rows = self.format == Format::Table && errors.iter().any(|errors| !errors.is_empty());
+        if has_rows { self.rows.print() } else { Ok(()) }
+    }
+
+    /// Stores a signal, except in a dry run; returns what is wrong with it.
+    async fn store(&self, rejected: &RejectedSignal) -> Result<Vec<Fault>> {
+        let signal = match parse(rejected) {
+            Ok(signal) => signal,
+            Err(errors) => return Ok(errors),
+        };
+        if self.args.dry_run {
+            return Ok(Vec::new());
+        }
+        let origin = Origin {
+            account_id: &self.args.account,
+            request_identifier: &rejected.request_identifier,
+            received_at: rejected.received_at,
+        };
+        let put = self.signals.put(origin, &[signal], Budget::lasting(WRITE_TIMEOUT)).await;
+        let refused = put.map_err(|error| store_error(self.table, &error))?;
+        let error = |_| Fault::new(&Path::Root, FaultCode::RefusedByStore, "was rejected by DynamoDB");
+        Ok(refused.into_iter().map(error).collect())
+    }
+
+    fn report(&mut self, id: &RejectedSignalId, outcome: &'static str, errors: &[Fault]) -> Result<()> {
+        let count = self.outcomes.entry(outcome).or_default();
+        *count = count.saturating_add(1);
+        let id = id.to_string();
+        if self.format == Format::Json {
+            let dry_run = self.args.dry_run;
+            return print_json(&json!({"id": id, "outcome": outcome, "dryRun": dry_run, "errors": errors}));
+        }
+        if let Some(error) = errors.first() {
+            self.rows.row([&id, error.code.as_str(), &error.message]);
         }
         Ok(())
     }
 
-    async fn redrive_request(&mut self, rejected: &[RejectedSignal]) -> Result<()> {
-        let Some(first) = rejected.first() else { return Ok(()) };
-        let (mut passed, mut valid) = (Vec::new(), Vec::new());
-        for original in rejected {
-            match parse(original) {
-                Ok(signal) => {
-                    passed.push(original);
-                    valid.push(signal);
-                }
-                Err(errors) => self.report.rejected(original, &errors)?,
-            }
+    fn finish(self) -> Result<()> {
+        let count = |outcome| self.outcomes.get(outcome).copied().unwrap_or_default();
+        let (accepted, rejected, missing) = (count("accepted"), count("rejected"), count("missing"));
+        if self.format == Format::Table {
+            let verb = if self.args.dry_run { "would be accepted" } else { "accepted" };
+            print_line(&format!("{accepted} {verb}, {rejected} still rejected, {missing} not found."))?;
         }
-        if !self.redrive.dry_run && !valid.is_empty() {
-            let origin = Origin {
-                account_id: &self.redrive.account,
-                request_identifier: &first.request_identifier,
-                received_at: first.received_at,
-            };
-            let put = self.signals.put(origin, &valid, Budget::lasting(WRITE_TIMEOUT)).await;
-            let refused = put.map_err(|error| store_error(self.table, &error))?;
-            for signal in passed.extract_if(.., |signal| refused.contains(&signal.index)) {
-                let error = Fault::new(&Path::Root, FaultCode::RefusedByStore, "was refused by the database");
-                self.report.rejected(signal, &[error])?;
-            }
-            let keys: Vec<_> = passed.iter().map(|signal| signal.id.key(&self.redrive.account)).collect();
-            self.rejected.remove(&keys).await?;
-        }
-        passed.iter().try_for_each(|signal| self.report.accepted(signal))
+        ensure!(missing == 0, "{missing} of the rejected signals do not exist.");
+        Ok(())
     }
 }
 
@@ -115,80 +149,6 @@ fn parse(signal: &RejectedSignal) -> Result<Signal<'_>, Vec<Fault>> {
     let path = Path::Element(&signals, signal.index);
     match JsonText::parse(&signal.payload) {
         Ok(text) => Signal::parse(text, signal.index, &path).map_err(|rejected| rejected.faults),
-        Err(_) => {
-            Err(vec![Fault::new(&path, FaultCode::TooLarge, "was too large to be kept whole: redrive it from a file")])
-        }
-    }
-}
-
-/// What came of each, as it comes.
-struct Report {
-    format: Format,
-    dry_run: bool,
-    rows: Rows,
-    accepted: usize,
-    rejected: usize,
-    missing: usize,
-}
-
-/// What came of one.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RedriveRow<'a> {
-    id: &'a str,
-    outcome: &'static str,
-    dry_run: bool,
-    errors: &'a [Fault],
-}
-
-impl Report {
-    fn new(format: Format, dry_run: bool) -> Self {
-        let rows = Rows::with_heading(["ID", "STILL REJECTED", "REASON"]);
-        Self { format, dry_run, rows, accepted: 0, rejected: 0, missing: 0 }
-    }
-
-    fn accepted(&mut self, signal: &RejectedSignal) -> Result<()> {
-        self.accepted = self.accepted.saturating_add(1);
-        self.tell(&signal.id.to_string(), "accepted", &[])
-    }
-
-    fn rejected(&mut self, signal: &RejectedSignal, errors: &[Fault]) -> Result<()> {
-        self.rejected = self.rejected.saturating_add(1);
-        let id = signal.id.to_string();
-        if self.format == Format::Table {
-            let first = errors.first();
-            self.rows.row([
-                &id,
-                first.map_or("", |error| error.code.as_str()),
-                first.map_or("", |error| &error.message),
-            ]);
-            return self.rows.print();
-        }
-        self.tell(&id, "rejected", errors)
-    }
-
-    fn missing(&mut self, id: &str) -> Result<()> {
-        self.missing = self.missing.saturating_add(1);
-        note(&format!("There is no {id}: it was redriven, erased or has expired, or is another account's."));
-        self.tell(id, "missing", &[])
-    }
-
-    fn tell(&self, id: &str, outcome: &'static str, errors: &[Fault]) -> Result<()> {
-        match self.format {
-            Format::Json => json(&RedriveRow { id, outcome, dry_run: self.dry_run, errors }),
-            Format::Table => Ok(()),
-        }
-    }
-
-    fn conclude(self) -> Result<()> {
-        let Self { accepted, rejected, missing, .. } = self;
-        if self.format == Format::Table {
-            let word = if self.dry_run { "would be accepted" } else { "accepted" };
-            line(&format!("{accepted} {word}, {rejected} still rejected, {missing} not found."))?;
-        }
-        if missing > 0 {
-            bail!("{missing} of the rejected signals that were named are not there.");
-        }
-        Ok(())
+        Err(_) => Err(vec![Fault::new(&path, FaultCode::TooLarge, "was truncated: redrive it from a file")]),
     }
 }

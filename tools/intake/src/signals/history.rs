@@ -1,4 +1,4 @@
-//! The signals of one customer or emitter, by time: one partition of the table.
+//! The signals of one customer or emitter in order of arrival: one partition of the table.
 
 use anyhow::Result;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
@@ -8,13 +8,7 @@ use model::timestamp::Timestamp;
 use super::{List, Listing};
 use crate::error::call_error;
 use crate::item::{Item, text};
-use crate::stack::{Stack, Table};
-
-/// Sorts before every time.
-const BEGIN: &str = "0";
-
-/// Sorts after every time.
-const END: &str = "~";
+use crate::stack::{SIGNALS, Stack};
 
 pub(super) struct History<'a> {
     stack: &'a Stack,
@@ -23,64 +17,57 @@ pub(super) struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    pub(super) fn of(stack: &'a Stack, list: &'a List) -> Result<Self> {
-        Ok(Self { stack, table: stack.table(Table::Signals)?, list })
+    pub(super) fn new(stack: &'a Stack, list: &'a List) -> Result<Self> {
+        Ok(Self { stack, table: stack.table(SIGNALS)?, list })
     }
 
-    /// Adds to `listing` what was asked for and arrived before `until`; the newest `limit` of it.
-    pub(super) async fn read(
-        &self,
-        until: Option<Timestamp>,
-        limit: Option<usize>,
-        listing: &mut Listing,
-    ) -> Result<()> {
-        let until = until.map_or_else(|| END.to_owned(), |until| until.to_string());
-        let since = self.list.since.map_or_else(|| BEGIN.to_owned(), |since| since.to_string());
-        let query = self.query(&since, &until);
-        let Some(limit) = limit else {
+    /// Adds the signals that the command asks for and that arrived before `until` to `listing`.
+    pub(super) async fn list(&self, until: Option<Timestamp>, listing: &mut Listing) -> Result<()> {
+        let query = self.query(self.list.since, until);
+        let Some(limit) = self.list.limit else {
             return self.pages(query, |page| listing.add(&page).map(|()| true)).await;
         };
-        let mut newest = Vec::new();
-        let backwards = query.scan_index_forward(false);
-        self.pages(backwards, |page| {
-            newest.extend(page.into_iter().take(limit.saturating_sub(newest.len())));
-            Ok(newest.len() < limit)
-        })
-        .await?;
+        let mut newest = self.collect(query.scan_index_forward(false), limit).await?;
         newest.reverse();
         listing.add(&newest)
     }
 
-    /// All that arrived at or after `since`.
+    /// The signals that arrived at or after `since`.
     pub(super) async fn since(&self, since: Timestamp) -> Result<Vec<Item>> {
-        let mut found = Vec::new();
-        self.pages(self.query(&since.to_string(), END), |page| {
-            found.extend(page);
-            Ok(true)
+        self.collect(self.query(Some(since), None), usize::MAX).await
+    }
+
+    async fn collect(&self, query: QueryFluentBuilder, limit: usize) -> Result<Vec<Item>> {
+        let mut signals = Vec::new();
+        self.pages(query, |page| {
+            signals.extend(page);
+            Ok(signals.len() < limit)
         })
         .await?;
-        Ok(found)
+        signals.truncate(limit);
+        Ok(signals)
     }
 
-    /// Sort keys begin with the time and go on: `until` itself is not among them.
-    fn query(&self, since: &str, until: &str) -> QueryFluentBuilder {
+    /// A sort key begins with a time and continues, so one of the time `until` sorts after that bound.
+    fn query(&self, since: Option<Timestamp>, until: Option<Timestamp>) -> QueryFluentBuilder {
+        let bound = |time: Option<Timestamp>, none: &str| {
+            AttributeValue::S(time.map_or_else(|| none.to_owned(), |time| time.to_string()))
+        };
+        // "0" sorts before every time, "~" after every time.
         self.stack
-            .client
-            .query()
-            .table_name(self.table)
+            .query(self.table, self.list.account.key(&self.list.subject_id))
             .key_condition_expression("pk = :pk AND sk BETWEEN :since AND :until")
-            .expression_attribute_values(":pk", AttributeValue::S(self.list.account.key(&self.list.subject_id)))
-            .expression_attribute_values(":since", AttributeValue::S(since.to_owned()))
-            .expression_attribute_values(":until", AttributeValue::S(until.to_owned()))
-            .consistent_read(true)
+            .expression_attribute_values(":since", bound(since, "0"))
+            .expression_attribute_values(":until", bound(until, "~"))
     }
 
-    /// Hands the matching signals of page after page to `take`, until it says `false`.
+    /// Hands the matching signals of each page to `take`, until it returns `false`.
     async fn pages(&self, query: QueryFluentBuilder, mut take: impl FnMut(Vec<Item>) -> Result<bool>) -> Result<()> {
         let mut pages = query.into_paginator().send();
         while let Some(page) = pages.next().await {
-            let items = page.map_err(|error| call_error(self.table, error))?.items.unwrap_or_default();
-            if !take(items.into_iter().filter(|signal| self.matches(signal)).collect())? {
+            let mut signals = page.map_err(|error| call_error(self.table, error))?.items.unwrap_or_default();
+            signals.retain(|signal| self.matches(signal));
+            if !take(signals)? {
                 break;
             }
         }

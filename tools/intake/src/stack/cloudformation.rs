@@ -1,56 +1,50 @@
-//! The tables that a deployed stack says it has.
+//! The tables of a deployed stack, by its outputs.
 
 use std::collections::HashMap;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use aws_config::SdkConfig;
 use aws_sdk_cloudformation::Client;
-use aws_sdk_cloudformation::error::ProvideErrorMetadata as _;
+use aws_sdk_cloudformation::error::ProvideErrorMetadata;
 
-/// Which variable each output of template.yaml is for.
-const OUTPUTS: [(&str, &str); 5] = [
-    ("ApiKeysTableName", "API_KEYS_TABLE"),
-    ("CustomersTableName", "CUSTOMERS_TABLE"),
-    ("SignalsTableName", "SIGNALS_TABLE"),
-    ("RequestsTableName", "REQUESTS_TABLE"),
-    ("RejectedSignalsTableName", "REJECTED_SIGNALS_TABLE"),
+use super::{API_KEYS, CUSTOMERS, REJECTED_SIGNALS, RETENTION, SIGNALS};
+
+/// The outputs and the parameter of template.yaml that the tool needs, and the variable that each stands for.
+const VARIABLES: [(&str, &str); 5] = [
+    ("ApiKeysTableName", API_KEYS),
+    ("CustomersTableName", CUSTOMERS),
+    ("SignalsTableName", SIGNALS),
+    ("RejectedSignalsTableName", REJECTED_SIGNALS),
+    ("SignalRetentionDays", RETENTION),
 ];
 
-/// The parameter of template.yaml that says how long signals are kept, and its variable.
-const RETENTION: (&str, &str) = ("SignalRetentionDays", "SIGNAL_RETENTION_DAYS");
-
-/// What the functions of the stack have as variables, as far as an operator needs it.
-///
-/// # Errors
-/// There is no such stack, or it cannot be read.
+/// The variables that the stack's functions have, as far as the tool needs them.
 pub(super) async fn variables(config: &SdkConfig, name: &str) -> Result<HashMap<String, String>> {
-    let answer = Client::new(config).describe_stacks().stack_name(name).send().await.map_err(|error| {
-        let region = config.region().map(ToString::to_string).unwrap_or_default();
-        match (error.code(), error.message()) {
-            (Some("ValidationError"), _) => {
-                anyhow!("There is no stack {name} in {region}: check its name, AWS_REGION and AWS_PROFILE.")
-            }
-            (Some(code), message) => anyhow!(
-                "Cannot read the stack {name} in {region}: {code}: {}",
-                message.unwrap_or("no reason was given.")
-            ),
-            (None, _) => {
-                anyhow!("Cannot reach CloudFormation in {region} for the stack {name}: check the network.")
-            }
-        }
-    })?;
+    let region = config.region().map(ToString::to_string).unwrap_or_default();
+    let described = Client::new(config).describe_stacks().stack_name(name).send().await;
+    let described = described.map_err(|error| explain(&error, name, &region))?;
     let mut variables = HashMap::new();
-    for stack in answer.stacks() {
-        for output in stack.outputs() {
-            let known = OUTPUTS.iter().find(|(key, _)| Some(*key) == output.output_key());
-            if let (Some((_, variable)), Some(value)) = (known, output.output_value()) {
+    for stack in described.stacks() {
+        let outputs = stack.outputs().iter().map(|output| (output.output_key(), output.output_value()));
+        let parameters = stack.parameters().iter().map(|one| (one.parameter_key(), one.parameter_value()));
+        for (key, value) in outputs.chain(parameters) {
+            let known = VARIABLES.iter().find(|(name, _)| Some(*name) == key);
+            if let (Some((_, variable)), Some(value)) = (known, value) {
                 variables.insert((*variable).to_owned(), value.to_owned());
             }
         }
-        let retention = stack.parameters().iter().find(|parameter| parameter.parameter_key() == Some(RETENTION.0));
-        if let Some(days) = retention.and_then(|parameter| parameter.parameter_value()) {
-            variables.insert(RETENTION.1.to_owned(), days.to_owned());
-        }
     }
     Ok(variables)
+}
+
+fn explain(error: &impl ProvideErrorMetadata, stack: &str, region: &str) -> Error {
+    match (error.code(), error.message()) {
+        (Some("ValidationError"), _) => {
+            anyhow!("The stack {stack} does not exist in {region}. Check its name, AWS_REGION and AWS_PROFILE.")
+        }
+        (Some(code), message) => {
+            anyhow!("Cannot read the stack {stack} in {region}: {code}: {}", message.unwrap_or_default())
+        }
+        (None, _) => anyhow!("Cannot reach CloudFormation in {region} for the stack {stack}. Check the network."),
+    }
 }

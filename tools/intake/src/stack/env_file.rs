@@ -1,32 +1,30 @@
 //! The variables that `cargo dev` writes while it runs.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result};
 
-/// Where it is unless `cargo dev` was told otherwise, from the root of the workspace.
-pub(super) const USUAL: &str = "target/dev.env";
+use super::Variables;
 
-/// Reads `file`; the usual one is also looked for in the folders above this one.
-///
-/// # Errors
-/// There is none: no local stack is running.
-pub(super) fn read(file: &Path) -> Result<(String, HashMap<String, String>)> {
-    let file = if file == Path::new(USUAL) { find()? } else { file.to_owned() };
-    let name = file.display().to_string();
-    let text = std::fs::read_to_string(&file)
-        .map_err(|error| anyhow!("Cannot read {name}: {error}. Is `cargo dev` running?"))?;
-    let variables = text.lines().filter_map(|line| line.split_once('='));
-    Ok((name, variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()))
+/// Where `cargo dev` writes them by default, from the root of the workspace.
+pub(super) const DEFAULT: &str = "target/dev.env";
+
+/// Reads `file`. The default one is also looked for in the folders above the current one.
+pub(super) fn read(file: &Path) -> Result<Variables> {
+    let file = if file == Path::new(DEFAULT) { find_default()? } else { file.to_owned() };
+    let source = file.display().to_string();
+    let text =
+        std::fs::read_to_string(&file).with_context(|| format!("Cannot read {source} (is `cargo dev` running?)"))?;
+    let values = text.lines().filter_map(|line| line.split_once('='));
+    Ok(Variables { values: values.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(), source })
 }
 
-fn find() -> Result<PathBuf> {
-    let said = std::env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("dev.env"));
-    let around = std::env::current_dir().unwrap_or_default();
-    let above = around.ancestors().map(|folder| folder.join(USUAL));
-    said.into_iter()
-        .chain(above)
+fn find_default() -> Result<PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("dev.env"));
+    let folder = std::env::current_dir().unwrap_or_default();
+    target
+        .into_iter()
+        .chain(folder.ancestors().map(|folder| folder.join(DEFAULT)))
         .find(|file| file.is_file())
-        .ok_or_else(|| anyhow!("No local stack is running: there is no {USUAL}. Start one with `cargo dev`."))
+        .with_context(|| format!("No local stack is running: {DEFAULT} does not exist. Start one with `cargo dev`."))
 }

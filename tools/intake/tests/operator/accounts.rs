@@ -1,4 +1,4 @@
-//! What belongs to one account is no other's, whatever the names are.
+//! No command reads or changes the data of another account.
 
 use model::timestamp::Timestamp;
 use serde_json::json;
@@ -23,7 +23,7 @@ async fn fill(stack: &Stack, account: &str) {
 }
 
 #[tokio::test]
-async fn every_command_sees_only_the_account_it_was_given() {
+async fn commands_see_only_data_of_the_given_account() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     let accounts = ["shop", "shop-2", "sho"];
@@ -47,7 +47,7 @@ async fn every_command_sees_only_the_account_it_was_given() {
 }
 
 #[tokio::test]
-async fn with_the_wrong_account_there_is_nothing() {
+async fn commands_with_another_account_find_and_change_nothing() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     fill(&stack, "shop").await;
@@ -73,7 +73,7 @@ async fn with_the_wrong_account_there_is_nothing() {
 }
 
 #[test]
-fn an_account_name_with_a_separator_in_it_is_refused_by_every_command() {
+fn commands_with_an_invalid_account_name_fail() {
     let operator = Operator::with_nothing();
     for name in ["", "shop#c", "#", "shop c", "shop/c", "é", &"x".repeat(65)] {
         for command in [

@@ -1,4 +1,4 @@
-//! One customer: shown, and erased with everything that is stored of them.
+//! `customers`.
 
 use serde_json::json;
 use tests::{Call, Stack};
@@ -10,7 +10,7 @@ async fn send(stack: &Stack, key: &str, call: Call) {
 }
 
 #[tokio::test]
-async fn a_customer_is_shown_to_people_and_to_programs() {
+async fn a_customer_is_shown_as_a_table_and_as_json() {
     let stack = Stack::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     let data = r#"{"email":"ada@example.com","firstName":"Ada","zip":"","visits":12345678901234567890123}"#;
@@ -27,20 +27,20 @@ async fn a_customer_is_shown_to_people_and_to_programs() {
 }
 
 #[tokio::test]
-async fn everything_of_a_customer_is_erased_and_nothing_of_another() {
+async fn an_erasure_deletes_everything_of_one_customer_and_nothing_of_another() {
     let stack = Stack::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     for subject_id in ["ada", "bob"] {
         send(&stack, &key, Call::customer(json!({"customerId": subject_id, "customerData": {"city": "X"}}))).await;
         let mut signals = vec![json!({"customerId": subject_id, "eventType": "t"}); 60];
         signals.push(json!({"customerId": subject_id, "eventType": ""}));
-        // Whose it is cannot be said, so it is about both of them.
+        // It names both subjects, so it is about both.
         signals.push(json!({"customerId": subject_id, "eventType": "t", "emitterId": "both", "stepNodeId": "n"}));
         send(&stack, &key, Call::signals(json!({"signals": signals}))).await;
     }
     let erase = ["customers", "erase", "--account", "shop", "ada"];
-    let unasked = operator.run(&erase).refusal();
-    assert!(unasked.contains("1 profile(s), 60 signal(s), 2 rejected signal(s)"), "{unasked}");
+    let unconfirmed = operator.run(&erase).refusal();
+    assert!(unconfirmed.contains("1 profile(s), 60 signal(s), 2 rejected signal(s)"), "{unconfirmed}");
     assert!(stack.customer("shop", "ada").await.is_some());
 
     let erased = operator.run(&[&erase[..], &["--yes", "--json"]].concat()).done().json();
@@ -52,7 +52,7 @@ async fn everything_of_a_customer_is_erased_and_nothing_of_another() {
     let again = operator.run(&[&erase[..], &["--yes"]].concat()).done();
     assert!(again.stderr.contains("Nothing is stored of \"ada\""), "{}", again.stderr);
 
-    // An emitter has no profile, but signals and rejects.
+    // An emitter has no profile.
     let both = operator.run(&["customers", "erase", "--account", "shop", "both", "--yes"]).done();
     assert_eq!(both.stdout, "Erased: 0 profile(s), 0 signal(s), 1 rejected signal(s).\n");
 }

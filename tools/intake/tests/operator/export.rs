@@ -1,8 +1,8 @@
-//! What is imported: the tests and the benchmark import the same.
+//! The lines that tests and the benchmark import.
 
 use serde_json::json;
 
-/// Signals as an export of a shop has them, of a twentieth as many customers.
+/// Signals as a shop might export them, 20 for each customer.
 pub(crate) fn export(signals: usize) -> String {
     let line = |number: usize| {
         json!({

@@ -1,4 +1,4 @@
-//! Files of customers and of signals.
+//! `import`.
 
 use serde_json::{Value, json};
 use tests::Stack;
@@ -10,7 +10,7 @@ fn lines(text: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn signals_are_stored_as_a_client_would_have_sent_them_and_faults_have_their_line_numbers() {
+async fn valid_lines_are_stored_as_sent_signals_and_invalid_lines_are_reported_with_their_numbers() {
     let stack = Stack::start();
     let operator = Operator::of(&stack).variable("SIGNAL_RETENTION_DAYS", "30");
     let file = concat!(
@@ -42,13 +42,13 @@ async fn signals_are_stored_as_a_client_would_have_sent_them_and_faults_have_the
     assert!(stack.history("shop", "e").await[0]["sk"].as_s().unwrap().ends_with("#0004"));
 
     let again = operator.run(&import).done();
-    assert_eq!(again.stdout, "2 signals stored, 2 lines not taken.\n");
-    assert!(again.stderr.contains("s.ndjson was imported before"), "{}", again.stderr);
+    assert_eq!(again.stdout, "2 signals stored, 2 lines rejected.\n");
+    assert!(again.stderr.contains("s.ndjson is already imported"), "{}", again.stderr);
     assert_eq!(stack.items("SignalsTable").await.len(), 2);
 }
 
 #[tokio::test]
-async fn customers_are_updated_in_the_order_of_their_lines() {
+async fn lines_about_one_customer_take_effect_in_their_order() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     let mut file = String::new();
@@ -62,7 +62,7 @@ async fn customers_are_updated_in_the_order_of_their_lines() {
     file += "{\"customerId\":\"c0\",\"customerData\":{\"pk\":\"x\"}}\n";
     operator.file("c.ndjson", &file);
     let done = operator.run(&["import", "--account", "shop", "c.ndjson"]).done();
-    assert_eq!(done.stdout, "800 customers stored, 1 lines not taken.\n");
+    assert_eq!(done.stdout, "800 customers stored, 1 lines rejected.\n");
     assert_eq!(lines(&operator.read("c.ndjson.errors.ndjson"))[0]["line"], 801);
     let customers = stack.items("CustomersTable").await;
     assert_eq!(customers.len(), 20);
@@ -73,33 +73,33 @@ async fn customers_are_updated_in_the_order_of_their_lines() {
 }
 
 #[tokio::test]
-async fn an_import_goes_on_only_as_what_it_was_begun_as() {
+async fn an_import_with_other_options_than_its_checkpoint_is_an_error() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     operator.run(&["import", "--account", "shop", "s"]).done();
     let other = |arguments: &[&str]| operator.run(&[&["import", "s"], arguments].concat()).refusal();
-    assert!(other(&["--account", "shop-2"]).contains("is of the account shop:"));
+    assert!(other(&["--account", "shop-2"]).contains("is of the account shop."));
     assert!(other(&["--account", "shop", "--kind", "customers"]).contains("is of the table"));
-    assert!(other(&["--account", "shop", "--received-at", "2026-01-01"]).contains("as time of arrival"));
+    assert!(other(&["--account", "shop", "--received-at", "2026-01-01"]).contains("has --received-at"));
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n\n");
     let changed = other(&["--account", "shop"]);
-    assert!(changed.contains("before it was changed") && changed.contains("delete that file"), "{changed}");
+    assert!(changed.contains("before it was changed") && changed.contains("or delete s.import.json"), "{changed}");
     assert_eq!(stack.items("SignalsTable").await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_imported_is_one_clear_sentence() {
+async fn a_file_that_cannot_be_imported_is_an_error_that_says_why() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     operator.file("empty", "\n\n");
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     let import = |operator: &Operator, file| operator.run(&["import", "--account", "shop", file]).refusal();
     assert!(import(&operator, "none").starts_with("Cannot read none: No such file"));
-    assert!(import(&operator, "empty").contains("say --kind"));
+    assert!(import(&operator, "empty").contains("Add --kind"));
     assert!(import(&operator, ".").starts_with("Cannot read .:"));
     operator.file("s.import.json", "{}");
-    assert!(import(&operator, "s").contains("s.import.json is no checkpoint of an import"));
+    assert!(import(&operator, "s").contains("s.import.json is not the checkpoint of an import"));
     let no_retention = Operator::of(&stack).variable("SIGNAL_RETENTION_DAYS", "");
     no_retention.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     assert!(import(&no_retention, "s").contains("SIGNAL_RETENTION_DAYS"));

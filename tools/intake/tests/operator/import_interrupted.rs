@@ -1,4 +1,4 @@
-//! An import that is killed, and run again.
+//! An import that is killed and run again.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use tests::{Stack, Tables};
 use crate::export::export;
 use crate::operator::Operator;
 
-/// An export with a line that is wrong after every thousand.
-fn file_with_faults(signals: usize) -> String {
+/// An export with an invalid line after each thousand valid ones.
+fn file_with_invalid_lines(signals: usize) -> String {
     let mut text = String::new();
     for (number, line) in (1..).zip(export(signals).lines()) {
         text.extend([line, "\n", if number % 1_000 == 0 { "{\"customerId\":\"c\"}\n" } else { "" }]);
@@ -22,7 +22,7 @@ fn file_with_faults(signals: usize) -> String {
 }
 
 async fn count(stack: &Stack) -> usize {
-    // The functions' patience is too short for a page of a table of this size in the emulator.
+    // The functions' timeout is too short for a page of a table of this size in the emulator.
     let config = stack.client.config().to_builder().timeout_config(TimeoutConfig::disabled()).build();
     let scan = Client::from_conf(config).scan().table_name(Tables::name("SignalsTable")).select(Select::Count);
     let mut pages = scan.into_paginator().send();
@@ -33,7 +33,7 @@ async fn count(stack: &Stack) -> usize {
     usize::try_from(count).unwrap()
 }
 
-/// Starts the import, and kills it when it says that half of the file is done.
+/// Starts the import, and kills it when its checkpoint is past half of the file.
 fn kill_half_way(operator: &Operator, bytes: u64) {
     let mut command = operator.command(&["import", "--account", "shop", "s.ndjson"]);
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -44,8 +44,8 @@ fn kill_half_way(operator: &Operator, bytes: u64) {
     };
     let deadline = Instant::now() + Duration::from_mins(10);
     while !half_done() {
-        assert!(Instant::now() < deadline, "the import does not come half-way");
-        assert!(process.try_wait().unwrap().is_none(), "the import was done before it was killed");
+        assert!(Instant::now() < deadline, "the import does not reach half of the file");
+        assert!(process.try_wait().unwrap().is_none(), "the import ended before it was killed");
         std::thread::sleep(Duration::from_millis(5));
     }
     process.kill().unwrap();
@@ -53,11 +53,11 @@ fn kill_half_way(operator: &Operator, bytes: u64) {
 }
 
 #[tokio::test]
-async fn an_import_of_200_000_signals_that_was_killed_goes_on_and_stores_nothing_twice() {
+async fn a_killed_import_of_200_000_signals_continues_and_stores_nothing_twice() {
     let signals = 200_000;
     let stack = Stack::start();
     let operator = Operator::of(&stack);
-    let text = file_with_faults(signals);
+    let text = file_with_invalid_lines(signals);
     operator.file("s.ndjson", &text);
     kill_half_way(&operator, text.len() as u64);
     let before = count(&stack).await;

@@ -1,4 +1,4 @@
-//! Keys, from their making to their end.
+//! `keys`.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn key_of(text: &str) -> &str {
     text.strip_suffix('\n').expect("one line")
 }
 
-/// The ids that `keys list` names, by their keys' names.
+/// The id of the only key in this state.
 fn id_of(operator: &Operator, state: &str) -> String {
     let listed = operator.run(&["keys", "list", "--json"]).done().json();
     let of_state: Vec<&Value> = listed.iter().filter(|key| key["state"] == state).collect();
@@ -25,14 +25,14 @@ fn id_of(operator: &Operator, state: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_key_is_made_and_used_and_listed_without_its_value_and_rotated_and_refused() {
+async fn a_created_key_is_accepted_listed_without_its_value_and_rejected_after_a_rotation() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
 
     let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web"]).done();
     let key = key_of(&made.stdout);
     assert!(key.starts_with("intake_sk_") && key.len() == 74, "{}", made.stdout);
-    assert!(made.stderr.contains("of the account shop, called \"web\", for good."), "{}", made.stderr);
+    assert!(made.stderr.contains("(\"web\") of the account shop does not expire."), "{}", made.stderr);
     assert!(!made.stderr.contains(key));
     assert_eq!(status(&stack, key).await, 200);
 
@@ -46,14 +46,14 @@ async fn a_key_is_made_and_used_and_listed_without_its_value_and_rotated_and_ref
 
     let rotated = operator.run(&["keys", "rotate", &id, "--overlap", "0s", "--yes"]).done();
     let new = key_of(&rotated.stdout);
-    // Functions that have asked for the old one remember it for a minute: this one never has.
+    // A function that has cached the old key accepts it for a minute: this one has not.
     let fresh = Stack::over(Stack::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
     assert_eq!((status(&fresh, key).await, status(&fresh, new).await), (401, 200));
     assert_eq!(id_of(&operator, "expired"), id);
 }
 
 #[tokio::test]
-async fn a_rotated_key_goes_on_for_the_overlap_and_its_successor_lasts_as_long_as_it_was_made_to() {
+async fn a_rotated_key_stays_valid_for_the_overlap_and_the_new_key_has_the_lifetime_of_the_old() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--expires-in", "90d"]).done();
@@ -75,32 +75,32 @@ async fn a_rotated_key_goes_on_for_the_overlap_and_its_successor_lasts_as_long_a
 }
 
 #[tokio::test]
-async fn a_revoked_key_is_refused_and_stays_revoked() {
+async fn a_revoked_key_is_rejected_and_stays_revoked() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).done().json();
     let (id, key) = (made[0]["keyId"].as_str().unwrap(), made[0]["key"].as_str().unwrap());
 
-    let unasked = operator.run(&["keys", "revoke", id]).refusal();
-    assert!(unasked.contains("add --yes"), "{unasked}");
+    let unconfirmed = operator.run(&["keys", "revoke", id]).refusal();
+    assert!(unconfirmed.contains("add --yes"), "{unconfirmed}");
     assert_eq!(status(&stack, key).await, 200);
 
     operator.run(&["keys", "revoke", id, "--yes"]).done();
     let fresh = Stack::over(Stack::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
     assert_eq!(status(&fresh, key).await, 401);
-    // A function that has it cached refuses it within a minute.
+    // A function that has cached the key rejects it after a minute.
     let after = |seconds| Call::ping().key(key).at(Timestamp::now().after(Duration::from_secs(seconds)));
     assert_eq!(stack.send(after(61)).await.status, 401);
     let shown = operator.run(&["keys", "show", id, "--json"]).done().json();
     let again = operator.run(&["keys", "revoke", id, "--yes"]).done();
-    assert!(again.stderr.contains("revoked already"), "{}", again.stderr);
+    assert!(again.stderr.contains("already revoked"), "{}", again.stderr);
     assert_eq!(operator.run(&["keys", "show", id, "--json"]).done().json(), shown);
     let rotated = operator.run(&["keys", "rotate", id]).refusal();
-    assert!(rotated.contains("opens nothing any more"), "{rotated}");
+    assert!(rotated.contains("is not active"), "{rotated}");
 }
 
 #[tokio::test]
-async fn a_key_made_elsewhere_comes_by_standard_input_and_opens_its_account() {
+async fn an_imported_key_is_read_from_standard_input_and_accepted() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     let import = ["keys", "import", "--account", "shop", "--name", "old system"];
@@ -111,7 +111,7 @@ async fn a_key_made_elsewhere_comes_by_standard_input_and_opens_its_account() {
     assert_eq!(status(&stack, &key).await, 200);
 
     let again = operator.run_with(&["keys", "import", "--account", "other", "--name", "x"], &key).refusal();
-    assert!(again.contains("there already"), "{again}");
+    assert!(again.contains("already exists"), "{again}");
     for no_key in ["", "short", &format!("{} {}", "7".repeat(20), "7".repeat(20)), &"é".repeat(40), &"7".repeat(5000)]
     {
         let refused = operator.run_with(&import, no_key).refusal();
@@ -120,7 +120,7 @@ async fn a_key_made_elsewhere_comes_by_standard_input_and_opens_its_account() {
 }
 
 #[tokio::test]
-async fn an_account_lists_only_its_own_keys() {
+async fn keys_listed_for_an_account_are_only_its_own() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     for account in ["shop", "shop2", "Shop"] {
@@ -132,12 +132,15 @@ async fn an_account_lists_only_its_own_keys() {
 }
 
 #[test]
-fn a_key_that_does_not_exist_is_one_clear_sentence() {
+fn an_unknown_key_id_is_an_error() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     for command in
         [vec!["keys", "show", "key_x"], vec!["keys", "revoke", "key_x", "--yes"], vec!["keys", "rotate", "key_x"]]
     {
-        assert_eq!(operator.run(&command).refusal(), "There is no key key_x: see `cargo intake keys list`.");
+        assert_eq!(
+            operator.run(&command).refusal(),
+            "The key key_x does not exist. `cargo intake keys list` lists the keys."
+        );
     }
 }

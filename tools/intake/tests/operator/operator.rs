@@ -1,4 +1,4 @@
-//! Runs the command with an environment of its own: no profile, no home, only what the test gives.
+//! Runs the command in an environment of its own, which holds only what the test sets.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -9,21 +9,20 @@ use tempfile::TempDir;
 use tests::{Stack, Tables};
 
 /// The tables of template.yaml, by the variables that name them.
-pub(crate) const VARIABLES: [(&str, &str); 5] = [
+pub(crate) const VARIABLES: [(&str, &str); 4] = [
     ("API_KEYS_TABLE", "ApiKeysTable"),
     ("CUSTOMERS_TABLE", "CustomersTable"),
     ("SIGNALS_TABLE", "SignalsTable"),
-    ("REQUESTS_TABLE", "RequestsTable"),
     ("REJECTED_SIGNALS_TABLE", "RejectedSignalsTable"),
 ];
 
-/// Somebody at a keyboard, with an empty home.
+/// An operator with an empty home folder.
 pub(crate) struct Operator {
     pub(crate) home: TempDir,
     variables: Vec<(String, String)>,
 }
 
-/// What a command did.
+/// How a command ended.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) code: Option<i32>,
@@ -32,7 +31,7 @@ pub(crate) struct Outcome {
 }
 
 impl Operator {
-    /// One whose environment names the tables of this stack.
+    /// An operator whose environment names the tables of this stack.
     pub(crate) fn of(stack: &Stack) -> Self {
         let mut operator = Self::with_credentials(&stack.emulator.endpoint());
         for (variable, table) in VARIABLES {
@@ -41,7 +40,7 @@ impl Operator {
         operator.variable("SIGNAL_RETENTION_DAYS", "0")
     }
 
-    /// One who can reach a DynamoDB but knows no table.
+    /// An operator whose environment has credentials for this endpoint but no table.
     pub(crate) fn with_credentials(endpoint: &str) -> Self {
         let variables = [
             ("AWS_ENDPOINT_URL_DYNAMODB", endpoint),
@@ -54,9 +53,9 @@ impl Operator {
         operator
     }
 
-    /// One without any variable.
+    /// An operator without any variable.
     pub(crate) fn with_nothing() -> Self {
-        // No instance metadata is asked for credentials: that would leave the machine.
+        // Without it, the SDK would look for credentials in the instance metadata service, outside this machine.
         let variables = vec![("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned())];
         Self { home: tempfile::tempdir().unwrap(), variables }
     }
@@ -109,14 +108,14 @@ impl Operator {
 }
 
 impl Outcome {
-    /// Fails unless the command did what it was asked.
+    /// Fails unless the command succeeded.
     #[track_caller]
     pub(crate) fn done(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
     }
 
-    /// Fails unless the command said in one sentence what is wrong, and wrote no result; the sentence.
+    /// Fails unless the command failed and wrote no result; returns its error message.
     #[track_caller]
     pub(crate) fn refusal(self) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (Some(1), ""), "{self:?}");

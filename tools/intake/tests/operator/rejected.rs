@@ -8,7 +8,7 @@ use crate::operator::{Operator, Outcome};
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 
-/// One good signal between two bad ones, some time ago.
+/// Sends one valid signal between two invalid ones.
 async fn send(stack: &Stack, arrived: Timestamp) {
     let key = stack.key("shop").await;
     let body = format!(
@@ -36,7 +36,7 @@ fn redrive(operator: &Operator, more: &[&str]) -> Outcome {
 }
 
 #[tokio::test]
-async fn bad_signals_are_listed_with_their_reasons_mended_redriven_and_gone() {
+async fn rejected_signals_are_listed_edited_redriven_and_then_deleted() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     let arrived = an_hour_ago();
@@ -51,16 +51,16 @@ async fn bad_signals_are_listed_with_their_reasons_mended_redriven_and_gone() {
     assert_eq!((lines.len(), lines[1].find("invalid-type")), (3, lines[2].find("placeholder-identifier")));
 
     let unchanged = redrive(&operator, &["--json"]).done().json();
-    assert!(unchanged.iter().all(|told| told["outcome"] == "rejected"), "{unchanged:?}");
+    assert!(unchanged.iter().all(|row| row["outcome"] == "rejected"), "{unchanged:?}");
     assert_eq!(stack.items("RejectedSignalsTable").await.len(), 2);
 
     let all = operator.run(&["rejected", "list", "--account", "shop", "--json"]).done().stdout;
-    operator.file("mended.ndjson", &all.replace("\"data\":7", "\"data\":{\"n\":7}").replace("undefined", "bob"));
-    let dry = redrive(&operator, &["--from", "mended.ndjson", "--dry-run"]).done();
+    operator.file("edited.ndjson", &all.replace("\"data\":7", "\"data\":{\"n\":7}").replace("undefined", "bob"));
+    let dry = redrive(&operator, &["--from", "edited.ndjson", "--dry-run"]).done();
     assert_eq!(dry.stdout, "2 would be accepted, 0 still rejected, 0 not found.\n");
     assert_eq!(stack.items("SignalsTable").await.len(), 1);
 
-    let redriven = redrive(&operator, &["--from", "mended.ndjson"]).done();
+    let redriven = redrive(&operator, &["--from", "edited.ndjson"]).done();
     assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 not found.\n");
     assert_eq!(stack.items("RejectedSignalsTable").await, []);
     let history = stack.history("shop", "ada").await;
@@ -73,19 +73,19 @@ async fn bad_signals_are_listed_with_their_reasons_mended_redriven_and_gone() {
     assert_eq!(bob[0]["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
     assert_eq!(bob[0]["requestIdentifier"].as_s().unwrap(), REQUEST);
 
-    let again = redrive(&operator, &["--from", "mended.ndjson"]);
+    let again = redrive(&operator, &["--from", "edited.ndjson"]);
     assert_eq!((again.code, again.stdout.as_str()), (Some(1), "0 accepted, 0 still rejected, 2 not found.\n"));
 }
 
 #[tokio::test]
-async fn rejects_are_chosen_by_code_by_id_and_by_time() {
+async fn rejected_signals_are_selected_by_code_by_id_and_by_time() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     send(&stack, an_hour_ago()).await;
     assert_eq!(list(&operator, &["--code", "placeholder-identifier"]).len(), 1);
     assert_eq!(list(&operator, &["--code", "too-long"]), Vec::<Value>::new());
     let recent = operator.run(&["rejected", "list", "--account", "shop", "--since", "5m"]).done();
-    assert!(recent.stdout.is_empty() && recent.stderr.contains("Nothing was rejected"), "{recent:?}");
+    assert!(recent.stdout.is_empty() && recent.stderr.contains("No such rejected signals"), "{recent:?}");
     let unknown = operator.run(&["rejected", "list", "--account", "shop", "--code", "x"]);
     assert!(unknown.code == Some(2) && unknown.stderr.contains("the codes are required,"), "{unknown:?}");
 
@@ -94,8 +94,8 @@ async fn rejects_are_chosen_by_code_by_id_and_by_time() {
     for part in [&id, "ada", "key_of_shop", "signals[0].data must be an object or null", r#""data":7"#, REQUEST] {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
     }
-    let told = redrive(&operator, &[&id, "--json"]).done().json();
-    assert_eq!((told.len(), told[0]["errors"][0]["code"].as_str()), (1, Some("invalid-type")));
+    let rows = redrive(&operator, &[&id, "--json"]).done().json();
+    assert_eq!((rows.len(), rows[0]["errors"][0]["code"].as_str()), (1, Some("invalid-type")));
     let other = id.replace("#0000", "#0001");
     for missing in [
         vec!["rejected", "show", "--account", "shop", &other],
@@ -107,12 +107,12 @@ async fn rejects_are_chosen_by_code_by_id_and_by_time() {
 }
 
 #[tokio::test]
-async fn a_signal_whose_rule_was_lifted_is_redriven_as_it_was_sent() {
+async fn a_signal_that_has_become_valid_is_redriven_without_an_edit() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     let arrived = an_hour_ago();
     send(&stack, arrived).await;
-    // As if the rule that refused it were gone: the payload was right all the time.
+    // As if the rule that it breaks were gone: its payload becomes valid.
     for item in stack.items("RejectedSignalsTable").await {
         let update = stack
             .client
@@ -135,19 +135,19 @@ async fn a_signal_whose_rule_was_lifted_is_redriven_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_of_the_list_is_one_clear_sentence() {
+async fn a_redrive_of_an_invalid_file_is_an_error_and_changes_nothing() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     send(&stack, an_hour_ago()).await;
     let line = serde_json::to_string(&list(&operator, &[])[0]).unwrap();
-    for (text, said) in [
-        ("{}\n".to_owned(), "Line 1 of f is not one of `rejected list --json`"),
-        (json!({"id": "x", "payload": {}}).to_string(), "Line 1 of f has no id of a rejected signal."),
-        (format!("{line}\n\n{line}\n"), "Line 3 of f has an id that stood before"),
+    for (text, message) in [
+        ("{}\n".to_owned(), "Line 1 of f is not a line of `rejected list --json`"),
+        (json!({"id": "x", "payload": {}}).to_string(), "Line 1 of f is not a line of `rejected list --json`"),
+        (format!("{line}\n\n{line}\n"), "Line 3 of f repeats the id of an earlier line"),
     ] {
         operator.file("f", &text);
         let refused = redrive(&operator, &["--from", "f"]).refusal();
-        assert!(refused.starts_with(said), "{refused}");
+        assert!(refused.starts_with(message), "{refused}");
     }
     assert!(redrive(&operator, &["--from", "none"]).refusal().starts_with("Cannot read none:"));
     assert_eq!(stack.items("RejectedSignalsTable").await.len(), 2);

@@ -1,4 +1,4 @@
-//! Where the tables are, and what is said when they are not to be had.
+//! How the tool finds the tables, and its errors when it does not.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -8,27 +8,27 @@ use tests::{Stack, Tables};
 use crate::operator::{Operator, VARIABLES};
 
 #[test]
-fn without_a_region_or_credentials_or_tables_one_sentence_says_so() {
+fn a_missing_region_credentials_or_table_is_an_error_that_names_it() {
     let stack = Stack::start();
     let list = ["keys", "list"];
     let nothing = Operator::with_nothing();
-    assert!(nothing.run(&list).refusal().starts_with("No AWS region: set AWS_REGION"));
+    assert!(nothing.run(&list).refusal().starts_with("No AWS region. Set AWS_REGION"));
     let region = Operator::with_nothing().variable("AWS_REGION", "eu-central-1");
-    assert!(region.run(&list).refusal().starts_with("No AWS credentials: sign in"));
+    assert!(region.run(&list).refusal().starts_with("No AWS credentials. Sign in"));
     let endpoint = stack.emulator.endpoint();
     let no_names = Operator::with_credentials(&endpoint).run(&list).refusal();
-    assert!(no_names.contains("does not say API_KEYS_TABLE"), "{no_names}");
+    assert!(no_names.contains("does not define API_KEYS_TABLE"), "{no_names}");
     let no_table = Operator::with_credentials(&endpoint).variable("API_KEYS_TABLE", "elsewhere").run(&list).refusal();
-    assert!(no_table.starts_with("The table elsewhere does not exist"), "{no_table}");
-    // A port that nobody listens on any more.
+    assert!(no_table.starts_with("Table elsewhere: it does not exist in this region"), "{no_table}");
+    // A port on which no process listens.
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let nobody =
+    let unreachable =
         Operator::with_credentials(&format!("http://{closed}")).variable("API_KEYS_TABLE", "t").run(&list).refusal();
-    assert!(nobody.starts_with("Cannot reach DynamoDB"), "{nobody}");
+    assert!(unreachable.starts_with("Table t: cannot reach DynamoDB."), "{unreachable}");
 }
 
 #[test]
-fn the_local_stack_is_found_by_its_file_from_anywhere_in_the_repository() {
+fn the_file_of_the_local_stack_is_found_from_any_folder_of_the_repository() {
     let stack = Stack::start();
     let operator = Operator::with_nothing();
     assert!(operator.run(&["--local", "keys", "list"]).refusal().starts_with("No local stack is running"));
@@ -36,7 +36,7 @@ fn the_local_stack_is_found_by_its_file_from_anywhere_in_the_repository() {
     std::fs::create_dir_all(operator.home.path().join("target")).unwrap();
     std::fs::create_dir_all(operator.home.path().join("a/b")).unwrap();
     operator.file("target/dev.env", "API_KEYS_TABLE=x\n");
-    assert!(operator.run(&["--local", "keys", "list"]).refusal().contains("does not say AWS_ACCESS_KEY_ID"));
+    assert!(operator.run(&["--local", "keys", "list"]).refusal().contains("does not define AWS_ACCESS_KEY_ID"));
     let variables = format!(
         "AWS_ENDPOINT_URL_DYNAMODB={}\nAWS_REGION=eu-central-1\nAWS_ACCESS_KEY_ID=local\nAWS_SECRET_ACCESS_KEY=local\n\
          API_KEYS_TABLE={}\n",
@@ -77,7 +77,7 @@ fn cloudformation(answers: Vec<(u16, String)>) -> String {
 }
 
 #[test]
-fn the_tables_of_a_deployed_stack_are_those_of_its_outputs() {
+fn the_tables_of_a_deployed_stack_are_read_from_its_outputs() {
     let stack = Stack::start();
     // As template.yaml names its outputs, so that a renamed one is noticed here.
     let template = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml")).unwrap();
@@ -102,13 +102,13 @@ fn the_tables_of_a_deployed_stack_are_those_of_its_outputs() {
     let endpoint = cloudformation(vec![(200, described.clone()), (200, described), (400, missing.to_owned())]);
     let operator = Operator::with_credentials(&stack.emulator.endpoint())
         .variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &endpoint)
-        // What a variable says counts for nothing when a stack is named.
+        // --stack takes precedence over the variables.
         .variable("API_KEYS_TABLE", "elsewhere");
     operator.run(&["--stack", "intake-test", "keys", "create", "--account", "shop", "--name", "web"]).done();
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     operator.run(&["import", "--account", "shop", "s", "--stack", "intake-test"]).done();
     let unknown = operator.run(&["keys", "list", "--stack", "intake-test"]).refusal();
-    assert!(unknown.starts_with("There is no stack intake-test in eu-central-1"), "{unknown}");
+    assert!(unknown.starts_with("The stack intake-test does not exist in eu-central-1"), "{unknown}");
 }
 
 #[test]

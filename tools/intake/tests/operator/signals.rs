@@ -1,4 +1,4 @@
-//! Did my event arrive?
+//! `signals list`.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -28,7 +28,7 @@ async fn history(stack: &Stack, key: &str) {
 }
 
 #[tokio::test]
-async fn signals_are_listed_oldest_first_by_time_by_flow_and_by_number() {
+async fn signals_are_listed_oldest_first_and_selected_by_time_by_flow_and_by_number() {
     let stack = Stack::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     history(&stack, &key).await;
@@ -50,10 +50,10 @@ async fn signals_are_listed_oldest_first_by_time_by_flow_and_by_number() {
     assert_eq!(lines[1].find("first"), lines[2].find("second"));
     assert!(lines[3].ends_with(r#"{"n":0}"#), "{}", lines[3]);
 
-    let nobody = operator.run(&["signals", "list", "--account", "shop", "nobody"]).done();
+    let unknown = operator.run(&["signals", "list", "--account", "shop", "unknown"]).done();
     assert_eq!(
-        (nobody.stdout.as_str(), nobody.stderr.as_str()),
-        ("", "No such signals of \"nobody\" in the account shop.\n")
+        (unknown.stdout.as_str(), unknown.stderr.as_str()),
+        ("", "No such signals of \"unknown\" in the account shop.\n")
     );
     for wrong in [["--since", "yesterday"], ["--until", "x"], ["--flow", "7"], ["--limit", "-1"]] {
         let refused = operator.run(&[&["signals", "list", "--account", "shop", "c"], &wrong[..]].concat());
@@ -62,7 +62,7 @@ async fn signals_are_listed_oldest_first_by_time_by_flow_and_by_number() {
 }
 
 #[tokio::test]
-async fn following_lists_what_arrives_once_and_ends_when_nobody_reads_on() {
+async fn follow_lists_each_new_signal_once_and_ends_when_the_reader_closes_the_pipe() {
     let stack = Stack::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     history(&stack, &key).await;
@@ -89,7 +89,7 @@ async fn following_lists_what_arrives_once_and_ends_when_nobody_reads_on() {
         assert_eq!(next(), what);
     }
     reader.join().unwrap();
-    // It notices with the next line that it cannot write.
+    // With the next line, it notices that the pipe is closed.
     stack
         .send(
             Call::signals(json!({"signals": [{"customerId": "c", "eventType": "sixth"}]}))
