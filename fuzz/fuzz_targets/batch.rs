@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use model::batch::{Batch, BatchFault};
 use model::limits::{REPORTED_PER_SIGNAL, SIGNALS_PER_REQUEST};
-use model::token::JsonText;
+use model::json::JsonText;
 
 fuzz_target!(|text: &str| {
     let Ok(json) = JsonText::parse(text) else { return };

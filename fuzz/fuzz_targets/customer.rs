@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
 use model::customer::{CustomerUpdate, RESERVED};
-use model::token::JsonText;
+use model::json::JsonText;
 
 fuzz_target!(|text: &str| {
     let Ok(json) = JsonText::parse(text) else { return };

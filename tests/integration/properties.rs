@@ -16,8 +16,8 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use model::json::{JsonText, Lexer, Token};
 use model::number::for_dynamodb;
-use model::token::{JsonText, Token, Tokens};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -96,7 +96,7 @@ impl Bench {
     }
 }
 
-fn value_of<'a>(first: Token<'a>, tokens: &mut Tokens<'a>) -> Value {
+fn value_of<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> Value {
     match first {
         Token::Null | Token::EndArray | Token::EndObject => Value::Null,
         Token::Bool(truth) => truth.into(),
@@ -104,16 +104,16 @@ fn value_of<'a>(first: Token<'a>, tokens: &mut Tokens<'a>) -> Value {
         Token::String(text) => text.decode().unwrap().into(),
         Token::BeginArray => {
             let mut elements = Vec::new();
-            while let Some(element) = tokens.next_element() {
-                elements.push(value_of(element, tokens));
+            while let Some(element) = lexer.next_element() {
+                elements.push(value_of(element, lexer));
             }
             elements.into()
         }
         Token::BeginObject => {
             let mut members = Map::new();
-            while let Some(name) = tokens.next_name() {
-                let value = tokens.next().unwrap();
-                members.insert(name.decode().unwrap().into_owned(), value_of(value, tokens));
+            while let Some(name) = lexer.next_name() {
+                let value = lexer.next().unwrap();
+                members.insert(name.decode().unwrap().into_owned(), value_of(value, lexer));
             }
             members.into()
         }
@@ -125,10 +125,10 @@ fn the_tokens_of_a_text_are_the_value_that_a_general_reader_finds() {
     hold(2_000, text::value(), |text| {
         // The general reader gives up on half a surrogate pair and on what no float holds.
         let Ok(expected) = serde_json::from_str::<Value>(&text) else { return Ok(()) };
-        let mut tokens = JsonText::parse(&text).unwrap().tokens();
-        let first = tokens.next().unwrap();
-        prop_assert_eq!(value_of(first, &mut tokens), expected);
-        prop_assert!(tokens.next().is_none());
+        let mut lexer = JsonText::parse(&text).unwrap().lexer();
+        let first = lexer.next().unwrap();
+        prop_assert_eq!(value_of(first, &mut lexer), expected);
+        prop_assert!(lexer.next().is_none());
         Ok(())
     });
 }

@@ -20,8 +20,8 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use model::batch::Batch;
 use model::deadline::Budget;
 use model::identifier::RequestIdentifier;
+use model::json::JsonText;
 use model::timestamp::Timestamp;
-use model::token::JsonText;
 use store::signals::{Origin, Signals};
 
 const SIZES: [usize; 4] = [1, 25, 100, 500];

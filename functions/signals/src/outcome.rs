@@ -68,7 +68,7 @@ pub(crate) fn keep_refused<'a>(batch: &'a Batch<'_>, refused: &[usize], faults: 
     let kept = signals.zip(faults).map(|(signal, fault)| Kept {
         index: signal.index,
         payload: signal.payload,
-        who: Some(signal.identity.who()),
+        who: Some(signal.identity.subject_id()),
         faults: std::slice::from_ref(fault),
     });
     kept.collect()

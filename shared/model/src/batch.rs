@@ -1,14 +1,13 @@
-//! A batch of signals in its envelope (SPEC 1.2, 2.3).
+//! A batch of signals in its envelope.
 //!
-//! A fault in the envelope costs the request; a fault in a signal costs that signal.
+//! An error in the envelope costs the request; an error in a signal costs that signal.
 
-use crate::document::Names;
 use crate::fault::{Fault, FaultCode, Faults, Warning, Warnings};
 use crate::identifier::{RequestIdentifier, read_uuid};
+use crate::json::{JsonText, Object, Value};
 use crate::limits::{REPORTED_PER_REQUEST, SIGNALS_PER_REQUEST};
 use crate::place::Path;
-use crate::signal::{self, Rejected, Signal};
-use crate::token::{JsonText, Token, Tokens};
+use crate::signal::{Parsed, RejectedSignal, Signal};
 
 /// A request's signals, each read on its own.
 #[derive(Debug)]
@@ -18,8 +17,8 @@ pub struct Batch<'a> {
     /// The valid ones, in the order in which they were sent.
     pub signals: Vec<Signal<'a>>,
     /// The others, in the order in which they were sent.
-    pub rejected: Vec<Rejected<'a>>,
-    /// Members that are not in the contract, of the envelope and of the signals.
+    pub rejected: Vec<RejectedSignal<'a>>,
+    /// Fields that are not in the contract, of the envelope and of the signals.
     pub warnings: Vec<Warning>,
 }
 
@@ -41,26 +40,12 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// [`BatchFault`] when the envelope is wrong; never for what is wrong inside a signal.
     pub fn parse(text: JsonText<'a>) -> Result<Self, BatchFault> {
-        let mut tokens = text.tokens();
-        let mut faults = Faults::keeping(REPORTED_PER_REQUEST);
-        let mut envelope = Envelope::default();
-        if matches!(tokens.next(), Some(Token::BeginObject)) {
-            envelope.read(&mut tokens, &mut faults);
-        } else {
-            faults.add(&Path::Root, FaultCode::InvalidType, "must be an object");
+        let mut builder = Builder::new();
+        match text.value() {
+            Value::Object(envelope) => builder.read_envelope(envelope),
+            _ => builder.errors.add(&Path::Root, FaultCode::InvalidType, "must be an object"),
         }
-        if !faults.is_empty() {
-            return Err(BatchFault::Invalid(faults.into_kept()));
-        }
-        if envelope.count > SIGNALS_PER_REQUEST {
-            return Err(BatchFault::TooManySignals { sent: envelope.count });
-        }
-        Ok(Self {
-            request_identifier: envelope.request_identifier,
-            signals: envelope.signals,
-            rejected: envelope.rejected,
-            warnings: envelope.warnings,
-        })
+        builder.build()
     }
 
     /// All signals as they were sent, in the order in which they were sent.
@@ -79,74 +64,94 @@ impl<'a> Batch<'a> {
     }
 }
 
-#[derive(Default)]
-struct Envelope<'a> {
+/// A batch as far as it was read.
+struct Builder<'a> {
     request_identifier: Option<RequestIdentifier>,
-    count: usize,
+    /// How many signals were sent. `None` until `signals` was found.
+    sent: Option<usize>,
     signals: Vec<Signal<'a>>,
-    rejected: Vec<Rejected<'a>>,
-    warnings: Vec<Warning>,
+    rejected: Vec<RejectedSignal<'a>>,
+    errors: Faults,
+    warnings: Warnings,
+    signal_warnings: Vec<Warning>,
 }
 
-impl<'a> Envelope<'a> {
-    fn read(&mut self, tokens: &mut Tokens<'a>, faults: &mut Faults) {
-        let mut names = Names::default();
-        let mut ignored = Warnings::keeping(REPORTED_PER_REQUEST);
-        let mut signals_seen = false;
-        while let Some(raw) = tokens.next_name() {
-            let name = names.add(raw, &Path::Root, faults);
-            let at = Path::Member(&Path::Root, &name);
-            let Some(token) = tokens.next() else { break };
-            match name.as_ref() {
-                "requestIdentifier" => {
-                    self.request_identifier = read_uuid(token, tokens, &at, faults).map(RequestIdentifier::from);
-                }
-                // A second one is a fault as a duplicate, whatever is in it.
-                "signals" if signals_seen => tokens.skip(token),
-                "signals" if !matches!(token, Token::Null) => {
-                    signals_seen = true;
-                    self.read_signals(token, tokens, &at, faults);
-                }
-                _ if matches!(token, Token::Null) => {}
-                _ => {
-                    tokens.skip(token);
-                    ignored.add(&at, || "is not in the contract; it was ignored");
-                }
-            }
+impl<'a> Builder<'a> {
+    fn new() -> Self {
+        Self {
+            request_identifier: None,
+            sent: None,
+            signals: Vec::new(),
+            rejected: Vec::new(),
+            errors: Faults::keeping(REPORTED_PER_REQUEST),
+            warnings: Warnings::keeping(REPORTED_PER_REQUEST),
+            signal_warnings: Vec::new(),
         }
-        names.report_duplicates(&Path::Root, faults);
-        if !signals_seen {
-            faults.add(&Path::Member(&Path::Root, "signals"), FaultCode::Required, "is required");
-        }
-        let mut warnings = ignored.into_kept(&Path::Root);
-        warnings.append(&mut self.warnings);
-        self.warnings = warnings;
     }
 
-    fn read_signals(&mut self, token: Token<'a>, tokens: &mut Tokens<'a>, at: &Path<'_>, faults: &mut Faults) {
-        if !matches!(token, Token::BeginArray) {
-            tokens.skip(token);
-            faults.add(at, FaultCode::InvalidType, "must be an array");
-            return;
-        }
-        while let Some(first) = tokens.next_element() {
-            let index = self.count;
-            self.count = self.count.saturating_add(1);
-            // Beyond the limit the request is refused whole: the rest is only counted.
-            if self.count > SIGNALS_PER_REQUEST {
-                tokens.skip(first);
-                continue;
+    fn read_envelope(&mut self, envelope: Object<'a>) {
+        let mut fields = envelope.fields(&Path::Root);
+        while let Some(field) = fields.next(&mut self.errors) {
+            let path = field.path();
+            match field.name.as_ref() {
+                _ if field.value.is_null() => {}
+                "requestIdentifier" => {
+                    let uuid = self.errors.check(&path, read_uuid(field.value));
+                    self.request_identifier = uuid.map(RequestIdentifier::from);
+                }
+                // A second one is an error as a duplicate, whatever is in it.
+                "signals" if self.sent.is_some() => {}
+                "signals" => self.sent = Some(self.read_signals(field.value, &path)),
+                _ => self.warnings.add(&path, || "is not in the contract; it was ignored"),
             }
-            let read = signal::read(first, tokens, index, &Path::Element(at, index));
-            match read.outcome {
-                Ok(signal) => self.signals.push(signal),
-                Err(rejected) => self.rejected.push(rejected),
+        }
+        if self.sent.is_none() {
+            self.errors.add(&Path::Member(&Path::Root, "signals"), FaultCode::Required, "is required");
+        }
+    }
+
+    /// Reads the signals up to the limit, and counts all.
+    fn read_signals(&mut self, value: Value<'a>, path: &Path<'_>) -> usize {
+        let Value::Array(signals) = value else {
+            self.errors.add(path, FaultCode::InvalidType, "must be an array");
+            return 0;
+        };
+        let mut sent = 0_usize;
+        for signal in signals.elements() {
+            if sent < SIGNALS_PER_REQUEST {
+                self.add(Parsed::from_value(signal, sent, &Path::Element(path, sent)));
             }
-            self.warnings.extend(read.warnings);
+            sent = sent.saturating_add(1);
         }
-        if self.count == 0 {
-            faults.add(at, FaultCode::Required, "must have at least one signal");
+        if sent == 0 {
+            self.errors.add(path, FaultCode::Required, "must have at least one signal");
         }
+        sent
+    }
+
+    fn add(&mut self, parsed: Parsed<'a>) {
+        match parsed.outcome {
+            Ok(signal) => self.signals.push(signal),
+            Err(rejected) => self.rejected.push(rejected),
+        }
+        self.signal_warnings.extend(parsed.warnings);
+    }
+
+    fn build(self) -> Result<Batch<'a>, BatchFault> {
+        if !self.errors.is_empty() {
+            return Err(BatchFault::Invalid(self.errors.into_kept()));
+        }
+        if let Some(sent) = self.sent.filter(|sent| *sent > SIGNALS_PER_REQUEST) {
+            return Err(BatchFault::TooManySignals { sent });
+        }
+        let mut warnings = self.warnings.into_kept(&Path::Root);
+        warnings.extend(self.signal_warnings);
+        Ok(Batch {
+            request_identifier: self.request_identifier,
+            signals: self.signals,
+            rejected: self.rejected,
+            warnings,
+        })
     }
 }
 

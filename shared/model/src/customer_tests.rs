@@ -1,4 +1,4 @@
-//! The rules of SPEC 2.2 on one update.
+//! The rules on one update.
 
 use super::*;
 
@@ -94,10 +94,9 @@ fn undocumented_members_are_named_with_the_one_they_resemble() {
     assert_eq!(update.changes[1], ("tier".into(), Change::Set(update_value(r#"{"a":[1]}"#))));
 }
 
-fn update_value(json: &str) -> Document<'_> {
-    let mut tokens = JsonText::parse(json).unwrap().tokens();
-    let first = tokens.next().unwrap();
-    Document::check(first, &mut tokens, 0, &Path::Root, &mut Faults::keeping(5))
+fn update_value(json: &str) -> StorableJson<'_> {
+    let value = JsonText::parse(json).unwrap().value();
+    StorableJson::validate(value, 0, &Path::Root, &mut Faults::keeping(5)).unwrap()
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //!
 //! A message never holds a value that the caller sent; where the fault is, a [`Place`] says.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::place::{Path, Place};
@@ -107,6 +109,20 @@ impl Fault {
     }
 }
 
+/// What is wrong with one value. It does not say where: that is known to whoever read the value's name.
+#[derive(Debug)]
+pub(crate) struct Violation {
+    pub(crate) code: FaultCode,
+    predicate: Cow<'static, str>,
+}
+
+impl Violation {
+    /// The `predicate` says what is wrong: "must not be blank".
+    pub(crate) fn new(code: FaultCode, predicate: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, predicate: predicate.into() }
+    }
+}
+
 /// Something that is not wrong but that the caller wants to know: a member that is not in the contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
@@ -148,9 +164,19 @@ impl Faults {
     /// Adds a fault at `path`. The `predicate` says what is wrong with it: "must not be blank".
     pub fn add(&mut self, path: &Path<'_>, code: FaultCode, predicate: impl AsRef<str>) {
         self.found = self.found.saturating_add(1);
-        if self.kept.len() < self.keep {
+        if !self.is_full() {
             self.kept.push(Fault::new(path, code, predicate.as_ref()));
         }
+    }
+
+    /// The value that was read, or `None` if there is a violation, which is added at `path`.
+    pub(crate) fn check<T>(&mut self, path: &Path<'_>, read: Result<T, Violation>) -> Option<T> {
+        read.map_err(|violation| self.add(path, violation.code, violation.predicate)).ok()
+    }
+
+    /// Whether any further one is only counted.
+    pub(crate) fn is_full(&self) -> bool {
+        self.kept.len() >= self.keep
     }
 
     /// Whether none was found.

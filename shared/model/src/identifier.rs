@@ -1,90 +1,56 @@
-//! The identifiers that callers choose, and the rules that they obey (SPEC 2.3).
+//! The identifiers that callers choose, and the rules that they obey.
 
 use std::borrow::Cow;
 
 use uuid::Uuid;
 
-use crate::fault::{FaultCode, Faults};
+use crate::fault::{FaultCode, Violation};
+use crate::json::Value;
 use crate::limits::IDENTIFIER_CHARS;
-use crate::place::Path;
-use crate::token::{Token, Tokens};
 
-/// What a program writes for "nothing" when nobody looked: no customer and no emitter is called so.
+/// What a program writes where it has no identifier: no customer and no emitter has one of these names.
 const PLACEHOLDERS: [&str; 6] = ["null", "undefined", "none", "nan", "nil", "[object Object]"];
 
-/// Whether an identifier may spell out "nothing": customerId and emitterId may not, eventType and stepNodeId may.
+/// Whether an identifier may be a placeholder: customerId and emitterId may not, eventType and stepNodeId may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placeholders {
-    /// A placeholder is a fault.
-    Refused,
+pub enum PlaceholderPolicy {
+    /// A placeholder is a validation error.
+    Reject,
     /// It is a text like any other.
-    Allowed,
+    Allow,
 }
 
-/// Reads the identifier that `token` begins. `None` when it is null, or when a fault was added.
-pub(crate) fn read_identifier<'a>(
-    token: Token<'a>,
-    tokens: &mut Tokens<'a>,
-    placeholders: Placeholders,
-    path: &Path<'_>,
-    faults: &mut Faults,
-) -> Option<Cow<'a, str>> {
-    let text = read_string(token, tokens, path, faults)?;
+/// Reads an identifier that the caller chose: 1 to 256 characters that are not all white space.
+pub(crate) fn read_identifier(value: Value<'_>, placeholders: PlaceholderPolicy) -> Result<Cow<'_, str>, Violation> {
+    let text = read_string(value)?;
     let chars = text.chars().count();
     if text.trim().is_empty() {
-        faults.add(path, FaultCode::Blank, "must not be blank");
-    } else if chars > IDENTIFIER_CHARS {
+        return Err(Violation::new(FaultCode::Blank, "must not be blank"));
+    }
+    if chars > IDENTIFIER_CHARS {
         let message = format!("must have at most {IDENTIFIER_CHARS} characters; {chars} were sent");
-        faults.add(path, FaultCode::TooLong, message);
-    } else if placeholders == Placeholders::Refused && PLACEHOLDERS.iter().any(|word| word.eq_ignore_ascii_case(&text))
-    {
-        faults.add(path, FaultCode::PlaceholderIdentifier, "must identify somebody: a spelled-out nothing was sent");
-    } else {
-        return Some(text);
+        return Err(Violation::new(FaultCode::TooLong, message));
     }
-    None
+    let is_placeholder = || PLACEHOLDERS.iter().any(|word| word.eq_ignore_ascii_case(&text));
+    if placeholders == PlaceholderPolicy::Reject && is_placeholder() {
+        let message = "must identify somebody: a spelled-out nothing was sent";
+        return Err(Violation::new(FaultCode::PlaceholderIdentifier, message));
+    }
+    Ok(text)
 }
 
-/// Reads the UUID that `token` begins, to be kept as it was written. `None` when it is null or was a fault.
-pub(crate) fn read_uuid<'a>(
-    token: Token<'a>,
-    tokens: &mut Tokens<'a>,
-    path: &Path<'_>,
-    faults: &mut Faults,
-) -> Option<UuidText<'a>> {
-    let text = read_string(token, tokens, path, faults)?;
-    let uuid = UuidText::parse(text);
-    if uuid.is_none() {
-        faults.add(path, FaultCode::InvalidUuid, "must be a UUID such as 3fa85f64-5717-4562-b3fc-2c963f66afa6");
-    }
-    uuid
+/// Reads a UUID, which is kept as it was written.
+pub(crate) fn read_uuid(value: Value<'_>) -> Result<UuidText<'_>, Violation> {
+    let message = "must be a UUID such as 3fa85f64-5717-4562-b3fc-2c963f66afa6";
+    UuidText::parse(read_string(value)?).ok_or_else(|| Violation::new(FaultCode::InvalidUuid, message))
 }
 
-fn read_string<'a>(
-    token: Token<'a>,
-    tokens: &mut Tokens<'a>,
-    path: &Path<'_>,
-    faults: &mut Faults,
-) -> Option<Cow<'a, str>> {
-    match token {
-        Token::Null => None,
-        Token::String(string) => {
-            let decoded = string.decode();
-            if decoded.is_err() {
-                faults.add(path, FaultCode::InvalidType, LONE_SURROGATE);
-            }
-            decoded.ok()
-        }
-        other => {
-            tokens.skip(other);
-            faults.add(path, FaultCode::InvalidType, "must be a string");
-            None
-        }
+fn read_string(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
+    match value {
+        Value::String(string) => Ok(string.decode()?),
+        _ => Err(Violation::new(FaultCode::InvalidType, "must be a string")),
     }
 }
-
-/// The message of a string that is no text.
-pub(crate) const LONE_SURROGATE: &str = "must be Unicode text: half of a surrogate pair was sent";
 
 /// A UUID, as somebody wrote it and as a number.
 #[derive(Clone, Debug)]
@@ -110,7 +76,7 @@ impl<'a> UuidText<'a> {
     }
 }
 
-/// Identifies a request (SPEC 1.2): the caller's, or one made here.
+/// Identifies a request: the caller's, or one made here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestIdentifier {
     as_sent: String,
@@ -147,37 +113,35 @@ impl From<UuidText<'_>> for RequestIdentifier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::token::JsonText;
+    use crate::json::JsonText;
 
-    fn code_of(json: &str, placeholders: Placeholders) -> Option<FaultCode> {
-        let mut tokens = JsonText::parse(json).unwrap().tokens();
-        let token = tokens.next().unwrap();
-        let mut faults = Faults::keeping(5);
-        let read = read_identifier(token, &mut tokens, placeholders, &Path::Root, &mut faults);
-        let code = faults.into_kept().first().map(|fault| fault.code);
-        assert_eq!(read.is_some(), code.is_none(), "{json}");
-        code
+    fn code_of(json: &str, placeholders: PlaceholderPolicy) -> Option<FaultCode> {
+        let value = JsonText::parse(json).unwrap().value();
+        read_identifier(value, placeholders).err().map(|violation| violation.code)
     }
 
     #[test]
     fn an_identifier_is_text_of_1_to_256_characters_that_names_somebody() {
-        assert_eq!(code_of("\" ada \"", Placeholders::Refused), None);
-        assert_eq!(code_of(&format!("\"{}\"", "é".repeat(256)), Placeholders::Refused), None);
-        assert_eq!(code_of(&format!("\"{}\"", "é".repeat(257)), Placeholders::Refused), Some(FaultCode::TooLong));
-        assert_eq!(code_of("\"\"", Placeholders::Refused), Some(FaultCode::Blank));
-        assert_eq!(code_of("\" \\t\\u00a0\"", Placeholders::Refused), Some(FaultCode::Blank));
-        assert_eq!(code_of("17", Placeholders::Refused), Some(FaultCode::InvalidType));
-        assert_eq!(code_of("[\"a\"]", Placeholders::Refused), Some(FaultCode::InvalidType));
-        assert_eq!(code_of("\"\\ud800\"", Placeholders::Refused), Some(FaultCode::InvalidType));
+        assert_eq!(code_of("\" ada \"", PlaceholderPolicy::Reject), None);
+        assert_eq!(code_of(&format!("\"{}\"", "é".repeat(256)), PlaceholderPolicy::Reject), None);
+        assert_eq!(code_of(&format!("\"{}\"", "é".repeat(257)), PlaceholderPolicy::Reject), Some(FaultCode::TooLong));
+        assert_eq!(code_of("\"\"", PlaceholderPolicy::Reject), Some(FaultCode::Blank));
+        assert_eq!(code_of("\" \\t\\u00a0\"", PlaceholderPolicy::Reject), Some(FaultCode::Blank));
+        assert_eq!(code_of("17", PlaceholderPolicy::Reject), Some(FaultCode::InvalidType));
+        assert_eq!(code_of("[\"a\"]", PlaceholderPolicy::Reject), Some(FaultCode::InvalidType));
+        assert_eq!(code_of("\"\\ud800\"", PlaceholderPolicy::Reject), Some(FaultCode::InvalidType));
     }
 
     #[test]
     fn a_spelled_out_nothing_names_nobody_but_may_be_an_event() {
         for word in ["null", "NULL", "Undefined", "none", "NaN", "nil", "[object Object]", "[OBJECT object]"] {
-            assert_eq!(code_of(&format!("\"{word}\""), Placeholders::Refused), Some(FaultCode::PlaceholderIdentifier));
-            assert_eq!(code_of(&format!("\"{word}\""), Placeholders::Allowed), None);
+            assert_eq!(
+                code_of(&format!("\"{word}\""), PlaceholderPolicy::Reject),
+                Some(FaultCode::PlaceholderIdentifier)
+            );
+            assert_eq!(code_of(&format!("\"{word}\""), PlaceholderPolicy::Allow), None);
         }
-        assert_eq!(code_of("\"nullable\"", Placeholders::Refused), None);
+        assert_eq!(code_of("\"nullable\"", PlaceholderPolicy::Reject), None);
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! One signal: an event or a workflow step, each standing on its own (SPEC 1.2, 2.3).
+//! One signal: an event or a workflow step, each standing on its own.
 
 use std::borrow::Cow;
 
-use crate::document::{Document, Names};
-use crate::fault::{Fault, FaultCode, Faults, Warning, Warnings};
-use crate::identifier::{Placeholders, UuidText, read_identifier, read_uuid};
+use crate::fault::{Fault, FaultCode, Faults, Violation, Warning, Warnings};
+use crate::identifier::{PlaceholderPolicy, UuidText, read_identifier, read_uuid};
+use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{REPORTED_PER_SIGNAL, SIGNAL_BYTES};
 use crate::place::Path;
-use crate::token::{JsonText, Token, Tokens};
+use crate::storable::StorableJson;
 
-/// A signal that obeys every rule of SPEC 2.3.
+/// A signal that obeys every rule of the contract.
 #[derive(Clone, Debug)]
 pub struct Signal<'a> {
     /// Its place in the request, counted from 0; the rejected ones count.
@@ -19,9 +19,9 @@ pub struct Signal<'a> {
     /// Always there in a workflow step.
     pub eventflow_identifier: Option<UuidText<'a>>,
     /// An object; `{}` when it was null or left out.
-    pub data: Document<'a>,
-    /// Members that are not in the contract, in the order in which they were sent.
-    pub undocumented: Vec<(Cow<'a, str>, Document<'a>)>,
+    pub data: StorableJson<'a>,
+    /// Fields that are not in the contract, in the order in which they were sent.
+    pub undocumented: Vec<(Cow<'a, str>, StorableJson<'a>)>,
     /// As it was sent.
     pub payload: &'a str,
 }
@@ -45,17 +45,10 @@ pub enum Identity<'a> {
     },
 }
 
-impl<'a> Identity<'a> {
+impl Identity<'_> {
     /// The customer or the emitter: whose history the signal belongs to.
     #[must_use]
-    pub fn who(&self) -> &str {
-        match self {
-            Self::Event { customer_id, .. } => customer_id,
-            Self::Step { emitter_id, .. } => emitter_id,
-        }
-    }
-
-    fn into_who(self) -> Cow<'a, str> {
+    pub fn subject_id(&self) -> &str {
         match self {
             Self::Event { customer_id, .. } => customer_id,
             Self::Step { emitter_id, .. } => emitter_id,
@@ -65,200 +58,208 @@ impl<'a> Identity<'a> {
 
 /// A signal that breaks a rule.
 #[derive(Clone, Debug)]
-pub struct Rejected<'a> {
+pub struct RejectedSignal<'a> {
     /// Its place in the request, counted from 0.
     pub index: usize,
     /// As it was sent.
     pub payload: &'a str,
     /// The customer or the emitter, if that could be read.
-    pub who: Option<Cow<'a, str>>,
+    pub subject_id: Option<Cow<'a, str>>,
     /// What is wrong with it, the first five.
     pub faults: Vec<Fault>,
 }
 
 impl<'a> Signal<'a> {
-    /// Reads one signal outside a batch, as the `index`-th of its request; `path` is where its faults are said to be.
+    /// Reads one signal outside a batch, as the `index`-th of its request; `path` is where its errors are said to be.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(text: JsonText<'a>, index: usize, path: &Path<'_>) -> Result<Self, Rejected<'a>> {
-        let mut tokens = text.tokens();
-        // A text that is JSON has a first token.
-        let first = tokens.next().unwrap_or(Token::Null);
-        read(first, &mut tokens, index, path).outcome
+    pub fn parse(text: JsonText<'a>, index: usize, path: &Path<'_>) -> Result<Self, RejectedSignal<'a>> {
+        Parsed::from_value(text.value(), index, path).outcome
     }
 }
 
-/// A signal read, and what of it is not in the contract.
-pub(crate) struct Read<'a> {
-    pub(crate) outcome: Result<Signal<'a>, Rejected<'a>>,
+/// A signal as it was read, and the fields of it that are not in the contract.
+pub(crate) struct Parsed<'a> {
+    pub(crate) outcome: Result<Signal<'a>, RejectedSignal<'a>>,
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Reads the signal that `first` begins, the `index`-th of the array at `path`'s parent.
-pub(crate) fn read<'a>(first: Token<'a>, tokens: &mut Tokens<'a>, index: usize, path: &Path<'_>) -> Read<'a> {
-    let begin = tokens.begin_of(first);
-    let mut faults = Faults::keeping(REPORTED_PER_SIGNAL);
-    let mut warnings = Warnings::keeping(REPORTED_PER_SIGNAL);
-    let mut members = Members::default();
-    let identity = if matches!(first, Token::BeginObject) {
-        members.read(tokens, path, &mut faults, &mut warnings);
-        members.identity(path, &mut faults)
-    } else {
-        tokens.skip(first);
-        faults.add(path, FaultCode::InvalidType, "must be an object");
-        None
-    };
-    let payload = tokens.since(begin);
-    if payload.len() > SIGNAL_BYTES {
-        // What else is wrong with it does not matter until it is shorter.
-        faults = Faults::keeping(REPORTED_PER_SIGNAL);
-        let message = format!("must have at most {SIGNAL_BYTES} bytes of JSON; {} were sent", payload.len());
-        faults.add(path, FaultCode::TooLarge, message);
-    }
-    let outcome = match identity {
-        Some(identity) if faults.is_empty() => Ok(Signal {
-            index,
-            identity,
-            eventflow_identifier: members.eventflow_identifier.value,
-            data: members.data,
-            undocumented: members.undocumented,
-            payload,
-        }),
-        identity => {
-            let who = identity.map(Identity::into_who).or(members.customer_id.value).or(members.emitter_id.value);
-            Err(Rejected { index, payload, who, faults: faults.into_kept() })
+impl<'a> Parsed<'a> {
+    /// Reads `value` as the signal at `path`, the `index`-th of its request.
+    pub(crate) fn from_value(value: Value<'a>, index: usize, path: &Path<'_>) -> Self {
+        let mut builder = Builder::new(value.text(), path);
+        if let Value::Object(signal) = value {
+            builder.read(signal, path);
+            builder.check_identity(path);
+        } else {
+            builder.errors.add(path, FaultCode::InvalidType, "must be an object");
         }
-    };
-    Read { outcome, warnings: warnings.into_kept(path) }
-}
-
-/// A member that was looked for: whether it was there (null counts as absent), and its value if that is right.
-#[derive(Debug)]
-struct Member<T> {
-    present: bool,
-    value: Option<T>,
-}
-
-impl<T> Default for Member<T> {
-    fn default() -> Self {
-        Self { present: false, value: None }
+        builder.build(index, path)
     }
 }
 
-impl<T> Member<T> {
-    fn of(token: Token<'_>, value: Option<T>) -> Self {
-        Self { present: !matches!(token, Token::Null), value }
-    }
-}
-
-/// The members of a signal as far as they were read.
+/// A signal as far as it was read.
 #[derive(Debug)]
-struct Members<'a> {
-    customer_id: Member<Cow<'a, str>>,
-    event_type: Member<Cow<'a, str>>,
-    emitter_id: Member<Cow<'a, str>>,
-    step_node_id: Member<Cow<'a, str>>,
-    eventflow_identifier: Member<UuidText<'a>>,
-    data: Document<'a>,
-    undocumented: Vec<(Cow<'a, str>, Document<'a>)>,
+struct Builder<'a> {
+    payload: &'a str,
+    customer_id: Found<Cow<'a, str>>,
+    event_type: Found<Cow<'a, str>>,
+    emitter_id: Found<Cow<'a, str>>,
+    step_node_id: Found<Cow<'a, str>>,
+    eventflow_identifier: Found<UuidText<'a>>,
+    data: StorableJson<'a>,
+    undocumented: Vec<(Cow<'a, str>, StorableJson<'a>)>,
+    errors: Faults,
+    warnings: Warnings,
 }
 
-impl Default for Members<'_> {
-    fn default() -> Self {
+impl<'a> Builder<'a> {
+    fn new(payload: &'a str, path: &Path<'_>) -> Self {
+        let mut errors = Faults::keeping(REPORTED_PER_SIGNAL);
+        if payload.len() > SIGNAL_BYTES {
+            // What else is wrong with it does not matter until it is shorter.
+            errors = Faults::keeping(1);
+            let message = format!("must have at most {SIGNAL_BYTES} bytes of JSON; {} were sent", payload.len());
+            errors.add(path, FaultCode::TooLarge, message);
+        }
         Self {
-            customer_id: Member::default(),
-            event_type: Member::default(),
-            emitter_id: Member::default(),
-            step_node_id: Member::default(),
-            eventflow_identifier: Member::default(),
-            data: Document::EMPTY,
+            payload,
+            customer_id: Found::Absent,
+            event_type: Found::Absent,
+            emitter_id: Found::Absent,
+            step_node_id: Found::Absent,
+            eventflow_identifier: Found::Absent,
+            data: StorableJson::EMPTY_OBJECT,
             undocumented: Vec::new(),
+            errors,
+            warnings: Warnings::keeping(REPORTED_PER_SIGNAL),
         }
     }
-}
 
-impl<'a> Members<'a> {
-    fn read(&mut self, tokens: &mut Tokens<'a>, path: &Path<'_>, faults: &mut Faults, warnings: &mut Warnings) {
-        use Placeholders::{Allowed, Refused};
-        let mut names = Names::default();
-        while let Some(raw) = tokens.next_name() {
-            let name = names.add(raw, path, faults);
-            let at = Path::Member(path, &name);
-            let Some(token) = tokens.next() else { break };
-            let mut identifier =
-                |placeholders| Member::of(token, read_identifier(token, tokens, placeholders, &at, faults));
-            match name.as_ref() {
-                "customerId" => self.customer_id = identifier(Refused),
-                "eventType" => self.event_type = identifier(Allowed),
-                "emitterId" => self.emitter_id = identifier(Refused),
-                "stepNodeId" => self.step_node_id = identifier(Allowed),
-                "eventflowIdentifier" => {
-                    self.eventflow_identifier = Member::of(token, read_uuid(token, tokens, &at, faults));
-                }
-                "data" => self.read_data(token, tokens, &at, faults),
-                _ if matches!(token, Token::Null) => {}
-                _ => {
-                    // One map around it: `undocumented`.
-                    let value = Document::check(token, tokens, 1, &at, faults);
-                    warnings.add(&at, || "is not in the contract; it is stored with the signal under undocumented");
-                    self.undocumented.push((name.clone(), value));
-                }
-            }
-        }
-        names.report_duplicates(path, faults);
-    }
-
-    fn read_data(&mut self, token: Token<'a>, tokens: &mut Tokens<'a>, at: &Path<'_>, faults: &mut Faults) {
-        match token {
-            Token::Null => {}
-            Token::BeginObject => self.data = Document::check(token, tokens, 0, at, faults),
-            other => {
-                tokens.skip(other);
-                faults.add(at, FaultCode::InvalidType, "must be an object or null");
+    fn read(&mut self, signal: Object<'a>, path: &Path<'_>) {
+        let subject = |value| read_identifier(value, PlaceholderPolicy::Reject);
+        let action = |value| read_identifier(value, PlaceholderPolicy::Allow);
+        let mut fields = signal.fields(path);
+        while let Some(field) = fields.next(&mut self.errors) {
+            match field.name.as_ref() {
+                "customerId" => self.customer_id = self.read_field(&field, subject),
+                "eventType" => self.event_type = self.read_field(&field, action),
+                "emitterId" => self.emitter_id = self.read_field(&field, subject),
+                "stepNodeId" => self.step_node_id = self.read_field(&field, action),
+                "eventflowIdentifier" => self.eventflow_identifier = self.read_field(&field, read_uuid),
+                _ if field.value.is_null() => {}
+                "data" => self.read_data(&field),
+                _ => self.read_undocumented(field),
             }
         }
     }
 
-    /// The one identity pair that there must be. Takes the values out; who it was stays if what they did is wrong.
-    fn identity(&mut self, path: &Path<'_>, faults: &mut Faults) -> Option<Identity<'a>> {
-        let event = self.customer_id.present || self.event_type.present;
-        let step = self.emitter_id.present || self.step_node_id.present;
-        let mut required = |name, message| faults.add(&Path::Member(path, name), FaultCode::Required, message);
-        match (event, step) {
-            (true, true) => {
-                let message = "must have either customerId and eventType or emitterId and stepNodeId, not both";
-                faults.add(path, FaultCode::AmbiguousIdentity, message);
-                None
+    fn read_field<T>(
+        &mut self,
+        field: &Field<'a, '_>,
+        read: impl FnOnce(Value<'a>) -> Result<T, Violation>,
+    ) -> Found<T> {
+        if field.value.is_null() {
+            return Found::Absent;
+        }
+        self.errors.check(&field.path(), read(field.value)).map_or(Found::Invalid, Found::Valid)
+    }
+
+    fn read_data(&mut self, field: &Field<'a, '_>) {
+        let path = field.path();
+        if !matches!(field.value, Value::Object(_)) {
+            self.errors.add(&path, FaultCode::InvalidType, "must be an object or null");
+        } else if let Some(data) = StorableJson::validate(field.value, 0, &path, &mut self.errors) {
+            self.data = data;
+        }
+    }
+
+    fn read_undocumented(&mut self, field: Field<'a, '_>) {
+        let path = field.path();
+        // It is stored inside one map, `undocumented`.
+        let stored = StorableJson::validate(field.value, 1, &path, &mut self.errors);
+        self.warnings.add(&path, || "is not in the contract; it is stored with the signal under undocumented");
+        self.undocumented.extend(stored.map(|value| (field.name, value)));
+    }
+
+    /// There must be one identity pair, both halves of it, and an eventflowIdentifier in a workflow step.
+    fn check_identity(&mut self, signal: &Path<'_>) {
+        let is_event = self.customer_id.is_present() || self.event_type.is_present();
+        let is_step = self.emitter_id.is_present() || self.step_node_id.is_present();
+        let mut require = |name, present: bool, message| {
+            if !present {
+                self.errors.add(&Path::Member(signal, name), FaultCode::Required, message);
+            }
+        };
+        match (is_event, is_step) {
+            (true, false) => {
+                require("customerId", self.customer_id.is_present(), "is required beside eventType");
+                require("eventType", self.event_type.is_present(), "is required beside customerId");
+            }
+            (false, true) => {
+                require("emitterId", self.emitter_id.is_present(), "is required beside stepNodeId");
+                require("stepNodeId", self.step_node_id.is_present(), "is required beside emitterId");
+                let has_flow = self.eventflow_identifier.is_present();
+                require("eventflowIdentifier", has_flow, "is required in a workflow step");
             }
             (false, false) => {
                 let message = "must have customerId and eventType, or emitterId and stepNodeId";
-                faults.add(path, FaultCode::Required, message);
-                None
+                self.errors.add(signal, FaultCode::Required, message);
             }
-            (true, false) => {
-                if !self.customer_id.present {
-                    required("customerId", "is required beside eventType");
-                }
-                if !self.event_type.present {
-                    required("eventType", "is required beside customerId");
-                }
-                let event_type = self.event_type.value.take()?;
-                self.customer_id.value.take().map(|customer_id| Identity::Event { customer_id, event_type })
+            (true, true) => {
+                let message = "must have either customerId and eventType or emitterId and stepNodeId, not both";
+                self.errors.add(signal, FaultCode::AmbiguousIdentity, message);
             }
-            (false, true) => {
-                if !self.emitter_id.present {
-                    required("emitterId", "is required beside stepNodeId");
-                }
-                if !self.step_node_id.present {
-                    required("stepNodeId", "is required beside emitterId");
-                }
-                if !self.eventflow_identifier.present {
-                    required("eventflowIdentifier", "is required in a workflow step");
-                }
-                let step_node_id = self.step_node_id.value.take()?;
-                self.emitter_id.value.take().map(|emitter_id| Identity::Step { emitter_id, step_node_id })
+        }
+    }
+
+    fn build(self, index: usize, path: &Path<'_>) -> Parsed<'a> {
+        use Found::Valid;
+        let is_valid = self.errors.is_empty();
+        let identity = match (self.customer_id, self.event_type, self.emitter_id, self.step_node_id) {
+            (Valid(customer_id), Valid(event_type), ..) if is_valid => Ok(Identity::Event { customer_id, event_type }),
+            (_, _, Valid(emitter_id), Valid(step_node_id)) if is_valid => {
+                Ok(Identity::Step { emitter_id, step_node_id })
             }
+            (customer_id, _, emitter_id, _) => Err(customer_id.valid().or(emitter_id.valid())),
+        };
+        let payload = self.payload;
+        let outcome = match identity {
+            Ok(identity) => Ok(Signal {
+                index,
+                identity,
+                eventflow_identifier: self.eventflow_identifier.valid(),
+                data: self.data,
+                undocumented: self.undocumented,
+                payload,
+            }),
+            Err(subject_id) => Err(RejectedSignal { index, payload, subject_id, faults: self.errors.into_kept() }),
+        };
+        Parsed { outcome, warnings: self.warnings.into_kept(path) }
+    }
+}
+
+/// A field that was looked for.
+#[derive(Debug)]
+enum Found<T> {
+    /// It is not there, or null.
+    Absent,
+    /// Its value is wrong, which was reported.
+    Invalid,
+    /// Its value.
+    Valid(T),
+}
+
+impl<T> Found<T> {
+    fn is_present(&self) -> bool {
+        !matches!(self, Self::Absent)
+    }
+
+    fn valid(self) -> Option<T> {
+        match self {
+            Self::Valid(value) => Some(value),
+            Self::Absent | Self::Invalid => None,
         }
     }
 }

@@ -1,14 +1,12 @@
-//! The rules of SPEC 2.3 on one signal, a row each.
+//! The rules on one signal, a row each.
 
 use super::*;
-use crate::token::JsonText;
 
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
-fn read_one(json: &str) -> Read<'_> {
-    let mut tokens = JsonText::parse(json).unwrap().tokens();
-    let first = tokens.next().unwrap();
-    read(first, &mut tokens, 3, &Path::Element(&Path::Member(&Path::Root, "signals"), 3))
+fn read_one(json: &str) -> Parsed<'_> {
+    let value = JsonText::parse(json).unwrap().value();
+    Parsed::from_value(value, 3, &Path::Element(&Path::Member(&Path::Root, "signals"), 3))
 }
 
 fn accepted(json: &str) -> Signal<'_> {
@@ -33,7 +31,7 @@ fn an_event_is_a_customer_and_what_they_did() {
         matches!(&signal.identity, Identity::Event { customer_id, event_type } if customer_id == "c1" && event_type == "view")
     );
     assert_eq!(signal.data.as_str(), r#"{"price":1.5}"#);
-    assert_eq!((signal.index, signal.identity.who()), (3, "c1"));
+    assert_eq!((signal.index, signal.identity.subject_id()), (3, "c1"));
 }
 
 #[test]

@@ -14,8 +14,8 @@ use crate::auth::Denied;
 use crate::request::Route;
 use model::fault::{Fault, Warning};
 use model::identifier::RequestIdentifier;
+use model::json::JsonSyntaxError;
 use model::limits::{BODY_BYTES, SIGNALS_PER_REQUEST};
-use model::token::NotJson;
 use store::StoreError;
 
 /// What stands before the code in `type`.
@@ -29,7 +29,7 @@ pub const RETRY_AFTER_SECONDS: u16 = 2;
 #[derive(Debug)]
 pub enum Problem {
     /// The body is not JSON.
-    MalformedJson(NotJson),
+    MalformedJson(JsonSyntaxError),
     /// The body says that it is gzip, and is not.
     MalformedGzip,
     /// The body breaks the contract as a whole.
@@ -208,7 +208,7 @@ impl Problem {
 
     fn detail(&self) -> String {
         match self {
-            Self::MalformedJson(NotJson { reason, line, column }) => {
+            Self::MalformedJson(JsonSyntaxError { reason, line, column }) => {
                 format!("The body is not JSON: {reason} at line {line}, column {column}.")
             }
             Self::MalformedGzip => "The body is not gzip, although Content-Encoding says so.".to_owned(),

@@ -12,8 +12,8 @@ use lambda_http::http::{HeaderMap, HeaderValue, Method};
 use lambda_http::{Body, Request, RequestExt as _};
 
 use crate::problem::Problem;
+use model::json::{JsonSyntaxError, JsonText};
 use model::limits::BODY_BYTES;
-use model::token::{JsonText, NotJson};
 
 /// A path that a function answers, and the methods that it has there. `template.yaml` is the source; a test compares.
 #[derive(Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
 fn not_utf8(bytes: &[u8], error: std::str::Utf8Error) -> Problem {
     let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
     let lines = before.split(|byte| *byte == b'\n');
-    Problem::MalformedJson(NotJson {
+    Problem::MalformedJson(JsonSyntaxError {
         reason: "invalid UTF-8".to_owned(),
         column: lines.clone().next_back().unwrap_or_default().len().saturating_add(1),
         line: lines.count(),

@@ -68,7 +68,7 @@ fn a_body_over_4_mib_is_refused_packed_or_not() {
 #[test]
 fn invalid_utf_8_is_named_with_its_place() {
     let refused = read_body(&request(&[JSON], b"{\n \"a\xff\"}".to_vec())).unwrap_err();
-    assert!(matches!(refused, Problem::MalformedJson(NotJson { line: 2, column: 4, .. })), "{refused:?}");
+    assert!(matches!(refused, Problem::MalformedJson(JsonSyntaxError { line: 2, column: 4, .. })), "{refused:?}");
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl Customers {
                 Change::Set(value) => {
                     let _ = write!(set, ", #{index} = :{index}");
                     values.raw(&format!(",\":{index}\":"));
-                    values.document(*value);
+                    values.attribute_value(*value);
                 }
                 Change::Remove => {
                     let word = if remove.is_empty() { " REMOVE" } else { "," };

@@ -16,7 +16,7 @@ use model::account::AccountId;
 use model::deadline::Budget;
 use model::digest::Digest;
 use model::fault::Fault;
-use model::signal::Rejected;
+use model::signal::RejectedSignal;
 use model::timestamp::Timestamp;
 
 /// How long a rejected signal is kept.
@@ -54,10 +54,10 @@ pub struct Kept<'a> {
     pub faults: &'a [Fault],
 }
 
-impl<'a> From<&'a Rejected<'a>> for Kept<'a> {
-    fn from(rejected: &'a Rejected<'a>) -> Self {
-        let Rejected { index, payload, who, faults } = rejected;
-        Self { index: *index, payload, who: who.as_deref(), faults }
+impl<'a> From<&'a RejectedSignal<'a>> for Kept<'a> {
+    fn from(rejected: &'a RejectedSignal<'a>) -> Self {
+        let RejectedSignal { index, payload, subject_id, faults } = rejected;
+        Self { index: *index, payload, who: subject_id.as_deref(), faults }
     }
 }
 

@@ -74,7 +74,7 @@ impl BatchItem for SignalItem<'_> {
             wire.string_attribute("eventflowIdentifier", flow.as_str());
         }
         wire.raw(",\"data\":");
-        wire.document(signal.data);
+        wire.attribute_value(signal.data);
         if !signal.undocumented.is_empty() {
             wire.raw(",\"undocumented\":{\"M\":{");
             let mut separator = "";
@@ -82,7 +82,7 @@ impl BatchItem for SignalItem<'_> {
                 wire.raw(separator);
                 wire.string(name);
                 wire.raw(":");
-                wire.document(*value);
+                wire.attribute_value(*value);
                 separator = ",";
             }
             wire.raw("}}");

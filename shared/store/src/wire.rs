@@ -9,9 +9,9 @@ use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
 use serde::Serialize;
 
-use model::document::Document;
+use model::json::{Lexer, Token};
 use model::number::for_dynamodb;
-use model::token::{Token, Tokens};
+use model::storable::StorableJson;
 
 /// A JSON text as it is being written.
 #[derive(Default)]
@@ -48,15 +48,15 @@ impl Wire {
         self.raw("}");
     }
 
-    /// Writes a document as an attribute value.
-    pub(super) fn document(&mut self, document: Document<'_>) {
-        let mut tokens = document.tokens();
-        if let Some(first) = tokens.next() {
-            self.value(first, &mut tokens);
+    /// Writes JSON that was sent as an attribute value.
+    pub(super) fn attribute_value(&mut self, json: StorableJson<'_>) {
+        let mut lexer = json.lexer();
+        if let Some(first) = lexer.next() {
+            self.value(first, &mut lexer);
         }
     }
 
-    fn value<'a>(&mut self, first: Token<'a>, tokens: &mut Tokens<'a>) {
+    fn value<'a>(&mut self, first: Token<'a>, lexer: &mut Lexer<'a>) {
         match first {
             Token::String(string) => {
                 self.raw("{\"S\":");
@@ -72,9 +72,9 @@ impl Wire {
             Token::BeginArray => {
                 self.raw("{\"L\":[");
                 let mut separator = "";
-                while let Some(element) = tokens.next_element() {
+                while let Some(element) = lexer.next_element() {
                     self.raw(separator);
-                    self.value(element, tokens);
+                    self.value(element, lexer);
                     separator = ",";
                 }
                 self.raw("]");
@@ -82,12 +82,12 @@ impl Wire {
             Token::BeginObject => {
                 self.raw("{\"M\":{");
                 let mut separator = "";
-                while let Some(name) = tokens.next_name() {
-                    let Some(member) = tokens.next() else { break };
+                while let Some(name) = lexer.next_name() {
+                    let Some(value) = lexer.next() else { break };
                     self.raw(separator);
                     self.raw(name.quoted());
                     self.raw(":");
-                    self.value(member, tokens);
+                    self.value(value, lexer);
                     separator = ",";
                 }
                 self.raw("}");
@@ -114,9 +114,9 @@ impl Wire {
 
 #[cfg(test)]
 mod tests {
+    use model::json::JsonText;
     use model::place::Path;
     use model::signal::Signal;
-    use model::token::JsonText;
 
     use super::*;
 
@@ -126,7 +126,7 @@ mod tests {
         let signal = format!(r#"{{"customerId":"c","eventType":"t","data":{data}}}"#);
         let signal = Signal::parse(JsonText::parse(&signal).unwrap(), 0, &Path::Root).unwrap();
         let mut wire = Wire::default();
-        wire.document(signal.data);
+        wire.attribute_value(signal.data);
         assert_eq!(
             wire.into_string(),
             concat!(

@@ -4,7 +4,7 @@
 use model::batch::Batch;
 use model::customer::CustomerUpdate;
 use model::fault::{Fault, FaultCode};
-use model::token::{JsonText, Token};
+use model::json::{JsonText, Token};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -17,8 +17,7 @@ const BEYOND_A_SCHEMA: [FaultCode; 3] =
 
 /// The value that a general reader makes of `text`, unless it is another one: by a number that a float does not hold.
 fn value_of(text: &str) -> Option<Value> {
-    let mut tokens = JsonText::parse(text).ok()?.tokens();
-    while let Some(token) = tokens.next() {
+    for token in JsonText::parse(text).ok()?.lexer() {
         if let Token::Number(number) = token {
             let float: f64 = number.parse().ok()?;
             let is_zero = !number.split(['e', 'E']).next()?.contains(|digit| ('1'..='9').contains(&digit));

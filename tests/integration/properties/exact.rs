@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use model::token::{JsonText, Token, Tokens};
+use model::json::{JsonText, Lexer, Token};
 
 /// A JSON value with its numbers as decimals.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,12 +51,12 @@ impl Decimal {
 impl Exact {
     /// What a text says.
     pub(super) fn of_text(text: &str) -> Self {
-        let mut tokens = JsonText::parse(text).unwrap().tokens();
-        let first = tokens.next().unwrap();
-        Self::of_token(first, &mut tokens)
+        let mut lexer = JsonText::parse(text).unwrap().lexer();
+        let first = lexer.next().unwrap();
+        Self::of_token(first, &mut lexer)
     }
 
-    fn of_token<'a>(first: Token<'a>, tokens: &mut Tokens<'a>) -> Self {
+    fn of_token<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> Self {
         match first {
             Token::Null => Self::Null,
             Token::Bool(truth) => Self::Bool(truth),
@@ -64,17 +64,17 @@ impl Exact {
             Token::String(text) => Self::String(text.decode().unwrap().into_owned()),
             Token::BeginArray => {
                 let mut elements = Vec::new();
-                while let Some(element) = tokens.next_element() {
-                    elements.push(Self::of_token(element, tokens));
+                while let Some(element) = lexer.next_element() {
+                    elements.push(Self::of_token(element, lexer));
                 }
                 Self::Array(elements)
             }
             Token::BeginObject => {
                 let mut members = BTreeMap::new();
-                while let Some(name) = tokens.next_name() {
+                while let Some(name) = lexer.next_name() {
                     let name = name.decode().unwrap().into_owned();
-                    let value = tokens.next().unwrap();
-                    members.insert(name, Self::of_token(value, tokens));
+                    let value = lexer.next().unwrap();
+                    members.insert(name, Self::of_token(value, lexer));
                 }
                 Self::Object(members)
             }

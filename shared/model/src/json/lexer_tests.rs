@@ -1,16 +1,17 @@
+use std::borrow::Cow;
+
 use super::*;
+use crate::json::{JsonSyntaxError, JsonText, UnpairedSurrogate};
 
 fn seen(text: &str) -> Vec<String> {
-    let mut tokens = JsonText::parse(text).unwrap().tokens();
-    let mut seen = Vec::new();
-    while let Some(token) = tokens.next() {
-        seen.push(match token {
+    let tokens = JsonText::parse(text).unwrap().lexer();
+    tokens
+        .map(|token| match token {
             Token::String(string) => format!("S {}", string.quoted()),
             Token::Number(number) => format!("N {number}"),
             other => format!("{other:?}"),
-        });
-    }
-    seen
+        })
+        .collect()
 }
 
 #[test]
@@ -35,7 +36,7 @@ fn numbers_and_strings_come_as_they_were_written() {
 #[test]
 fn a_text_that_is_not_json_says_where() {
     let error = JsonText::parse("{\n  \"a\": }").unwrap_err();
-    assert_eq!(error, NotJson { reason: "expected value".into(), line: 2, column: 8 });
+    assert_eq!(error, JsonSyntaxError { reason: "expected value".into(), line: 2, column: 8 });
     assert_eq!(JsonText::parse("{} x").unwrap_err().reason, "trailing characters");
     assert_eq!(JsonText::parse("").unwrap_err().reason, "EOF while parsing a value");
 }
@@ -43,20 +44,20 @@ fn a_text_that_is_not_json_says_where() {
 #[test]
 fn no_nesting_is_too_deep_to_be_read() {
     let text = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let mut tokens = JsonText::parse(&text).unwrap().tokens();
-    let first = tokens.next().unwrap();
-    assert_eq!(tokens.text_of(first), text);
+    let mut lexer = JsonText::parse(&text).unwrap().lexer();
+    let first = lexer.next().unwrap();
+    assert_eq!(lexer.finish_value(first), text);
     assert!(JsonText::parse(&"[".repeat(100_000)).is_err());
 }
 
 #[test]
 fn half_a_surrogate_pair_is_json_but_no_text() {
-    let mut tokens = JsonText::parse(r#"["\ud800", "\ud83d\ude00"]"#).unwrap().tokens();
+    let tokens = JsonText::parse(r#"["\ud800", "\ud83d\ude00"]"#).unwrap().lexer();
     let mut strings = Vec::new();
-    while let Some(token) = tokens.next() {
+    for token in tokens {
         if let Token::String(string) = token {
             strings.push(string.decode());
         }
     }
-    assert_eq!(strings, [Err(LoneSurrogate), Ok(Cow::Borrowed("😀"))]);
+    assert_eq!(strings, [Err(UnpairedSurrogate), Ok(Cow::Borrowed("😀"))]);
 }

@@ -1,0 +1,137 @@
+//! The tokens of a text that is known to be JSON. Syntax is not checked a second time.
+
+use super::string::{RawString, after_string};
+use super::value::Value;
+
+/// One token. Commas, colons and white space carry nothing once the syntax is known to be right, so they have none.
+#[derive(Clone, Copy, Debug)]
+pub enum Token<'a> {
+    /// `{`: names (strings) and values follow in turn until [`Token::EndObject`].
+    BeginObject,
+    /// `}`
+    EndObject,
+    /// `[`: values follow until [`Token::EndArray`].
+    BeginArray,
+    /// `]`
+    EndArray,
+    /// A string, or the name of a field.
+    String(RawString<'a>),
+    /// A number, as it was written.
+    Number(&'a str),
+    /// `true` or `false`
+    Bool(bool),
+    /// `null`
+    Null,
+}
+
+/// A place in a text that is known to be JSON, moving from token to token.
+#[derive(Clone, Debug)]
+pub struct Lexer<'a> {
+    text: &'a str,
+    /// Where the last token starts.
+    start: usize,
+    /// Where it ends.
+    end: usize,
+}
+
+impl<'a> Lexer<'a> {
+    /// The tokens of `text`, which must be JSON.
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, start: 0, end: 0 }
+    }
+
+    /// The next token of an array, or `None` at its end.
+    pub fn next_element(&mut self) -> Option<Token<'a>> {
+        self.next().filter(|token| !matches!(token, Token::EndArray))
+    }
+
+    /// The name of the next field of an object, or `None` at its end.
+    pub fn next_name(&mut self) -> Option<RawString<'a>> {
+        match self.next()? {
+            Token::String(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The next value of an object or an array, or `None` at the end of the array.
+    pub(super) fn next_value(&mut self) -> Option<Value<'a>> {
+        let first = self.next_element()?;
+        Some(Value::new(first, self.finish_value(first)))
+    }
+
+    /// Passes over the rest of the value that `first`, the last token, began, and returns its whole text.
+    pub fn finish_value(&mut self, first: Token<'a>) -> &'a str {
+        let start = self.start;
+        if matches!(first, Token::BeginObject | Token::BeginArray) {
+            self.end = self.text.len().wrapping_sub(after_container(self.rest()).len());
+        }
+        self.text.get(start..self.end).unwrap_or_default()
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.end..).unwrap_or_default()
+    }
+
+    /// The text of `length` bytes from the start of the token that is being read.
+    fn slice(&self, length: usize) -> &'a str {
+        self.text.get(self.start..self.start.wrapping_add(length)).unwrap_or_default()
+    }
+}
+
+impl<'a> Iterator for Lexer<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        let rest = self.rest();
+        let skipped = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':'))?;
+        let (first, after) = rest.get(skipped..)?.split_first()?;
+        self.start = self.end.wrapping_add(skipped);
+        let (token, length) = match first {
+            b'{' => (Token::BeginObject, 1),
+            b'}' => (Token::EndObject, 1),
+            b'[' => (Token::BeginArray, 1),
+            b']' => (Token::EndArray, 1),
+            b't' => (Token::Bool(true), 4),
+            b'f' => (Token::Bool(false), 5),
+            b'n' => (Token::Null, 4),
+            b'"' => {
+                let (rest, escaped) = after_string(after);
+                let length = after.len().wrapping_sub(rest.len()).wrapping_add(1);
+                (Token::String(RawString::new(self.slice(length), escaped)), length)
+            }
+            _ => {
+                let more =
+                    after.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+                let length = more.count().wrapping_add(1);
+                (Token::Number(self.slice(length)), length)
+            }
+        };
+        self.end = self.start.wrapping_add(length);
+        Some(token)
+    }
+}
+
+/// What follows the object or the array that `inside` is in, right after the bracket that opened it.
+fn after_container(inside: &[u8]) -> &[u8] {
+    let mut depth = 1_usize;
+    let mut rest = inside;
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        match byte {
+            b'"' => rest = after_string(after).0,
+            b'{' | b'[' => depth = depth.wrapping_add(1),
+            b'}' | b']' => {
+                depth = depth.wrapping_sub(1);
+                if depth == 0 {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    rest
+}
+
+#[cfg(test)]
+#[path = "lexer_tests.rs"]
+mod tests;

@@ -1,0 +1,110 @@
+//! A JSON string as it was sent, and the text that it is.
+
+use std::borrow::Cow;
+
+use crate::fault::{FaultCode, Violation};
+
+/// A string between its quotes, as it was written.
+#[derive(Clone, Copy, Debug)]
+pub struct RawString<'a> {
+    quoted: &'a str,
+    escaped: bool,
+}
+
+/// A string with an unpaired surrogate in it: JSON by its grammar, but no Unicode text (RFC 8259, section 8.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnpairedSurrogate;
+
+impl<'a> RawString<'a> {
+    /// A string with its quotes; `escaped` says whether there are escapes in it.
+    pub(super) fn new(quoted: &'a str, escaped: bool) -> Self {
+        Self { quoted, escaped }
+    }
+
+    /// The string itself, its escapes resolved.
+    ///
+    /// # Errors
+    /// [`UnpairedSurrogate`] where the escapes name no Unicode text.
+    pub fn decode(self) -> Result<Cow<'a, str>, UnpairedSurrogate> {
+        if self.escaped {
+            serde_json::from_str::<String>(self.quoted).map(Cow::Owned).map_err(|_| UnpairedSurrogate)
+        } else {
+            let inner = self.quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            Ok(Cow::Borrowed(inner.unwrap_or_default()))
+        }
+    }
+
+    /// The string as JSON, quotes included.
+    #[must_use]
+    pub fn quoted(self) -> &'a str {
+        self.quoted
+    }
+}
+
+/// What follows the closing quote of a string, and whether there are escapes in the string.
+pub(super) fn after_string(after_quote: &[u8]) -> (&[u8], bool) {
+    let mut escaped = false;
+    let mut rest = after_quote;
+    loop {
+        match from_quote_or_backslash(rest) {
+            [b'\\', _, after @ ..] => {
+                escaped = true;
+                rest = after;
+            }
+            [_, after @ ..] => return (after, escaped),
+            [] => return (&[], escaped),
+        }
+    }
+}
+
+/// `bytes` from the first quote or backslash on, found eight bytes at a time: most strings are so short that a call of
+/// `memchr` costs more than the search.
+fn from_quote_or_backslash(mut bytes: &[u8]) -> &[u8] {
+    const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
+    const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
+    while let Some((word, after)) = bytes.split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word);
+        let found = zero_bytes(word ^ QUOTES) | zero_bytes(word ^ BACKSLASHES);
+        if found != 0 {
+            return bytes.get((found.trailing_zeros() / 8) as usize..).unwrap_or_default();
+        }
+        bytes = after;
+    }
+    let at = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+    at.and_then(|at| bytes.get(at..)).unwrap_or_default()
+}
+
+/// The highest bit of each byte of `word` that is zero. Only the lowest of these bits is certain: the subtraction may
+/// borrow from the bytes above.
+fn zero_bytes(word: u64) -> u64 {
+    const LOWEST_BITS: u64 = u64::from_le_bytes([0x01; 8]);
+    const HIGHEST_BITS: u64 = u64::from_le_bytes([0x80; 8]);
+    word.wrapping_sub(LOWEST_BITS) & !word & HIGHEST_BITS
+}
+
+impl From<UnpairedSurrogate> for Violation {
+    fn from(_: UnpairedSurrogate) -> Self {
+        Self::new(FaultCode::InvalidType, "must be Unicode text: half of a surrogate pair was sent")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn string_ends_at_its_first_quote_without_a_backslash() {
+        let fillers: [&str; 4] = ["x", "!", "\u{a3}", "[#]\u{22a2}"];
+        for filler in fillers {
+            for before in 0..20 {
+                for after in 0..20 {
+                    let (before, after) = (filler.repeat(before), filler.repeat(after));
+                    let plain = format!("{before}\"{after}");
+                    assert_eq!(after_string(plain.as_bytes()), (after.as_bytes(), false), "{plain}");
+                    let escaped = format!(r#"{before}\"{before}\\"{after}"#);
+                    assert_eq!(after_string(escaped.as_bytes()), (after.as_bytes(), true), "{escaped}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! A request body of which the syntax was checked.
+
+use serde_json::value::RawValue;
+
+use super::lexer::Lexer;
+use super::value::Value;
+
+/// A text that is one JSON value (RFC 8259), checked.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonText<'a>(&'a str);
+
+/// Why a text is not JSON, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JsonSyntaxError {
+    /// What is wrong, in a few words without any of the text.
+    pub reason: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// In bytes, counted from 1; 0 for an end of the text right after a line break.
+    pub column: usize,
+}
+
+impl<'a> JsonText<'a> {
+    /// Checks that `text` is one JSON value, with nothing but white space around it.
+    ///
+    /// # Errors
+    /// [`JsonSyntaxError`] with the first place where it is not.
+    pub fn parse(text: &'a str) -> Result<Self, JsonSyntaxError> {
+        match serde_json::from_str::<&RawValue>(text) {
+            Ok(raw) => Ok(Self(raw.get())),
+            Err(error) => {
+                let sentence = error.to_string();
+                let reason = sentence.split(" at line ").next().unwrap_or_default();
+                Err(JsonSyntaxError { reason: reason.to_owned(), line: error.line(), column: error.column() })
+            }
+        }
+    }
+
+    /// The text, without the white space around it.
+    #[must_use]
+    pub fn as_str(self) -> &'a str {
+        self.0
+    }
+
+    /// The value that the text is.
+    #[must_use]
+    pub fn value(self) -> Value<'a> {
+        // A text that is JSON has a first token.
+        self.lexer().next().map_or(Value::Null, |first| Value::new(first, self.0))
+    }
+
+    /// Its tokens, from the first.
+    #[must_use]
+    pub fn lexer(self) -> Lexer<'a> {
+        Lexer::new(self.0)
+    }
+}
