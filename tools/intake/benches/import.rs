@@ -1,14 +1,14 @@
-//! How fast an import is, beside what one would write in its stead.
+//! The rate of `cargo intake import`, beside that of a plain loop of `BatchWriteItem` calls.
 //!
 //! `cargo bench --bench import`
 
-#![expect(clippy::print_stdout, reason = "its output is what it is run for")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
-    reason = "a measurement that fails has nothing else to do"
+    reason = "a failed measurement ends the benchmark"
 )]
 
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use tests::{Stack, Tables};
 #[path = "../tests/operator/export.rs"]
 mod export;
 #[path = "../tests/operator/operator.rs"]
-#[expect(dead_code, clippy::expect_used, reason = "the tests need more of it")]
+#[expect(dead_code, clippy::expect_used, reason = "only the tests use all of it")]
 mod operator;
 
 use export::export;
@@ -29,7 +29,7 @@ use operator::Operator;
 
 const SIGNALS: usize = 20_000;
 
-/// By turns, so that whatever else the machine does falls on both alike.
+/// How often both are measured, in turns, so that other load on the machine affects both alike.
 const PAIRS: usize = 5;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -51,13 +51,13 @@ fn import(text: &str) -> Duration {
     let operator = Operator::of(&stack);
     operator.file("s.ndjson", text);
     let started = Instant::now();
-    let done = operator.run(&["import", "--account", "shop", "s.ndjson", "--json"]).done().json();
+    let done = operator.run(&["import", "--account", "shop", "s.ndjson", "--json"]).success().json();
     let took = started.elapsed();
     assert_eq!(done.first().and_then(|done| done["stored"].as_u64()), u64::try_from(SIGNALS).ok());
     took
 }
 
-/// What the import is compared to: one `BatchWriteItem` of 25 items after another, each line made an item by hand.
+/// What the import is compared with: one `BatchWriteItem` of 25 items after another, each item built from its line.
 async fn plain_loop(text: &str) -> Duration {
     let stack = Stack::start();
     let started = Instant::now();

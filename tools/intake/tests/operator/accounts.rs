@@ -32,15 +32,17 @@ async fn commands_see_only_data_of_the_given_account() {
     }
     for account in accounts {
         for subject_id in SUBJECT_IDS {
-            let shown = operator.run(&["customers", "show", "--account", account, "--json", subject_id]).done().json();
+            let shown =
+                operator.run(&["customers", "show", "--account", account, "--json", subject_id]).success().json();
             assert_eq!(shown[0]["city"], account);
-            let listed = operator.run(&["signals", "list", "--account", account, "--json", subject_id]).done().json();
+            let listed =
+                operator.run(&["signals", "list", "--account", account, "--json", subject_id]).success().json();
             assert_eq!(listed.iter().map(|signal| &signal["eventType"]).collect::<Vec<_>>(), [account]);
         }
-        let rejected = operator.run(&["rejected", "list", "--account", account, "--json"]).done().json();
+        let rejected = operator.run(&["rejected", "list", "--account", account, "--json"]).success().json();
         assert_eq!(rejected.len(), SUBJECT_IDS.len());
     }
-    operator.run(&["customers", "erase", "--account", "shop", "c", "--yes"]).done();
+    operator.run(&["customers", "erase", "--account", "shop", "c", "--yes"]).success();
     for (table, left) in [("CustomersTable", 11), ("SignalsTable", 11), ("RejectedSignalsTable", 11)] {
         assert_eq!(stack.items(table).await.len(), left, "{table}");
     }
@@ -52,21 +54,21 @@ async fn commands_with_another_account_find_and_change_nothing() {
     let operator = Operator::of(&stack);
     fill(&stack, "shop").await;
     let before = (stack.items("CustomersTable").await.len(), stack.items("SignalsTable").await.len());
-    let list = operator.run(&["rejected", "list", "--account", "shop", "--json"]).done();
+    let list = operator.run(&["rejected", "list", "--account", "shop", "--json"]).success();
     let id = list.json()[0]["id"].as_str().unwrap().to_owned();
     operator.file("rejects", &list.stdout.replace("\"eventType\":\"\"", "\"eventType\":\"t\""));
 
     let wrong = |command: &[&str]| operator.run(&[command, &["--account", "other"]].concat());
-    assert!(wrong(&["customers", "show", "c"]).refusal().contains("no customer"));
-    assert!(wrong(&["customers", "erase", "c", "--yes"]).done().stderr.contains("Nothing is stored"));
-    assert_eq!(wrong(&["signals", "list", "c"]).done().stdout, "");
-    assert_eq!(wrong(&["rejected", "list"]).done().stdout, "");
-    assert!(wrong(&["rejected", "show", &id]).refusal().contains("no rejected signal"));
+    assert!(wrong(&["customers", "show", "c"]).error_message().contains("no customer"));
+    assert!(wrong(&["customers", "erase", "c", "--yes"]).success().stderr.contains("Nothing is stored"));
+    assert_eq!(wrong(&["signals", "list", "c"]).success().stdout, "");
+    assert_eq!(wrong(&["rejected", "list"]).success().stdout, "");
+    assert!(wrong(&["rejected", "show", &id]).error_message().contains("no rejected signal"));
     for redrive in [vec!["rejected", "redrive", &id], vec!["rejected", "redrive", "--from", "rejects"]] {
         assert_eq!(wrong(&redrive).code, Some(1));
     }
-    assert_eq!(wrong(&["rejected", "redrive"]).done().stdout, "0 accepted, 0 still rejected, 0 not found.\n");
-    assert_eq!(wrong(&["keys", "list"]).done().stdout, "");
+    assert_eq!(wrong(&["rejected", "redrive"]).success().stdout, "0 accepted, 0 still rejected, 0 not found.\n");
+    assert_eq!(wrong(&["keys", "list"]).success().stdout, "");
 
     assert_eq!((stack.items("CustomersTable").await.len(), stack.items("SignalsTable").await.len()), before);
     assert_eq!(stack.items("RejectedSignalsTable").await.len(), SUBJECT_IDS.len());

@@ -15,14 +15,14 @@ async fn a_customer_is_shown_as_a_table_and_as_json() {
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     let data = r#"{"email":"ada@example.com","firstName":"Ada","zip":"","visits":12345678901234567890123}"#;
     send(&stack, &key, Call::customer(format!(r#"{{"customerId":"c#1","customerData":{data}}}"#))).await;
-    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1"]).done();
+    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1"]).success();
     let names: Vec<_> = shown.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(names, ["customerId", "email", "firstName", "zip", "visits", "createdAt", "updatedAt"]);
-    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1", "--json"]).done();
+    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1", "--json"]).success();
     assert!(shown.stdout.contains(r#""visits":12345678901234567890123"#), "{}", shown.stdout);
     assert_eq!(shown.json()[0]["customerId"], "c#1");
 
-    let missing = operator.run(&["customers", "show", "--account", "shop", "c"]).refusal();
+    let missing = operator.run(&["customers", "show", "--account", "shop", "c"]).error_message();
     assert_eq!(missing, "The account shop has no customer \"c\".");
 }
 
@@ -39,20 +39,20 @@ async fn an_erasure_deletes_everything_of_one_customer_and_nothing_of_another() 
         send(&stack, &key, Call::signals(json!({"signals": signals}))).await;
     }
     let erase = ["customers", "erase", "--account", "shop", "ada"];
-    let unconfirmed = operator.run(&erase).refusal();
+    let unconfirmed = operator.run(&erase).error_message();
     assert!(unconfirmed.contains("1 profile(s), 60 signal(s), 2 rejected signal(s)"), "{unconfirmed}");
     assert!(stack.customer("shop", "ada").await.is_some());
 
-    let erased = operator.run(&[&erase[..], &["--yes", "--json"]].concat()).done().json();
+    let erased = operator.run(&[&erase[..], &["--yes", "--json"]].concat()).success().json();
     assert_eq!(erased, [json!({"accountId": "shop", "id": "ada", "profiles": 1, "signals": 60, "rejectedSignals": 2})]);
     assert!(stack.customer("shop", "ada").await.is_none() && stack.customer("shop", "bob").await.is_some());
     assert_eq!((stack.history("shop", "ada").await.len(), stack.history("shop", "bob").await.len()), (0, 60));
     assert_eq!(stack.items("RejectedSignalsTable").await.len(), 2);
 
-    let again = operator.run(&[&erase[..], &["--yes"]].concat()).done();
+    let again = operator.run(&[&erase[..], &["--yes"]].concat()).success();
     assert!(again.stderr.contains("Nothing is stored of \"ada\""), "{}", again.stderr);
 
     // An emitter has no profile.
-    let both = operator.run(&["customers", "erase", "--account", "shop", "both", "--yes"]).done();
+    let both = operator.run(&["customers", "erase", "--account", "shop", "both", "--yes"]).success();
     assert_eq!(both.stdout, "Erased: 0 profile(s), 0 signal(s), 1 rejected signal(s).\n");
 }

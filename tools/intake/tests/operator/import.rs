@@ -22,7 +22,7 @@ async fn valid_lines_are_stored_as_sent_signals_and_invalid_lines_are_reported_w
     );
     operator.file("s.ndjson", file);
     let import = ["import", "--account", "shop", "--received-at", "2026-01-01T12:00:00Z", "s.ndjson"];
-    let done = operator.run(&[&import[..], &["--json"]].concat()).done();
+    let done = operator.run(&[&import[..], &["--json"]].concat()).success();
     assert_eq!(
         done.json(),
         [json!({"kind": "signals", "stored": 2, "rejected": 2, "errorFile": "s.ndjson.errors.ndjson"})]
@@ -41,7 +41,7 @@ async fn valid_lines_are_stored_as_sent_signals_and_invalid_lines_are_reported_w
     assert!(ada["sk"].as_s().unwrap().ends_with("-000000000000#0000"), "{ada:?}");
     assert!(stack.history("shop", "e").await[0]["sk"].as_s().unwrap().ends_with("#0004"));
 
-    let again = operator.run(&import).done();
+    let again = operator.run(&import).success();
     assert_eq!(again.stdout, "2 signals stored, 2 lines rejected.\n");
     assert!(again.stderr.contains("s.ndjson is already imported"), "{}", again.stderr);
     assert_eq!(stack.items("SignalsTable").await.len(), 2);
@@ -61,7 +61,7 @@ async fn lines_about_one_customer_take_effect_in_their_order() {
     }
     file += "{\"customerId\":\"c0\",\"customerData\":{\"pk\":\"x\"}}\n";
     operator.file("c.ndjson", &file);
-    let done = operator.run(&["import", "--account", "shop", "c.ndjson"]).done();
+    let done = operator.run(&["import", "--account", "shop", "c.ndjson"]).success();
     assert_eq!(done.stdout, "800 customers stored, 1 lines rejected.\n");
     assert_eq!(lines(&operator.read("c.ndjson.errors.ndjson"))[0]["line"], 801);
     let customers = stack.items("CustomersTable").await;
@@ -77,8 +77,8 @@ async fn an_import_with_other_options_than_its_checkpoint_is_an_error() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
-    operator.run(&["import", "--account", "shop", "s"]).done();
-    let other = |arguments: &[&str]| operator.run(&[&["import", "s"], arguments].concat()).refusal();
+    operator.run(&["import", "--account", "shop", "s"]).success();
+    let other = |arguments: &[&str]| operator.run(&[&["import", "s"], arguments].concat()).error_message();
     assert!(other(&["--account", "shop-2"]).contains("is of the account shop."));
     assert!(other(&["--account", "shop", "--kind", "customers"]).contains("is of the table"));
     assert!(other(&["--account", "shop", "--received-at", "2026-01-01"]).contains("has --received-at"));
@@ -94,7 +94,7 @@ async fn a_file_that_cannot_be_imported_is_an_error_that_says_why() {
     let operator = Operator::of(&stack);
     operator.file("empty", "\n\n");
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
-    let import = |operator: &Operator, file| operator.run(&["import", "--account", "shop", file]).refusal();
+    let import = |operator: &Operator, file| operator.run(&["import", "--account", "shop", file]).error_message();
     assert!(import(&operator, "none").starts_with("Cannot read none: No such file"));
     assert!(import(&operator, "empty").contains("Add --kind"));
     assert!(import(&operator, ".").starts_with("Cannot read .:"));

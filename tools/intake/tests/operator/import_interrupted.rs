@@ -63,7 +63,7 @@ async fn a_killed_import_of_200_000_signals_continues_and_stores_nothing_twice()
     let before = count(&stack).await;
     let bad = signals / 1_000;
     assert!(before < signals, "{before}");
-    let done = operator.run(&["import", "--account", "shop", "s.ndjson", "--json"]).done().json();
+    let done = operator.run(&["import", "--account", "shop", "s.ndjson", "--json"]).success().json();
     assert_eq!((done[0]["stored"].as_u64(), done[0]["rejected"].as_u64()), (Some(signals as u64), Some(bad as u64)));
     assert_eq!(count(&stack).await, signals);
     let errors = operator.read("s.ndjson.errors.ndjson");

@@ -18,7 +18,7 @@ fn key_of(text: &str) -> &str {
 
 /// The id of the only key in this state.
 fn id_of(operator: &Operator, state: &str) -> String {
-    let listed = operator.run(&["keys", "list", "--json"]).done().json();
+    let listed = operator.run(&["keys", "list", "--json"]).success().json();
     let of_state: Vec<&Value> = listed.iter().filter(|key| key["state"] == state).collect();
     let [one] = of_state[..] else { panic!("{listed:?}") };
     one["keyId"].as_str().unwrap().to_owned()
@@ -29,7 +29,7 @@ async fn a_created_key_is_accepted_listed_without_its_value_and_rejected_after_a
     let stack = Stack::start();
     let operator = Operator::of(&stack);
 
-    let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web"]).done();
+    let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web"]).success();
     let key = key_of(&made.stdout);
     assert!(key.starts_with("intake_sk_") && key.len() == 74, "{}", made.stdout);
     assert!(made.stderr.contains("(\"web\") of the account shop does not expire."), "{}", made.stderr);
@@ -38,13 +38,13 @@ async fn a_created_key_is_accepted_listed_without_its_value_and_rejected_after_a
 
     let id = id_of(&operator, "active");
     for command in [vec!["keys", "list"], vec!["keys", "list", "--account", "shop"], vec!["keys", "show", &id]] {
-        let listed = operator.run(&command).done();
+        let listed = operator.run(&command).success();
         assert!(listed.stdout.contains(&id) && listed.stdout.contains("web"), "{}", listed.stdout);
         assert!(!listed.stdout.contains("intake_sk_"), "{}", listed.stdout);
         assert!(listed.stderr.starts_with("Scanning "), "{}", listed.stderr);
     }
 
-    let rotated = operator.run(&["keys", "rotate", &id, "--overlap", "0s", "--yes"]).done();
+    let rotated = operator.run(&["keys", "rotate", &id, "--overlap", "0s", "--yes"]).success();
     let new = key_of(&rotated.stdout);
     // A function that has cached the old key accepts it for a minute: this one has not.
     let fresh = Stack::over(Stack::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
@@ -56,9 +56,9 @@ async fn a_created_key_is_accepted_listed_without_its_value_and_rejected_after_a
 async fn a_rotated_key_stays_valid_for_the_overlap_and_the_new_key_has_the_lifetime_of_the_old() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
-    operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--expires-in", "90d"]).done();
-    operator.run(&["keys", "rotate", &id_of(&operator, "active"), "--overlap", "24h"]).done();
-    let listed = operator.run(&["keys", "list", "--json"]).done().json();
+    operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--expires-in", "90d"]).success();
+    operator.run(&["keys", "rotate", &id_of(&operator, "active"), "--overlap", "24h"]).success();
+    let listed = operator.run(&["keys", "list", "--json"]).success().json();
     let life = |key: &Value| {
         let seconds = |name: &str| {
             let moment: Timestamp = key[name].as_str().unwrap().parse().unwrap();
@@ -78,24 +78,24 @@ async fn a_rotated_key_stays_valid_for_the_overlap_and_the_new_key_has_the_lifet
 async fn a_revoked_key_is_rejected_and_stays_revoked() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
-    let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).done().json();
+    let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).success().json();
     let (id, key) = (made[0]["keyId"].as_str().unwrap(), made[0]["key"].as_str().unwrap());
 
-    let unconfirmed = operator.run(&["keys", "revoke", id]).refusal();
+    let unconfirmed = operator.run(&["keys", "revoke", id]).error_message();
     assert!(unconfirmed.contains("add --yes"), "{unconfirmed}");
     assert_eq!(status(&stack, key).await, 200);
 
-    operator.run(&["keys", "revoke", id, "--yes"]).done();
+    operator.run(&["keys", "revoke", id, "--yes"]).success();
     let fresh = Stack::over(Stack::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
     assert_eq!(status(&fresh, key).await, 401);
     // A function that has cached the key rejects it after a minute.
     let after = |seconds| Call::ping().key(key).at(Timestamp::now().after(Duration::from_secs(seconds)));
     assert_eq!(stack.send(after(61)).await.status, 401);
-    let shown = operator.run(&["keys", "show", id, "--json"]).done().json();
-    let again = operator.run(&["keys", "revoke", id, "--yes"]).done();
+    let shown = operator.run(&["keys", "show", id, "--json"]).success().json();
+    let again = operator.run(&["keys", "revoke", id, "--yes"]).success();
     assert!(again.stderr.contains("already revoked"), "{}", again.stderr);
-    assert_eq!(operator.run(&["keys", "show", id, "--json"]).done().json(), shown);
-    let rotated = operator.run(&["keys", "rotate", id]).refusal();
+    assert_eq!(operator.run(&["keys", "show", id, "--json"]).success().json(), shown);
+    let rotated = operator.run(&["keys", "rotate", id]).error_message();
     assert!(rotated.contains("is not active"), "{rotated}");
 }
 
@@ -105,16 +105,16 @@ async fn an_imported_key_is_read_from_standard_input_and_accepted() {
     let operator = Operator::of(&stack);
     let import = ["keys", "import", "--account", "shop", "--name", "old system"];
     let key = "a key-of:another system".replace(' ', "_") + &"7".repeat(20);
-    let imported = operator.run_with(&import, &format!("{key}\r\n")).done();
+    let imported = operator.run_with(&import, &format!("{key}\r\n")).success();
     assert_eq!(key_of(&imported.stdout), id_of(&operator, "active"));
     assert!(!imported.stderr.contains(&key), "{}", imported.stderr);
     assert_eq!(status(&stack, &key).await, 200);
 
-    let again = operator.run_with(&["keys", "import", "--account", "other", "--name", "x"], &key).refusal();
+    let again = operator.run_with(&["keys", "import", "--account", "other", "--name", "x"], &key).error_message();
     assert!(again.contains("already exists"), "{again}");
     for no_key in ["", "short", &format!("{} {}", "7".repeat(20), "7".repeat(20)), &"é".repeat(40), &"7".repeat(5000)]
     {
-        let refused = operator.run_with(&import, no_key).refusal();
+        let refused = operator.run_with(&import, no_key).error_message();
         assert!(refused.contains("32 to 4096 visible ASCII"), "{refused}");
     }
 }
@@ -124,11 +124,11 @@ async fn keys_listed_for_an_account_are_only_its_own() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
     for account in ["shop", "shop2", "Shop"] {
-        operator.run(&["keys", "create", "--account", account, "--name", "web"]).done();
+        operator.run(&["keys", "create", "--account", account, "--name", "web"]).success();
     }
-    let listed = operator.run(&["keys", "list", "--account", "shop", "--json"]).done().json();
+    let listed = operator.run(&["keys", "list", "--account", "shop", "--json"]).success().json();
     assert_eq!(listed.iter().map(|key| &key["accountId"]).collect::<Vec<_>>(), ["shop"]);
-    assert_eq!(operator.run(&["keys", "list", "--json"]).done().json().len(), 3);
+    assert_eq!(operator.run(&["keys", "list", "--json"]).success().json().len(), 3);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn an_unknown_key_id_is_an_error() {
         [vec!["keys", "show", "key_x"], vec!["keys", "revoke", "key_x", "--yes"], vec!["keys", "rotate", "key_x"]]
     {
         assert_eq!(
-            operator.run(&command).refusal(),
+            operator.run(&command).error_message(),
             "The key key_x does not exist. `cargo intake keys list` lists the keys."
         );
     }

@@ -110,14 +110,14 @@ impl Operator {
 impl Outcome {
     /// Fails unless the command succeeded.
     #[track_caller]
-    pub(crate) fn done(self) -> Self {
+    pub(crate) fn success(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
     }
 
     /// Fails unless the command failed and wrote no result; returns its error message.
     #[track_caller]
-    pub(crate) fn refusal(self) -> String {
+    pub(crate) fn error_message(self) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (Some(1), ""), "{self:?}");
         let last = self.stderr.lines().last().unwrap_or_default();
         last.strip_prefix("error: ").expect(&self.stderr).to_owned()

@@ -1,4 +1,4 @@
-//! What was refused: listed, mended, redriven.
+//! `rejected`.
 
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
@@ -28,7 +28,10 @@ fn an_hour_ago() -> Timestamp {
 }
 
 fn list(operator: &Operator, more: &[&str]) -> Vec<Value> {
-    operator.run(&[&["rejected", "list", "--account", "shop", "--since", "14d", "--json"], more].concat()).done().json()
+    operator
+        .run(&[&["rejected", "list", "--account", "shop", "--since", "14d", "--json"], more].concat())
+        .success()
+        .json()
 }
 
 fn redrive(operator: &Operator, more: &[&str]) -> Outcome {
@@ -45,22 +48,22 @@ async fn rejected_signals_are_listed_edited_redriven_and_then_deleted() {
     let listed = list(&operator, &[]);
     let codes: Vec<_> = listed.iter().map(|signal| signal["errors"][0]["code"].as_str().unwrap()).collect();
     assert_eq!(codes, ["invalid-type", "placeholder-identifier"]);
-    let people = operator.run(&["rejected", "list", "--account", "shop"]).done();
+    let people = operator.run(&["rejected", "list", "--account", "shop"]).success();
     assert!(people.stdout.contains("signals[2].customerId must"), "{}", people.stdout);
     let lines: Vec<&str> = people.stdout.lines().collect();
     assert_eq!((lines.len(), lines[1].find("invalid-type")), (3, lines[2].find("placeholder-identifier")));
 
-    let unchanged = redrive(&operator, &["--json"]).done().json();
+    let unchanged = redrive(&operator, &["--json"]).success().json();
     assert!(unchanged.iter().all(|row| row["outcome"] == "rejected"), "{unchanged:?}");
     assert_eq!(stack.items("RejectedSignalsTable").await.len(), 2);
 
-    let all = operator.run(&["rejected", "list", "--account", "shop", "--json"]).done().stdout;
+    let all = operator.run(&["rejected", "list", "--account", "shop", "--json"]).success().stdout;
     operator.file("edited.ndjson", &all.replace("\"data\":7", "\"data\":{\"n\":7}").replace("undefined", "bob"));
-    let dry = redrive(&operator, &["--from", "edited.ndjson", "--dry-run"]).done();
+    let dry = redrive(&operator, &["--from", "edited.ndjson", "--dry-run"]).success();
     assert_eq!(dry.stdout, "2 would be accepted, 0 still rejected, 0 not found.\n");
     assert_eq!(stack.items("SignalsTable").await.len(), 1);
 
-    let redriven = redrive(&operator, &["--from", "edited.ndjson"]).done();
+    let redriven = redrive(&operator, &["--from", "edited.ndjson"]).success();
     assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 not found.\n");
     assert_eq!(stack.items("RejectedSignalsTable").await, []);
     let history = stack.history("shop", "ada").await;
@@ -84,17 +87,17 @@ async fn rejected_signals_are_selected_by_code_by_id_and_by_time() {
     send(&stack, an_hour_ago()).await;
     assert_eq!(list(&operator, &["--code", "placeholder-identifier"]).len(), 1);
     assert_eq!(list(&operator, &["--code", "too-long"]), Vec::<Value>::new());
-    let recent = operator.run(&["rejected", "list", "--account", "shop", "--since", "5m"]).done();
+    let recent = operator.run(&["rejected", "list", "--account", "shop", "--since", "5m"]).success();
     assert!(recent.stdout.is_empty() && recent.stderr.contains("No such rejected signals"), "{recent:?}");
     let unknown = operator.run(&["rejected", "list", "--account", "shop", "--code", "x"]);
     assert!(unknown.code == Some(2) && unknown.stderr.contains("the codes are required,"), "{unknown:?}");
 
     let id = list(&operator, &["--code", "invalid-type"])[0]["id"].as_str().unwrap().to_owned();
-    let shown = operator.run(&["rejected", "show", "--account", "shop", &id]).done();
+    let shown = operator.run(&["rejected", "show", "--account", "shop", &id]).success();
     for part in [&id, "ada", "key_of_shop", "signals[0].data must be an object or null", r#""data":7"#, REQUEST] {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
     }
-    let rows = redrive(&operator, &[&id, "--json"]).done().json();
+    let rows = redrive(&operator, &[&id, "--json"]).success().json();
     assert_eq!((rows.len(), rows[0]["errors"][0]["code"].as_str()), (1, Some("invalid-type")));
     let other = id.replace("#0000", "#0001");
     for missing in [
@@ -127,10 +130,10 @@ async fn a_signal_that_has_become_valid_is_redriven_without_an_edit() {
             );
         update.send().await.unwrap();
     }
-    let redriven = redrive(&operator, &["--code", "invalid-type", "--json"]).done().json();
+    let redriven = redrive(&operator, &["--code", "invalid-type", "--json"]).success().json();
     assert_eq!(redriven.len(), 1);
     assert_eq!(redriven[0]["outcome"], "accepted");
-    assert_eq!(redrive(&operator, &[]).done().stdout, "1 accepted, 0 still rejected, 0 not found.\n");
+    assert_eq!(redrive(&operator, &[]).success().stdout, "1 accepted, 0 still rejected, 0 not found.\n");
     assert_eq!(stack.history("shop", "ada").await.len(), 3);
 }
 
@@ -146,9 +149,9 @@ async fn a_redrive_of_an_invalid_file_is_an_error_and_changes_nothing() {
         (format!("{line}\n\n{line}\n"), "Line 3 of f repeats the id of an earlier line"),
     ] {
         operator.file("f", &text);
-        let refused = redrive(&operator, &["--from", "f"]).refusal();
+        let refused = redrive(&operator, &["--from", "f"]).error_message();
         assert!(refused.starts_with(message), "{refused}");
     }
-    assert!(redrive(&operator, &["--from", "none"]).refusal().starts_with("Cannot read none:"));
+    assert!(redrive(&operator, &["--from", "none"]).error_message().starts_with("Cannot read none:"));
     assert_eq!(stack.items("RejectedSignalsTable").await.len(), 2);
 }

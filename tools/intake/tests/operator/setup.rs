@@ -12,18 +12,21 @@ fn a_missing_region_credentials_or_table_is_an_error_that_names_it() {
     let stack = Stack::start();
     let list = ["keys", "list"];
     let nothing = Operator::with_nothing();
-    assert!(nothing.run(&list).refusal().starts_with("No AWS region. Set AWS_REGION"));
+    assert!(nothing.run(&list).error_message().starts_with("No AWS region. Set AWS_REGION"));
     let region = Operator::with_nothing().variable("AWS_REGION", "eu-central-1");
-    assert!(region.run(&list).refusal().starts_with("No AWS credentials. Sign in"));
+    assert!(region.run(&list).error_message().starts_with("No AWS credentials. Sign in"));
     let endpoint = stack.emulator.endpoint();
-    let no_names = Operator::with_credentials(&endpoint).run(&list).refusal();
+    let no_names = Operator::with_credentials(&endpoint).run(&list).error_message();
     assert!(no_names.contains("does not define API_KEYS_TABLE"), "{no_names}");
-    let no_table = Operator::with_credentials(&endpoint).variable("API_KEYS_TABLE", "elsewhere").run(&list).refusal();
+    let no_table =
+        Operator::with_credentials(&endpoint).variable("API_KEYS_TABLE", "elsewhere").run(&list).error_message();
     assert!(no_table.starts_with("Table elsewhere: it does not exist in this region"), "{no_table}");
     // A port on which no process listens.
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let unreachable =
-        Operator::with_credentials(&format!("http://{closed}")).variable("API_KEYS_TABLE", "t").run(&list).refusal();
+    let unreachable = Operator::with_credentials(&format!("http://{closed}"))
+        .variable("API_KEYS_TABLE", "t")
+        .run(&list)
+        .error_message();
     assert!(unreachable.starts_with("Table t: cannot reach DynamoDB."), "{unreachable}");
 }
 
@@ -31,12 +34,12 @@ fn a_missing_region_credentials_or_table_is_an_error_that_names_it() {
 fn the_file_of_the_local_stack_is_found_from_any_folder_of_the_repository() {
     let stack = Stack::start();
     let operator = Operator::with_nothing();
-    assert!(operator.run(&["--local", "keys", "list"]).refusal().starts_with("No local stack is running"));
-    assert!(operator.run(&["--local=x.env", "keys", "list"]).refusal().starts_with("Cannot read x.env"));
+    assert!(operator.run(&["--local", "keys", "list"]).error_message().starts_with("No local stack is running"));
+    assert!(operator.run(&["--local=x.env", "keys", "list"]).error_message().starts_with("Cannot read x.env"));
     std::fs::create_dir_all(operator.home.path().join("target")).unwrap();
     std::fs::create_dir_all(operator.home.path().join("a/b")).unwrap();
     operator.file("target/dev.env", "API_KEYS_TABLE=x\n");
-    assert!(operator.run(&["--local", "keys", "list"]).refusal().contains("does not define AWS_ACCESS_KEY_ID"));
+    assert!(operator.run(&["--local", "keys", "list"]).error_message().contains("does not define AWS_ACCESS_KEY_ID"));
     let variables = format!(
         "AWS_ENDPOINT_URL_DYNAMODB={}\nAWS_REGION=eu-central-1\nAWS_ACCESS_KEY_ID=local\nAWS_SECRET_ACCESS_KEY=local\n\
          API_KEYS_TABLE={}\n",
@@ -104,10 +107,10 @@ fn the_tables_of_a_deployed_stack_are_read_from_its_outputs() {
         .variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &endpoint)
         // --stack takes precedence over the variables.
         .variable("API_KEYS_TABLE", "elsewhere");
-    operator.run(&["--stack", "intake-test", "keys", "create", "--account", "shop", "--name", "web"]).done();
+    operator.run(&["--stack", "intake-test", "keys", "create", "--account", "shop", "--name", "web"]).success();
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
-    operator.run(&["import", "--account", "shop", "s", "--stack", "intake-test"]).done();
-    let unknown = operator.run(&["keys", "list", "--stack", "intake-test"]).refusal();
+    operator.run(&["import", "--account", "shop", "s", "--stack", "intake-test"]).success();
+    let unknown = operator.run(&["keys", "list", "--stack", "intake-test"]).error_message();
     assert!(unknown.starts_with("The stack intake-test does not exist in eu-central-1"), "{unknown}");
 }
 
@@ -130,7 +133,7 @@ fn every_command_has_help_with_an_example() {
         "import",
     ] {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-        let help = operator.run(&words).done().stdout;
+        let help = operator.run(&words).success().stdout;
         let example = help.split("Example").nth(1).expect(&help);
         assert!(example.contains("cargo intake") && example.contains(command), "{help}");
         assert!(help.contains("--json") && help.contains("--stack"), "{help}");

@@ -33,7 +33,7 @@ async fn signals_are_listed_oldest_first_and_selected_by_time_by_flow_and_by_num
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     history(&stack, &key).await;
     let listed = |more: &[&str]| {
-        let listed = operator.run(&[&["signals", "list", "--account", "shop", "c", "--json"], more].concat()).done();
+        let listed = operator.run(&[&["signals", "list", "--account", "shop", "c", "--json"], more].concat()).success();
         listed.json().iter().map(|signal| signal["eventType"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(listed(&[]), ["first", "second", "third"]);
@@ -44,13 +44,13 @@ async fn signals_are_listed_oldest_first_and_selected_by_time_by_flow_and_by_num
     assert_eq!(listed(&["--limit", "1", "--flow", FLOW]), ["second"]);
     assert_eq!(listed(&["--since", "2199-01-01"]), Vec::<String>::new());
 
-    let table = operator.run(&["signals", "list", "--account", "shop", "c"]).done();
+    let table = operator.run(&["signals", "list", "--account", "shop", "c"]).success();
     let lines: Vec<_> = table.stdout.lines().collect();
     assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]);
     assert_eq!(lines[1].find("first"), lines[2].find("second"));
     assert!(lines[3].ends_with(r#"{"n":0}"#), "{}", lines[3]);
 
-    let unknown = operator.run(&["signals", "list", "--account", "shop", "unknown"]).done();
+    let unknown = operator.run(&["signals", "list", "--account", "shop", "unknown"]).success();
     assert_eq!(
         (unknown.stdout.as_str(), unknown.stderr.as_str()),
         ("", "No such signals of \"unknown\" in the account shop.\n")

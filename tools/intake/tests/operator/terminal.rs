@@ -76,7 +76,7 @@ impl Terminal {
 async fn a_destructive_command_without_confirmation_changes_nothing() {
     let stack = Stack::start();
     let operator = Operator::of(&stack);
-    let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).done().json();
+    let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).success().json();
     let id = made[0]["keyId"].as_str().unwrap();
     let answer = |answer: &str| {
         let mut terminal = Terminal::run(&operator, &["keys", "revoke", id]);
@@ -89,9 +89,9 @@ async fn a_destructive_command_without_confirmation_changes_nothing() {
         let (code, shown) = answer(no);
         assert!(code == Some(1) && shown.contains("Nothing was changed."), "{shown}");
     }
-    assert_eq!(operator.run(&["keys", "show", id, "--json"]).done().json()[0]["state"], "active");
+    assert_eq!(operator.run(&["keys", "show", id, "--json"]).success().json()[0]["state"], "active");
     assert_eq!(answer("y\n").0, Some(0));
-    assert_eq!(operator.run(&["keys", "show", id, "--json"]).done().json()[0]["state"], "revoked");
+    assert_eq!(operator.run(&["keys", "show", id, "--json"]).success().json()[0]["state"], "revoked");
 }
 
 #[test]
@@ -118,7 +118,7 @@ async fn a_row_takes_one_line_and_its_control_characters_are_escaped() {
     assert!(shown.contains("\\u{1b}[2J\\u{7}evil\\n") && !shown.contains('\u{1b}'), "{shown:?}");
     assert_eq!(shown.lines().count(), 2, "{shown:?}");
     // In a pipe, nothing is cut.
-    let piped = operator.run(&["signals", "list", "--account", "shop", "c"]).done();
+    let piped = operator.run(&["signals", "list", "--account", "shop", "c"]).success();
     assert!(piped.stdout.contains(&"x".repeat(500)));
 }
 
@@ -134,7 +134,7 @@ fn an_import_shows_progress_in_a_terminal_but_not_in_a_pipe() {
     for part in ["% of", "signals stored", "left", "Done in ", "5000 signals stored, 0 lines rejected."] {
         assert!(shown.contains(part), "{part}: {shown:?}");
     }
-    let piped = operator.run(&["import", "--account", "shop", "b"]).done();
+    let piped = operator.run(&["import", "--account", "shop", "b"]).success();
     assert_eq!(piped.stdout, "5000 signals stored, 0 lines rejected.\n");
     assert_eq!(piped.stderr, "");
 }
