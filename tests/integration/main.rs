@@ -7,6 +7,7 @@ mod events;
 mod faults;
 mod history;
 mod hostile;
+mod hostile_bodies;
 mod local_stack;
 mod logs;
 mod odd_events;

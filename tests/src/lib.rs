@@ -3,6 +3,7 @@
 //! Nothing is replaced but the place of DynamoDB and the time of day. A [`Stack`] leaves nothing behind: its emulator
 //! lives in memory, on a port of its own, and ends with it.
 #![expect(
+    clippy::arithmetic_side_effects,
     clippy::missing_panics_doc,
     clippy::expect_used,
     clippy::unwrap_used,
@@ -14,6 +15,7 @@
 mod call;
 pub mod faults;
 pub mod history;
+pub mod hostile_bodies;
 mod local_stack;
 mod process;
 mod stack;

@@ -4,12 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 
 use crate::faults::{FaultProxy, Plan};
 use crate::history::environment::{Blueprint, Environment, Job, Notes, variables};
+
+/// Linux counts a process's time in ticks of this length.
+const TICK: Duration = Duration::from_millis(10);
 
 /// A process that runs until this is dropped or stopped.
 pub struct FunctionProcess {
@@ -32,11 +36,16 @@ impl FunctionProcess {
     /// Starts the function of this name over the emulator at `endpoint`. It logs as much as it can.
     pub async fn start(function: &str, endpoint: &str) -> Self {
         let programs = build_functions().unwrap_or_else(|error| panic!("{error}"));
+        Self::start_behind(&programs.join(function), endpoint, Plan::none()).await
+    }
+
+    /// Starts `program` over the emulator at `endpoint`, which fails as `plan` says.
+    pub async fn start_behind(program: &Path, endpoint: &str, plan: impl Into<Plan>) -> Self {
         let (jobs, receiver) = mpsc::channel(1);
         let (sender, log) = mpsc::unbounded_channel();
         let notes = Arc::new(Notes::default());
         let blueprint = Blueprint {
-            program: programs.join(function),
+            program: program.to_owned(),
             variables: variables(),
             jobs: Arc::new(AsyncMutex::new(receiver)),
             notes: notes.clone(),
@@ -44,7 +53,7 @@ impl FunctionProcess {
             log: Some(sender),
             at_once: 1,
         };
-        let proxy = FaultProxy::start(endpoint, Plan::none()).await;
+        let proxy = FaultProxy::start(endpoint, plan).await;
         Self { environment: Environment::start(blueprint, proxy).await, jobs, log, notes }
     }
 
@@ -53,6 +62,25 @@ impl FunctionProcess {
         let (answer, answered) = oneshot::channel();
         self.jobs.send(Job { event: event.to_owned(), answer }).await.unwrap_or_else(|_| panic!("the process ended"));
         serde_json::from_slice(&answered.await.expect("the process answers")).expect("a body of JSON")
+    }
+
+    /// The most memory that the process had resident so far, in bytes.
+    #[must_use]
+    pub fn peak_memory(&self) -> u64 {
+        let status = self.environment.proc("status");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells the peak");
+        let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        kibibytes.saturating_mul(1024)
+    }
+
+    /// The processor time that the process has used so far, in user mode and in the kernel.
+    #[must_use]
+    pub fn processor_time(&self) -> Duration {
+        let stat = self.environment.proc("stat");
+        // The 14th and the 15th field; the 3rd follows the program's name in parentheses.
+        let (_, fields) = stat.rsplit_once(')').expect("the program's name");
+        let ticks = fields.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u32>().unwrap());
+        TICK.saturating_mul(ticks.sum())
     }
 
     /// Kills the process, and reads what it logged to the end.

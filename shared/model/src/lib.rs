@@ -20,3 +20,4 @@ pub mod resemblance;
 pub mod signal;
 pub mod storable;
 pub mod timestamp;
+pub mod undocumented;

@@ -5,6 +5,9 @@
 /// A body after decoding and decompression: 4 MiB. Lambda's event holds 6 MB with the body escaped.
 pub const BODY_BYTES: usize = 4 * 1024 * 1024;
 
+/// Members of a gzip body (RFC 1952, section 2.2): each costs the start of a decompression, however little is in it.
+pub const GZIP_MEMBERS: usize = 16;
+
 /// Signals in one request.
 pub const SIGNALS_PER_REQUEST: usize = 500;
 

@@ -28,31 +28,65 @@ pub enum NumberFault {
 /// # Errors
 /// [`NumberFault`] where DynamoDB would have to round or refuse it.
 pub fn for_dynamodb(text: &str) -> Result<Cow<'_, str>, NumberFault> {
-    let plain = text.len() <= NUMBER_DIGITS && !text.bytes().any(|byte| matches!(byte, b'e' | b'E'));
-    if plain {
-        return Ok(Cow::Borrowed(text));
+    Ok(match Decimal::parse(text)? {
+        Decimal::Plain => Cow::Borrowed(text),
+        Decimal::Zero => Cow::Borrowed("0"),
+        Decimal::Digits { sign, whole, fraction, last: 0 } => Cow::Owned([sign, whole, fraction].concat()),
+        Decimal::Digits { sign, whole, fraction, last } => Cow::Owned(format!("{sign}{whole}{fraction}E{last}")),
+    })
+}
+
+/// Whether DynamoDB holds `text`, a JSON number, exactly.
+///
+/// # Errors
+/// As [`for_dynamodb`], without what it writes: a body can have a million numbers.
+pub(crate) fn check(text: &str) -> Result<(), NumberFault> {
+    Decimal::parse(text).map(drop)
+}
+
+/// A number that DynamoDB holds exactly.
+enum Decimal<'a> {
+    /// Short enough, and without an exponent.
+    Plain,
+    Zero,
+    /// The significant digits, as far as they were sent before the point and after it.
+    Digits {
+        sign: &'a str,
+        whole: &'a str,
+        fraction: &'a str,
+        /// The exponent of the last of them.
+        last: i64,
+    },
+}
+
+impl<'a> Decimal<'a> {
+    fn parse(text: &'a str) -> Result<Self, NumberFault> {
+        if text.len() <= NUMBER_DIGITS && !text.bytes().any(|byte| matches!(byte, b'e' | b'E')) {
+            return Ok(Self::Plain);
+        }
+        let (sign, magnitude) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+        let (coefficient, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
+        let (whole, fraction) = coefficient.split_once('.').unwrap_or((coefficient, ""));
+        let last_sent = parse_exponent(exponent).saturating_sub(signed(fraction.len()));
+        let whole = whole.trim_start_matches('0');
+        let fraction = if whole.is_empty() { fraction.trim_start_matches('0') } else { fraction };
+        let sent = whole.len().saturating_add(fraction.len());
+        let fraction = fraction.trim_end_matches('0');
+        let whole = if fraction.is_empty() { whole.trim_end_matches('0') } else { whole };
+        let digits = whole.len().saturating_add(fraction.len());
+        if digits == 0 {
+            return Ok(Self::Zero);
+        }
+        let last = last_sent.saturating_add(signed(sent.saturating_sub(digits)));
+        let first = last.saturating_add(signed(digits)).saturating_sub(1);
+        if !EXPONENTS.contains(&first) {
+            return Err(NumberFault::OutOfRange);
+        }
+        if digits > NUMBER_DIGITS {
+            return Err(NumberFault::TooManyDigits);
+        }
+        Ok(Self::Digits { sign, whole, fraction, last })
     }
-    let (sign, magnitude) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
-    let (coefficient, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
-    let (whole, fraction) = coefficient.split_once('.').unwrap_or((coefficient, ""));
-    let all_digits = [whole, fraction].concat();
-    let without_leading = all_digits.trim_start_matches('0');
-    let digits = without_leading.trim_end_matches('0');
-    if digits.is_empty() {
-        return Ok(Cow::Borrowed("0"));
-    }
-    // The exponent of the last significant digit, and from it that of the first.
-    let last = parse_exponent(exponent)
-        .saturating_sub(signed(fraction.len()))
-        .saturating_add(signed(without_leading.len().saturating_sub(digits.len())));
-    let first = last.saturating_add(signed(digits.len())).saturating_sub(1);
-    if !EXPONENTS.contains(&first) {
-        return Err(NumberFault::OutOfRange);
-    }
-    if digits.len() > NUMBER_DIGITS {
-        return Err(NumberFault::TooManyDigits);
-    }
-    Ok(Cow::Owned(if last == 0 { format!("{sign}{digits}") } else { format!("{sign}{digits}E{last}") }))
 }
 
 /// An exponent too long for 64 bits is as far out of range as the longest that fits.

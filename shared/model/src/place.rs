@@ -54,6 +54,10 @@ impl Path<'_> {
         }
         let mut place = Place { field: String::new(), pointer: String::new() };
         for step in steps.into_iter().rev() {
+            // Such a name is not even written down: it can be as long as the body.
+            if matches!(step, Path::Member(_, name) if name.len() > REPORTED_PATH_BYTES) {
+                break;
+            }
             let before = (place.field.len(), place.pointer.len());
             step.write(&mut place);
             // The longer of the two is the field where a name has quotes or backslashes: it is JSON within the answer's.
@@ -63,6 +67,8 @@ impl Path<'_> {
                 break;
             }
         }
+        place.field.shrink_to_fit();
+        place.pointer.shrink_to_fit();
         place
     }
 
@@ -126,5 +132,16 @@ mod tests {
         assert_eq!(Path::Member(&deep, "y").place().pointer, "/data");
         let controls = "\u{1}".repeat(REPORTED_PATH_BYTES / 7);
         assert_eq!(Path::Member(&data, &controls).place().pointer, "/data");
+    }
+
+    #[test]
+    fn place_of_a_name_of_any_length_holds_no_more_memory_than_is_reported() {
+        for length in [REPORTED_PATH_BYTES / 2, REPORTED_PATH_BYTES, REPORTED_PATH_BYTES + 1, 4 * 1024 * 1024] {
+            for name in ["x".repeat(length), "\u{1}".repeat(length)] {
+                let place = Path::Member(&Path::Root, &name).place();
+                let bytes = place.field.capacity().max(place.pointer.capacity());
+                assert!(bytes <= REPORTED_PATH_BYTES, "{bytes} bytes for a name of {length}");
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Which documented member of customerData somebody may have meant (SPEC 2.2).
 
 use crate::customer::DOCUMENTED;
+use crate::limits::UNDOCUMENTED_NAME_CHARS;
 
 /// What other systems call the documented members, lower case and without separators.
 const SYNONYMS: [(&str, &str); 21] = [
@@ -37,6 +38,10 @@ const TYPING_ERRORS: usize = 2;
 /// it of the name), or a slip of the keys away.
 #[must_use]
 pub fn documented_name_like(name: &str) -> Option<&'static str> {
+    // A longer name is an error in any case, and to compare one as long as the body would take a second.
+    if name.chars().nth(UNDOCUMENTED_NAME_CHARS).is_some() {
+        return None;
+    }
     let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     if let Some((_, documented)) = SYNONYMS.iter().find(|(synonym, _)| *synonym == name) {
         return Some(documented);
@@ -75,6 +80,13 @@ mod tests {
         ] {
             assert_eq!(documented_name_like(name), Some(like), "{name}");
         }
+    }
+
+    #[test]
+    fn name_longer_than_the_limit_gets_no_suggestion() {
+        let of_length = |length: usize| format!("{:x<length$}", "email");
+        assert_eq!(documented_name_like(&of_length(UNDOCUMENTED_NAME_CHARS)), Some("email"));
+        assert_eq!(documented_name_like(&of_length(UNDOCUMENTED_NAME_CHARS + 1)), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{REPORTED_PER_SIGNAL, SIGNAL_BYTES};
 use crate::place::Path;
 use crate::storable::StorableJson;
+use crate::undocumented::Undocumented;
 
 /// A signal that obeys every rule of the contract.
 #[derive(Clone, Debug)]
@@ -20,8 +21,8 @@ pub struct Signal<'a> {
     pub eventflow_identifier: Option<UuidText<'a>>,
     /// An object; `{}` when it was null or left out.
     pub data: StorableJson<'a>,
-    /// Fields that are not in the contract, in the order in which they were sent.
-    pub undocumented: Vec<(Cow<'a, str>, StorableJson<'a>)>,
+    /// Fields that are not in the contract.
+    pub undocumented: Undocumented<'a>,
     /// As it was sent.
     pub payload: &'a str,
 }
@@ -109,7 +110,7 @@ struct Builder<'a> {
     step_node_id: Found<Cow<'a, str>>,
     eventflow_identifier: Found<UuidText<'a>>,
     data: StorableJson<'a>,
-    undocumented: Vec<(Cow<'a, str>, StorableJson<'a>)>,
+    undocumented: Undocumented<'a>,
     errors: Faults,
     warnings: Warnings,
 }
@@ -131,7 +132,7 @@ impl<'a> Builder<'a> {
             step_node_id: Found::Absent,
             eventflow_identifier: Found::Absent,
             data: StorableJson::EMPTY_OBJECT,
-            undocumented: Vec::new(),
+            undocumented: Undocumented::default(),
             errors,
             warnings: Warnings::keeping(REPORTED_PER_SIGNAL),
         }
@@ -150,7 +151,10 @@ impl<'a> Builder<'a> {
                 "eventflowIdentifier" => self.eventflow_identifier = self.read_field(&field, read_uuid),
                 _ if field.value.is_null() => {}
                 "data" => self.read_data(&field),
-                _ => self.read_undocumented(field),
+                _ => {
+                    self.validate_undocumented(&field);
+                    self.undocumented = Undocumented::of(signal);
+                }
             }
         }
     }
@@ -175,12 +179,11 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn read_undocumented(&mut self, field: Field<'a, '_>) {
+    fn validate_undocumented(&mut self, field: &Field<'a, '_>) {
         let path = field.path();
         // It is stored inside one map, `undocumented`.
-        let stored = StorableJson::validate(field.value, 1, &path, &mut self.errors);
+        StorableJson::validate(field.value, 1, &path, &mut self.errors);
         self.warnings.add(&path, || "is not in the contract; it is stored with the signal under undocumented");
-        self.undocumented.extend(stored.map(|value| (field.name, value)));
     }
 
     /// There must be one identity pair, both halves of it, and an eventflowIdentifier in a workflow step.

@@ -123,12 +123,14 @@ fn a_signal_over_256_kib_is_too_large_however_it_is_padded() {
 
 #[test]
 fn members_outside_the_contract_are_kept_and_named() {
-    let read = read_one(r#"{"customerId":"c","eventType":"t","priority":[1],"user":"ada"}"#);
+    let read = read_one(
+        r#"{"customerId":"c","priority":[1],"d\u0061ta":{"x":1},"none":null,"us\u0065r":"ada","eventType":"t","emitterId":null}"#,
+    );
     let names: Vec<_> = read.warnings.iter().map(|warning| warning.place.pointer.as_str()).collect();
     assert_eq!(names, ["/signals/3/priority", "/signals/3/user"]);
     let signal = read.outcome.unwrap();
-    let kept: Vec<_> = signal.undocumented.iter().map(|(name, value)| (name.as_ref(), value.as_str())).collect();
-    assert_eq!(kept, [("priority", "[1]"), ("user", "\"ada\"")]);
+    let kept: Vec<_> = signal.undocumented.iter().map(|(name, value)| (name.quoted(), value.as_str())).collect();
+    assert_eq!(kept, [("\"priority\"", "[1]"), (r#""us\u0065r""#, "\"ada\"")]);
 }
 
 #[test]

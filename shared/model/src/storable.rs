@@ -6,7 +6,7 @@
 use crate::fault::{FaultCode, Faults, Violation};
 use crate::json::{Lexer, RawString, SeenKeys, Token, UnpairedSurrogate, Value};
 use crate::limits::{NESTED_CONTAINERS, NUMBER_DIGITS};
-use crate::number::{NumberFault, for_dynamodb};
+use crate::number::{self, NumberFault};
 use crate::place::Path;
 
 /// The text of one JSON value, validated: no field twice, no empty name, no string that is not Unicode text, every
@@ -26,6 +26,11 @@ impl<'a> StorableJson<'a> {
             validator.value(first, depth, path);
         }
         errors.is_empty().then(|| Self(value.text()))
+    }
+
+    /// A value that was validated before.
+    pub(crate) fn validated(value: Value<'a>) -> Self {
+        Self(value.text())
     }
 
     /// The text, as it was sent.
@@ -73,7 +78,7 @@ impl<'a> Validator<'a, '_> {
                 self.errors.check(path, string.decode().map_err(Violation::from));
             }
             Token::Number(number) => {
-                self.errors.check(path, for_dynamodb(number).map_err(Violation::from));
+                self.errors.check(path, number::check(number).map_err(Violation::from));
             }
             Token::Bool(_) | Token::Null | Token::EndObject | Token::EndArray => {}
         }

@@ -15,7 +15,7 @@ use crate::request::Route;
 use model::fault::{Fault, Warning};
 use model::identifier::RequestIdentifier;
 use model::json::JsonSyntaxError;
-use model::limits::{BODY_BYTES, SIGNALS_PER_REQUEST};
+use model::limits::{BODY_BYTES, GZIP_MEMBERS, SIGNALS_PER_REQUEST};
 use store::StoreError;
 
 /// What stands before the code in `type`.
@@ -32,6 +32,8 @@ pub enum Problem {
     MalformedJson(JsonSyntaxError),
     /// The body says that it is gzip, and is not.
     MalformedGzip,
+    /// The gzip body has more members than the limit.
+    TooManyGzipMembers,
     /// The body breaks the contract as a whole.
     ValidationFailed(Vec<Fault>),
     /// No signal was accepted.
@@ -138,7 +140,7 @@ impl Problem {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::MalformedJson(_) | Self::MalformedGzip => Kind::MALFORMED_JSON,
+            Self::MalformedJson(_) | Self::MalformedGzip | Self::TooManyGzipMembers => Kind::MALFORMED_JSON,
             Self::ValidationFailed(_) | Self::NothingAccepted(_) => Kind::VALIDATION_FAILED,
             Self::Unauthorized { .. } => Kind::UNAUTHORIZED,
             Self::NotFound => Kind::NOT_FOUND,
@@ -212,6 +214,7 @@ impl Problem {
                 format!("The body is not JSON: {reason} at line {line}, column {column}.")
             }
             Self::MalformedGzip => "The body is not gzip, although Content-Encoding says so.".to_owned(),
+            Self::TooManyGzipMembers => format!("The gzip body has more than {GZIP_MEMBERS} members."),
             Self::ValidationFailed(faults) => match faults.as_slice() {
                 [only] => only.message.clone(),
                 several => format!("The body has {} faults; fieldErrors names each.", several.len()),

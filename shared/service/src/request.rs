@@ -6,14 +6,14 @@
 use std::borrow::Cow;
 use std::io::Read as _;
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use lambda_http::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use lambda_http::http::{HeaderMap, HeaderValue, Method};
 use lambda_http::{Body, Request, RequestExt as _};
 
 use crate::problem::Problem;
 use model::json::{JsonSyntaxError, JsonText};
-use model::limits::BODY_BYTES;
+use model::limits::{BODY_BYTES, GZIP_MEMBERS};
 
 /// A path that a function answers, and the methods that it has there. `template.yaml` is the source; a test compares.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,8 +69,8 @@ pub fn prefers_strict_handling(headers: &HeaderMap) -> bool {
 /// The body of `request` as it was before its Content-Encoding.
 ///
 /// # Errors
-/// [`Problem::UnsupportedMediaType`], [`Problem::PayloadTooLarge`], and [`Problem::MalformedJson`] for a body that is no
-/// gzip although it says so, or no UTF-8.
+/// [`Problem::UnsupportedMediaType`], [`Problem::PayloadTooLarge`], [`Problem::MalformedGzip`] for a body that is no gzip
+/// although it says so, [`Problem::TooManyGzipMembers`], and [`Problem::MalformedJson`] for one that is no UTF-8.
 pub fn read_body(request: &Request) -> Result<Cow<'_, str>, Problem> {
     require_json(request.headers())?;
     let bytes: &[u8] = match request.body() {
@@ -123,14 +123,21 @@ fn is_identity(encoding: &HeaderValue) -> bool {
     encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity")
 }
 
-fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
-    let one_too_many = u64::try_from(BODY_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+/// Decompresses member by member (RFC 1952, section 2.2), no further than one byte beyond the limit.
+fn gunzip(mut bytes: &[u8]) -> Result<Vec<u8>, Problem> {
     let mut unpacked = Vec::new();
-    match MultiGzDecoder::new(bytes).take(one_too_many).read_to_end(&mut unpacked) {
-        Ok(_) if unpacked.len() > BODY_BYTES => Err(Problem::PayloadTooLarge { sent: None }),
-        Ok(_) => Ok(unpacked),
-        Err(_) => Err(Problem::MalformedGzip),
+    for _ in 0..GZIP_MEMBERS {
+        let room = BODY_BYTES.saturating_add(1).saturating_sub(unpacked.len());
+        let mut member = GzDecoder::new(&mut bytes).take(u64::try_from(room).unwrap_or(u64::MAX));
+        member.read_to_end(&mut unpacked).map_err(|_| Problem::MalformedGzip)?;
+        if unpacked.len() > BODY_BYTES {
+            return Err(Problem::PayloadTooLarge { sent: None });
+        }
+        if bytes.is_empty() {
+            return Ok(unpacked);
+        }
     }
+    Err(Problem::TooManyGzipMembers)
 }
 
 fn not_utf8(bytes: &[u8], error: std::str::Utf8Error) -> Problem {

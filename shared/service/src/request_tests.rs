@@ -51,6 +51,27 @@ fn gzip_is_unpacked_and_other_encodings_are_refused() {
 }
 
 #[test]
+fn gzip_body_of_16_members_is_read_and_one_of_17_is_malformed() {
+    let members = |count: usize| [gzip(b"{}"), gzip(b"").repeat(count - 1)].concat();
+    assert_eq!(read_body(&request(&[JSON, GZIP], members(GZIP_MEMBERS))).unwrap(), "{}");
+    let refused = read_body(&request(&[JSON, GZIP], members(GZIP_MEMBERS + 1))).unwrap_err();
+    assert!(matches!(refused, Problem::TooManyGzipMembers), "{refused:?}");
+    let trailing = [gzip(b"{}"), b"{}".to_vec()].concat();
+    assert!(matches!(read_body(&request(&[JSON, GZIP], trailing)), Err(Problem::MalformedGzip)));
+}
+
+#[test]
+fn gzip_body_beyond_4_mib_is_too_large_whatever_follows() {
+    let half = gzip(&vec![b' '; BODY_BYTES / 2]);
+    assert_eq!(read_body(&request(&[JSON, GZIP], half.repeat(2))).unwrap().len(), BODY_BYTES);
+    for after in [gzip(b" "), gzip(b" ").repeat(GZIP_MEMBERS), gzip(b" ")[..12].to_vec()] {
+        let sent = [half.repeat(2), after].concat();
+        let refused = read_body(&request(&[JSON, GZIP], sent)).unwrap_err();
+        assert!(matches!(refused, Problem::PayloadTooLarge { sent: None }), "{refused:?}");
+    }
+}
+
+#[test]
 fn a_body_over_4_mib_is_refused_packed_or_not() {
     let full = " ".repeat(BODY_BYTES);
     assert_eq!(read_body(&request(&[JSON], full.as_str())).unwrap().len(), BODY_BYTES);

@@ -78,11 +78,11 @@ impl BatchItem for SignalItem<'_> {
         if !signal.undocumented.is_empty() {
             wire.raw(",\"undocumented\":{\"M\":{");
             let mut separator = "";
-            for (name, value) in &signal.undocumented {
+            for (name, value) in signal.undocumented.iter() {
                 wire.raw(separator);
-                wire.string(name);
+                wire.raw(name.quoted());
                 wire.raw(":");
-                wire.attribute_value(*value);
+                wire.attribute_value(value);
                 separator = ",";
             }
             wire.raw("}}");

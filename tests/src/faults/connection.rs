@@ -39,6 +39,11 @@ pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
                 client.closed().await;
                 return Ok(());
             }
+            Some(Fault::Swallowed(delay)) => {
+                tokio::time::sleep(delay).await;
+                json_answer("200 OK", "{\"UnprocessedItems\":{}}")
+            }
+            Some(Fault::Unprocessed { done: 0 }) => all_unprocessed(call)?,
             Some(Fault::Unprocessed { done }) => {
                 let mut left = done;
                 let is_done = move |_: &Value| left.checked_sub(1).inspect(|less| left = *less).is_some();
@@ -57,6 +62,13 @@ pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
 pub(super) async fn forward(upstream: &mut Stream, call: &Message) -> io::Result<Message> {
     upstream.send(call).await?;
     upstream.next().await?.ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
+}
+
+/// Answers that all requests of a batch are unprocessed. They are not parsed, which takes long where they are large.
+fn all_unprocessed(call: Message) -> io::Result<Message> {
+    let batch = String::from_utf8(call.body).map_err(|_| io::ErrorKind::InvalidData)?;
+    let requests = batch.strip_prefix("{\"RequestItems\":").ok_or(io::ErrorKind::InvalidData)?;
+    Ok(json_answer("200 OK", format!("{{\"UnprocessedItems\":{requests}")))
 }
 
 /// Forwards the requests of a batch that are to be done and answers that the others are unprocessed.
@@ -84,7 +96,7 @@ async fn leave_unprocessed(
             return Ok(answer);
         }
     }
-    Ok(json_answer("200 OK", &json!({"UnprocessedItems": unprocessed})))
+    Ok(json_answer("200 OK", json!({"UnprocessedItems": unprocessed}).to_string()))
 }
 
 /// What DynamoDB answers to a call that it does not do.
@@ -101,9 +113,9 @@ fn refusal(fault: Fault) -> Message {
         Fault::InternalServerError => ("500 Internal Server Error", DYNAMODB, "InternalServerError"),
         _ => return Message::answer("503 Service Unavailable", &[], ""),
     };
-    json_answer(status, &json!({"__type": format!("{namespace}#{name}"), "message": "on purpose"}))
+    json_answer(status, json!({"__type": format!("{namespace}#{name}"), "message": "on purpose"}).to_string())
 }
 
-fn json_answer(status: &str, body: &Value) -> Message {
-    Message::answer(status, &[("content-type", "application/x-amz-json-1.0")], body.to_string())
+fn json_answer(status: &str, body: impl Into<Vec<u8>>) -> Message {
+    Message::answer(status, &[("content-type", "application/x-amz-json-1.0")], body)
 }

@@ -31,6 +31,8 @@ pub enum Fault {
     Stall,
     /// Not answered, and done only when the test says so, by [`FaultProxy::apply_late`](super::FaultProxy::apply_late).
     Late,
+    /// A `BatchWriteItem` is answered this much later as if it were done, and nothing is. Other calls are not faulted.
+    Swallowed(Duration),
     /// Of a `BatchWriteItem` this many are done, and the others are left unprocessed. Other calls are not faulted.
     Unprocessed {
         /// How many are done; 0 for none.
@@ -105,10 +107,11 @@ impl Rule {
     }
 
     fn applies(&mut self, operation: &str, body: &[u8], random: &mut fastrand::Rng) -> bool {
-        let is_unprocessed = matches!(self.fault, Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_));
+        let of_batches =
+            matches!(self.fault, Fault::Swallowed(_) | Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_));
         let is_marked = |marker: &str| body.windows(marker.len()).any(|bytes| bytes == marker.as_bytes());
         if self.operation.is_some_and(|own| own != operation)
-            || is_unprocessed && operation != "BatchWriteItem"
+            || of_batches && operation != "BatchWriteItem"
             || self.marker.is_some_and(|marker| !is_marked(marker))
         {
             return false;

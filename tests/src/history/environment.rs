@@ -103,6 +103,12 @@ impl Environment {
         (self.process, self.api, self.waiting) = Self::launch(&self.blueprint, &self.proxy).await;
     }
 
+    /// What Linux says of the process in a file of `/proc`.
+    pub(crate) fn proc(&self, file: &str) -> String {
+        let id = self.process.id().expect("the process runs");
+        std::fs::read_to_string(format!("/proc/{id}/{file}")).expect("Linux tells of a process in /proc")
+    }
+
     /// Whether the process ended by itself.
     pub(crate) fn has_ended(&mut self) -> bool {
         !matches!(self.process.try_wait(), Ok(None))

@@ -43,6 +43,16 @@ impl<'a> Object<'a> {
     }
 }
 
+impl<'a> Object<'a> {
+    /// The names and values in order, of an object of which the names were checked.
+    pub(crate) fn raw_fields(self) -> impl Iterator<Item = (RawString<'a>, Value<'a>)> {
+        let mut lexer = Lexer::new(self.0);
+        // The brace.
+        lexer.next();
+        std::iter::from_fn(move || Some((lexer.next_name()?, lexer.next_value()?)))
+    }
+}
+
 impl<'a, 'p> Fields<'a, 'p> {
     /// The next field. What is wrong with its name becomes a validation error; after the last field, so do the names
     /// that appeared twice.

@@ -1,0 +1,35 @@
+//! The fields of a signal that are not in the contract.
+
+use crate::json::{Object, RawString};
+use crate::storable::StorableJson;
+
+/// The fields that the contract has in a signal, in either shape.
+const SIGNAL_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];
+
+/// The fields of a valid signal that are not in the contract and not null, in the order in which they were sent. They are
+/// read from its text again each time: a list of them would take several times the memory of the text.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Undocumented<'a>(Option<Object<'a>>);
+
+impl<'a> Undocumented<'a> {
+    /// Those of `signal`, which was validated and has at least one.
+    pub(crate) fn of(signal: Object<'a>) -> Self {
+        Self(Some(signal))
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Their names and values.
+    pub fn iter(self) -> impl Iterator<Item = (RawString<'a>, StorableJson<'a>)> {
+        let fields = self.0.into_iter().flat_map(Object::raw_fields);
+        let is_documented =
+            |name: RawString<'_>| name.decode().is_ok_and(|name| SIGNAL_FIELDS.contains(&name.as_ref()));
+        fields
+            .filter(move |(name, value)| !value.is_null() && !is_documented(*name))
+            .map(|(name, value)| (name, StorableJson::validated(value)))
+    }
+}

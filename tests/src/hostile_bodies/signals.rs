@@ -1,0 +1,118 @@
+//! Requests with a batch of signals.
+
+use model::limits::{BODY_BYTES, SIGNAL_BYTES, SIGNALS_PER_REQUEST};
+
+use super::{HostileBody, ROOM, accepted, elements, invalid, members, short_name};
+use crate::Call;
+
+/// As many signals of the largest size as a body has room for.
+const LARGEST: usize = BODY_BYTES / SIGNAL_BYTES;
+
+/// What is filled into each of them.
+const LARGEST_ROOM: usize = SIGNAL_BYTES - 200;
+
+/// As many signals as a request may have.
+const MOST: usize = SIGNALS_PER_REQUEST;
+
+/// What is filled into each of them.
+const MOST_ROOM: usize = BODY_BYTES / SIGNALS_PER_REQUEST - 100;
+
+pub(super) const BODIES: &[HostileBody] = &[
+    accepted("16 signals of dense digits", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "1")))),
+    accepted("16 signals of dense digits, packed", || packed(&signals(LARGEST, &array(LARGEST_ROOM, "1")))),
+    accepted("500 signals of dense digits", || plain(&signals(MOST, &array(MOST_ROOM, "1")))),
+    accepted("16 signals of dense numbers with an exponent", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "1e5")))),
+    accepted("16 signals of dense empty strings", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "\"\"")))),
+    accepted("16 signals of dense empty objects", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "{}")))),
+    accepted("16 signals of 30 levels again and again", || {
+        plain(&signals(LARGEST, &array(LARGEST_ROOM, &format!("{}{}", "[".repeat(29), "]".repeat(29)))))
+    }),
+    accepted("16 signals of many names", || {
+        plain(&signals(LARGEST, &format!("\"data\":{{{}}}", members(LARGEST_ROOM, "\\n"))))
+    }),
+    accepted("16 signals of many unknown fields", || plain(&signals(LARGEST, &members(LARGEST_ROOM, "\\n")))),
+    accepted("500 signals of many unknown fields", || plain(&signals(MOST, &members(MOST_ROOM, "")))),
+    accepted("500 signals of many unknown fields, packed", || packed(&signals(MOST, &members(MOST_ROOM, "\\n")))),
+    accepted("500 signals with 5 warnings at long paths", || {
+        plain(&signals(MOST, &elements(MOST_ROOM, |index| format!("\"\\n{index:01200}\":0"))))
+    }),
+    invalid("500 signals with 5 errors at long paths", || {
+        let long = "\\u0001".repeat(30);
+        plain(&signals(MOST, &elements(MOST_ROOM, |index| format!("\"{long}{index}\":1e999"))))
+    }),
+    invalid("500 signals with 5 errors at paths too long to report", || {
+        let name = "x".repeat(MOST_ROOM - 40);
+        plain(&signals(MOST, &format!("\"{name}\":[1e999,1e999,1e999,1e999,1e999]")))
+    }),
+    invalid("16 signals with 40,000 errors", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "1e999")))),
+    invalid("16 signals of many names, each twice", || {
+        let members = elements(LARGEST_ROOM, |index| format!("\"\\n{}\":0", short_name(index / 2)));
+        plain(&signals(LARGEST, &format!("\"data\":{{{members}}}")))
+    }),
+    invalid("16 rejected signals, all quotes", || plain(&rejected_signals())),
+    invalid("500 rejected signals, all escapes", || {
+        plain(&signals(MOST, &format!("\"data\":\"{}\"", "\\\\".repeat(MOST_ROOM / 2 - 5))))
+    }),
+    invalid("signal of 4 MiB of dense digits", || plain(&signals(1, &array(ROOM, "1")))),
+    invalid("signal of 4 MiB of many unknown fields", || plain(&signals(1, &members(ROOM, "\\n")))),
+    invalid("signal of 4 MiB of one unknown field, packed", || {
+        packed(&signals(1, &elements(ROOM, |_| "\"\\n\":0".to_owned())))
+    }),
+    invalid("signal of 4 MiB of invalid numbers below a long name", || {
+        let numbers = elements(ROOM / 2, |_| "1e999".to_owned());
+        plain(&signals(1, &format!("\"{}\":[{numbers}]", "x".repeat(ROOM / 2))))
+    }),
+    invalid("signal of 4 MiB of brackets", || {
+        plain(&signals(1, &format!("\"x\":{}{}", "[".repeat(ROOM / 2), "]".repeat(ROOM / 2))))
+    }),
+    too_many("two million signals", || plain(&format!("{{\"signals\":[{}]}}", elements(ROOM, |_| "0".to_owned())))),
+    accepted("many members beside signals", || plain(&beside_signals(&members(ROOM, "\\n")))),
+    invalid("signals many times", || plain(&beside_signals(&elements(ROOM, |_| "\"signals\":[]".to_owned())))),
+    invalid("requestIdentifier of 4 MiB", || {
+        plain(&beside_signals(&format!("\"requestIdentifier\":\"{}\"", "\\n".repeat(ROOM / 2))))
+    }),
+];
+
+/// Those that grow the most on their way to DynamoDB, and so on their way back.
+pub(super) const UNPROCESSED: &[HostileBody] = &[
+    unavailable("16 signals of dense digits, unprocessed", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "1")))),
+    unavailable("500 signals of dense digits, unprocessed", || plain(&signals(MOST, &array(MOST_ROOM, "1")))),
+    unavailable("500 signals of many unknown fields, unprocessed", || plain(&signals(MOST, &members(MOST_ROOM, "")))),
+    invalid("16 rejected signals, all quotes, unprocessed", || plain(&rejected_signals())),
+];
+
+const fn too_many(name: &'static str, call: fn() -> Call) -> HostileBody {
+    HostileBody { name, call, status: 413, code: Some("too-many-signals") }
+}
+
+const fn unavailable(name: &'static str, call: fn() -> Call) -> HostileBody {
+    HostileBody { name, call, status: 503, code: Some("storage-unavailable") }
+}
+
+fn plain(body: &str) -> Call {
+    super::plain("/api/event-flows/signal", body)
+}
+
+fn packed(body: &str) -> Call {
+    super::packed("/api/event-flows/signal", body)
+}
+
+/// `count` events with these members beside their identity.
+fn signals(count: usize, members: &str) -> String {
+    let signal = format!("{{\"customerId\":\"c\",\"eventType\":\"t\",{members}}}");
+    format!("{{\"signals\":[{}]}}", vec![signal; count].join(","))
+}
+
+/// The payload of each is kept as a string, in which quotes are escaped.
+fn rejected_signals() -> String {
+    signals(LARGEST, &format!("\"data\":[{}]", elements(LARGEST_ROOM, |_| "\"\"".to_owned())))
+}
+
+fn beside_signals(members: &str) -> String {
+    format!("{{\"signals\":[{{\"customerId\":\"c\",\"eventType\":\"t\"}}],{members}}}")
+}
+
+/// Data that is an array of `value`s.
+fn array(bytes: usize, value: &str) -> String {
+    format!("\"data\":{{\"x\":[{}]}}", elements(bytes, |_| value.to_owned()))
+}
