@@ -5,7 +5,7 @@
 use crate::fault::{Fault, FaultCode, Faults, Warning, Warnings};
 use crate::identifier::{RequestIdentifier, read_uuid};
 use crate::json::{JsonText, Object, Value};
-use crate::limits::{REPORTED_PER_REQUEST, SIGNALS_PER_REQUEST};
+use crate::limits::SIGNALS_PER_REQUEST;
 use crate::place::Path;
 use crate::signal::{Parsed, RejectedSignal, Signal};
 
@@ -40,10 +40,10 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// [`BatchFault`] when the envelope is wrong; never for what is wrong inside a signal.
     pub fn parse(text: JsonText<'a>) -> Result<Self, BatchFault> {
-        let mut builder = Builder::new();
-        match text.value() {
-            Value::Object(envelope) => builder.read_envelope(envelope),
-            _ => builder.errors.add(&Path::Root, FaultCode::InvalidType, "must be an object"),
+        let mut builder = Builder::default();
+        match text.value().as_object(&Path::Root) {
+            Some(envelope) => builder.read_envelope(envelope),
+            None => builder.errors.add(&Path::Root, FaultCode::InvalidType, "must be an object"),
         }
         builder.build()
     }
@@ -65,6 +65,7 @@ impl<'a> Batch<'a> {
 }
 
 /// A batch as far as it was read.
+#[derive(Default)]
 struct Builder<'a> {
     request_identifier: Option<RequestIdentifier>,
     /// How many signals were sent. `None` until `signals` was found.
@@ -77,27 +78,14 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new() -> Self {
-        Self {
-            request_identifier: None,
-            sent: None,
-            signals: Vec::new(),
-            rejected: Vec::new(),
-            errors: Faults::keeping(REPORTED_PER_REQUEST),
-            warnings: Warnings::keeping(REPORTED_PER_REQUEST),
-            signal_warnings: Vec::new(),
-        }
-    }
-
-    fn read_envelope(&mut self, envelope: Object<'a>) {
-        let mut fields = envelope.fields(&Path::Root);
-        while let Some(field) = fields.next(&mut self.errors) {
+    fn read_envelope(&mut self, mut envelope: Object<'a, '_>) {
+        while let Some(field) = envelope.next_field(&mut self.errors) {
             let path = field.path();
             match field.name.as_ref() {
                 _ if field.value.is_null() => {}
                 "requestIdentifier" => {
                     let uuid = self.errors.check(&path, read_uuid(field.value));
-                    self.request_identifier = uuid.map(RequestIdentifier::from);
+                    self.request_identifier = uuid.ok().map(RequestIdentifier::from);
                 }
                 // A second one is an error as a duplicate, whatever is in it.
                 "signals" if self.sent.is_some() => {}
@@ -112,12 +100,12 @@ impl<'a> Builder<'a> {
 
     /// Reads the signals up to the limit, and counts all.
     fn read_signals(&mut self, value: Value<'a>, path: &Path<'_>) -> usize {
-        let Value::Array(signals) = value else {
+        let Some(signals) = value.as_array() else {
             self.errors.add(path, FaultCode::InvalidType, "must be an array");
             return 0;
         };
         let mut sent = 0_usize;
-        for signal in signals.elements() {
+        for signal in signals {
             if sent < SIGNALS_PER_REQUEST {
                 self.add(Parsed::from_value(signal, sent, &Path::Element(path, sent)));
             }

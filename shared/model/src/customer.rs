@@ -2,13 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::fault::{Fault, FaultCode, Faults, Violation, Warning, Warnings};
+use crate::fault::{Fault, FaultCode, Faults, Invalid, Violation, Warning, Warnings};
 use crate::identifier::{PlaceholderPolicy, read_identifier};
 use crate::json::{Field, JsonText, Object, Value};
-use crate::limits::{
-    PROFILE_VALUE_CHARS, REPORTED_PER_REQUEST, UNDOCUMENTED_NAME_CHARS, UNDOCUMENTED_PER_REQUEST,
-    UNDOCUMENTED_VALUE_CHARS,
-};
+use crate::limits::{PROFILE_VALUE_CHARS, UNDOCUMENTED_NAME_CHARS, UNDOCUMENTED_PER_REQUEST, UNDOCUMENTED_VALUE_CHARS};
 use crate::place::Path;
 use crate::resemblance::documented_name_like;
 use crate::storable::StorableJson;
@@ -49,20 +46,20 @@ impl<'a> CustomerUpdate<'a> {
     /// # Errors
     /// Every error in it; the first hundred, should there be more.
     pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<Fault>> {
-        let mut builder = Builder::new();
-        match text.value() {
-            Value::Object(envelope) => builder.read_envelope(envelope),
-            _ => builder.errors.add(&Path::Root, FaultCode::InvalidType, "must be an object"),
+        let mut builder = Builder::default();
+        match text.value().as_object(&Path::Root) {
+            Some(envelope) => builder.read_envelope(envelope),
+            None => builder.errors.add(&Path::Root, FaultCode::InvalidType, "must be an object"),
         }
         builder.build()
     }
 }
 
 /// An update as far as it was read.
+#[derive(Default)]
 struct Builder<'a> {
-    has_customer_id: bool,
+    customer_id: Option<Result<Cow<'a, str>, Invalid>>,
     has_profile: bool,
-    customer_id: Option<Cow<'a, str>>,
     changes: Vec<(Cow<'a, str>, Change<'a>)>,
     undocumented: usize,
     errors: Faults,
@@ -70,52 +67,38 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new() -> Self {
-        Self {
-            has_customer_id: false,
-            has_profile: false,
-            customer_id: None,
-            changes: Vec::new(),
-            undocumented: 0,
-            errors: Faults::keeping(REPORTED_PER_REQUEST),
-            warnings: Warnings::keeping(REPORTED_PER_REQUEST),
-        }
-    }
-
-    fn read_envelope(&mut self, envelope: Object<'a>) {
-        let mut fields = envelope.fields(&Path::Root);
-        while let Some(field) = fields.next(&mut self.errors) {
+    fn read_envelope(&mut self, mut envelope: Object<'a, '_>) {
+        while let Some(field) = envelope.next_field(&mut self.errors) {
             let path = field.path();
-            match (field.name.as_ref(), field.value) {
-                (_, Value::Null) => {}
-                ("customerId", value) => {
-                    self.has_customer_id = true;
-                    let customer_id = read_identifier(value, PlaceholderPolicy::Reject);
-                    self.customer_id = self.errors.check(&path, customer_id);
+            match field.name.as_ref() {
+                _ if field.value.is_null() => {}
+                "customerId" => {
+                    let customer_id = read_identifier(field.value, PlaceholderPolicy::Reject);
+                    self.customer_id = Some(self.errors.check(&path, customer_id));
                 }
-                ("customerData", value) => {
+                "customerData" => {
                     self.has_profile = true;
-                    match value {
-                        Value::Object(profile) => self.read_profile(profile, &path),
-                        _ => self.errors.add(&path, FaultCode::InvalidType, "must be an object"),
+                    match field.value.as_object(&path) {
+                        Some(profile) => self.read_profile(profile, &path),
+                        None => self.errors.add(&path, FaultCode::InvalidType, "must be an object"),
                     }
                 }
                 _ => self.warnings.add(&path, || "is not in the contract; it was ignored"),
             }
         }
-        for (is_there, name) in [(self.has_customer_id, "customerId"), (self.has_profile, "customerData")] {
+        for (is_there, name) in [(self.customer_id.is_some(), "customerId"), (self.has_profile, "customerData")] {
             if !is_there {
                 self.errors.add(&Path::Member(&Path::Root, name), FaultCode::Required, "is required");
             }
         }
     }
 
-    fn read_profile(&mut self, profile: Object<'a>, path: &Path<'_>) {
-        let mut fields = profile.fields(path);
-        while let Some(field) = fields.next(&mut self.errors) {
+    fn read_profile(&mut self, mut profile: Object<'a, '_>, path: &Path<'_>) {
+        while let Some(field) = profile.next_field(&mut self.errors) {
             let name = field.name.as_ref();
             let change = if DOCUMENTED.contains(&name) {
-                self.errors.check(&field.path(), read_documented(field.value))
+                let documented = self.errors.check(&field.path(), check_documented(field.value));
+                documented.ok().and_then(|()| self.change(&field))
             } else if RESERVED.contains(&name) {
                 let message = "is a name that the stored customer uses for itself";
                 self.errors.add(&field.path(), FaultCode::ReservedName, message);
@@ -149,21 +132,25 @@ impl<'a> Builder<'a> {
                 format!("must have a name of at most {UNDOCUMENTED_NAME_CHARS} characters; {chars} were sent");
             self.errors.add(&path, FaultCode::TooLong, message);
         }
-        if field.value.is_null() {
-            return Some(Change::Remove);
-        }
-        let value = StorableJson::validate(field.value, 0, &path, &mut self.errors);
+        let change = self.change(field);
         let chars = field.value.text().chars().count();
         if chars > UNDOCUMENTED_VALUE_CHARS {
             let message = format!("must have at most {UNDOCUMENTED_VALUE_CHARS} characters of JSON; {chars} were sent");
             self.errors.add(&path, FaultCode::TooLong, message);
         }
-        value.map(Change::Set)
+        change
+    }
+
+    fn change(&mut self, field: &Field<'a, '_>) -> Option<Change<'a>> {
+        if field.value.is_null() {
+            return Some(Change::Remove);
+        }
+        StorableJson::validate(field.value, 0, &field.path(), &mut self.errors).map(Change::Set)
     }
 
     fn build(self) -> Result<CustomerUpdate<'a>, Vec<Fault>> {
         match self.customer_id {
-            Some(customer_id) if self.errors.is_empty() => {
+            Some(Ok(customer_id)) if self.errors.is_empty() => {
                 let warnings = self.warnings.into_kept(&Path::Root);
                 Ok(CustomerUpdate { customer_id, changes: self.changes, warnings })
             }
@@ -172,18 +159,18 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn read_documented(value: Value<'_>) -> Result<Change<'_>, Violation> {
-    let string = match value {
-        Value::Null => return Ok(Change::Remove),
-        Value::String(string) => string,
-        _ => return Err(Violation::new(FaultCode::InvalidType, "must be a string or null")),
-    };
-    let chars = string.decode()?.chars().count();
+/// A documented field is a string of limited length, or null.
+fn check_documented(value: Value<'_>) -> Result<(), Violation> {
+    if value.is_null() {
+        return Ok(());
+    }
+    let invalid_type = || Violation::new(FaultCode::InvalidType, "must be a string or null");
+    let chars = value.as_string().ok_or_else(invalid_type)?.decode()?.chars().count();
     if chars > PROFILE_VALUE_CHARS {
         let message = format!("must have at most {PROFILE_VALUE_CHARS} characters; {chars} were sent");
         return Err(Violation::new(FaultCode::TooLong, message));
     }
-    Ok(Change::Set(StorableJson::try_from(string)?))
+    Ok(())
 }
 
 #[cfg(test)]

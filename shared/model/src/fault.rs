@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::limits::REPORTED_PER_REQUEST;
 use crate::place::{Path, Place};
 
 /// The codes of faults, as SPEC 2.5 lists them.
@@ -123,6 +124,10 @@ impl Violation {
     }
 }
 
+/// What is left of a value that is wrong, once its violation was added to the [`Faults`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Invalid;
+
 /// Something that is not wrong but that the caller wants to know: a member that is not in the contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
@@ -169,9 +174,9 @@ impl Faults {
         }
     }
 
-    /// The value that was read, or `None` if there is a violation, which is added at `path`.
-    pub(crate) fn check<T>(&mut self, path: &Path<'_>, read: Result<T, Violation>) -> Option<T> {
-        read.map_err(|violation| self.add(path, violation.code, violation.predicate)).ok()
+    /// Adds the violation, if there is one, at `path`.
+    pub(crate) fn check<T>(&mut self, path: &Path<'_>, read: Result<T, Violation>) -> Result<T, Invalid> {
+        read.inspect_err(|violation| self.add(path, violation.code, &violation.predicate)).map_err(|_| Invalid)
     }
 
     /// Whether any further one is only counted.
@@ -189,6 +194,13 @@ impl Faults {
     #[must_use]
     pub fn into_kept(self) -> Vec<Fault> {
         self.kept
+    }
+}
+
+impl Default for Faults {
+    /// Keeps as many as are reported of a request.
+    fn default() -> Self {
+        Self::keeping(REPORTED_PER_REQUEST)
     }
 }
 
@@ -223,6 +235,13 @@ impl Warnings {
             self.kept.push(Warning::new(whole, &format!("has {more} more members that are not in the contract")));
         }
         self.kept
+    }
+}
+
+impl Default for Warnings {
+    /// Keeps as many as are reported of a request.
+    fn default() -> Self {
+        Self::keeping(REPORTED_PER_REQUEST)
     }
 }
 

@@ -46,10 +46,8 @@ pub(crate) fn read_uuid(value: Value<'_>) -> Result<UuidText<'_>, Violation> {
 }
 
 fn read_string(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
-    match value {
-        Value::String(string) => Ok(string.decode()?),
-        _ => Err(Violation::new(FaultCode::InvalidType, "must be a string")),
-    }
+    let string = value.as_string().ok_or_else(|| Violation::new(FaultCode::InvalidType, "must be a string"))?;
+    Ok(string.decode()?)
 }
 
 /// A UUID, as somebody wrote it and as a number.

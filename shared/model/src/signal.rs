@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::fault::{Fault, FaultCode, Faults, Violation, Warning, Warnings};
+use crate::fault::{Fault, FaultCode, Faults, Invalid, Violation, Warning, Warnings};
 use crate::identifier::{PlaceholderPolicy, UuidText, read_identifier, read_uuid};
 use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{REPORTED_PER_SIGNAL, SIGNAL_BYTES};
@@ -90,33 +90,36 @@ impl<'a> Parsed<'a> {
     /// Reads `value` as the signal at `path`, the `index`-th of its request.
     pub(crate) fn from_value(value: Value<'a>, index: usize, path: &Path<'_>) -> Self {
         let mut builder = Builder::new(value.text(), path);
-        if let Value::Object(signal) = value {
-            builder.read(signal, path);
+        if let Some(signal) = value.as_object(path) {
+            builder.read(signal);
             builder.check_identity(path);
         } else {
             builder.errors.add(path, FaultCode::InvalidType, "must be an object");
         }
-        builder.build(index, path)
+        let warnings = std::mem::take(&mut builder.warnings).into_kept(path);
+        Self { outcome: builder.build(index, value), warnings }
     }
 }
 
+/// What was found of a field: nothing (null counts as that), its value, or an error, which was added to the others.
+type Found<T> = Option<Result<T, Invalid>>;
+
 /// A signal as far as it was read.
-#[derive(Debug)]
+#[derive(Default)]
 struct Builder<'a> {
-    payload: &'a str,
     customer_id: Found<Cow<'a, str>>,
     event_type: Found<Cow<'a, str>>,
     emitter_id: Found<Cow<'a, str>>,
     step_node_id: Found<Cow<'a, str>>,
     eventflow_identifier: Found<UuidText<'a>>,
-    data: StorableJson<'a>,
-    undocumented: Undocumented<'a>,
+    data: Option<StorableJson<'a>>,
+    has_undocumented: bool,
     errors: Faults,
     warnings: Warnings,
 }
 
 impl<'a> Builder<'a> {
-    fn new(payload: &'a str, path: &Path<'_>) -> Self {
+    fn new(payload: &str, path: &Path<'_>) -> Self {
         let mut errors = Faults::keeping(REPORTED_PER_SIGNAL);
         if payload.len() > SIGNAL_BYTES {
             // What else is wrong with it does not matter until it is shorter.
@@ -124,25 +127,13 @@ impl<'a> Builder<'a> {
             let message = format!("must have at most {SIGNAL_BYTES} bytes of JSON; {} were sent", payload.len());
             errors.add(path, FaultCode::TooLarge, message);
         }
-        Self {
-            payload,
-            customer_id: Found::Absent,
-            event_type: Found::Absent,
-            emitter_id: Found::Absent,
-            step_node_id: Found::Absent,
-            eventflow_identifier: Found::Absent,
-            data: StorableJson::EMPTY_OBJECT,
-            undocumented: Undocumented::default(),
-            errors,
-            warnings: Warnings::keeping(REPORTED_PER_SIGNAL),
-        }
+        Self { errors, warnings: Warnings::keeping(REPORTED_PER_SIGNAL), ..Self::default() }
     }
 
-    fn read(&mut self, signal: Object<'a>, path: &Path<'_>) {
+    fn read(&mut self, mut signal: Object<'a, '_>) {
         let subject = |value| read_identifier(value, PlaceholderPolicy::Reject);
         let action = |value| read_identifier(value, PlaceholderPolicy::Allow);
-        let mut fields = signal.fields(path);
-        while let Some(field) = fields.next(&mut self.errors) {
+        while let Some(field) = signal.next_field(&mut self.errors) {
             match field.name.as_ref() {
                 "customerId" => self.customer_id = self.read_field(&field, subject),
                 "eventType" => self.event_type = self.read_field(&field, action),
@@ -150,11 +141,8 @@ impl<'a> Builder<'a> {
                 "stepNodeId" => self.step_node_id = self.read_field(&field, action),
                 "eventflowIdentifier" => self.eventflow_identifier = self.read_field(&field, read_uuid),
                 _ if field.value.is_null() => {}
-                "data" => self.read_data(&field),
-                _ => {
-                    self.validate_undocumented(&field);
-                    self.undocumented = Undocumented::of(signal);
-                }
+                "data" => self.read_data(field.value, &field.path()),
+                _ => self.read_undocumented(field.value, &field.path()),
             }
         }
     }
@@ -164,32 +152,28 @@ impl<'a> Builder<'a> {
         field: &Field<'a, '_>,
         read: impl FnOnce(Value<'a>) -> Result<T, Violation>,
     ) -> Found<T> {
-        if field.value.is_null() {
-            return Found::Absent;
-        }
-        self.errors.check(&field.path(), read(field.value)).map_or(Found::Invalid, Found::Valid)
+        (!field.value.is_null()).then(|| self.errors.check(&field.path(), read(field.value)))
     }
 
-    fn read_data(&mut self, field: &Field<'a, '_>) {
-        let path = field.path();
-        if !matches!(field.value, Value::Object(_)) {
-            self.errors.add(&path, FaultCode::InvalidType, "must be an object or null");
-        } else if let Some(data) = StorableJson::validate(field.value, 0, &path, &mut self.errors) {
-            self.data = data;
+    fn read_data(&mut self, data: Value<'a>, path: &Path<'_>) {
+        if data.as_object(path).is_some() {
+            self.data = StorableJson::validate(data, 0, path, &mut self.errors);
+        } else {
+            self.errors.add(path, FaultCode::InvalidType, "must be an object or null");
         }
     }
 
-    fn validate_undocumented(&mut self, field: &Field<'a, '_>) {
-        let path = field.path();
+    fn read_undocumented(&mut self, value: Value<'a>, path: &Path<'_>) {
+        self.has_undocumented = true;
         // It is stored inside one map, `undocumented`.
-        StorableJson::validate(field.value, 1, &path, &mut self.errors);
-        self.warnings.add(&path, || "is not in the contract; it is stored with the signal under undocumented");
+        StorableJson::validate(value, 1, path, &mut self.errors);
+        self.warnings.add(path, || "is not in the contract; it is stored with the signal under undocumented");
     }
 
     /// There must be one identity pair, both halves of it, and an eventflowIdentifier in a workflow step.
     fn check_identity(&mut self, signal: &Path<'_>) {
-        let is_event = self.customer_id.is_present() || self.event_type.is_present();
-        let is_step = self.emitter_id.is_present() || self.step_node_id.is_present();
+        let is_event = self.customer_id.is_some() || self.event_type.is_some();
+        let is_step = self.emitter_id.is_some() || self.step_node_id.is_some();
         let mut require = |name, present: bool, message| {
             if !present {
                 self.errors.add(&Path::Member(signal, name), FaultCode::Required, message);
@@ -197,13 +181,13 @@ impl<'a> Builder<'a> {
         };
         match (is_event, is_step) {
             (true, false) => {
-                require("customerId", self.customer_id.is_present(), "is required beside eventType");
-                require("eventType", self.event_type.is_present(), "is required beside customerId");
+                require("customerId", self.customer_id.is_some(), "is required beside eventType");
+                require("eventType", self.event_type.is_some(), "is required beside customerId");
             }
             (false, true) => {
-                require("emitterId", self.emitter_id.is_present(), "is required beside stepNodeId");
-                require("stepNodeId", self.step_node_id.is_present(), "is required beside emitterId");
-                let has_flow = self.eventflow_identifier.is_present();
+                require("emitterId", self.emitter_id.is_some(), "is required beside stepNodeId");
+                require("stepNodeId", self.step_node_id.is_some(), "is required beside emitterId");
+                let has_flow = self.eventflow_identifier.is_some();
                 require("eventflowIdentifier", has_flow, "is required in a workflow step");
             }
             (false, false) => {
@@ -217,53 +201,29 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn build(self, index: usize, path: &Path<'_>) -> Parsed<'a> {
-        use Found::Valid;
+    fn build(self, index: usize, signal: Value<'a>) -> Result<Signal<'a>, RejectedSignal<'a>> {
+        let payload = signal.text();
         let is_valid = self.errors.is_empty();
         let identity = match (self.customer_id, self.event_type, self.emitter_id, self.step_node_id) {
-            (Valid(customer_id), Valid(event_type), ..) if is_valid => Ok(Identity::Event { customer_id, event_type }),
-            (_, _, Valid(emitter_id), Valid(step_node_id)) if is_valid => {
-                Ok(Identity::Step { emitter_id, step_node_id })
+            (Some(Ok(customer_id)), Some(Ok(event_type)), ..) if is_valid => {
+                Identity::Event { customer_id, event_type }
             }
-            (customer_id, _, emitter_id, _) => Err(customer_id.valid().or(emitter_id.valid())),
+            (_, _, Some(Ok(emitter_id)), Some(Ok(step_node_id))) if is_valid => {
+                Identity::Step { emitter_id, step_node_id }
+            }
+            (customer_id, _, emitter_id, _) => {
+                let subject_id = [customer_id, emitter_id].into_iter().flatten().find_map(Result::ok);
+                return Err(RejectedSignal { index, payload, subject_id, faults: self.errors.into_kept() });
+            }
         };
-        let payload = self.payload;
-        let outcome = match identity {
-            Ok(identity) => Ok(Signal {
-                index,
-                identity,
-                eventflow_identifier: self.eventflow_identifier.valid(),
-                data: self.data,
-                undocumented: self.undocumented,
-                payload,
-            }),
-            Err(subject_id) => Err(RejectedSignal { index, payload, subject_id, faults: self.errors.into_kept() }),
-        };
-        Parsed { outcome, warnings: self.warnings.into_kept(path) }
-    }
-}
-
-/// A field that was looked for.
-#[derive(Debug)]
-enum Found<T> {
-    /// It is not there, or null.
-    Absent,
-    /// Its value is wrong, which was reported.
-    Invalid,
-    /// Its value.
-    Valid(T),
-}
-
-impl<T> Found<T> {
-    fn is_present(&self) -> bool {
-        !matches!(self, Self::Absent)
-    }
-
-    fn valid(self) -> Option<T> {
-        match self {
-            Self::Valid(value) => Some(value),
-            Self::Absent | Self::Invalid => None,
-        }
+        Ok(Signal {
+            index,
+            identity,
+            eventflow_identifier: self.eventflow_identifier.and_then(Result::ok),
+            data: self.data.unwrap_or(StorableJson::EMPTY_OBJECT),
+            undocumented: if self.has_undocumented { Undocumented::of(signal) } else { Undocumented::default() },
+            payload,
+        })
     }
 }
 

@@ -4,7 +4,7 @@
 //! tree of values is built in between, so it costs the memory of its text.
 
 use crate::fault::{FaultCode, Faults, Violation};
-use crate::json::{Lexer, RawString, SeenKeys, Token, UnpairedSurrogate, Value};
+use crate::json::{Lexer, SeenKeys, Token, Value};
 use crate::limits::{NESTED_CONTAINERS, NUMBER_DIGITS};
 use crate::number::{self, NumberFault};
 use crate::place::Path;
@@ -21,7 +21,7 @@ impl<'a> StorableJson<'a> {
     /// Validates `value`, which has `depth` maps of the stored item around it. `None` if there are `errors`, these or
     /// earlier ones.
     pub(crate) fn validate(value: Value<'a>, depth: usize, path: &Path<'_>, errors: &mut Faults) -> Option<Self> {
-        let mut validator = Validator { lexer: Lexer::new(value.text()), errors };
+        let mut validator = Validator { lexer: value.lexer(), errors };
         if let Some(first) = validator.lexer.next() {
             validator.value(first, depth, path);
         }
@@ -46,14 +46,6 @@ impl<'a> StorableJson<'a> {
     }
 }
 
-impl<'a> TryFrom<RawString<'a>> for StorableJson<'a> {
-    type Error = UnpairedSurrogate;
-
-    fn try_from(string: RawString<'a>) -> Result<Self, UnpairedSurrogate> {
-        string.decode().map(|_| Self(string.quoted()))
-    }
-}
-
 /// Walks over a value and all that is in it, in one pass.
 struct Validator<'a, 'e> {
     lexer: Lexer<'a>,
@@ -72,35 +64,32 @@ impl<'a> Validator<'a, '_> {
                 self.errors.add(path, FaultCode::NestedTooDeep, message);
                 self.lexer.finish_value(first);
             }
-            Token::BeginObject => self.fields(depth.saturating_add(1), path),
-            Token::BeginArray => self.elements(depth.saturating_add(1), path),
-            Token::String(string) => {
-                self.errors.check(path, string.decode().map_err(Violation::from));
+            Token::BeginObject => {
+                let mut seen = SeenKeys::new(path);
+                while let Some(name) = self.lexer.next_name() {
+                    let name = seen.add(name, self.errors);
+                    if let Some(first) = self.lexer.next() {
+                        self.value(first, depth.saturating_add(1), &Path::Member(path, &name));
+                    }
+                }
+                seen.report_duplicates(self.errors);
             }
-            Token::Number(number) => {
-                self.errors.check(path, number::check(number).map_err(Violation::from));
+            Token::BeginArray => {
+                let mut index = 0_usize;
+                while let Some(first) = self.lexer.next_element() {
+                    self.value(first, depth.saturating_add(1), &Path::Element(path, index));
+                    index = index.saturating_add(1);
+                }
             }
-            Token::Bool(_) | Token::Null | Token::EndObject | Token::EndArray => {}
+            Token::String(string) => self.check(path, string.decode()),
+            Token::Number(number) => self.check(path, number::check(number)),
+            Token::Bool(_) | Token::Null | Token::End => {}
         }
     }
 
-    fn fields(&mut self, depth: usize, path: &Path<'_>) {
-        let mut seen = SeenKeys::new(path);
-        while let Some(name) = self.lexer.next_name() {
-            let name = seen.add(name, self.errors);
-            if let Some(first) = self.lexer.next() {
-                self.value(first, depth, &Path::Member(path, &name));
-            }
-        }
-        seen.report_duplicates(self.errors);
-    }
-
-    fn elements(&mut self, depth: usize, path: &Path<'_>) {
-        let mut index = 0_usize;
-        while let Some(first) = self.lexer.next_element() {
-            self.value(first, depth, &Path::Element(path, index));
-            index = index.saturating_add(1);
-        }
+    fn check<T>(&mut self, path: &Path<'_>, scalar: Result<T, impl Into<Violation>>) {
+        // The error is among the others, and there is nothing to keep of the value.
+        let _ = self.errors.check(path, scalar.map_err(Into::into));
     }
 }
 

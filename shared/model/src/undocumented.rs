@@ -1,6 +1,6 @@
 //! The fields of a signal that are not in the contract.
 
-use crate::json::{Object, RawString};
+use crate::json::{RawString, Value};
 use crate::storable::StorableJson;
 
 /// The fields that the contract has in a signal, in either shape.
@@ -9,11 +9,11 @@ const SIGNAL_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepN
 /// The fields of a valid signal that are not in the contract and not null, in the order in which they were sent. They are
 /// read from its text again each time: a list of them would take several times the memory of the text.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Undocumented<'a>(Option<Object<'a>>);
+pub struct Undocumented<'a>(Option<Value<'a>>);
 
 impl<'a> Undocumented<'a> {
     /// Those of `signal`, which was validated and has at least one.
-    pub(crate) fn of(signal: Object<'a>) -> Self {
+    pub(crate) fn of(signal: Value<'a>) -> Self {
         Self(Some(signal))
     }
 
@@ -25,7 +25,7 @@ impl<'a> Undocumented<'a> {
 
     /// Their names and values.
     pub fn iter(self) -> impl Iterator<Item = (RawString<'a>, StorableJson<'a>)> {
-        let fields = self.0.into_iter().flat_map(Object::raw_fields);
+        let fields = self.0.into_iter().flat_map(Value::raw_fields);
         let is_documented =
             |name: RawString<'_>| name.decode().is_ok_and(|name| SIGNAL_FIELDS.contains(&name.as_ref()));
         fields

@@ -92,7 +92,7 @@ impl Wire {
                 }
                 self.raw("}");
             }
-            Token::Null | Token::EndObject | Token::EndArray => self.raw("{\"NULL\":true"),
+            Token::Null | Token::End => self.raw("{\"NULL\":true"),
         }
         self.raw("}");
     }

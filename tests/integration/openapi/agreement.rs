@@ -17,7 +17,7 @@ const BEYOND_A_SCHEMA: [FaultCode; 3] =
 
 /// The value that a general reader makes of `text`, unless it is another one: by a number that a float does not hold.
 fn value_of(text: &str) -> Option<Value> {
-    for token in JsonText::parse(text).ok()?.lexer() {
+    for token in JsonText::parse(text).ok()?.value().lexer() {
         if let Token::Number(number) = token {
             let float: f64 = number.parse().ok()?;
             let is_zero = !number.split(['e', 'E']).next()?.contains(|digit| ('1'..='9').contains(&digit));

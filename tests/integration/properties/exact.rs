@@ -51,7 +51,7 @@ impl Decimal {
 impl Exact {
     /// What a text says.
     pub(super) fn of_text(text: &str) -> Self {
-        let mut lexer = JsonText::parse(text).unwrap().lexer();
+        let mut lexer = JsonText::parse(text).unwrap().value().lexer();
         let first = lexer.next().unwrap();
         Self::of_token(first, &mut lexer)
     }
@@ -78,7 +78,7 @@ impl Exact {
                 }
                 Self::Object(members)
             }
-            Token::EndArray | Token::EndObject => panic!("a value begins with no end"),
+            Token::End => panic!("a value begins with no end"),
         }
     }
 

@@ -6,14 +6,12 @@ use super::value::Value;
 /// One token. Commas, colons and white space carry nothing once the syntax is known to be right, so they have none.
 #[derive(Clone, Copy, Debug)]
 pub enum Token<'a> {
-    /// `{`: names (strings) and values follow in turn until [`Token::EndObject`].
+    /// `{`: names (strings) and values follow in turn until [`Token::End`].
     BeginObject,
-    /// `}`
-    EndObject,
-    /// `[`: values follow until [`Token::EndArray`].
+    /// `[`: values follow until [`Token::End`].
     BeginArray,
-    /// `]`
-    EndArray,
+    /// `}` or `]`
+    End,
     /// A string, or the name of a field.
     String(RawString<'a>),
     /// A number, as it was written.
@@ -40,23 +38,24 @@ impl<'a> Lexer<'a> {
         Self { text, start: 0, end: 0 }
     }
 
-    /// The next token of an array, or `None` at its end.
+    /// The tokens inside an object or an array of which `text` is the whole.
+    pub(super) fn inside(text: &'a str) -> Self {
+        Self { text, start: 0, end: 1 }
+    }
+
+    /// The first token of the next value, or `None` at the end of an array.
     pub fn next_element(&mut self) -> Option<Token<'a>> {
-        self.next().filter(|token| !matches!(token, Token::EndArray))
+        self.next().filter(|token| !matches!(token, Token::End))
     }
 
     /// The name of the next field of an object, or `None` at its end.
     pub fn next_name(&mut self) -> Option<RawString<'a>> {
-        match self.next()? {
-            Token::String(name) => Some(name),
-            _ => None,
-        }
+        if let Some(Token::String(name)) = self.next() { Some(name) } else { None }
     }
 
     /// The next value of an object or an array, or `None` at the end of the array.
     pub(super) fn next_value(&mut self) -> Option<Value<'a>> {
-        let first = self.next_element()?;
-        Some(Value::new(first, self.finish_value(first)))
+        self.next_element().map(|first| Value { first, text: self.finish_value(first) })
     }
 
     /// Passes over the rest of the value that `first`, the last token, began, and returns its whole text.
@@ -88,16 +87,15 @@ impl<'a> Iterator for Lexer<'a> {
         self.start = self.end.wrapping_add(skipped);
         let (token, length) = match first {
             b'{' => (Token::BeginObject, 1),
-            b'}' => (Token::EndObject, 1),
             b'[' => (Token::BeginArray, 1),
-            b']' => (Token::EndArray, 1),
+            b'}' | b']' => (Token::End, 1),
             b't' => (Token::Bool(true), 4),
             b'f' => (Token::Bool(false), 5),
             b'n' => (Token::Null, 4),
             b'"' => {
                 let (rest, escaped) = after_string(after);
                 let length = after.len().wrapping_sub(rest.len()).wrapping_add(1);
-                (Token::String(RawString::new(self.slice(length), escaped)), length)
+                (Token::String(RawString { quoted: self.slice(length), escaped }), length)
             }
             _ => {
                 let more =
@@ -115,17 +113,12 @@ impl<'a> Iterator for Lexer<'a> {
 fn after_container(inside: &[u8]) -> &[u8] {
     let mut depth = 1_usize;
     let mut rest = inside;
-    while let [byte, after @ ..] = rest {
+    while let (1.., Some((byte, after))) = (depth, rest.split_first()) {
         rest = after;
         match byte {
             b'"' => rest = after_string(after).0,
             b'{' | b'[' => depth = depth.wrapping_add(1),
-            b'}' | b']' => {
-                depth = depth.wrapping_sub(1);
-                if depth == 0 {
-                    break;
-                }
-            }
+            b'}' | b']' => depth = depth.wrapping_sub(1),
             _ => {}
         }
     }

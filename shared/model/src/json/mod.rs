@@ -17,7 +17,7 @@ mod value;
 
 pub use self::lexer::{Lexer, Token};
 pub(crate) use self::object::SeenKeys;
-pub use self::object::{Field, Fields, Object};
+pub use self::object::{Field, Object};
 pub use self::string::{RawString, UnpairedSurrogate};
 pub use self::text::{JsonSyntaxError, JsonText};
-pub use self::value::{Array, Value};
+pub use self::value::Value;

@@ -1,4 +1,4 @@
-//! The fields of an object, one after another.
+//! An object, read field by field.
 
 use std::borrow::Cow;
 
@@ -8,16 +8,9 @@ use super::value::Value;
 use crate::fault::{FaultCode, Faults};
 use crate::place::Path;
 
-/// What the names of most objects take together.
-const USUAL_BYTES_OF_NAMES: usize = 128;
-
-/// The text of a JSON object.
-#[derive(Clone, Copy, Debug)]
-pub struct Object<'a>(pub(super) &'a str);
-
-/// The fields of an object that are still to be read.
+/// An object: the fields of it that are still to be read.
 #[derive(Debug)]
-pub struct Fields<'a, 'p> {
+pub struct Object<'a, 'p> {
     lexer: Lexer<'a>,
     seen: SeenKeys<'p>,
 }
@@ -32,38 +25,21 @@ pub struct Field<'a, 'p> {
     object: &'p Path<'p>,
 }
 
-impl<'a> Object<'a> {
-    /// The fields in order; `path` is where the object is.
-    #[must_use]
-    pub fn fields<'p>(self, path: &'p Path<'p>) -> Fields<'a, 'p> {
-        let mut lexer = Lexer::new(self.0);
-        // The brace.
-        lexer.next();
-        Fields { lexer, seen: SeenKeys::new(path) }
+impl<'a, 'p> Object<'a, 'p> {
+    /// The object at `path`, of which `lexer` is at the first name.
+    pub(super) fn new(lexer: Lexer<'a>, path: &'p Path<'p>) -> Self {
+        Self { lexer, seen: SeenKeys::new(path) }
     }
-}
 
-impl<'a> Object<'a> {
-    /// The names and values in order, of an object of which the names were checked.
-    pub(crate) fn raw_fields(self) -> impl Iterator<Item = (RawString<'a>, Value<'a>)> {
-        let mut lexer = Lexer::new(self.0);
-        // The brace.
-        lexer.next();
-        std::iter::from_fn(move || Some((lexer.next_name()?, lexer.next_value()?)))
-    }
-}
-
-impl<'a, 'p> Fields<'a, 'p> {
     /// The next field. What is wrong with its name becomes a validation error; after the last field, so do the names
     /// that appeared twice.
-    pub fn next(&mut self, errors: &mut Faults) -> Option<Field<'a, 'p>> {
+    pub fn next_field(&mut self, errors: &mut Faults) -> Option<Field<'a, 'p>> {
         let Some(name) = self.lexer.next_name() else {
             self.seen.report_duplicates(errors);
             return None;
         };
         let name = self.seen.add(name, errors);
-        let value = self.lexer.next_value()?;
-        Some(Field { name, value, object: self.seen.object })
+        self.lexer.next_value().map(|value| Field { name, value, object: self.seen.object })
     }
 }
 
@@ -102,7 +78,8 @@ impl<'p> SeenKeys<'p> {
             errors.add(&Path::Member(self.object, ""), FaultCode::EmptyName, "must have a name that is not empty");
         } else {
             if self.ends.is_empty() {
-                self.names.reserve(USUAL_BYTES_OF_NAMES);
+                // Enough for most objects.
+                self.names.reserve(128);
             }
             self.names.push_str(&name);
             self.ends.push(self.names.len());
@@ -112,9 +89,9 @@ impl<'p> SeenKeys<'p> {
 
     /// Adds a validation error for each name that appeared more than once.
     pub(crate) fn report_duplicates(&self, errors: &mut Faults) {
-        let mut start = 0;
-        let name_up_to = |end: &usize| self.names.get(std::mem::replace(&mut start, *end)..*end).unwrap_or_default();
-        let mut names: Vec<&str> = self.ends.iter().map(name_up_to).collect();
+        let starts = std::iter::once(&0).chain(&self.ends);
+        let mut names: Vec<_> =
+            starts.zip(&self.ends).filter_map(|(start, end)| self.names.get(*start..*end)).collect();
         names.sort_unstable();
         for same in names.chunk_by(|a, b| a == b) {
             if let [name, _, ..] = same {
@@ -122,5 +99,32 @@ impl<'p> SeenKeys<'p> {
                 errors.add(&path, FaultCode::DuplicateMember, "must not stand twice in one object");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::JsonText;
+
+    #[test]
+    fn fields_come_in_order_and_wrong_names_are_reported() {
+        let json = r#"{"b":[1,{"b":2}],"\u0061":" ","":3,"\ud800":null,"b":{},"a":4}"#;
+        let mut object = JsonText::parse(json).unwrap().value().as_object(&Path::Root).unwrap();
+        let mut errors = Faults::default();
+        let mut fields = Vec::new();
+        while let Some(field) = object.next_field(&mut errors) {
+            fields.push((field.name.into_owned(), field.value.text()));
+        }
+        let expected = [("b", "[1,{\"b\":2}]"), ("a", "\" \""), ("", "3"), ("", "null"), ("b", "{}"), ("a", "4")];
+        assert_eq!(fields, expected.map(|(name, text)| (name.to_owned(), text)));
+        let errors: Vec<_> = errors.into_kept().into_iter().map(|error| (error.place.pointer, error.code)).collect();
+        let expected = [
+            ("/", FaultCode::EmptyName),
+            ("", FaultCode::InvalidType),
+            ("/a", FaultCode::DuplicateMember),
+            ("/b", FaultCode::DuplicateMember),
+        ];
+        assert_eq!(errors, expected.map(|(pointer, code)| (pointer.to_owned(), code)));
     }
 }

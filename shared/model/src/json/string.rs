@@ -7,8 +7,9 @@ use crate::fault::{FaultCode, Violation};
 /// A string between its quotes, as it was written.
 #[derive(Clone, Copy, Debug)]
 pub struct RawString<'a> {
-    quoted: &'a str,
-    escaped: bool,
+    pub(super) quoted: &'a str,
+    /// Whether there are escapes in it.
+    pub(super) escaped: bool,
 }
 
 /// A string with an unpaired surrogate in it: JSON by its grammar, but no Unicode text (RFC 8259, section 8.2).
@@ -16,11 +17,6 @@ pub struct RawString<'a> {
 pub struct UnpairedSurrogate;
 
 impl<'a> RawString<'a> {
-    /// A string with its quotes; `escaped` says whether there are escapes in it.
-    pub(super) fn new(quoted: &'a str, escaped: bool) -> Self {
-        Self { quoted, escaped }
-    }
-
     /// The string itself, its escapes resolved.
     ///
     /// # Errors
@@ -47,12 +43,8 @@ pub(super) fn after_string(after_quote: &[u8]) -> (&[u8], bool) {
     let mut rest = after_quote;
     loop {
         match from_quote_or_backslash(rest) {
-            [b'\\', _, after @ ..] => {
-                escaped = true;
-                rest = after;
-            }
-            [_, after @ ..] => return (after, escaped),
-            [] => return (&[], escaped),
+            [b'\\', _, after @ ..] => (escaped, rest) = (true, after),
+            end => return (end.get(1..).unwrap_or_default(), escaped),
         }
     }
 }
@@ -77,9 +69,7 @@ fn from_quote_or_backslash(mut bytes: &[u8]) -> &[u8] {
 /// The highest bit of each byte of `word` that is zero. Only the lowest of these bits is certain: the subtraction may
 /// borrow from the bytes above.
 fn zero_bytes(word: u64) -> u64 {
-    const LOWEST_BITS: u64 = u64::from_le_bytes([0x01; 8]);
-    const HIGHEST_BITS: u64 = u64::from_le_bytes([0x80; 8]);
-    word.wrapping_sub(LOWEST_BITS) & !word & HIGHEST_BITS
+    word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080
 }
 
 impl From<UnpairedSurrogate> for Violation {

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::lexer::Lexer;
+use super::lexer::{Lexer, Token};
 use super::value::Value;
 
 /// A text that is one JSON value (RFC 8259), checked.
@@ -46,12 +46,6 @@ impl<'a> JsonText<'a> {
     #[must_use]
     pub fn value(self) -> Value<'a> {
         // A text that is JSON has a first token.
-        self.lexer().next().map_or(Value::Null, |first| Value::new(first, self.0))
-    }
-
-    /// Its tokens, from the first.
-    #[must_use]
-    pub fn lexer(self) -> Lexer<'a> {
-        Lexer::new(self.0)
+        Value { first: Lexer::new(self.0).next().unwrap_or(Token::Null), text: self.0 }
     }
 }

@@ -3,66 +3,56 @@
 use super::lexer::{Lexer, Token};
 use super::object::Object;
 use super::string::RawString;
+use crate::place::Path;
 
 /// A JSON value of which the syntax is known to be right.
 #[derive(Clone, Copy, Debug)]
-pub enum Value<'a> {
-    /// `null`
-    Null,
-    /// `true` or `false`
-    Bool(bool),
-    /// A number, as it was written.
-    Number(&'a str),
-    /// A string, as it was written.
-    String(RawString<'a>),
-    /// An array.
-    Array(Array<'a>),
-    /// An object.
-    Object(Object<'a>),
+pub struct Value<'a> {
+    pub(super) first: Token<'a>,
+    pub(super) text: &'a str,
 }
 
-/// The text of a JSON array.
-#[derive(Clone, Copy, Debug)]
-pub struct Array<'a>(&'a str);
-
 impl<'a> Value<'a> {
-    /// The value that `first` begins, with its whole text.
-    pub(super) fn new(first: Token<'a>, text: &'a str) -> Self {
-        match first {
-            Token::BeginObject => Self::Object(Object(text)),
-            Token::BeginArray => Self::Array(Array(text)),
-            Token::String(string) => Self::String(string),
-            Token::Number(number) => Self::Number(number),
-            Token::Bool(bool) => Self::Bool(bool),
-            Token::Null | Token::EndObject | Token::EndArray => Self::Null,
-        }
+    /// The text, as it was sent.
+    #[must_use]
+    pub fn text(self) -> &'a str {
+        self.text
     }
 
     /// Whether it is `null`.
     #[must_use]
     pub fn is_null(self) -> bool {
-        matches!(self, Self::Null)
+        matches!(self.first, Token::Null)
     }
 
-    /// The text, as it was sent.
+    /// The string, if it is one.
     #[must_use]
-    pub fn text(self) -> &'a str {
-        match self {
-            Self::Null => "null",
-            Self::Bool(true) => "true",
-            Self::Bool(false) => "false",
-            Self::String(string) => string.quoted(),
-            Self::Number(text) | Self::Array(Array(text)) | Self::Object(Object(text)) => text,
-        }
+    pub fn as_string(self) -> Option<RawString<'a>> {
+        if let Token::String(string) = self.first { Some(string) } else { None }
     }
-}
 
-impl<'a> Array<'a> {
-    /// Its elements, in order.
-    pub fn elements(self) -> impl Iterator<Item = Value<'a>> {
-        let mut lexer = Lexer::new(self.0);
-        // The bracket.
-        lexer.next();
-        std::iter::from_fn(move || lexer.next_value())
+    /// The elements in order, if it is an array.
+    #[must_use]
+    pub fn as_array(self) -> Option<impl Iterator<Item = Value<'a>>> {
+        let mut lexer = Lexer::inside(self.text);
+        matches!(self.first, Token::BeginArray).then(|| std::iter::from_fn(move || lexer.next_value()))
+    }
+
+    /// The object at `path`, if it is one.
+    #[must_use]
+    pub fn as_object<'p>(self, path: &'p Path<'p>) -> Option<Object<'a, 'p>> {
+        matches!(self.first, Token::BeginObject).then(|| Object::new(Lexer::inside(self.text), path))
+    }
+
+    /// The names and values in order, if it is an object of which the names were checked before.
+    pub(crate) fn raw_fields(self) -> impl Iterator<Item = (RawString<'a>, Value<'a>)> {
+        let mut lexer = Lexer::inside(self.text);
+        std::iter::from_fn(move || Some((lexer.next_name()?, lexer.next_value()?)))
+    }
+
+    /// The tokens, from the first.
+    #[must_use]
+    pub fn lexer(self) -> Lexer<'a> {
+        Lexer::new(self.text)
     }
 }
