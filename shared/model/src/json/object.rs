@@ -90,8 +90,8 @@ impl<'p> SeenKeys<'p> {
     /// Adds a validation error for each name that appeared more than once.
     pub(crate) fn report_duplicates(&self, errors: &mut Faults) {
         let starts = std::iter::once(&0).chain(&self.ends);
-        let mut names: Vec<_> =
-            starts.zip(&self.ends).filter_map(|(start, end)| self.names.get(*start..*end)).collect();
+        let name = |(start, end): (&usize, &usize)| self.names.get(*start..*end).unwrap_or_default();
+        let mut names: Vec<_> = starts.zip(&self.ends).map(name).collect();
         names.sort_unstable();
         for same in names.chunk_by(|a, b| a == b) {
             if let [name, _, ..] = same {
