@@ -163,7 +163,7 @@ async fn path_that_is_no_uri_is_a_404_and_invalid_method_a_405() {
         let event = ping("k", |event| event["requestContext"] = context);
         let [answer, _] = stack.invoke(event.as_bytes()).await;
         answer.assert_problem(405, "method-not-allowed");
-        assert_eq!(answer.header("allow"), "GET");
+        assert_eq!(answer.header("allow"), "GET, OPTIONS");
     }
 }
 

@@ -33,6 +33,7 @@ fn grouped(number: usize) -> String {
 fn the_limits_in_the_readme_are_those_of_the_code() {
     let expected = [
         (limits::BODY_BYTES, " bytes"),
+        (limits::GZIP_MEMBERS, ""),
         (limits::SIGNALS_PER_REQUEST, ""),
         (limits::IDENTIFIER_CHARS, " characters"),
         (limits::PROFILE_VALUE_CHARS, " characters"),

@@ -19,6 +19,9 @@ const RETRY_WITH: &str = "9e2f4a6b-1c3d-4e5f-8a7b-6c5d4e3f2a1b";
 /// The moment of every example: 2026-11-20T22:33:44.123Z.
 const MOMENT: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 
+/// When what an example presupposes was sent: before it, as customers only change forward in time.
+const EARLIER: Timestamp = Timestamp::from_millis(1_795_214_023_123);
+
 /// The answer to the example's request. `None` if it has none.
 pub(super) async fn answer(document: &Document, operation: &Operation<'_>, example: &Example<'_>) -> Option<Answer> {
     let same_name = || document.request_body(operation)?.pointer(&format!("/examples/{}/value", example.name));
@@ -29,7 +32,8 @@ pub(super) async fn answer(document: &Document, operation: &Operation<'_>, examp
     let stack = Stack::start();
     let key = stack.key("shop").await;
     if let Some(before) = request["before"].as_str() {
-        let earlier = stack.send(Call::new(&operation.method, operation.path).key(&key).body(before)).await;
+        let before = Call::new(&operation.method, operation.path).key(&key).body(before).at(EARLIER);
+        let earlier = stack.send(before).await;
         assert_eq!(earlier.status, 200, "{}", earlier.text);
     }
     let method = request["method"].as_str().unwrap_or(&operation.method);
