@@ -1,6 +1,6 @@
 //! Requests within the limits that cost as much memory and processor time as somebody could make them cost.
 //!
-//! Each has one row in [`customers`], [`signals`] or [`encoded`]. What a request may cost is said where it is measured.
+//! Each has one row in `customers`, `signals` or `encoded`. What a request may cost is said where it is measured.
 
 mod customers;
 mod encoded;
