@@ -16,9 +16,9 @@ use model::deadline::Budget;
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
 const BATCH_ITEMS: usize = 25;
 
-/// JSON text as sent in one `BatchWriteItem`, in bytes: two of the largest signals. DynamoDB takes 16 MB a call, and its
+/// JSON text as sent in one `BatchWriteItem`, in bytes: one of the largest signals. DynamoDB takes 16 MB a call, and its
 /// JSON of an array of one-digit numbers is five times as long as ours.
-const BATCH_BYTES: usize = 512 * 1024;
+const BATCH_BYTES: usize = 256 * 1024;
 
 /// JSON text as sent in all calls at once, in bytes: bounds what is in memory as DynamoDB's JSON, sent and sent back.
 const BYTES_AT_ONCE: usize = 1024 * 1024;

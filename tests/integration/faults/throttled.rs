@@ -88,7 +88,7 @@ async fn a_lasting_throttle_is_a_503_in_time_at_few_calls_and_the_next_request_t
         let (stack, proxy, key) = behind(rule).await;
         let began = Instant::now();
         assert_unavailable(&stack.send(named(500).key(&key)).await);
-        assert!(began.elapsed() < Duration::from_secs(8), "{fault:?}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(10), "{fault:?}: {:?}", began.elapsed());
         let calls = proxy.counts().of("BatchWriteItem");
         assert!((10..=400).contains(&calls), "{fault:?}: {calls} calls");
 
@@ -98,11 +98,11 @@ async fn a_lasting_throttle_is_a_503_in_time_at_few_calls_and_the_next_request_t
         assert!((2..=40).contains(&calls), "{fault:?}: {calls} calls of a table that was given up");
 
         proxy.set(Plan::none());
-        assert_eq!(stack.send(named(500).key(&key)).await.status, 200);
-        assert_eq!(stored(&stack).await, (0..500).collect::<Vec<_>>());
+        assert_eq!(stack.send(unnamed(10).key(&key)).await.status, 200);
+        assert_eq!(stored(&stack).await, (0..10).collect::<Vec<_>>());
         // The table has answered: the next request waits again.
         proxy.set(fault.lasting(Duration::from_millis(300)).of("BatchWriteItem"));
-        assert_eq!(stack.send(named(500).key(&key)).await.status, 200);
+        assert_eq!(stack.send(unnamed(10).key(&key)).await.status, 200);
     }
 }
 
