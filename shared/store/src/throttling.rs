@@ -31,7 +31,7 @@ impl TableThrottle {
     /// The waits of one request on this table.
     pub(super) fn backoff(&self, deadline: Budget) -> Backoff {
         let tries = if self.gave_up.load(Ordering::Relaxed) { TRIES_AFTER_GIVING_UP } else { u32::MAX };
-        Backoff { table: self.clone(), deadline, bound: BACKOFF_BASE, tries_left: tries, was_answered: false }
+        Backoff { table: self.clone(), deadline, bound: BACKOFF_BASE, tries_left: tries, only_throttled: None }
     }
 }
 
@@ -42,7 +42,17 @@ pub(super) struct Backoff {
     deadline: Budget,
     bound: Duration,
     tries_left: u32,
-    was_answered: bool,
+    /// Whether every call so far was throttled; `None` before the first.
+    only_throttled: Option<bool>,
+}
+
+/// However the request ends, by its last try, by its deadline in the middle of a call, or with its invocation.
+impl Drop for Backoff {
+    fn drop(&mut self) {
+        if self.only_throttled == Some(true) {
+            self.table.gave_up.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Backoff {
@@ -66,7 +76,7 @@ impl Backoff {
     /// The table did something of what it was asked for.
     pub(super) fn answered(&mut self) {
         self.table.gave_up.store(false, Ordering::Relaxed);
-        self.was_answered = true;
+        self.only_throttled = Some(false);
         self.bound = BACKOFF_BASE;
         self.tries_left = u32::MAX;
     }
@@ -76,12 +86,12 @@ impl Backoff {
     /// # Errors
     /// [`Cause::Throttled`] when there is no time or no try left.
     pub(super) async fn wait(&mut self) -> Result<(), StoreError> {
+        self.only_throttled.get_or_insert(true);
         if self.is_limited() {
             self.tries_left = self.tries_left.saturating_sub(1);
         }
         let wait = self.bound.mul_f64(fastrand::f64());
         if self.tries_left == 0 || wait >= self.deadline.left() {
-            self.table.gave_up.store(!self.was_answered, Ordering::Relaxed);
             return Err(StoreError::Unavailable(Cause::Throttled));
         }
         self.bound = self.bound.saturating_mul(2).min(BACKOFF_CAP);
