@@ -91,9 +91,10 @@ impl BatchTable {
         let mut sent = Sent { left: Vec::new(), refused: Vec::new() };
         let (mut calls, mut bytes_at_once, mut came_back_whole) = (FuturesUnordered::new(), 0_usize, false);
         loop {
+            // What is likely to come back is also narrowed by its size: writing it again costs processor time.
+            let max_bytes = if *calls_at_once == CALLS_WHILE_THROTTLED { BATCH_BYTES } else { BYTES_AT_ONCE };
             while calls.len() < *calls_at_once && !came_back_whole {
-                let fits =
-                    |next: &Batch<I>| calls.is_empty() || bytes_at_once.saturating_add(next.bytes) <= BYTES_AT_ONCE;
+                let fits = |next: &Batch<I>| calls.is_empty() || bytes_at_once.saturating_add(next.bytes) <= max_bytes;
                 let Some(batch) = unsent.pop_front_if(|next| fits(next)) else { break };
                 bytes_at_once = bytes_at_once.saturating_add(batch.bytes);
                 calls
