@@ -48,7 +48,9 @@ async fn assert_costs(bodies: Vec<HostileBody>, plan: &Plan, max_memory: u64) {
     let (programs, key, endpoint) = (&programs, key.as_str(), endpoint.as_str());
     let costs = stream::iter(bodies).map(async |body| measure(&body, programs, key, endpoint, plan).await);
     let costs: Vec<Cost> = costs.buffer_unordered(CONCURRENT).collect().await;
-    let max_time = if released.is_some() { MAX_PROCESSOR_TIME } else { Duration::MAX };
+    // What comes back unprocessed is sent again until the deadline: the time of that depends on how often.
+    let is_bounded = released.is_some() && max_memory == MAX_MEMORY;
+    let max_time = if is_bounded { MAX_PROCESSOR_TIME } else { Duration::MAX };
     let over: Vec<_> = costs.iter().filter(|(_, memory, time)| *memory > max_memory || *time > max_time).collect();
     assert!(over.is_empty(), "over {max_memory} bytes or {max_time:?}: {over:#?}");
 }
