@@ -6,7 +6,7 @@ import schemathesis
 def passable(name, value):
     # `cargo lambda watch` answers a header beyond ASCII with a 500 of its own.
     text = str(value).encode("ascii", "replace").decode()
-    # Nobody compresses the body; an encoding that the contract does not have stays, and is a 415.
+    # Schemathesis does not compress the body; an encoding that the contract does not have stays, and is a 415.
     is_gzip = name.lower() == "content-encoding" and text.strip().lower() in ("gzip", "x-gzip")
     return "identity" if is_gzip else text
 

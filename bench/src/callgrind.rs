@@ -41,7 +41,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Those of SHA-256, whoever implements it.
+    /// Those of SHA-256, whichever crate implements it.
     #[must_use]
     pub fn sha256(&self) -> u64 {
         let named = |name: &str| name.contains("sha256") || name.contains("Sha256");

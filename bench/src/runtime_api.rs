@@ -138,7 +138,7 @@ impl State {
     fn answered(&self, id: &str, body: Bytes) {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         if let Some(waiting) = waiting {
-            // Whoever asked may have given up.
+            // The caller may have given up.
             let _ = waiting.answer.send(Answer { body, took: waiting.since.elapsed() });
         }
     }

@@ -91,7 +91,7 @@ struct Pong {
     response: &'static str,
 }
 
-/// SPEC 2.2.
+/// The body of a 200.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Stored<'a> {

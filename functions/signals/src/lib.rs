@@ -165,7 +165,7 @@ impl Signals {
     }
 }
 
-/// That rejected signals could not be kept is for the operator to know, and changes no answer (SPEC 2.3).
+/// That rejected signals could not be kept is for the operator to know, and changes no response.
 fn note(kept: Result<(), StoreError>, record: &mut Record) {
     if let Err(error) = kept {
         tracing::error!(%error, "rejected signals could not be kept");

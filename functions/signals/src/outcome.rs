@@ -1,4 +1,4 @@
-//! What came of a batch, and how it is told: SPEC 2.3's answer, and the 400 with the same counts.
+//! What came of a batch, and how it is told: the 200, and the 400 with the same counts.
 
 use model::batch::Batch;
 use model::fault::{Fault, FaultCode, Warning};
