@@ -164,7 +164,8 @@ async fn what_dynamodb_leaves_unprocessed_is_sent_again_until_nothing_is_left() 
 
 #[tokio::test]
 async fn what_stays_unprocessed_is_a_503_in_time_and_the_retry_completes_it() {
-    let (stack, proxy, key) = behind(Fault::Unprocessed { done: 1 }.always()).await;
+    let (some, none) = (Fault::Unprocessed { done: 1 }.at(2), Fault::Unprocessed { done: 0 }.always());
+    let (stack, proxy, key) = behind(Plan::of([some, none])).await;
     let budget = Duration::from_millis(1_200);
     let began = Instant::now();
     let answer = stack.send(named(25).key(&key).within(budget)).await;
