@@ -18,7 +18,7 @@ NOTHING = {"null", "undefined", "none", "nan", "nil", "[object object]"}
 dynamodb = boto3.resource("dynamodb")
 api_keys = dynamodb.Table(os.environ["API_KEYS_TABLE"])
 customers = dynamodb.Table(os.environ["CUSTOMERS_TABLE"])
-requests = dynamodb.Table(os.environ["REQUESTS_TABLE"])
+requests = dynamodb.Table(os.environ["IDEMPOTENCY_TABLE"])
 signals_table = dynamodb.Table(os.environ["SIGNALS_TABLE"])
 known = {}
 

@@ -199,7 +199,7 @@ fn variables() -> Vec<(&'static str, String)> {
         ("API_KEYS_TABLE", "intake-ApiKeysTable-1ABCDEFGHIJKL"),
         ("CUSTOMERS_TABLE", "intake-CustomersTable-1ABCDEFGHIJKL"),
         ("SIGNALS_TABLE", "intake-SignalsTable-1ABCDEFGHIJKL"),
-        ("REQUESTS_TABLE", "intake-RequestsTable-1ABCDEFGHIJKL"),
+        ("IDEMPOTENCY_TABLE", "intake-IdempotencyTable-1ABCDEFGHIJKL"),
         ("REJECTED_SIGNALS_TABLE", "intake-RejectedSignalsTable-1ABCDEFGHIJKL"),
         ("SIGNAL_RETENTION_DAYS", "0"),
         ("LOG_LEVEL", "info"),

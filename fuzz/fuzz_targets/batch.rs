@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use model::batch::{Batch, BatchFault};
-use model::limits::{REPORTED_PER_SIGNAL, SIGNALS_PER_REQUEST};
+use model::batch::{Batch, BatchError};
+use model::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNALS_PER_REQUEST};
 use model::json::JsonText;
 
 fuzz_target!(|text: &str| {
@@ -15,12 +15,12 @@ fuzz_target!(|text: &str| {
             indices.extend(batch.rejected.iter().map(|rejected| rejected.index));
             indices.sort_unstable();
             assert_eq!(indices, (0..batch.received()).collect::<Vec<_>>());
-            assert!(batch.received() <= SIGNALS_PER_REQUEST);
+            assert!(batch.received() <= MAX_SIGNALS_PER_REQUEST);
             for rejected in &batch.rejected {
-                assert!((1..=REPORTED_PER_SIGNAL).contains(&rejected.faults.len()));
+                assert!((1..=MAX_ERRORS_PER_SIGNAL).contains(&rejected.errors.len()));
             }
         }
-        Err(BatchFault::Invalid(faults)) => assert!(!faults.is_empty()),
-        Err(BatchFault::TooManySignals { sent }) => assert!(sent > SIGNALS_PER_REQUEST),
+        Err(BatchError::Invalid(errors)) => assert!(!errors.is_empty()),
+        Err(BatchError::TooManySignals { sent }) => assert!(sent > MAX_SIGNALS_PER_REQUEST),
     }
 });

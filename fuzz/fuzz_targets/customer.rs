@@ -16,6 +16,6 @@ fuzz_target!(|text: &str| {
             assert!(RESERVED.iter().all(|reserved| !names.contains(reserved)));
             assert!(!update.customer_id.trim().is_empty());
         }
-        Err(faults) => assert!(!faults.is_empty()),
+        Err(errors) => assert!(!errors.is_empty()),
     }
 });

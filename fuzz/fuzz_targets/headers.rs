@@ -5,7 +5,7 @@
 use lambda_http::http::Request;
 use lambda_http::{Body, http};
 use libfuzzer_sys::fuzz_target;
-use model::limits::BODY_BYTES;
+use model::limits::MAX_BODY_BYTES;
 use service::request::{parse_json, prefers_strict_handling, read_body};
 
 fuzz_target!(|input: &[u8]| {
@@ -24,7 +24,7 @@ fuzz_target!(|input: &[u8]| {
     *request.body_mut() = Body::Binary(rest.to_vec());
     let _ = prefers_strict_handling(request.headers());
     match read_body(&request).and_then(|body| parse_json(&body).map(|_| body.len())) {
-        Ok(length) => assert!(length <= BODY_BYTES),
+        Ok(length) => assert!(length <= MAX_BODY_BYTES),
         Err(problem) => assert!((400..500).contains(&problem.kind().status)),
     }
 });

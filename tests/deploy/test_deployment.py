@@ -197,7 +197,7 @@ class Deployment(unittest.TestCase):
                 for metric in directive["Metrics"]:
                     self.assertIn(metric["Name"], line)
                     written.setdefault(metric["Name"], set()).update(map(tuple, directive["Dimensions"]))
-        for name in ("SignalsAccepted", "Unauthorized", "StoreLatency", "ColdStarts"):
+        for name in ("SignalsAccepted", "Unauthorized", "DynamoDbLatency", "ColdStarts"):
             self.assertIn(("FunctionName",), written.get(name, ()), f"{name}; written: {sorted(written)}")
         names = {line["FunctionName"] for line in lines if "_aws" in line}
         for name in names:

@@ -92,7 +92,7 @@ class Permissions(unittest.TestCase):
             {
                 "ApiKeysTable": {"dynamodb:GetItem"},
                 "SignalsTable": {batch, put},
-                "RequestsTable": {put},
+                "IdempotencyTable": {put},
                 "RejectedSignalsTable": {batch, put},
             },
         )

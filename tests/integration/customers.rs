@@ -141,7 +141,7 @@ async fn every_fault_is_named_at_once_and_nothing_is_stored() {
         ("/customerData/score", "number-out-of-range"),
         ("/customerData/zip", "duplicate-member"),
     ];
-    assert_eq!(answer.faults(), expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned())));
+    assert_eq!(answer.field_errors(), expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned())));
     assert_eq!(stack.items("CustomersTable").await, []);
 }
 

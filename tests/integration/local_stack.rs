@@ -66,7 +66,7 @@ fn a_page_of_an_allowed_origin_may_call_and_one_of_another_may_not() {
         let request = ureq::http::Request::builder()
             .method(method)
             .uri(format!("{}/api/sdk/ping", stack.variable("BASE_URL")))
-            .header("Origin", origin)
+            .header("BatchContext", origin)
             .header("Access-Control-Request-Method", "GET");
         let response = agent.run(request.body(()).unwrap()).unwrap();
         let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());

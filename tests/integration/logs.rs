@@ -64,7 +64,7 @@ async fn a_log_line_holds_what_an_operator_needs_and_no_canary() {
                 (&json!(200), &json!("shop"), &json!("key_of_shop"))
             );
             assert_eq!(
-                (&line["received"], &line["rejected"], &line["faults"]),
+                (&line["received"], &line["rejected"], &line["fieldErrorCounts"]),
                 (&json!(2), &json!(1), &json!({"invalid-type": 1}))
             );
             assert_eq!(line["path"], "/api/event-flows/signal");
@@ -111,7 +111,7 @@ async fn the_line_of_a_preflight_says_204_and_counts_nothing_but_the_request() {
         let metrics = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
         // The first request of a process is a cold start, whatever it asks.
         let names = metrics.iter().map(|metric| &metric["Name"]).filter(|name| *name != "ColdStarts");
-        assert_eq!(names.collect::<Vec<_>>(), ["StoreCalls"]);
-        assert_eq!(line["StoreCalls"], 0);
+        assert_eq!(names.collect::<Vec<_>>(), ["DynamoDbCalls"]);
+        assert_eq!(line["DynamoDbCalls"], 0);
     }
 }

@@ -7,20 +7,20 @@
     reason = "only tests are in here: to panic is to fail the test"
 )]
 
-mod agreement;
 mod document;
 mod exchange;
+mod schema_vs_parser;
 
 use std::collections::BTreeSet;
 
-use model::customer::{DOCUMENTED, RESERVED};
-use model::fault::{FaultCode, Warning};
+use model::customer::{PROFILE_FIELDS, RESERVED_FIELDS};
 use model::limits::{
-    BODY_BYTES, IDENTIFIER_CHARS, PROFILE_VALUE_CHARS, REPORTED_PER_SIGNAL, SIGNAL_BYTES, SIGNALS_PER_REQUEST,
-    UNDOCUMENTED_NAME_CHARS, UNDOCUMENTED_PER_REQUEST, UNDOCUMENTED_VALUE_CHARS,
+    MAX_BODY_BYTES, MAX_ERRORS_PER_SIGNAL, MAX_IDENTIFIER_CHARS, MAX_PROFILE_VALUE_CHARS, MAX_SIGNAL_BYTES,
+    MAX_SIGNALS_PER_REQUEST, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS, MAX_UNKNOWN_VALUE_CHARS,
 };
+use model::validation::{FieldErrorCode, Warning};
 use serde_json::json;
-use service::problem::Kind;
+use service::problem::ProblemType;
 use service::request::Route;
 use tests::{Call, Stack};
 
@@ -98,7 +98,7 @@ async fn a_body_that_is_refused_is_invalid_by_the_schema_too() {
     for operation in document.operations() {
         let Some(schema) = document.request_body(&operation).map(|body| &body["schema"]) else { continue };
         for example in document.answers(&operation) {
-            let refused = example.value["fieldErrors"].as_array().is_some_and(|faults| !faults.is_empty());
+            let refused = example.value["fieldErrors"].as_array().is_some_and(|errors| !errors.is_empty());
             let Some(body) = example.request.and_then(|request| request["body"].as_str()) else { continue };
             if let (true, Ok(body)) = (refused, serde_json::from_str(body)) {
                 assert_ne!(document.errors(schema, &body), Vec::<String>::new(), "{}: {body}", example.name);
@@ -117,7 +117,7 @@ fn listed(document: &Document, pointer: &str) -> BTreeSet<String> {
 #[test]
 fn every_code_of_a_problem_is_listed_and_has_an_example_at_its_status() {
     let document = Document::read();
-    let of_code: BTreeSet<_> = Kind::ALL.iter().map(|kind| (kind.status, kind.code.to_owned())).collect();
+    let of_code: BTreeSet<_> = ProblemType::ALL.iter().map(|kind| (kind.status, kind.code.to_owned())).collect();
     let in_examples: BTreeSet<_> = document
         .operations()
         .iter()
@@ -128,20 +128,20 @@ fn every_code_of_a_problem_is_listed_and_has_an_example_at_its_status() {
     assert_eq!(in_examples, of_code);
     let codes = of_code.into_iter().map(|(_, code)| code).collect();
     assert_eq!(listed(&document, "/components/schemas/Problem/properties/code/enum"), codes);
-    let statuses: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.status).collect();
+    let statuses: BTreeSet<_> = ProblemType::ALL.iter().map(|kind| kind.status).collect();
     assert_eq!(document.schema("Problem")["properties"]["status"]["enum"], json!(statuses));
 }
 
 #[test]
 fn every_code_of_a_fault_is_listed_and_has_an_example() {
     let document = Document::read();
-    let codes: BTreeSet<_> = FaultCode::ALL.iter().map(|code| code.as_str().to_owned()).collect();
+    let codes: BTreeSet<_> = FieldErrorCode::ALL.iter().map(|code| code.as_str().to_owned()).collect();
     assert_eq!(listed(&document, "/components/schemas/FieldError/properties/code/enum"), codes);
     let mut shown = BTreeSet::new();
     for operation in document.operations() {
         for example in document.answers(&operation) {
-            let faults = example.value["fieldErrors"].as_array().into_iter().flatten();
-            shown.extend(faults.map(|fault| fault["code"].as_str().unwrap().to_owned()));
+            let errors = example.value["fieldErrors"].as_array().into_iter().flatten();
+            shown.extend(errors.map(|error| error["code"].as_str().unwrap().to_owned()));
         }
     }
     assert_eq!(shown, codes);
@@ -153,24 +153,24 @@ fn every_limit_is_the_one_in_the_code() {
     let document = Document::read();
     let limit =
         |pointer: &str| usize::try_from(document.at(&format!("/components/{pointer}")).as_u64().unwrap()).unwrap();
-    assert_eq!(limit("requestBodies/Customer/x-max-bytes"), BODY_BYTES);
-    assert_eq!(limit("requestBodies/Signals/x-max-bytes"), BODY_BYTES);
-    assert_eq!(limit("schemas/Signal/x-max-bytes"), SIGNAL_BYTES);
-    assert_eq!(limit("schemas/SignalBatch/properties/signals/maxItems"), SIGNALS_PER_REQUEST);
-    assert_eq!(limit("schemas/SignalsStored/properties/received/maximum"), SIGNALS_PER_REQUEST);
-    assert_eq!(limit("schemas/SignalsStored/properties/accepted/maximum"), SIGNALS_PER_REQUEST);
-    assert_eq!(limit("schemas/SignalsStored/properties/rejected/maximum"), SIGNALS_PER_REQUEST - 1);
-    assert_eq!(limit("schemas/NothingAccepted/properties/received/maximum"), SIGNALS_PER_REQUEST);
-    assert_eq!(limit("schemas/NothingAccepted/properties/rejected/maximum"), SIGNALS_PER_REQUEST);
-    assert_eq!(limit("schemas/FieldErrors/maxItems"), SIGNALS_PER_REQUEST * REPORTED_PER_SIGNAL);
-    assert_eq!(limit("schemas/Identifier/maxLength"), IDENTIFIER_CHARS);
-    assert_eq!(limit("schemas/ProfileValue/maxLength"), PROFILE_VALUE_CHARS);
+    assert_eq!(limit("requestBodies/Customer/x-max-bytes"), MAX_BODY_BYTES);
+    assert_eq!(limit("requestBodies/Signals/x-max-bytes"), MAX_BODY_BYTES);
+    assert_eq!(limit("schemas/Signal/x-max-bytes"), MAX_SIGNAL_BYTES);
+    assert_eq!(limit("schemas/SignalBatch/properties/signals/maxItems"), MAX_SIGNALS_PER_REQUEST);
+    assert_eq!(limit("schemas/SignalsStored/properties/received/maximum"), MAX_SIGNALS_PER_REQUEST);
+    assert_eq!(limit("schemas/SignalsStored/properties/accepted/maximum"), MAX_SIGNALS_PER_REQUEST);
+    assert_eq!(limit("schemas/SignalsStored/properties/rejected/maximum"), MAX_SIGNALS_PER_REQUEST - 1);
+    assert_eq!(limit("schemas/BatchRejected/properties/received/maximum"), MAX_SIGNALS_PER_REQUEST);
+    assert_eq!(limit("schemas/BatchRejected/properties/rejected/maximum"), MAX_SIGNALS_PER_REQUEST);
+    assert_eq!(limit("schemas/FieldErrors/maxItems"), MAX_SIGNALS_PER_REQUEST * MAX_ERRORS_PER_SIGNAL);
+    assert_eq!(limit("schemas/Identifier/maxLength"), MAX_IDENTIFIER_CHARS);
+    assert_eq!(limit("schemas/ProfileValue/maxLength"), MAX_PROFILE_VALUE_CHARS);
     let profile = "schemas/CustomerUpdate/properties/customerData";
-    assert_eq!(limit(&format!("{profile}/propertyNames/maxLength")), UNDOCUMENTED_NAME_CHARS);
-    assert_eq!(limit(&format!("{profile}/maxProperties")), DOCUMENTED.len() + UNDOCUMENTED_PER_REQUEST);
-    assert_eq!(limit(&format!("{profile}/additionalProperties/x-max-json-characters")), UNDOCUMENTED_VALUE_CHARS);
+    assert_eq!(limit(&format!("{profile}/propertyNames/maxLength")), MAX_UNKNOWN_NAME_CHARS);
+    assert_eq!(limit(&format!("{profile}/maxProperties")), PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS);
+    assert_eq!(limit(&format!("{profile}/additionalProperties/x-max-json-characters")), MAX_UNKNOWN_VALUE_CHARS);
     // A string of JSON has two quotes.
-    assert_eq!(limit(&format!("{profile}/additionalProperties/maxLength")), UNDOCUMENTED_VALUE_CHARS - 2);
+    assert_eq!(limit(&format!("{profile}/additionalProperties/maxLength")), MAX_UNKNOWN_VALUE_CHARS - 2);
 }
 
 #[test]
@@ -178,8 +178,8 @@ fn the_documented_and_the_reserved_names_are_those_of_the_code() {
     let document = Document::read();
     let profile = &document.schema("CustomerUpdate")["properties"]["customerData"];
     let documented: BTreeSet<_> = profile["properties"].as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(documented, DOCUMENTED.into());
-    assert_eq!(profile["propertyNames"]["not"]["enum"], json!(RESERVED));
+    assert_eq!(documented, PROFILE_FIELDS.into());
+    assert_eq!(profile["propertyNames"]["not"]["enum"], json!(RESERVED_FIELDS));
 }
 
 #[test]

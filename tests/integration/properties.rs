@@ -34,7 +34,7 @@ const SEED: u64 = 20_261_120;
 const ANSWER_BYTES: usize = 5_500_000;
 
 /// The members of a signal that are in the contract.
-const DOCUMENTED: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "data", "eventflowIdentifier"];
+const PROFILE_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "data", "eventflowIdentifier"];
 
 /// Tries `property` on cases of `strategy`: `cases` of them, unless the environment says how many.
 #[track_caller]
@@ -87,7 +87,7 @@ impl Bench {
         let mut signals = BTreeMap::new();
         for item in whose.iter().flat_map(|who| self.runtime.block_on(self.stack.history(account, who))) {
             let (_, index) = item["sk"].as_s().unwrap().rsplit_once('#').unwrap();
-            let sent = |name: &str| name == "undocumented" || DOCUMENTED.contains(&name);
+            let sent = |name: &str| name == "undocumented" || PROFILE_FIELDS.contains(&name);
             let members = item.iter().filter(|(name, _)| sent(name));
             let members = members.map(|(name, value)| (name.clone(), Exact::of_attribute(value)));
             signals.insert(index.parse().unwrap(), members.collect());
@@ -160,11 +160,11 @@ fn what_the_parser_accepts_the_database_accepts_and_gives_back_exactly() {
         prop_assert_eq!(count("received"), signals.len());
         prop_assert_eq!(count("accepted") + count("rejected"), signals.len());
         prop_assert_eq!(answer.status == 200, count("accepted") > 0);
-        let faults = answer.faults();
-        prop_assert!(faults.iter().all(|(_, code)| code != "refused-by-store"), "{}", answer.text);
+        let errors = answer.field_errors();
+        prop_assert!(errors.iter().all(|(_, code)| code != "refused-by-store"), "{}", answer.text);
         let is_rejected = |index: usize| {
             let whole = format!("/signals/{index}");
-            faults.iter().any(|(pointer, _)| *pointer == whole || pointer.starts_with(&format!("{whole}/")))
+            errors.iter().any(|(pointer, _)| *pointer == whole || pointer.starts_with(&format!("{whole}/")))
         };
         let accepted: Vec<usize> = (0..signals.len()).filter(|index| !is_rejected(*index)).collect();
         prop_assert_eq!(accepted.len(), count("accepted"));
@@ -189,7 +189,7 @@ fn expected_signal(text: &str) -> BTreeMap<String, Exact> {
     let empty = || Exact::Object(BTreeMap::new());
     let sent = Exact::of_text(text).into_members().into_iter().filter(|(_, value)| *value != Exact::Null);
     let (mut expected, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        sent.partition(|(name, _)| DOCUMENTED.contains(&name.as_str()));
+        sent.partition(|(name, _)| PROFILE_FIELDS.contains(&name.as_str()));
     expected.entry("data".to_owned()).or_insert_with(empty);
     if !others.is_empty() {
         expected.insert("undocumented".to_owned(), Exact::Object(others));
@@ -207,7 +207,8 @@ fn a_customer_is_accepted_whole_or_not_at_all_and_stored_exactly() {
         let stored = bench.runtime.block_on(bench.stack.customer(&account, "c"));
         prop_assert_eq!(stored.is_some(), answer.status == 200);
         if let Some(item) = stored {
-            let kept = |(name, _): &(&String, &AttributeValue)| !model::customer::RESERVED.contains(&name.as_str());
+            let kept =
+                |(name, _): &(&String, &AttributeValue)| !model::customer::RESERVED_FIELDS.contains(&name.as_str());
             let found: BTreeMap<_, _> =
                 item.iter().filter(kept).map(|(name, value)| (name.clone(), Exact::of_attribute(value))).collect();
             let sent = Exact::of_text(&profile).into_members().into_iter().filter(|(_, value)| *value != Exact::Null);

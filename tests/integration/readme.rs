@@ -6,7 +6,7 @@ use dev::development_key;
 use model::limits;
 use model::timestamp::Timestamp;
 use serde_json::Value;
-use service::problem::Kind;
+use service::problem::ProblemType;
 use tests::{Call, Stack};
 
 fn readme() -> String {
@@ -32,25 +32,25 @@ fn grouped(number: usize) -> String {
 #[test]
 fn the_limits_in_the_readme_are_those_of_the_code() {
     let expected = [
-        (limits::BODY_BYTES, " bytes"),
-        (limits::GZIP_MEMBERS, ""),
-        (limits::SIGNALS_PER_REQUEST, ""),
-        (limits::IDENTIFIER_CHARS, " characters"),
-        (limits::PROFILE_VALUE_CHARS, " characters"),
-        (limits::UNDOCUMENTED_VALUE_CHARS, " characters"),
-        (limits::UNDOCUMENTED_NAME_CHARS, " characters"),
-        (limits::UNDOCUMENTED_PER_REQUEST, ""),
-        (limits::SIGNAL_BYTES, " bytes"),
+        (limits::MAX_BODY_BYTES, " bytes"),
+        (limits::MAX_GZIP_MEMBERS, ""),
+        (limits::MAX_SIGNALS_PER_REQUEST, ""),
+        (limits::MAX_IDENTIFIER_CHARS, " characters"),
+        (limits::MAX_PROFILE_VALUE_CHARS, " characters"),
+        (limits::MAX_UNKNOWN_VALUE_CHARS, " characters"),
+        (limits::MAX_UNKNOWN_NAME_CHARS, " characters"),
+        (limits::MAX_UNKNOWN_FIELDS, ""),
+        (limits::MAX_SIGNAL_BYTES, " bytes"),
     ];
     let in_readme: Vec<_> = table("Limits").into_iter().map(|row| row[1].clone()).collect();
     assert_eq!(in_readme, expected.map(|(limit, unit)| format!("{}{unit}", grouped(limit))));
-    assert!(readme().contains(&format!("the first {} faults", limits::REPORTED_PER_SIGNAL)));
+    assert!(readme().contains(&format!("the first {} faults", limits::MAX_ERRORS_PER_SIGNAL)));
 }
 
 #[test]
 fn the_errors_in_the_readme_are_those_of_the_code() {
     let in_readme: Vec<_> = table("Errors").into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
-    let in_code: Vec<_> = Kind::ALL.iter().map(|kind| (kind.status.to_string(), kind.code.to_owned())).collect();
+    let in_code: Vec<_> = ProblemType::ALL.iter().map(|kind| (kind.status.to_string(), kind.code.to_owned())).collect();
     assert_eq!(in_readme, in_code);
 }
 

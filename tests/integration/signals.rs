@@ -117,7 +117,7 @@ async fn one_bad_signal_of_many_costs_only_itself() {
         assert_eq!(answer.status, 200, "{}", answer.text);
         let body = answer.json();
         assert_eq!((&body["received"], &body["accepted"], &body["rejected"]), (&json!(20), &json!(19), &json!(1)));
-        assert_eq!(answer.faults(), [(pointer.to_owned(), code.to_owned())]);
+        assert_eq!(answer.field_errors(), [(pointer.to_owned(), code.to_owned())]);
         assert!(body["fieldErrors"][0]["message"].as_str().unwrap().ends_with('.'));
         assert_eq!(stack.items("SignalsTable").await.len(), 19);
     }
@@ -134,8 +134,8 @@ async fn a_request_of_which_nothing_is_valid_is_a_400_with_the_counts_and_leaves
     assert_eq!(body["requestIdentifier"], REQUEST);
     assert_eq!((&body["received"], &body["accepted"], &body["rejected"]), (&json!(2), &json!(0), &json!(2)));
     assert_eq!(body["replayed"], false);
-    assert_eq!(answer.faults().len(), 2);
-    assert_eq!(stack.items("RequestsTable").await, []);
+    assert_eq!(answer.field_errors().len(), 2);
+    assert_eq!(stack.items("IdempotencyTable").await, []);
 }
 
 #[tokio::test]
@@ -149,10 +149,10 @@ async fn with_strict_handling_one_bad_signal_costs_the_request() {
     let answer = stack.send(strict()).await;
     answer.assert_problem(400, "validation-failed");
     assert_eq!((&answer.json()["accepted"], &answer.json()["rejected"]), (&json!(0), &json!(5)));
-    let detail = "Nothing was stored: 1 of 5 signals is invalid, and strict handling was asked for. fieldErrors says what is wrong.";
+    let detail = "Nothing was stored: 1 of 5 signals is invalid and Prefer: handling=strict was set. fieldErrors says what is wrong.";
     assert_eq!(answer.json()["detail"], detail);
     assert_eq!(stack.items("SignalsTable").await, []);
-    assert_eq!(stack.items("RequestsTable").await, []);
+    assert_eq!(stack.items("IdempotencyTable").await, []);
     let lenient = Call::signals(&body).key(&key).header("prefer", "handling=lenient");
     assert_eq!(stack.send(lenient).await.status, 200);
 }
@@ -165,7 +165,7 @@ async fn the_edges_of_500_signals_hold() {
     assert_eq!(full.json()["accepted"], 500);
     let over = stack.send(Call::signals(json!({"signals": mixed(501)})).key(&key)).await;
     over.assert_problem(413, "too-many-signals");
-    assert_eq!(over.json()["detail"], "A request may have 500 signals; 501 were sent. Nothing was stored.");
+    assert_eq!(over.json()["detail"], "Too many signals: 501, limit 500. Nothing was stored.");
     assert_eq!(stack.items("SignalsTable").await.len(), 500);
 }
 

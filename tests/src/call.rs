@@ -5,19 +5,19 @@ use std::fmt::Display;
 use lambda_http::http::HeaderMap;
 use lambda_http::lambda_runtime::Context;
 use lambda_http::{Body, Request, Response};
-use model::deadline::Budget;
+use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use service::invocation::{Invocation, LONGEST};
+use service::invocation::{Invocation, MAX_REQUEST_DURATION};
 use service::runtime::event::HttpApiEvent;
 
 /// A call that is being put together.
 #[derive(Clone, Debug)]
 pub struct Call {
     event: Value,
-    arrived: Option<Timestamp>,
-    budget: std::time::Duration,
+    received_at: Option<Timestamp>,
+    deadline: std::time::Duration,
     invocation: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl Call {
             },
             "isBase64Encoded": false
         });
-        Self { event, arrived: None, budget: LONGEST, invocation: None }
+        Self { event, received_at: None, deadline: MAX_REQUEST_DURATION, invocation: None }
     }
 
     /// An event out of a file.
@@ -127,14 +127,14 @@ impl Call {
     /// Arriving at this moment.
     #[must_use]
     pub fn at(mut self, moment: Timestamp) -> Self {
-        self.arrived = Some(moment);
+        self.received_at = Some(moment);
         self
     }
 
     /// With this much time for DynamoDB.
     #[must_use]
-    pub fn within(mut self, budget: std::time::Duration) -> Self {
-        self.budget = budget;
+    pub fn within(mut self, deadline: std::time::Duration) -> Self {
+        self.deadline = deadline;
         self
     }
 
@@ -160,9 +160,9 @@ impl Call {
     pub(crate) fn into_parts(self) -> (Request, Invocation) {
         let id = self.invocation.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let request = read_event(self.event.to_string().as_bytes(), id);
-        let mut invocation = Invocation::of(&request);
-        invocation.arrived = self.arrived.unwrap_or(invocation.arrived);
-        invocation.budget = Budget::lasting(self.budget);
+        let mut invocation = Invocation::from_request(&request);
+        invocation.received_at = self.received_at.unwrap_or(invocation.received_at);
+        invocation.deadline = Deadline::after(self.deadline);
         (request, invocation)
     }
 }
@@ -209,11 +209,11 @@ impl Answer {
 
     /// The pointers and codes in `fieldErrors`.
     #[must_use]
-    pub fn faults(&self) -> Vec<(String, String)> {
-        let text = |fault: &Value, name: &str| fault[name].as_str().expect("a text").to_owned();
+    pub fn field_errors(&self) -> Vec<(String, String)> {
+        let text = |error: &Value, name: &str| error[name].as_str().expect("a text").to_owned();
         let body = self.json();
-        let faults = body["fieldErrors"].as_array().expect("fieldErrors is an array");
-        faults.iter().map(|fault| (text(fault, "pointer"), text(fault, "code"))).collect()
+        let errors = body["fieldErrors"].as_array().expect("fieldErrors is an array");
+        errors.iter().map(|error| (text(error, "pointer"), text(error, "code"))).collect()
     }
 
     /// Fails unless it is a problem of this status and code, in the one shape that problems have.

@@ -10,7 +10,7 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use model::limits::BODY_BYTES;
+use model::limits::MAX_BODY_BYTES;
 
 use crate::Call;
 
@@ -18,7 +18,7 @@ use crate::Call;
 const EVENT_BYTES: usize = 6 * 1024 * 1024;
 
 /// What is filled into the largest body: the rest is for what stands around it.
-const ROOM: usize = BODY_BYTES - 1_000;
+const ROOM: usize = MAX_BODY_BYTES - 1_000;
 
 /// A request, and the expected response.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ const fn malformed(name: &'static str, call: fn() -> Call) -> HostileBody {
 
 /// A request with this body: as text where the event has room for it, since text has its quotes escaped there.
 fn plain(path: &str, body: &str) -> Call {
-    assert!(body.len() <= BODY_BYTES, "{} bytes", body.len());
+    assert!(body.len() <= MAX_BODY_BYTES, "{} bytes", body.len());
     let call = Call::new("POST", path);
     let escaped = serde_json::to_string(body).unwrap();
     if escaped.len() < EVENT_BYTES - 2_000 { call.body(body) } else { call.bytes(body.as_bytes()) }

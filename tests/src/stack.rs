@@ -8,17 +8,17 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
 use aws_sdk_dynamodb::types::AttributeValue;
-use customers::Customers;
+use customers::CustomersFunction;
 use dev::{Emulator, Storage, Template};
 use model::api_key::ApiKey;
-use model::deadline::Budget;
+use model::deadline::Deadline;
 use model::timestamp::Timestamp;
-use service::invocation::{Invocation, LONGEST};
-use signals::Signals;
-use store::api_keys::{ApiKeys, KeyRecord};
+use service::invocation::{Invocation, MAX_REQUEST_DURATION};
+use signals::SignalsFunction;
+use store::api_keys::{ApiKeysTable, KeyRecord};
 use store::client::{CONNECT, http_client, tuned};
-use store::rejected_signals::RejectedSignals;
-use store::requests::Requests;
+use store::idempotency::IdempotencyTable;
+use store::rejected_signals::RejectedSignalsTable;
 
 use crate::call::{Answer, Call, read_event};
 
@@ -64,9 +64,9 @@ pub struct Stack {
     /// Looks into the emulator, past the functions.
     pub client: Client,
     /// `POST /api/customers` and the ping.
-    pub customers: Customers,
+    pub customers: CustomersFunction,
     /// `POST /api/event-flows/signal`.
-    pub signals: Signals,
+    pub signals: SignalsFunction,
 }
 
 impl Stack {
@@ -89,17 +89,17 @@ impl Stack {
     pub fn over(emulator: Emulator, keys: &str, others: &str, retention: Option<Duration>) -> Self {
         let client = client_at(&emulator.endpoint());
         let (keys, others) = (client_at(keys), client_at(others));
-        let api_keys = || ApiKeys::new(keys.clone(), Tables::name("ApiKeysTable"));
+        let api_keys = || ApiKeysTable::new(keys.clone(), Tables::name("ApiKeysTable"));
         Self {
-            customers: Customers::new(
+            customers: CustomersFunction::new(
                 api_keys(),
-                store::customers::Customers::new(others.clone(), Tables::name("CustomersTable")),
+                store::customers::CustomersTable::new(others.clone(), Tables::name("CustomersTable")),
             ),
-            signals: Signals::new(
+            signals: SignalsFunction::new(
                 api_keys(),
-                Requests::new(others.clone(), Tables::name("RequestsTable")),
-                store::signals::Signals::new(others.clone(), Tables::name("SignalsTable"), retention),
-                RejectedSignals::new(others.clone(), Tables::name("RejectedSignalsTable")),
+                IdempotencyTable::new(others.clone(), Tables::name("IdempotencyTable")),
+                store::signals::SignalsTable::new(others.clone(), Tables::name("SignalsTable"), retention),
+                RejectedSignalsTable::new(others.clone(), Tables::name("RejectedSignalsTable")),
             ),
             client,
             emulator,
@@ -123,9 +123,9 @@ impl Stack {
             revoked_at: None,
         };
         change(&mut record);
-        let table = ApiKeys::new(self.client.clone(), Tables::name("ApiKeysTable"));
-        table.create(&key.hash(), &record, Budget::lasting(LONGEST)).await.unwrap();
-        key.reveal().to_owned()
+        let table = ApiKeysTable::new(self.client.clone(), Tables::name("ApiKeysTable"));
+        table.create(&key.hash(), &record, Deadline::after(MAX_REQUEST_DURATION)).await.unwrap();
+        key.expose_secret().to_owned()
     }
 
     /// Sends a call to the function that has its path.
@@ -142,7 +142,7 @@ impl Stack {
     /// Gives these bytes to both functions, the one for customers first, as an event that Lambda's runtime delivers.
     pub async fn invoke(&self, event: &[u8]) -> [Answer; 2] {
         let request = read_event(event, uuid::Uuid::new_v4().to_string());
-        let invocation = Invocation::of(&request);
+        let invocation = Invocation::from_request(&request);
         [
             Answer::of(self.customers.handle(&request, &invocation).await),
             Answer::of(self.signals.handle(&request, &invocation).await),

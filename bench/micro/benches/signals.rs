@@ -18,11 +18,11 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use bench::requests;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use model::batch::Batch;
-use model::deadline::Budget;
+use model::deadline::Deadline;
 use model::identifier::RequestIdentifier;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
-use store::signals::{Origin, Signals};
+use store::signals::{BatchContext, SignalsTable};
 
 const SIZES: [usize; 4] = [1, 25, 100, 500];
 
@@ -48,10 +48,10 @@ fn parsing(criterion: &mut Criterion) {
 
 fn encoding(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let table = Signals::new(client(), "Signals", None);
+    let table = SignalsTable::new(client(), "SignalsTable", None);
     let account = "shop".parse().expect("an account");
     let request_identifier = RequestIdentifier::random();
-    let origin = Origin {
+    let origin = BatchContext {
         account_id: &account,
         request_identifier: &request_identifier,
         received_at: Timestamp::from_millis(0),
@@ -63,7 +63,7 @@ fn encoding(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(u64::try_from(size).unwrap_or_default()));
         group.bench_with_input(BenchmarkId::from_parameter(size), &batch, |bencher, batch| {
             bencher.iter(|| {
-                let put = table.put(origin, &batch.signals, Budget::lasting(Duration::from_secs(10)));
+                let put = table.put(origin, &batch.signals, Deadline::after(Duration::from_secs(10)));
                 runtime.block_on(put).expect("it is stored")
             });
         });

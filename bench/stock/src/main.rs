@@ -135,7 +135,7 @@ impl Function {
     async fn claim(&self, account: &str, request_identifier: &str, body: &[u8], now: &str) -> Result<(), Failure> {
         self.client
             .put_item()
-            .table_name(std::env::var("REQUESTS_TABLE")?)
+            .table_name(std::env::var("IDEMPOTENCY_TABLE")?)
             .item("pk", s(&format!("{account}#{request_identifier}")))
             .item("bodyHash", s(&hex(&Sha256::digest(body))))
             .item("receivedAt", s(now))
@@ -173,7 +173,7 @@ static CONTRACT: std::sync::LazyLock<BTreeSet<&str>> = std::sync::LazyLock::new(
     BTreeSet::from(["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"])
 });
 
-/// An identifier that is text, not blank, not too long, and no spelled-out nothing.
+/// An identifier that is text, not blank, not too long, and no placeholder.
 fn identifier(value: &Value) -> Option<&str> {
     let text = value.as_str()?;
     let nothing = ["null", "undefined", "none", "nan", "nil", "[object object]"].contains(&text.to_lowercase().as_str());

@@ -4,19 +4,19 @@
 
 use lambda_http::{Body, Request, Response};
 use model::customer::CustomerUpdate;
-use model::fault::{Fault, FaultCode, Warning};
-use model::place::Path;
+use model::pointer::JsonPointer;
+use model::validation::{FieldError, FieldErrorCode, Warning};
 use serde::Serialize;
 use service::auth::Authenticator;
-use service::config::{self, Unusable};
+use service::config::{self, ConfigError};
 use service::invocation::Invocation;
 use service::problem::Problem;
 use service::request::{self, Route};
 use service::response::{self, Answer};
-use service::telemetry::line::Record;
-use store::api_keys::ApiKeys;
+use service::telemetry::request_log::RequestLog;
+use store::api_keys::ApiKeysTable;
 use store::client;
-use store::customers::{UpsertResult, Upserted};
+use store::customers::{UpsertOutcome, UpsertResult};
 use store::{StoreError, WRITE_TIMEOUT};
 
 const CUSTOMERS: Route = Route { path: "/api/customers", methods: &["PATCH", "POST"] };
@@ -27,25 +27,25 @@ pub const ROUTES: &[Route] = &[CUSTOMERS, PING];
 
 /// The function: whose requests it may do, and where customers are.
 #[derive(Debug)]
-pub struct Customers {
+pub struct CustomersFunction {
     authenticator: Authenticator,
-    table: store::customers::Customers,
+    table: store::customers::CustomersTable,
 }
 
-impl Customers {
+impl CustomersFunction {
     /// The function as its environment describes it.
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub async fn from_environment() -> Result<Self, Unusable> {
-        let (keys, table) = (config::variable("API_KEYS_TABLE")?, config::variable("CUSTOMERS_TABLE")?);
+    pub async fn from_environment() -> Result<Self, ConfigError> {
+        let (keys, table) = (config::env_var("API_KEYS_TABLE")?, config::env_var("CUSTOMERS_TABLE")?);
         let client = client::from_environment().await?;
-        Ok(Self::new(ApiKeys::new(client.clone(), keys), store::customers::Customers::new(client, table)))
+        Ok(Self::new(ApiKeysTable::new(client.clone(), keys), store::customers::CustomersTable::new(client, table)))
     }
 
     /// The function over these tables.
     #[must_use]
-    pub fn new(keys: ApiKeys, table: store::customers::Customers) -> Self {
+    pub fn new(keys: ApiKeysTable, table: store::customers::CustomersTable) -> Self {
         Self { authenticator: Authenticator::new(keys), table }
     }
 
@@ -59,7 +59,12 @@ impl Customers {
         response::conclude(invocation, async |record| self.accept(request, invocation, record).await).await
     }
 
-    async fn accept(&self, request: &Request, invocation: &Invocation, record: &mut Record) -> Result<Answer, Problem> {
+    async fn accept(
+        &self,
+        request: &Request,
+        invocation: &Invocation,
+        record: &mut RequestLog,
+    ) -> Result<Answer, Problem> {
         let route = request::route(ROUTES, request)?;
         record.route(route);
         if request::asks_for_options(request) {
@@ -73,9 +78,9 @@ impl Customers {
         let body = request::read_body(request)?;
         record.bytes(body.len());
         let update = CustomerUpdate::parse(request::parse_json(&body)?).map_err(Problem::ValidationFailed)?;
-        let deadline = invocation.budget.at_most(WRITE_TIMEOUT);
-        let upserted = self.table.upsert(&caller.account_id, &update, invocation.arrived, deadline).await;
-        let Upserted { result, updated_at } = upserted.map_err(problem)?;
+        let deadline = invocation.deadline.min(WRITE_TIMEOUT);
+        let upserted = self.table.upsert(&caller.account_id, &update, invocation.received_at, deadline).await;
+        let UpsertOutcome { result, updated_at } = upserted.map_err(problem)?;
         record.customer(result);
         Ok(Answer::json(&Stored {
             customer_id: &update.customer_id,
@@ -108,10 +113,14 @@ fn problem(error: StoreError) -> Problem {
         // the caller who hears of it; the operator finds it here.
         StoreError::Invalid => {
             tracing::error!(%error, "DynamoDB refused a customer that passed every check");
-            let data = Path::Member(&Path::Root, "customerData");
-            Problem::ValidationFailed(vec![Fault::new(&data, FaultCode::RefusedByStore, "was refused by the database")])
+            let data = JsonPointer::Member(&JsonPointer::Root, "customerData");
+            Problem::ValidationFailed(vec![FieldError::new(
+                &data,
+                FieldErrorCode::RefusedByStore,
+                "was refused by the database",
+            )])
         }
         StoreError::Corrupt => Problem::defect(&error),
-        error @ StoreError::Unavailable(_) => Problem::StorageUnavailable { error, retry_with: None },
+        error @ StoreError::Unavailable(_) => Problem::StorageUnavailable { error, retry_identifier: None },
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The longest account name, in characters (SPEC 2.7).
-pub const ACCOUNT_ID_CHARS: usize = 64;
+pub const MAX_ACCOUNT_ID_CHARS: usize = 64;
 
 /// The name of an account: 1 to 64 of `A-Z a-z 0-9 _ -` (SPEC 2.7).
 ///
@@ -21,7 +21,7 @@ impl AccountId {
 
     /// The partition key of what `name` names within this account.
     #[must_use]
-    pub fn key(&self, name: &str) -> String {
+    pub fn partition_key(&self, name: &str) -> String {
         format!("{}#{name}", self.0)
     }
 }
@@ -34,25 +34,25 @@ impl fmt::Display for AccountId {
 
 /// A text that is no account name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotAnAccountId;
+pub struct InvalidAccountId;
 
-impl fmt::Display for NotAnAccountId {
+impl fmt::Display for InvalidAccountId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an account name is 1 to {ACCOUNT_ID_CHARS} of the characters A-Z, a-z, 0-9, _ and -")
+        write!(f, "an account name is 1 to {MAX_ACCOUNT_ID_CHARS} of the characters A-Z, a-z, 0-9, _ and -")
     }
 }
 
-impl std::error::Error for NotAnAccountId {}
+impl std::error::Error for InvalidAccountId {}
 
 impl FromStr for AccountId {
-    type Err = NotAnAccountId;
+    type Err = InvalidAccountId;
 
-    fn from_str(text: &str) -> Result<Self, NotAnAccountId> {
+    fn from_str(text: &str) -> Result<Self, InvalidAccountId> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-        if (1..=ACCOUNT_ID_CHARS).contains(&text.len()) && text.bytes().all(allowed) {
+        if (1..=MAX_ACCOUNT_ID_CHARS).contains(&text.len()) && text.bytes().all(allowed) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(NotAnAccountId)
+            Err(InvalidAccountId)
         }
     }
 }
@@ -67,7 +67,7 @@ mod tests {
             assert_eq!(good.parse::<AccountId>().unwrap().as_str(), good);
         }
         for bad in ["", "a#b", "a b", "ä", "a/b", &"x".repeat(65)] {
-            assert_eq!(bad.parse::<AccountId>(), Err(NotAnAccountId), "{bad}");
+            assert_eq!(bad.parse::<AccountId>(), Err(InvalidAccountId), "{bad}");
         }
     }
 }

@@ -23,7 +23,7 @@ impl ApiKey {
 
     /// The key itself, to be shown to its maker once.
     #[must_use]
-    pub fn reveal(&self) -> &str {
+    pub fn expose_secret(&self) -> &str {
         &self.0
     }
 
@@ -71,9 +71,9 @@ mod tests {
     #[test]
     fn a_key_is_a_prefix_and_256_bits_and_no_two_are_alike() {
         let (one, two) = (ApiKey::random().unwrap(), ApiKey::random().unwrap());
-        assert_eq!(one.reveal().len(), KEY_PREFIX.len() + 64);
-        assert!(one.reveal().starts_with(KEY_PREFIX));
-        assert_ne!(one.reveal(), two.reveal());
+        assert_eq!(one.expose_secret().len(), KEY_PREFIX.len() + 64);
+        assert!(one.expose_secret().starts_with(KEY_PREFIX));
+        assert_ne!(one.expose_secret(), two.expose_secret());
     }
 
     #[test]

@@ -2,12 +2,12 @@
 //!
 //! An error in the envelope costs the request; an error in a signal costs that signal.
 
-use crate::fault::{Fault, FaultCode, Faults, Warning, Warnings};
 use crate::identifier::{RequestIdentifier, read_uuid};
 use crate::json::{JsonText, Object, Value};
-use crate::limits::SIGNALS_PER_REQUEST;
-use crate::place::Path;
+use crate::limits::MAX_SIGNALS_PER_REQUEST;
+use crate::pointer::JsonPointer;
 use crate::signal::{Parsed, RejectedSignal, Signal};
+use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Warning, Warnings};
 
 /// A request's signals, each read on its own.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ pub struct Batch<'a> {
 
 /// Why a request was refused as a whole.
 #[derive(Debug, PartialEq, Eq)]
-pub enum BatchFault {
+pub enum BatchError {
     /// Its envelope is wrong.
-    Invalid(Vec<Fault>),
+    Invalid(Vec<FieldError>),
     /// It has more signals than the limit.
     TooManySignals {
         /// How many there are.
@@ -38,12 +38,12 @@ impl<'a> Batch<'a> {
     /// Reads a batch.
     ///
     /// # Errors
-    /// [`BatchFault`] when the envelope is wrong; never for what is wrong inside a signal.
-    pub fn parse(text: JsonText<'a>) -> Result<Self, BatchFault> {
+    /// [`BatchError`] when the envelope is wrong; never for what is wrong inside a signal.
+    pub fn parse(text: JsonText<'a>) -> Result<Self, BatchError> {
         let mut builder = Builder::default();
-        match text.value().as_object(&Path::Root) {
+        match text.value().as_object(&JsonPointer::Root) {
             Some(envelope) => builder.read_envelope(envelope),
-            None => builder.errors.add(&Path::Root, FaultCode::InvalidType, "must be an object"),
+            None => builder.errors.add(&JsonPointer::Root, FieldErrorCode::InvalidType, "must be an object"),
         }
         builder.build()
     }
@@ -72,7 +72,7 @@ struct Builder<'a> {
     sent: Option<usize>,
     signals: Vec<Signal<'a>>,
     rejected: Vec<RejectedSignal<'a>>,
-    errors: Faults,
+    errors: FieldErrors,
     warnings: Warnings,
     signal_warnings: Vec<Warning>,
 }
@@ -94,25 +94,29 @@ impl<'a> Builder<'a> {
             }
         }
         if self.sent.is_none() {
-            self.errors.add(&Path::Member(&Path::Root, "signals"), FaultCode::Required, "is required");
+            self.errors.add(
+                &JsonPointer::Member(&JsonPointer::Root, "signals"),
+                FieldErrorCode::Required,
+                "is required",
+            );
         }
     }
 
     /// Reads the signals up to the limit, and counts all.
-    fn read_signals(&mut self, value: Value<'a>, path: &Path<'_>) -> usize {
+    fn read_signals(&mut self, value: Value<'a>, path: &JsonPointer<'_>) -> usize {
         let Some(signals) = value.as_array() else {
-            self.errors.add(path, FaultCode::InvalidType, "must be an array");
+            self.errors.add(path, FieldErrorCode::InvalidType, "must be an array");
             return 0;
         };
         let mut sent = 0_usize;
         for signal in signals {
-            if sent < SIGNALS_PER_REQUEST {
-                self.add(Parsed::from_value(signal, sent, &Path::Element(path, sent)));
+            if sent < MAX_SIGNALS_PER_REQUEST {
+                self.add(Parsed::from_value(signal, sent, &JsonPointer::Element(path, sent)));
             }
             sent = sent.saturating_add(1);
         }
         if sent == 0 {
-            self.errors.add(path, FaultCode::Required, "must have at least one signal");
+            self.errors.add(path, FieldErrorCode::Required, "must have at least one signal");
         }
         sent
     }
@@ -125,14 +129,14 @@ impl<'a> Builder<'a> {
         self.signal_warnings.extend(parsed.warnings);
     }
 
-    fn build(self) -> Result<Batch<'a>, BatchFault> {
+    fn build(self) -> Result<Batch<'a>, BatchError> {
         if !self.errors.is_empty() {
-            return Err(BatchFault::Invalid(self.errors.into_kept()));
+            return Err(BatchError::Invalid(self.errors.into_vec()));
         }
-        if let Some(sent) = self.sent.filter(|sent| *sent > SIGNALS_PER_REQUEST) {
-            return Err(BatchFault::TooManySignals { sent });
+        if let Some(sent) = self.sent.filter(|sent| *sent > MAX_SIGNALS_PER_REQUEST) {
+            return Err(BatchError::TooManySignals { sent });
         }
-        let mut warnings = self.warnings.into_kept(&Path::Root);
+        let mut warnings = self.warnings.into_vec(&JsonPointer::Root);
         warnings.extend(self.signal_warnings);
         Ok(Batch {
             request_identifier: self.request_identifier,
@@ -147,13 +151,13 @@ impl<'a> Builder<'a> {
 mod tests {
     use super::*;
 
-    fn parse(json: &str) -> Result<Batch<'_>, BatchFault> {
+    fn parse(json: &str) -> Result<Batch<'_>, BatchError> {
         Batch::parse(JsonText::parse(json).unwrap())
     }
 
-    fn faults(json: &str) -> Vec<(String, &'static str)> {
-        let BatchFault::Invalid(faults) = parse(json).expect_err(json) else { panic!("{json}") };
-        faults.into_iter().map(|fault| (fault.place.pointer, fault.code.as_str())).collect()
+    fn errors(json: &str) -> Vec<(String, &'static str)> {
+        let BatchError::Invalid(errors) = parse(json).expect_err(json) else { panic!("{json}") };
+        errors.into_iter().map(|error| (error.at.pointer, error.code.as_str())).collect()
     }
 
     const GOOD: &str = r#"{"customerId":"c","eventType":"t"}"#;
@@ -169,21 +173,21 @@ mod tests {
 
     #[test]
     fn a_fault_in_the_envelope_is_named() {
-        assert_eq!(faults("[]"), [(String::new(), "invalid-type")]);
-        assert_eq!(faults("{}"), [("/signals".into(), "required")]);
-        assert_eq!(faults(r#"{"signals":null}"#), [("/signals".into(), "required")]);
-        assert_eq!(faults(r#"{"signals":{}}"#), [("/signals".into(), "invalid-type")]);
-        assert_eq!(faults(r#"{"signals":[]}"#), [("/signals".into(), "required")]);
+        assert_eq!(errors("[]"), [(String::new(), "invalid-type")]);
+        assert_eq!(errors("{}"), [("/signals".into(), "required")]);
+        assert_eq!(errors(r#"{"signals":null}"#), [("/signals".into(), "required")]);
+        assert_eq!(errors(r#"{"signals":{}}"#), [("/signals".into(), "invalid-type")]);
+        assert_eq!(errors(r#"{"signals":[]}"#), [("/signals".into(), "required")]);
         assert_eq!(
-            faults(&format!(r#"{{"requestIdentifier":"x","signals":[{GOOD}]}}"#)),
+            errors(&format!(r#"{{"requestIdentifier":"x","signals":[{GOOD}]}}"#)),
             [("/requestIdentifier".into(), "invalid-uuid")]
         );
         assert_eq!(
-            faults(&format!(r#"{{"requestIdentifier":7,"signals":[{GOOD}]}}"#)),
+            errors(&format!(r#"{{"requestIdentifier":7,"signals":[{GOOD}]}}"#)),
             [("/requestIdentifier".into(), "invalid-type")]
         );
         assert_eq!(
-            faults(&format!(r#"{{"signals":[{GOOD}],"signals":[{GOOD}]}}"#)),
+            errors(&format!(r#"{{"signals":[{GOOD}],"signals":[{GOOD}]}}"#)),
             [("/signals".into(), "duplicate-member")]
         );
     }
@@ -207,13 +211,13 @@ mod tests {
         let json = format!(r#"{{"debug":{{"signals":[]}},"signals":[{GOOD}]}}"#);
         let batch = parse(&json).unwrap();
         assert_eq!(batch.warnings.len(), 1);
-        assert_eq!(batch.warnings[0].place.pointer, "/debug");
+        assert_eq!(batch.warnings[0].at.pointer, "/debug");
     }
 
     #[test]
     fn five_hundred_signals_pass_and_more_are_counted() {
         let of = |n: usize| format!(r#"{{"signals":[{}]}}"#, vec![GOOD; n].join(","));
         assert_eq!(parse(&of(500)).unwrap().received(), 500);
-        assert_eq!(parse(&of(501)).unwrap_err(), BatchFault::TooManySignals { sent: 501 });
+        assert_eq!(parse(&of(501)).unwrap_err(), BatchError::TooManySignals { sent: 501 });
     }
 }

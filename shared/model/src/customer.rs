@@ -2,23 +2,23 @@
 
 use std::borrow::Cow;
 
-use crate::fault::{Fault, FaultCode, Faults, Invalid, Violation, Warning, Warnings};
 use crate::identifier::{PlaceholderPolicy, read_identifier};
 use crate::json::{Field, JsonText, Object, Value};
-use crate::limits::{PROFILE_VALUE_CHARS, UNDOCUMENTED_NAME_CHARS, UNDOCUMENTED_PER_REQUEST, UNDOCUMENTED_VALUE_CHARS};
-use crate::place::Path;
-use crate::resemblance::documented_name_like;
+use crate::limits::{MAX_PROFILE_VALUE_CHARS, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS, MAX_UNKNOWN_VALUE_CHARS};
+use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
+use crate::suggestion::suggest_field;
+use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, Warnings};
 
 /// The fields of customerData that are in the contract.
-pub const DOCUMENTED: [&str; 10] =
+pub const PROFILE_FIELDS: [&str; 10] =
     ["email", "phoneNumber", "firstName", "lastName", "gender", "dob", "city", "state", "country", "zip"];
 
 /// Names that the stored item uses for itself.
-pub const RESERVED: [&str; 6] = ["pk", "accountId", "customerId", "createdAt", "updatedAt", "expiresAt"];
+pub const RESERVED_FIELDS: [&str; 6] = ["pk", "accountId", "customerId", "createdAt", "updatedAt", "expiresAt"];
 
 /// The most changes that an update can have: more are rejected, as duplicates or as too many, and need not be kept.
-const MOST_CHANGES: usize = DOCUMENTED.len() + UNDOCUMENTED_PER_REQUEST;
+const MOST_CHANGES: usize = PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS;
 
 /// An update of one customer that obeys every rule of the contract.
 #[derive(Debug)]
@@ -45,11 +45,11 @@ impl<'a> CustomerUpdate<'a> {
     ///
     /// # Errors
     /// Every error in it; the first hundred, should there be more.
-    pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<Fault>> {
+    pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
         let mut builder = Builder::default();
-        match text.value().as_object(&Path::Root) {
+        match text.value().as_object(&JsonPointer::Root) {
             Some(envelope) => builder.read_envelope(envelope),
-            None => builder.errors.add(&Path::Root, FaultCode::InvalidType, "must be an object"),
+            None => builder.errors.add(&JsonPointer::Root, FieldErrorCode::InvalidType, "must be an object"),
         }
         builder.build()
     }
@@ -61,8 +61,8 @@ struct Builder<'a> {
     customer_id: Option<Result<Cow<'a, str>, Invalid>>,
     has_profile: bool,
     changes: Vec<(Cow<'a, str>, Change<'a>)>,
-    undocumented: usize,
-    errors: Faults,
+    unknown_fields: usize,
+    errors: FieldErrors,
     warnings: Warnings,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Builder<'a> {
                     self.has_profile = true;
                     match field.value.as_object(&path) {
                         Some(profile) => self.read_profile(profile, &path),
-                        None => self.errors.add(&path, FaultCode::InvalidType, "must be an object"),
+                        None => self.errors.add(&path, FieldErrorCode::InvalidType, "must be an object"),
                     }
                 }
                 _ => self.warnings.add(&path, || "is not in the contract; it was ignored"),
@@ -88,55 +88,58 @@ impl<'a> Builder<'a> {
         }
         for (is_there, name) in [(self.customer_id.is_some(), "customerId"), (self.has_profile, "customerData")] {
             if !is_there {
-                self.errors.add(&Path::Member(&Path::Root, name), FaultCode::Required, "is required");
+                self.errors.add(
+                    &JsonPointer::Member(&JsonPointer::Root, name),
+                    FieldErrorCode::Required,
+                    "is required",
+                );
             }
         }
     }
 
-    fn read_profile(&mut self, mut profile: Object<'a, '_>, path: &Path<'_>) {
+    fn read_profile(&mut self, mut profile: Object<'a, '_>, path: &JsonPointer<'_>) {
         while let Some(field) = profile.next_field(&mut self.errors) {
             let name = field.name.as_ref();
-            let change = if DOCUMENTED.contains(&name) {
-                let documented = self.errors.check(&field.path(), check_documented(field.value));
+            let change = if PROFILE_FIELDS.contains(&name) {
+                let documented = self.errors.check(&field.path(), check_profile_field(field.value));
                 documented.ok().and_then(|()| self.change(&field))
-            } else if RESERVED.contains(&name) {
-                let message = "is a name that the stored customer uses for itself";
-                self.errors.add(&field.path(), FaultCode::ReservedName, message);
+            } else if RESERVED_FIELDS.contains(&name) {
+                let message = "is a reserved field name";
+                self.errors.add(&field.path(), FieldErrorCode::ReservedName, message);
                 None
             } else {
-                self.read_undocumented(&field)
+                self.read_unknown_field(&field)
             };
             if self.changes.len() < MOST_CHANGES {
                 self.changes.extend(change.map(|change| (field.name, change)));
             }
         }
-        if self.undocumented > UNDOCUMENTED_PER_REQUEST {
+        if self.unknown_fields > MAX_UNKNOWN_FIELDS {
             let message = format!(
-                "must have at most {UNDOCUMENTED_PER_REQUEST} members that are not in the contract; {} were sent",
-                self.undocumented
+                "must have at most {MAX_UNKNOWN_FIELDS} members that are not in the contract; {} were sent",
+                self.unknown_fields
             );
-            self.errors.add(path, FaultCode::TooLarge, message);
+            self.errors.add(path, FieldErrorCode::TooLarge, message);
         }
     }
 
-    fn read_undocumented(&mut self, field: &Field<'a, '_>) -> Option<Change<'a>> {
+    fn read_unknown_field(&mut self, field: &Field<'a, '_>) -> Option<Change<'a>> {
         let path = field.path();
-        self.undocumented = self.undocumented.saturating_add(1);
-        self.warnings.add(&path, || match documented_name_like(&field.name) {
+        self.unknown_fields = self.unknown_fields.saturating_add(1);
+        self.warnings.add(&path, || match suggest_field(&field.name) {
             Some(like) => format!("is not in the contract; it is stored as it was sent. Did you mean {like}?"),
             None => "is not in the contract; it is stored as it was sent".to_owned(),
         });
         let chars = field.name.chars().count();
-        if chars > UNDOCUMENTED_NAME_CHARS {
-            let message =
-                format!("must have a name of at most {UNDOCUMENTED_NAME_CHARS} characters; {chars} were sent");
-            self.errors.add(&path, FaultCode::TooLong, message);
+        if chars > MAX_UNKNOWN_NAME_CHARS {
+            let message = format!("must have a name of at most {MAX_UNKNOWN_NAME_CHARS} characters; {chars} were sent");
+            self.errors.add(&path, FieldErrorCode::TooLong, message);
         }
         let change = self.change(field);
         let chars = field.value.text().chars().count();
-        if chars > UNDOCUMENTED_VALUE_CHARS {
-            let message = format!("must have at most {UNDOCUMENTED_VALUE_CHARS} characters of JSON; {chars} were sent");
-            self.errors.add(&path, FaultCode::TooLong, message);
+        if chars > MAX_UNKNOWN_VALUE_CHARS {
+            let message = format!("must have at most {MAX_UNKNOWN_VALUE_CHARS} characters of JSON; {chars} were sent");
+            self.errors.add(&path, FieldErrorCode::TooLong, message);
         }
         change
     }
@@ -148,27 +151,27 @@ impl<'a> Builder<'a> {
         StorableJson::validate(field.value, 0, &field.path(), &mut self.errors).map(Change::Set)
     }
 
-    fn build(self) -> Result<CustomerUpdate<'a>, Vec<Fault>> {
+    fn build(self) -> Result<CustomerUpdate<'a>, Vec<FieldError>> {
         match self.customer_id {
             Some(Ok(customer_id)) if self.errors.is_empty() => {
-                let warnings = self.warnings.into_kept(&Path::Root);
+                let warnings = self.warnings.into_vec(&JsonPointer::Root);
                 Ok(CustomerUpdate { customer_id, changes: self.changes, warnings })
             }
-            _ => Err(self.errors.into_kept()),
+            _ => Err(self.errors.into_vec()),
         }
     }
 }
 
 /// A documented field is a string of limited length, or null.
-fn check_documented(value: Value<'_>) -> Result<(), Violation> {
+fn check_profile_field(value: Value<'_>) -> Result<(), Violation> {
     if value.is_null() {
         return Ok(());
     }
-    let invalid_type = || Violation::new(FaultCode::InvalidType, "must be a string or null");
+    let invalid_type = || Violation::new(FieldErrorCode::InvalidType, "must be a string or null");
     let chars = value.as_string().ok_or_else(invalid_type)?.decode()?.chars().count();
-    if chars > PROFILE_VALUE_CHARS {
-        let message = format!("must have at most {PROFILE_VALUE_CHARS} characters; {chars} were sent");
-        return Err(Violation::new(FaultCode::TooLong, message));
+    if chars > MAX_PROFILE_VALUE_CHARS {
+        let message = format!("must have at most {MAX_PROFILE_VALUE_CHARS} characters; {chars} were sent");
+        return Err(Violation::new(FieldErrorCode::TooLong, message));
     }
     Ok(())
 }

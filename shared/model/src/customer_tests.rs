@@ -2,12 +2,12 @@
 
 use super::*;
 
-fn parse(json: &str) -> Result<CustomerUpdate<'_>, Vec<Fault>> {
+fn parse(json: &str) -> Result<CustomerUpdate<'_>, Vec<FieldError>> {
     CustomerUpdate::parse(JsonText::parse(json).unwrap())
 }
 
-fn faults(json: &str) -> Vec<(String, &'static str)> {
-    parse(json).expect_err(json).into_iter().map(|fault| (fault.place.pointer, fault.code.as_str())).collect()
+fn errors(json: &str) -> Vec<(String, &'static str)> {
+    parse(json).expect_err(json).into_iter().map(|error| (error.at.pointer, error.code.as_str())).collect()
 }
 
 fn data(members: &str) -> String {
@@ -32,16 +32,16 @@ fn absent_null_and_text_are_three_different_things() {
 
 #[test]
 fn both_members_are_required_and_null_counts_as_absent() {
-    assert_eq!(faults("{}"), [("/customerId".into(), "required"), ("/customerData".into(), "required")]);
-    assert_eq!(faults(r#"{"customerId":null,"customerData":null}"#).len(), 2);
-    assert_eq!(faults(r#"{"customerId":"c","customerData":[]}"#), [("/customerData".into(), "invalid-type")]);
-    assert_eq!(faults("\"c\""), [(String::new(), "invalid-type")]);
+    assert_eq!(errors("{}"), [("/customerId".into(), "required"), ("/customerData".into(), "required")]);
+    assert_eq!(errors(r#"{"customerId":null,"customerData":null}"#).len(), 2);
+    assert_eq!(errors(r#"{"customerId":"c","customerData":[]}"#), [("/customerData".into(), "invalid-type")]);
+    assert_eq!(errors("\"c\""), [(String::new(), "invalid-type")]);
 }
 
 #[test]
 fn a_documented_member_is_text_or_null() {
     assert_eq!(
-        faults(&data(r#""email":1,"zip":{"a":"1"},"city":"\ud800""#)),
+        errors(&data(r#""email":1,"zip":{"a":"1"},"city":"\ud800""#)),
         [
             ("/customerData/email".into(), "invalid-type"),
             ("/customerData/zip".into(), "invalid-type"),
@@ -52,8 +52,8 @@ fn a_documented_member_is_text_or_null() {
 
 #[test]
 fn what_the_item_uses_for_itself_cannot_be_sent() {
-    for name in RESERVED {
-        assert_eq!(faults(&data(&format!("\"{name}\":null"))), [(format!("/customerData/{name}"), "reserved-name")]);
+    for name in RESERVED_FIELDS {
+        assert_eq!(errors(&data(&format!("\"{name}\":null"))), [(format!("/customerData/{name}"), "reserved-name")]);
     }
 }
 
@@ -61,25 +61,25 @@ fn what_the_item_uses_for_itself_cannot_be_sent() {
 fn limits_are_in_characters() {
     let text = |chars: usize| format!("\"{}\"", "ü".repeat(chars));
     assert!(parse(&data(&format!("\"email\":{}", text(1024)))).is_ok());
-    assert_eq!(faults(&data(&format!("\"email\":{}", text(1025)))), [("/customerData/email".into(), "too-long")]);
+    assert_eq!(errors(&data(&format!("\"email\":{}", text(1025)))), [("/customerData/email".into(), "too-long")]);
     assert!(parse(&data(&format!("\"tier\":{}", text(1022)))).is_ok());
-    assert_eq!(faults(&data(&format!("\"tier\":{}", text(1023)))), [("/customerData/tier".into(), "too-long")]);
+    assert_eq!(errors(&data(&format!("\"tier\":{}", text(1023)))), [("/customerData/tier".into(), "too-long")]);
     assert!(parse(&data(&format!("{}:1", text(64)))).is_ok());
-    assert_eq!(faults(&data(&format!("{}:1", text(65))))[0].1, "too-long");
+    assert_eq!(errors(&data(&format!("{}:1", text(65))))[0].1, "too-long");
 }
 
 #[test]
 fn twenty_undocumented_members_pass_and_more_do_not() {
     let many = |n: usize| data(&(0..n).map(|i| format!("\"x{i}\":{i}")).collect::<Vec<_>>().join(","));
     assert_eq!(parse(&many(20)).unwrap().warnings.len(), 20);
-    assert_eq!(faults(&many(21)), [("/customerData".into(), "too-large")]);
+    assert_eq!(errors(&many(21)), [("/customerData".into(), "too-large")]);
 }
 
 #[test]
 fn undocumented_members_are_named_with_the_one_they_resemble() {
     let json = r#"{"customerId":"c","source":"web","customerData":{"phone":"+491","tier":{"a":[1]}}}"#;
     let update = parse(json).unwrap();
-    let warnings: Vec<_> = update.warnings.iter().map(|w| (w.place.pointer.as_str(), w.message.as_ref())).collect();
+    let warnings: Vec<_> = update.warnings.iter().map(|w| (w.at.pointer.as_str(), w.message.as_ref())).collect();
     assert_eq!(
         warnings,
         [
@@ -96,15 +96,15 @@ fn undocumented_members_are_named_with_the_one_they_resemble() {
 
 fn update_value(json: &str) -> StorableJson<'_> {
     let value = JsonText::parse(json).unwrap().value();
-    StorableJson::validate(value, 0, &Path::Root, &mut Faults::keeping(5)).unwrap()
+    StorableJson::validate(value, 0, &JsonPointer::Root, &mut FieldErrors::with_limit(5)).unwrap()
 }
 
 #[test]
 fn duplicates_and_empty_names_are_faults() {
-    assert_eq!(faults(&data(r#""email":"a","email":"b""#)), [("/customerData/email".into(), "duplicate-member")]);
-    assert_eq!(faults(&data(r#""":"a""#)), [("/customerData/".into(), "empty-name")]);
+    assert_eq!(errors(&data(r#""email":"a","email":"b""#)), [("/customerData/email".into(), "duplicate-member")]);
+    assert_eq!(errors(&data(r#""":"a""#)), [("/customerData/".into(), "empty-name")]);
     assert_eq!(
-        faults(r#"{"customerId":"c","customerId":"d","customerData":{}}"#),
+        errors(r#"{"customerId":"c","customerId":"d","customerData":{}}"#),
         [("/customerId".into(), "duplicate-member")]
     );
 }

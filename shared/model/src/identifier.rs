@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
-use crate::fault::{FaultCode, Violation};
 use crate::json::Value;
-use crate::limits::IDENTIFIER_CHARS;
+use crate::limits::MAX_IDENTIFIER_CHARS;
+use crate::validation::{FieldErrorCode, Violation};
 
 /// What a program writes where it has no identifier: no customer and no emitter has one of these names.
 const PLACEHOLDERS: [&str; 6] = ["null", "undefined", "none", "nan", "nil", "[object Object]"];
@@ -25,16 +25,16 @@ pub(crate) fn read_identifier(value: Value<'_>, placeholders: PlaceholderPolicy)
     let text = read_string(value)?;
     let chars = text.chars().count();
     if text.trim().is_empty() {
-        return Err(Violation::new(FaultCode::Blank, "must not be blank"));
+        return Err(Violation::new(FieldErrorCode::Blank, "must not be blank"));
     }
-    if chars > IDENTIFIER_CHARS {
-        let message = format!("must have at most {IDENTIFIER_CHARS} characters; {chars} were sent");
-        return Err(Violation::new(FaultCode::TooLong, message));
+    if chars > MAX_IDENTIFIER_CHARS {
+        let message = format!("must have at most {MAX_IDENTIFIER_CHARS} characters; {chars} were sent");
+        return Err(Violation::new(FieldErrorCode::TooLong, message));
     }
     let is_placeholder = || PLACEHOLDERS.iter().any(|word| word.eq_ignore_ascii_case(&text));
     if placeholders == PlaceholderPolicy::Reject && is_placeholder() {
-        let message = "must identify somebody: a spelled-out nothing was sent";
-        return Err(Violation::new(FaultCode::PlaceholderIdentifier, message));
+        let message = "must be a real identifier, not a placeholder such as \"null\" or \"undefined\"";
+        return Err(Violation::new(FieldErrorCode::PlaceholderIdentifier, message));
     }
     Ok(text)
 }
@@ -42,11 +42,11 @@ pub(crate) fn read_identifier(value: Value<'_>, placeholders: PlaceholderPolicy)
 /// Reads a UUID, which is kept as it was written.
 pub(crate) fn read_uuid(value: Value<'_>) -> Result<UuidText<'_>, Violation> {
     let message = "must be a UUID such as 3fa85f64-5717-4562-b3fc-2c963f66afa6";
-    UuidText::parse(read_string(value)?).ok_or_else(|| Violation::new(FaultCode::InvalidUuid, message))
+    UuidText::parse(read_string(value)?).ok_or_else(|| Violation::new(FieldErrorCode::InvalidUuid, message))
 }
 
 fn read_string(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
-    let string = value.as_string().ok_or_else(|| Violation::new(FaultCode::InvalidType, "must be a string"))?;
+    let string = value.as_string().ok_or_else(|| Violation::new(FieldErrorCode::InvalidType, "must be a string"))?;
     Ok(string.decode()?)
 }
 
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::json::JsonText;
 
-    fn code_of(json: &str, placeholders: PlaceholderPolicy) -> Option<FaultCode> {
+    fn code_of(json: &str, placeholders: PlaceholderPolicy) -> Option<FieldErrorCode> {
         let value = JsonText::parse(json).unwrap().value();
         read_identifier(value, placeholders).err().map(|violation| violation.code)
     }
@@ -122,12 +122,15 @@ mod tests {
     fn an_identifier_is_text_of_1_to_256_characters_that_names_somebody() {
         assert_eq!(code_of("\" ada \"", PlaceholderPolicy::Reject), None);
         assert_eq!(code_of(&format!("\"{}\"", "é".repeat(256)), PlaceholderPolicy::Reject), None);
-        assert_eq!(code_of(&format!("\"{}\"", "é".repeat(257)), PlaceholderPolicy::Reject), Some(FaultCode::TooLong));
-        assert_eq!(code_of("\"\"", PlaceholderPolicy::Reject), Some(FaultCode::Blank));
-        assert_eq!(code_of("\" \\t\\u00a0\"", PlaceholderPolicy::Reject), Some(FaultCode::Blank));
-        assert_eq!(code_of("17", PlaceholderPolicy::Reject), Some(FaultCode::InvalidType));
-        assert_eq!(code_of("[\"a\"]", PlaceholderPolicy::Reject), Some(FaultCode::InvalidType));
-        assert_eq!(code_of("\"\\ud800\"", PlaceholderPolicy::Reject), Some(FaultCode::InvalidType));
+        assert_eq!(
+            code_of(&format!("\"{}\"", "é".repeat(257)), PlaceholderPolicy::Reject),
+            Some(FieldErrorCode::TooLong)
+        );
+        assert_eq!(code_of("\"\"", PlaceholderPolicy::Reject), Some(FieldErrorCode::Blank));
+        assert_eq!(code_of("\" \\t\\u00a0\"", PlaceholderPolicy::Reject), Some(FieldErrorCode::Blank));
+        assert_eq!(code_of("17", PlaceholderPolicy::Reject), Some(FieldErrorCode::InvalidType));
+        assert_eq!(code_of("[\"a\"]", PlaceholderPolicy::Reject), Some(FieldErrorCode::InvalidType));
+        assert_eq!(code_of("\"\\ud800\"", PlaceholderPolicy::Reject), Some(FieldErrorCode::InvalidType));
     }
 
     #[test]
@@ -135,7 +138,7 @@ mod tests {
         for word in ["null", "NULL", "Undefined", "none", "NaN", "nil", "[object Object]", "[OBJECT object]"] {
             assert_eq!(
                 code_of(&format!("\"{word}\""), PlaceholderPolicy::Reject),
-                Some(FaultCode::PlaceholderIdentifier)
+                Some(FieldErrorCode::PlaceholderIdentifier)
             );
             assert_eq!(code_of(&format!("\"{word}\""), PlaceholderPolicy::Allow), None);
         }

@@ -5,14 +5,14 @@
 
 use std::borrow::Cow;
 
-use crate::limits::NUMBER_DIGITS;
+use crate::limits::MAX_NUMBER_DIGITS;
 
 /// The exponent of the first digit of the smallest and of the largest magnitude.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -130..=125;
 
 /// Why a number cannot be stored exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NumberFault {
+pub enum NumberError {
     /// It has more than 38 significant digits.
     TooManyDigits,
     /// Its magnitude is beyond what DynamoDB holds.
@@ -26,8 +26,8 @@ pub enum NumberFault {
 /// exponent, or one padded with zeros, is never passed on as sent.
 ///
 /// # Errors
-/// [`NumberFault`] where DynamoDB would have to round or refuse it.
-pub fn for_dynamodb(text: &str) -> Result<Cow<'_, str>, NumberFault> {
+/// [`NumberError`] where DynamoDB would have to round or refuse it.
+pub fn for_dynamodb(text: &str) -> Result<Cow<'_, str>, NumberError> {
     Ok(match Decimal::parse(text)? {
         Decimal::Plain => Cow::Borrowed(text),
         Decimal::Zero => Cow::Borrowed("0"),
@@ -40,7 +40,7 @@ pub fn for_dynamodb(text: &str) -> Result<Cow<'_, str>, NumberFault> {
 ///
 /// # Errors
 /// As [`for_dynamodb`], without what it writes: a body can have a million numbers.
-pub(crate) fn check(text: &str) -> Result<(), NumberFault> {
+pub(crate) fn check(text: &str) -> Result<(), NumberError> {
     Decimal::parse(text).map(drop)
 }
 
@@ -60,8 +60,8 @@ enum Decimal<'a> {
 }
 
 impl<'a> Decimal<'a> {
-    fn parse(text: &'a str) -> Result<Self, NumberFault> {
-        if text.len() <= NUMBER_DIGITS && !text.bytes().any(|byte| matches!(byte, b'e' | b'E')) {
+    fn parse(text: &'a str) -> Result<Self, NumberError> {
+        if text.len() <= MAX_NUMBER_DIGITS && !text.bytes().any(|byte| matches!(byte, b'e' | b'E')) {
             return Ok(Self::Plain);
         }
         let (sign, magnitude) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
@@ -80,10 +80,10 @@ impl<'a> Decimal<'a> {
         let last = last_sent.saturating_add(signed(sent.saturating_sub(digits)));
         let first = last.saturating_add(signed(digits)).saturating_sub(1);
         if !EXPONENTS.contains(&first) {
-            return Err(NumberFault::OutOfRange);
+            return Err(NumberError::OutOfRange);
         }
-        if digits > NUMBER_DIGITS {
-            return Err(NumberFault::TooManyDigits);
+        if digits > MAX_NUMBER_DIGITS {
+            return Err(NumberError::TooManyDigits);
         }
         Ok(Self::Digits { sign, whole, fraction, last })
     }
@@ -108,8 +108,8 @@ mod tests {
             for_dynamodb("12345678901234567890123456789012345678").unwrap(),
             "12345678901234567890123456789012345678"
         );
-        assert_eq!(for_dynamodb("123456789012345678901234567890123456789"), Err(NumberFault::TooManyDigits));
-        assert_eq!(for_dynamodb("0.123456789012345678901234567890123456789"), Err(NumberFault::TooManyDigits));
+        assert_eq!(for_dynamodb("123456789012345678901234567890123456789"), Err(NumberError::TooManyDigits));
+        assert_eq!(for_dynamodb("0.123456789012345678901234567890123456789"), Err(NumberError::TooManyDigits));
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         for outside in
             ["1e126", "9e-131", "-1E+126", "0.1e-130", "10e125", "1e99999999999999999999", "1e-99999999999999999999"]
         {
-            assert_eq!(for_dynamodb(outside), Err(NumberFault::OutOfRange), "{outside}");
+            assert_eq!(for_dynamodb(outside), Err(NumberError::OutOfRange), "{outside}");
         }
     }
 

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::fault::{Fault, FaultCode, Faults, Invalid, Violation, Warning, Warnings};
 use crate::identifier::{PlaceholderPolicy, UuidText, read_identifier, read_uuid};
 use crate::json::{Field, JsonText, Object, Value};
-use crate::limits::{REPORTED_PER_SIGNAL, SIGNAL_BYTES};
-use crate::place::Path;
+use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
+use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
-use crate::undocumented::Undocumented;
+use crate::unknown_fields::UnknownFields;
+use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, Warnings};
 
 /// A signal that obeys every rule of the contract.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Signal<'a> {
     /// An object; `{}` when it was null or left out.
     pub data: StorableJson<'a>,
     /// Fields that are not in the contract.
-    pub undocumented: Undocumented<'a>,
+    pub unknown_fields: UnknownFields<'a>,
     /// As it was sent.
     pub payload: &'a str,
 }
@@ -67,7 +67,7 @@ pub struct RejectedSignal<'a> {
     /// The customer or the emitter, if that could be read.
     pub subject_id: Option<Cow<'a, str>>,
     /// What is wrong with it, the first five.
-    pub faults: Vec<Fault>,
+    pub errors: Vec<FieldError>,
 }
 
 impl<'a> Signal<'a> {
@@ -75,7 +75,7 @@ impl<'a> Signal<'a> {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(text: JsonText<'a>, index: usize, path: &Path<'_>) -> Result<Self, RejectedSignal<'a>> {
+    pub fn parse(text: JsonText<'a>, index: usize, path: &JsonPointer<'_>) -> Result<Self, RejectedSignal<'a>> {
         Parsed::from_value(text.value(), index, path).outcome
     }
 }
@@ -88,15 +88,15 @@ pub(crate) struct Parsed<'a> {
 
 impl<'a> Parsed<'a> {
     /// Reads `value` as the signal at `path`, the `index`-th of its request.
-    pub(crate) fn from_value(value: Value<'a>, index: usize, path: &Path<'_>) -> Self {
+    pub(crate) fn from_value(value: Value<'a>, index: usize, path: &JsonPointer<'_>) -> Self {
         let mut builder = Builder::new(value.text(), path);
         if let Some(signal) = value.as_object(path) {
             builder.read(signal);
             builder.check_identity(path);
         } else {
-            builder.errors.add(path, FaultCode::InvalidType, "must be an object");
+            builder.errors.add(path, FieldErrorCode::InvalidType, "must be an object");
         }
-        let warnings = std::mem::take(&mut builder.warnings).into_kept(path);
+        let warnings = std::mem::take(&mut builder.warnings).into_vec(path);
         Self { outcome: builder.build(index, value), warnings }
     }
 }
@@ -113,21 +113,21 @@ struct Builder<'a> {
     step_node_id: Found<Cow<'a, str>>,
     eventflow_identifier: Found<UuidText<'a>>,
     data: Option<StorableJson<'a>>,
-    has_undocumented: bool,
-    errors: Faults,
+    has_unknown_fields: bool,
+    errors: FieldErrors,
     warnings: Warnings,
 }
 
 impl<'a> Builder<'a> {
-    fn new(payload: &str, path: &Path<'_>) -> Self {
-        let mut errors = Faults::keeping(REPORTED_PER_SIGNAL);
-        if payload.len() > SIGNAL_BYTES {
+    fn new(payload: &str, path: &JsonPointer<'_>) -> Self {
+        let mut errors = FieldErrors::with_limit(MAX_ERRORS_PER_SIGNAL);
+        if payload.len() > MAX_SIGNAL_BYTES {
             // What else is wrong with it does not matter until it is shorter.
-            errors = Faults::keeping(1);
-            let message = format!("must have at most {SIGNAL_BYTES} bytes of JSON; {} were sent", payload.len());
-            errors.add(path, FaultCode::TooLarge, message);
+            errors = FieldErrors::with_limit(1);
+            let message = format!("must have at most {MAX_SIGNAL_BYTES} bytes of JSON; {} were sent", payload.len());
+            errors.add(path, FieldErrorCode::TooLarge, message);
         }
-        Self { errors, warnings: Warnings::keeping(REPORTED_PER_SIGNAL), ..Self::default() }
+        Self { errors, warnings: Warnings::with_limit(MAX_ERRORS_PER_SIGNAL), ..Self::default() }
     }
 
     fn read(&mut self, mut signal: Object<'a, '_>) {
@@ -142,7 +142,7 @@ impl<'a> Builder<'a> {
                 "eventflowIdentifier" => self.eventflow_identifier = self.read_field(&field, read_uuid),
                 _ if field.value.is_null() => {}
                 "data" => self.read_data(field.value, &field.path()),
-                _ => self.read_undocumented(field.value, &field.path()),
+                _ => self.read_unknown_field(field.value, &field.path()),
             }
         }
     }
@@ -155,28 +155,28 @@ impl<'a> Builder<'a> {
         (!field.value.is_null()).then(|| self.errors.check(&field.path(), read(field.value)))
     }
 
-    fn read_data(&mut self, data: Value<'a>, path: &Path<'_>) {
+    fn read_data(&mut self, data: Value<'a>, path: &JsonPointer<'_>) {
         if data.as_object(path).is_some() {
             self.data = StorableJson::validate(data, 0, path, &mut self.errors);
         } else {
-            self.errors.add(path, FaultCode::InvalidType, "must be an object or null");
+            self.errors.add(path, FieldErrorCode::InvalidType, "must be an object or null");
         }
     }
 
-    fn read_undocumented(&mut self, value: Value<'a>, path: &Path<'_>) {
-        self.has_undocumented = true;
+    fn read_unknown_field(&mut self, value: Value<'a>, path: &JsonPointer<'_>) {
+        self.has_unknown_fields = true;
         // It is stored inside one map, `undocumented`.
         StorableJson::validate(value, 1, path, &mut self.errors);
         self.warnings.add(path, || "is not in the contract; it is stored with the signal under undocumented");
     }
 
     /// There must be one identity pair, both halves of it, and an eventflowIdentifier in a workflow step.
-    fn check_identity(&mut self, signal: &Path<'_>) {
+    fn check_identity(&mut self, signal: &JsonPointer<'_>) {
         let is_event = self.customer_id.is_some() || self.event_type.is_some();
         let is_step = self.emitter_id.is_some() || self.step_node_id.is_some();
         let mut require = |name, present: bool, message| {
             if !present {
-                self.errors.add(&Path::Member(signal, name), FaultCode::Required, message);
+                self.errors.add(&JsonPointer::Member(signal, name), FieldErrorCode::Required, message);
             }
         };
         match (is_event, is_step) {
@@ -192,11 +192,11 @@ impl<'a> Builder<'a> {
             }
             (false, false) => {
                 let message = "must have customerId and eventType, or emitterId and stepNodeId";
-                self.errors.add(signal, FaultCode::Required, message);
+                self.errors.add(signal, FieldErrorCode::Required, message);
             }
             (true, true) => {
                 let message = "must have either customerId and eventType or emitterId and stepNodeId, not both";
-                self.errors.add(signal, FaultCode::AmbiguousIdentity, message);
+                self.errors.add(signal, FieldErrorCode::AmbiguousIdentity, message);
             }
         }
     }
@@ -213,7 +213,7 @@ impl<'a> Builder<'a> {
             }
             (customer_id, _, emitter_id, _) => {
                 let subject_id = [customer_id, emitter_id].into_iter().flatten().find_map(Result::ok);
-                return Err(RejectedSignal { index, payload, subject_id, faults: self.errors.into_kept() });
+                return Err(RejectedSignal { index, payload, subject_id, errors: self.errors.into_vec() });
             }
         };
         Ok(Signal {
@@ -221,7 +221,7 @@ impl<'a> Builder<'a> {
             identity,
             eventflow_identifier: self.eventflow_identifier.and_then(Result::ok),
             data: self.data.unwrap_or(StorableJson::EMPTY_OBJECT),
-            undocumented: if self.has_undocumented { Undocumented::of(signal) } else { Undocumented::default() },
+            unknown_fields: if self.has_unknown_fields { UnknownFields::of(signal) } else { UnknownFields::default() },
             payload,
         })
     }

@@ -6,21 +6,21 @@ const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
 fn read_one(json: &str) -> Parsed<'_> {
     let value = JsonText::parse(json).unwrap().value();
-    Parsed::from_value(value, 3, &Path::Element(&Path::Member(&Path::Root, "signals"), 3))
+    Parsed::from_value(value, 3, &JsonPointer::Element(&JsonPointer::Member(&JsonPointer::Root, "signals"), 3))
 }
 
 fn accepted(json: &str) -> Signal<'_> {
-    read_one(json).outcome.unwrap_or_else(|rejected| panic!("{json}: {:?}", rejected.faults))
+    read_one(json).outcome.unwrap_or_else(|rejected| panic!("{json}: {:?}", rejected.errors))
 }
 
 /// The places (below the signal) and codes of what is wrong with it.
-fn faults(json: &str) -> Vec<(String, &'static str)> {
+fn errors(json: &str) -> Vec<(String, &'static str)> {
     let rejected = read_one(json).outcome.expect_err(json);
     assert_eq!(rejected.payload, json);
     rejected
-        .faults
+        .errors
         .into_iter()
-        .map(|fault| (fault.place.pointer.strip_prefix("/signals/3").unwrap().to_owned(), fault.code.as_str()))
+        .map(|error| (error.at.pointer.strip_prefix("/signals/3").unwrap().to_owned(), error.code.as_str()))
         .collect()
 }
 
@@ -57,33 +57,33 @@ fn a_member_that_is_null_counts_as_absent() {
     let signal = accepted(
         r#"{"customerId":"c","eventType":"t","emitterId":null,"stepNodeId":null,"eventflowIdentifier":null,"extra":null}"#,
     );
-    assert!(signal.undocumented.is_empty());
-    assert_eq!(faults(r#"{"customerId":null,"eventType":"t"}"#), [("/customerId".into(), "required")]);
+    assert!(signal.unknown_fields.is_empty());
+    assert_eq!(errors(r#"{"customerId":null,"eventType":"t"}"#), [("/customerId".into(), "required")]);
 }
 
 #[test]
 fn exactly_one_identity_pair_is_needed_and_both_its_halves() {
-    assert_eq!(faults("{}"), [(String::new(), "required")]);
-    assert_eq!(faults(r#"{"customerId":"c"}"#), [("/eventType".into(), "required")]);
-    assert_eq!(faults(r#"{"eventType":"t"}"#), [("/customerId".into(), "required")]);
+    assert_eq!(errors("{}"), [(String::new(), "required")]);
+    assert_eq!(errors(r#"{"customerId":"c"}"#), [("/eventType".into(), "required")]);
+    assert_eq!(errors(r#"{"eventType":"t"}"#), [("/customerId".into(), "required")]);
     assert_eq!(
-        faults(r#"{"stepNodeId":"n"}"#),
+        errors(r#"{"stepNodeId":"n"}"#),
         [("/emitterId".into(), "required"), ("/eventflowIdentifier".into(), "required")]
     );
-    assert_eq!(faults(r#"{"customerId":"c","stepNodeId":"n"}"#), [(String::new(), "ambiguous-identity")]);
+    assert_eq!(errors(r#"{"customerId":"c","stepNodeId":"n"}"#), [(String::new(), "ambiguous-identity")]);
     assert_eq!(
-        faults(r#"{"customerId":"c","eventType":"t","emitterId":"e","stepNodeId":"n"}"#),
+        errors(r#"{"customerId":"c","eventType":"t","emitterId":"e","stepNodeId":"n"}"#),
         [(String::new(), "ambiguous-identity")]
     );
 }
 
 #[test]
 fn what_is_no_object_or_has_other_types_is_named() {
-    assert_eq!(faults("17"), [(String::new(), "invalid-type")]);
-    assert_eq!(faults("[]"), [(String::new(), "invalid-type")]);
-    assert_eq!(faults("null"), [(String::new(), "invalid-type")]);
+    assert_eq!(errors("17"), [(String::new(), "invalid-type")]);
+    assert_eq!(errors("[]"), [(String::new(), "invalid-type")]);
+    assert_eq!(errors("null"), [(String::new(), "invalid-type")]);
     assert_eq!(
-        faults(r#"{"customerId":1,"eventType":{},"data":[],"eventflowIdentifier":"x"}"#),
+        errors(r#"{"customerId":1,"eventType":{},"data":[],"eventflowIdentifier":"x"}"#),
         [
             ("/customerId".into(), "invalid-type"),
             ("/eventType".into(), "invalid-type"),
@@ -96,11 +96,11 @@ fn what_is_no_object_or_has_other_types_is_named() {
 #[test]
 fn a_member_twice_at_any_depth_costs_the_signal() {
     assert_eq!(
-        faults(r#"{"customerId":"c","eventType":"t","eventType":"u"}"#),
+        errors(r#"{"customerId":"c","eventType":"t","eventType":"u"}"#),
         [("/eventType".into(), "duplicate-member")]
     );
     assert_eq!(
-        faults(r#"{"customerId":"c","eventType":"t","data":{"a":{"b":1,"b":1}}}"#),
+        errors(r#"{"customerId":"c","eventType":"t","data":{"a":{"b":1,"b":1}}}"#),
         [("/data/a/b".into(), "duplicate-member")]
     );
 }
@@ -108,7 +108,7 @@ fn a_member_twice_at_any_depth_costs_the_signal() {
 #[test]
 fn of_many_faults_the_first_five_are_named() {
     let data = (0..9).map(|n| format!("\"n{n}\":1e999")).collect::<Vec<_>>().join(",");
-    assert_eq!(faults(&format!(r#"{{"customerId":"c","eventType":"t","data":{{{data}}}}}"#)).len(), 5);
+    assert_eq!(errors(&format!(r#"{{"customerId":"c","eventType":"t","data":{{{data}}}}}"#)).len(), 5);
 }
 
 #[test]
@@ -117,8 +117,8 @@ fn a_signal_over_256_kib_is_too_large_however_it_is_padded() {
         let bare = r#"{"customerId":"c","eventType":"t"}"#;
         bare.replace(',', &format!(",{}", " ".repeat(bytes - bare.len())))
     };
-    assert_eq!(accepted(&padded(SIGNAL_BYTES)).payload.len(), SIGNAL_BYTES);
-    assert_eq!(faults(&padded(SIGNAL_BYTES + 1)), [(String::new(), "too-large")]);
+    assert_eq!(accepted(&padded(MAX_SIGNAL_BYTES)).payload.len(), MAX_SIGNAL_BYTES);
+    assert_eq!(errors(&padded(MAX_SIGNAL_BYTES + 1)), [(String::new(), "too-large")]);
 }
 
 #[test]
@@ -126,10 +126,10 @@ fn members_outside_the_contract_are_kept_and_named() {
     let read = read_one(
         r#"{"customerId":"c","priority":[1],"d\u0061ta":{"x":1},"none":null,"us\u0065r":"ada","eventType":"t","emitterId":null}"#,
     );
-    let names: Vec<_> = read.warnings.iter().map(|warning| warning.place.pointer.as_str()).collect();
+    let names: Vec<_> = read.warnings.iter().map(|warning| warning.at.pointer.as_str()).collect();
     assert_eq!(names, ["/signals/3/priority", "/signals/3/user"]);
     let signal = read.outcome.unwrap();
-    let kept: Vec<_> = signal.undocumented.iter().map(|(name, value)| (name.quoted(), value.as_str())).collect();
+    let kept: Vec<_> = signal.unknown_fields.iter().map(|(name, value)| (name.quoted(), value.as_str())).collect();
     assert_eq!(kept, [("\"priority\"", "[1]"), (r#""us\u0065r""#, "\"ada\"")]);
 }
 
@@ -138,7 +138,7 @@ fn an_undocumented_member_may_nest_one_level_less_than_data() {
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
     accepted(&format!(r#"{{"customerId":"c","eventType":"t","data":{{"a":{}}},"x":{}}}"#, nested(30), nested(30)));
     assert_eq!(
-        faults(&format!(r#"{{"customerId":"c","eventType":"t","x":{}}}"#, nested(31))),
+        errors(&format!(r#"{{"customerId":"c","eventType":"t","x":{}}}"#, nested(31))),
         [(format!("/x{}", "/0".repeat(30)), "nested-too-deep")]
     );
 }

@@ -44,14 +44,14 @@ impl Timestamp {
 
     /// The moment `duration` later.
     #[must_use]
-    pub fn after(self, duration: Duration) -> Self {
+    pub fn plus(self, duration: Duration) -> Self {
         let millis = u64::try_from(duration.as_millis()).unwrap_or(LAST);
         Self(self.0.saturating_add(millis).min(LAST))
     }
 
     /// How long after `earlier` it is; zero if it is not later.
     #[must_use]
-    pub fn since(self, earlier: Self) -> Duration {
+    pub fn duration_since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }
@@ -59,35 +59,36 @@ impl Timestamp {
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = i64::try_from(self.seconds()).unwrap_or_default();
-        let moment = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let (year, month, day) = moment.to_calendar_date();
-        let (hour, minute, second) = moment.to_hms();
+        let timestamp = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let (year, month, day) = timestamp.to_calendar_date();
+        let (hour, minute, second) = timestamp.to_hms();
         write!(f, "{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", u8::from(month), self.0 % 1000)
     }
 }
 
 /// A text that is no moment as this service writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotATimestamp;
+pub struct InvalidTimestamp;
 
 impl FromStr for Timestamp {
-    type Err = NotATimestamp;
+    type Err = InvalidTimestamp;
 
     /// Reads what [`Display`](fmt::Display) wrote, and nothing else.
-    fn from_str(text: &str) -> Result<Self, NotATimestamp> {
-        let number = |from: usize, to: usize| -> Result<u16, NotATimestamp> {
-            text.get(from..to).and_then(|digits| digits.parse().ok()).ok_or(NotATimestamp)
+    fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
+        let number = |from: usize, to: usize| -> Result<u16, InvalidTimestamp> {
+            text.get(from..to).and_then(|digits| digits.parse().ok()).ok_or(InvalidTimestamp)
         };
-        let small = |from, to| number(from, to).and_then(|n| u8::try_from(n).map_err(|_| NotATimestamp));
-        let month = Month::try_from(small(5, 7)?).map_err(|_| NotATimestamp)?;
-        let date = Date::from_calendar_date(number(0, 4)?.into(), month, small(8, 10)?).map_err(|_| NotATimestamp)?;
-        let moment = date
+        let small = |from, to| number(from, to).and_then(|n| u8::try_from(n).map_err(|_| InvalidTimestamp));
+        let month = Month::try_from(small(5, 7)?).map_err(|_| InvalidTimestamp)?;
+        let date =
+            Date::from_calendar_date(number(0, 4)?.into(), month, small(8, 10)?).map_err(|_| InvalidTimestamp)?;
+        let timestamp = date
             .with_hms_milli(small(11, 13)?, small(14, 16)?, small(17, 19)?, number(20, 23)?)
-            .map_err(|_| NotATimestamp)?
+            .map_err(|_| InvalidTimestamp)?
             .assume_utc();
-        let millis = u64::try_from(moment.unix_timestamp_nanos() / 1_000_000).map_err(|_| NotATimestamp)?;
+        let millis = u64::try_from(timestamp.unix_timestamp_nanos() / 1_000_000).map_err(|_| InvalidTimestamp)?;
         let timestamp = Self::from_millis(millis);
-        if timestamp.to_string() == text { Ok(timestamp) } else { Err(NotATimestamp) }
+        if timestamp.to_string() == text { Ok(timestamp) } else { Err(InvalidTimestamp) }
     }
 }
 
@@ -102,9 +103,9 @@ mod tests {
             (1_795_213_000_009, "2026-11-20T22:16:40.009Z"),
             (LAST, "9999-12-31T23:59:59.999Z"),
         ] {
-            let moment = Timestamp::from_millis(millis);
-            assert_eq!(moment.to_string(), text);
-            assert_eq!(text.parse(), Ok(moment));
+            let timestamp = Timestamp::from_millis(millis);
+            assert_eq!(timestamp.to_string(), text);
+            assert_eq!(text.parse(), Ok(timestamp));
         }
     }
 
@@ -113,7 +114,7 @@ mod tests {
         for text in
             ["", "2026-11-20", "2026-11-20T22:16:40Z", "2026-11-20T22:16:40.009+00:00", "2026-13-20T22:16:40.009Z"]
         {
-            assert_eq!(text.parse::<Timestamp>(), Err(NotATimestamp), "{text}");
+            assert_eq!(text.parse::<Timestamp>(), Err(InvalidTimestamp), "{text}");
         }
     }
 }

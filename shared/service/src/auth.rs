@@ -12,21 +12,21 @@ use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
 use model::account::AccountId;
 use model::api_key::KeyHash;
-use model::deadline::Budget;
+use model::deadline::Deadline;
 use store::StoreError;
-use store::api_keys::{ApiKeys, KeyRecord};
+use store::api_keys::{ApiKeysTable, KeyRecord};
 
-use crate::auth::cache::{Cache, Known};
+use crate::auth::cache::{Cache, CachedKey};
 use crate::invocation::Invocation;
 
 /// How long the key table may take when there is an older yes to fall back on.
-const PATIENCE_WITH_A_FALLBACK: Duration = Duration::from_millis(1_500);
+const STALE_LOOKUP_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// How long the key table may take otherwise: longer than the throttling that a table recovers from by itself.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long the key table may take at the start of the process.
-const PATIENCE_WITH_A_WARM_UP: Duration = Duration::from_secs(4);
+const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Whose request it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,14 +52,14 @@ pub enum Denied {
 /// Tells whose requests are, and remembers it for a while.
 #[derive(Debug)]
 pub struct Authenticator {
-    keys: ApiKeys,
+    keys: ApiKeysTable,
     cache: Mutex<Cache>,
 }
 
 impl Authenticator {
     /// An authenticator that remembers nothing yet.
     #[must_use]
-    pub fn new(keys: ApiKeys) -> Self {
+    pub fn new(keys: ApiKeysTable) -> Self {
         Self { keys, cache: Mutex::default() }
     }
 
@@ -68,7 +68,7 @@ impl Authenticator {
     /// difference.
     pub async fn warm_up(&self) {
         let nobody = KeyHash::of("");
-        if let Err(error) = self.keys.find(&nobody, Budget::lasting(PATIENCE_WITH_A_WARM_UP)).await {
+        if let Err(error) = self.keys.find(&nobody, Deadline::after(WARM_UP_TIMEOUT)).await {
             tracing::warn!(%error, "the key table could not be read at the start");
         }
     }
@@ -79,28 +79,28 @@ impl Authenticator {
     /// [`Denied`], which says whether that is a no.
     pub async fn authenticate(&self, headers: &HeaderMap, invocation: &Invocation) -> Result<Caller, Denied> {
         let hash = bearer(headers).map_err(|key_sent| Denied::No { key_sent })?;
-        let now = invocation.arrived;
+        let now = invocation.received_at;
         let no = Denied::No { key_sent: true };
-        let known = self.with_cache(|cache| cache.look_up(&hash, now));
-        let budget = match &known {
-            Known::Yes(record) => return record.is_live(now).then(|| Caller::of(record)).ok_or(no),
-            Known::No => return Err(no),
-            Known::Formerly(_) => invocation.budget.at_most(PATIENCE_WITH_A_FALLBACK),
-            Known::Nothing => invocation.budget.at_most(LOOKUP_TIMEOUT),
+        let known = self.with_cache(|cache| cache.get(&hash, now));
+        let deadline = match &known {
+            CachedKey::Fresh(record) => return record.is_active(now).then(|| Caller::of(record)).ok_or(no),
+            CachedKey::Invalid => return Err(no),
+            CachedKey::Stale(_) => invocation.deadline.min(STALE_LOOKUP_TIMEOUT),
+            CachedKey::Miss => invocation.deadline.min(LOOKUP_TIMEOUT),
         };
-        match (self.keys.find(&hash, budget).await, known) {
-            (Ok(Some(record)), _) if record.is_live(now) => {
+        match (self.keys.find(&hash, deadline).await, known) {
+            (Ok(Some(record)), _) if record.is_active(now) => {
                 let caller = Caller::of(&record);
-                self.with_cache(|cache| cache.remember_yes(hash, record, now));
+                self.with_cache(|cache| cache.insert_valid(hash, record, now));
                 Ok(caller)
             }
             (Ok(_), _) => {
-                self.with_cache(|cache| cache.remember_no(hash, now));
+                self.with_cache(|cache| cache.insert_invalid(hash, now));
                 Err(no)
             }
-            (Err(_), Known::Formerly(record)) => {
-                self.with_cache(|cache| cache.postpone(&hash, now));
-                record.is_live(now).then(|| Caller::of(&record)).ok_or(no)
+            (Err(_), CachedKey::Stale(record)) => {
+                self.with_cache(|cache| cache.extend_stale(&hash, now));
+                record.is_active(now).then(|| Caller::of(&record)).ok_or(no)
             }
             (Err(error), _) => Err(Denied::CannotTell(error)),
         }

@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-use store::trust::BadBundle;
+use store::tls::CaBundleError;
 
 /// Why a function cannot start in its environment.
 #[derive(Debug)]
-pub enum Unusable {
+pub enum ConfigError {
     /// A variable is not there, or not as it must be.
     Variable(&'static str),
     /// The file of authorities cannot be used.
-    Bundle(BadBundle),
+    Bundle(CaBundleError),
 }
 
-impl fmt::Display for Unusable {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable(name) => write!(f, "the variable {name} is missing or not as it must be"),
@@ -22,10 +22,10 @@ impl fmt::Display for Unusable {
     }
 }
 
-impl std::error::Error for Unusable {}
+impl std::error::Error for ConfigError {}
 
-impl From<BadBundle> for Unusable {
-    fn from(bundle: BadBundle) -> Self {
+impl From<CaBundleError> for ConfigError {
+    fn from(bundle: CaBundleError) -> Self {
         Self::Bundle(bundle)
     }
 }
@@ -33,15 +33,15 @@ impl From<BadBundle> for Unusable {
 /// The variable called `name`.
 ///
 /// # Errors
-/// [`Unusable::Variable`] when it is not set or empty.
-pub fn variable(name: &'static str) -> Result<String, Unusable> {
-    std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or(Unusable::Variable(name))
+/// [`ConfigError::Variable`] when it is not set or empty.
+pub fn env_var(name: &'static str) -> Result<String, ConfigError> {
+    std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or(ConfigError::Variable(name))
 }
 
 /// The variable called `name`, as a whole number.
 ///
 /// # Errors
-/// [`Unusable::Variable`] when it is not set, or not one.
-pub fn whole_number(name: &'static str) -> Result<u64, Unusable> {
-    variable(name)?.parse().map_err(|_| Unusable::Variable(name))
+/// [`ConfigError::Variable`] when it is not set, or not one.
+pub fn env_u64(name: &'static str) -> Result<u64, ConfigError> {
+    env_var(name)?.parse().map_err(|_| ConfigError::Variable(name))
 }

@@ -2,20 +2,20 @@
 //!
 //! It never says an internal, a value that the caller sent, or a key.
 
-mod kind;
+mod problem_type;
 
 use lambda_http::http::HeaderValue;
 use lambda_http::http::header::{ALLOW, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde::Serialize;
 
-pub use kind::Kind;
+pub use problem_type::ProblemType;
 
 use crate::auth::Denied;
 use crate::request::Route;
-use model::fault::{Fault, Warning};
 use model::identifier::RequestIdentifier;
 use model::json::JsonSyntaxError;
-use model::limits::{BODY_BYTES, GZIP_MEMBERS, SIGNALS_PER_REQUEST};
+use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS, MAX_SIGNALS_PER_REQUEST};
+use model::validation::{FieldError, Warning};
 use store::StoreError;
 
 /// What stands before the code in `type`.
@@ -34,10 +34,10 @@ pub enum Problem {
     MalformedGzip,
     /// The gzip body has more members than the limit.
     TooManyGzipMembers,
-    /// The body breaks the contract as a whole.
-    ValidationFailed(Vec<Fault>),
+    /// The body as a whole is invalid.
+    ValidationFailed(Vec<FieldError>),
     /// No signal was accepted.
-    NothingAccepted(Box<NothingAccepted>),
+    BatchRejected(Box<BatchRejected>),
     /// No, an ill-formed, an unknown, an expired or a revoked key.
     Unauthorized {
         /// Whether a key was sent at all.
@@ -70,14 +70,14 @@ pub enum Problem {
         /// Why, for the log.
         error: StoreError,
         /// What a retry is to be sent with, where it could be claimed.
-        retry_with: Option<RequestIdentifier>,
+        retry_identifier: Option<RequestIdentifier>,
     },
 }
 
 /// The counts of a batch of which nothing was accepted.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct NothingAccepted {
+pub struct BatchRejected {
     /// The caller's, or one made for tracking.
     pub request_identifier: String,
     /// Signals in the request.
@@ -95,7 +95,7 @@ pub struct NothingAccepted {
     pub warnings: Vec<Warning>,
     /// What is wrong, in the problem's own place.
     #[serde(skip)]
-    pub faults: Vec<Fault>,
+    pub errors: Vec<FieldError>,
 }
 
 impl Problem {
@@ -112,7 +112,7 @@ impl From<Denied> for Problem {
         match denied {
             Denied::No { key_sent } => Self::Unauthorized { key_sent },
             Denied::CannotTell(error @ StoreError::Corrupt) => Self::defect(&error),
-            Denied::CannotTell(error) => Self::StorageUnavailable { error, retry_with: None },
+            Denied::CannotTell(error) => Self::StorageUnavailable { error, retry_identifier: None },
         }
     }
 }
@@ -129,53 +129,53 @@ struct Document<'a> {
     code: &'static str,
     request_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none", flatten)]
-    counts: Option<&'a NothingAccepted>,
+    counts: Option<&'a BatchRejected>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_identifier: Option<&'a str>,
-    field_errors: &'a [Fault],
+    field_errors: &'a [FieldError],
 }
 
 impl Problem {
     /// Which row of the table it is.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn problem_type(&self) -> ProblemType {
         match self {
-            Self::MalformedJson(_) | Self::MalformedGzip | Self::TooManyGzipMembers => Kind::MALFORMED_JSON,
-            Self::ValidationFailed(_) | Self::NothingAccepted(_) => Kind::VALIDATION_FAILED,
-            Self::Unauthorized { .. } => Kind::UNAUTHORIZED,
-            Self::NotFound => Kind::NOT_FOUND,
-            Self::MethodNotAllowed(_) => Kind::METHOD_NOT_ALLOWED,
-            Self::PayloadTooLarge { .. } => Kind::PAYLOAD_TOO_LARGE,
-            Self::TooManySignals { .. } => Kind::TOO_MANY_SIGNALS,
-            Self::UnsupportedMediaType(_) => Kind::UNSUPPORTED_MEDIA_TYPE,
-            Self::RequestIdentifierReused => Kind::REQUEST_IDENTIFIER_REUSED,
-            Self::CustomerTooLarge => Kind::CUSTOMER_TOO_LARGE,
-            Self::InternalError => Kind::INTERNAL_ERROR,
-            Self::StorageUnavailable { .. } => Kind::STORAGE_UNAVAILABLE,
+            Self::MalformedJson(_) | Self::MalformedGzip | Self::TooManyGzipMembers => ProblemType::MALFORMED_JSON,
+            Self::ValidationFailed(_) | Self::BatchRejected(_) => ProblemType::VALIDATION_FAILED,
+            Self::Unauthorized { .. } => ProblemType::UNAUTHORIZED,
+            Self::NotFound => ProblemType::NOT_FOUND,
+            Self::MethodNotAllowed(_) => ProblemType::METHOD_NOT_ALLOWED,
+            Self::PayloadTooLarge { .. } => ProblemType::PAYLOAD_TOO_LARGE,
+            Self::TooManySignals { .. } => ProblemType::TOO_MANY_SIGNALS,
+            Self::UnsupportedMediaType(_) => ProblemType::UNSUPPORTED_MEDIA_TYPE,
+            Self::RequestIdentifierReused => ProblemType::REQUEST_IDENTIFIER_REUSED,
+            Self::CustomerTooLarge => ProblemType::CUSTOMER_TOO_LARGE,
+            Self::InternalError => ProblemType::INTERNAL_ERROR,
+            Self::StorageUnavailable { .. } => ProblemType::STORAGE_UNAVAILABLE,
         }
     }
 
     /// The body of the answer.
     #[must_use]
     pub fn body(&self, request_id: &str) -> String {
-        let kind = self.kind();
+        let problem_type = self.problem_type();
         let detail = self.detail();
-        let (counts, retry_with) = match self {
-            Self::NothingAccepted(counts) => (Some(counts.as_ref()), None),
-            Self::StorageUnavailable { retry_with, .. } => (None, retry_with.as_ref()),
+        let (counts, retry_identifier) = match self {
+            Self::BatchRejected(counts) => (Some(counts.as_ref()), None),
+            Self::StorageUnavailable { retry_identifier, .. } => (None, retry_identifier.as_ref()),
             _ => (None, None),
         };
         let document = Document {
-            r#type: format!("{TYPE_PREFIX}{}", kind.code),
-            title: kind.title,
-            status: kind.status,
+            r#type: format!("{TYPE_PREFIX}{}", problem_type.code),
+            title: problem_type.title,
+            status: problem_type.status,
             detail: &detail,
             message: &detail,
-            code: kind.code,
+            code: problem_type.code,
             request_id,
             counts,
-            request_identifier: retry_with.map(RequestIdentifier::as_sent),
-            field_errors: self.faults(),
+            request_identifier: retry_identifier.map(RequestIdentifier::as_sent),
+            field_errors: self.errors(),
         };
         // A structure of strings and numbers always serializes.
         serde_json::to_string(&document).unwrap_or_default()
@@ -200,10 +200,10 @@ impl Problem {
 
     /// What is wrong, place by place.
     #[must_use]
-    pub fn faults(&self) -> &[Fault] {
+    pub fn errors(&self) -> &[FieldError] {
         match self {
-            Self::ValidationFailed(faults) => faults,
-            Self::NothingAccepted(counts) => &counts.faults,
+            Self::ValidationFailed(errors) => errors,
+            Self::BatchRejected(counts) => &counts.errors,
             _ => &[],
         }
     }
@@ -214,45 +214,45 @@ impl Problem {
                 format!("The body is not JSON: {reason} at line {line}, column {column}.")
             }
             Self::MalformedGzip => "The body is not gzip, although Content-Encoding says so.".to_owned(),
-            Self::TooManyGzipMembers => format!("The gzip body has more than {GZIP_MEMBERS} members."),
-            Self::ValidationFailed(faults) => match faults.as_slice() {
+            Self::TooManyGzipMembers => format!("The gzip body has more than {MAX_GZIP_MEMBERS} members."),
+            Self::ValidationFailed(errors) => match errors.as_slice() {
                 [only] => only.message.clone(),
-                several => format!("The body has {} faults; fieldErrors names each.", several.len()),
+                several => format!("The body has {} errors; fieldErrors names each.", several.len()),
             },
-            Self::NothingAccepted(counts) => {
-                let NothingAccepted { invalid, received, .. } = counts.as_ref();
+            Self::BatchRejected(counts) => {
+                let BatchRejected { invalid, received, .. } = counts.as_ref();
                 let verb = if *invalid == 1 { "is" } else { "are" };
-                let strict = if invalid < received { ", and strict handling was asked for" } else { "" };
+                let strict = if invalid < received { " and Prefer: handling=strict was set" } else { "" };
                 format!(
                     "Nothing was stored: {invalid} of {received} signals {verb} invalid{strict}. fieldErrors says what is wrong."
                 )
             }
             Self::Unauthorized { .. } => "A valid API key is required: Authorization: Bearer <API key>.".to_owned(),
-            Self::NotFound => "There is nothing at this path.".to_owned(),
+            Self::NotFound => "No such endpoint.".to_owned(),
             Self::MethodNotAllowed(route) => format!("Method not allowed. Use {}.", route.methods.join(" or ")),
             Self::PayloadTooLarge { sent: Some(sent) } => {
-                format!("A body may have {BODY_BYTES} bytes; {sent} were sent.")
+                format!("Request body too large: {sent} bytes, limit {MAX_BODY_BYTES}.")
             }
             Self::PayloadTooLarge { sent: None } => {
-                format!("A body may have {BODY_BYTES} bytes when unpacked; more were sent.")
+                format!("Decompressed body exceeds {MAX_BODY_BYTES} bytes.")
             }
             Self::TooManySignals { sent } => {
-                format!("A request may have {SIGNALS_PER_REQUEST} signals; {sent} were sent. Nothing was stored.")
+                format!("Too many signals: {sent}, limit {MAX_SIGNALS_PER_REQUEST}. Nothing was stored.")
             }
             Self::UnsupportedMediaType(sentence) => (*sentence).to_owned(),
             Self::RequestIdentifierReused => {
-                "This requestIdentifier came with another body in the last 24 hours. Nothing was stored.".to_owned()
+                "This requestIdentifier was used with another body in the last 24 hours. Nothing was stored.".to_owned()
             }
             Self::CustomerTooLarge => {
-                "With this change the customer would be larger than the 400 KB that can be stored. Nothing was changed."
+                "This update would make the customer larger than 400 KB, the largest that can be stored. Nothing was changed."
                     .to_owned()
             }
-            Self::InternalError => "Something went wrong here. The requestId helps to find out what.".to_owned(),
-            Self::StorageUnavailable { retry_with: None, .. } => {
-                format!("The storage cannot be reached. Try again in {RETRY_AFTER_SECONDS} s.")
+            Self::InternalError => "Internal error. Quote requestId when reporting it.".to_owned(),
+            Self::StorageUnavailable { retry_identifier: None, .. } => {
+                format!("Storage temporarily unavailable. Retry after {RETRY_AFTER_SECONDS} seconds.")
             }
-            Self::StorageUnavailable { retry_with: Some(_), .. } => format!(
-                "The storage failed part-way. Try again in {RETRY_AFTER_SECONDS} s with the same body and this \
+            Self::StorageUnavailable { retry_identifier: Some(_), .. } => format!(
+                "Storage failed part-way. Retry after {RETRY_AFTER_SECONDS} seconds with the same body and this \
                  requestIdentifier, so that nothing is stored twice."
             ),
         }
@@ -269,8 +269,8 @@ mod tests {
         assert_eq!(
             body,
             concat!(
-                r#"{"type":"urn:intake:problem:not-found","title":"There is nothing at this path","status":404,"#,
-                r#""detail":"There is nothing at this path.","message":"There is nothing at this path.","#,
+                r#"{"type":"urn:intake:problem:not-found","title":"No such endpoint","status":404,"#,
+                r#""detail":"No such endpoint.","message":"No such endpoint.","#,
                 r#""code":"not-found","requestId":"r1","fieldErrors":[]}"#
             )
         );

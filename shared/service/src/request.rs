@@ -13,7 +13,7 @@ use lambda_http::{Body, Request, RequestExt as _};
 
 use crate::problem::Problem;
 use model::json::{JsonSyntaxError, JsonText};
-use model::limits::{BODY_BYTES, GZIP_MEMBERS};
+use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS};
 
 /// A path that a function answers, and the methods that it has there. `template.yaml` is the source; a test compares.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub fn read_body(request: &Request) -> Result<Cow<'_, str>, Problem> {
         Body::Binary(bytes) => bytes,
         _ => &[],
     };
-    if bytes.len() > BODY_BYTES {
+    if bytes.len() > MAX_BODY_BYTES {
         return Err(Problem::PayloadTooLarge { sent: Some(bytes.len()) });
     }
     if !is_gzip(request.headers())? {
@@ -126,11 +126,11 @@ fn is_identity(encoding: &HeaderValue) -> bool {
 /// Decompresses member by member (RFC 1952, section 2.2), no further than one byte beyond the limit.
 fn gunzip(mut bytes: &[u8]) -> Result<Vec<u8>, Problem> {
     let mut unpacked = Vec::new();
-    for _ in 0..GZIP_MEMBERS {
-        let room = BODY_BYTES.saturating_add(1).saturating_sub(unpacked.len());
+    for _ in 0..MAX_GZIP_MEMBERS {
+        let room = MAX_BODY_BYTES.saturating_add(1).saturating_sub(unpacked.len());
         let mut member = GzDecoder::new(&mut bytes).take(u64::try_from(room).unwrap_or(u64::MAX));
         member.read_to_end(&mut unpacked).map_err(|_| Problem::MalformedGzip)?;
-        if unpacked.len() > BODY_BYTES {
+        if unpacked.len() > MAX_BODY_BYTES {
             return Err(Problem::PayloadTooLarge { sent: None });
         }
         if bytes.is_empty() {

@@ -53,8 +53,8 @@ fn gzip_is_unpacked_and_other_encodings_are_refused() {
 #[test]
 fn gzip_body_of_16_members_is_read_and_one_of_17_is_malformed() {
     let members = |count: usize| [gzip(b"{}"), gzip(b"").repeat(count - 1)].concat();
-    assert_eq!(read_body(&request(&[JSON, GZIP], members(GZIP_MEMBERS))).unwrap(), "{}");
-    let refused = read_body(&request(&[JSON, GZIP], members(GZIP_MEMBERS + 1))).unwrap_err();
+    assert_eq!(read_body(&request(&[JSON, GZIP], members(MAX_GZIP_MEMBERS))).unwrap(), "{}");
+    let refused = read_body(&request(&[JSON, GZIP], members(MAX_GZIP_MEMBERS + 1))).unwrap_err();
     assert!(matches!(refused, Problem::TooManyGzipMembers), "{refused:?}");
     let trailing = [gzip(b"{}"), b"{}".to_vec()].concat();
     assert!(matches!(read_body(&request(&[JSON, GZIP], trailing)), Err(Problem::MalformedGzip)));
@@ -62,9 +62,9 @@ fn gzip_body_of_16_members_is_read_and_one_of_17_is_malformed() {
 
 #[test]
 fn gzip_body_beyond_4_mib_is_too_large_whatever_follows() {
-    let half = gzip(&vec![b' '; BODY_BYTES / 2]);
-    assert_eq!(read_body(&request(&[JSON, GZIP], half.repeat(2))).unwrap().len(), BODY_BYTES);
-    for after in [gzip(b" "), gzip(b" ").repeat(GZIP_MEMBERS), gzip(b" ")[..12].to_vec()] {
+    let half = gzip(&vec![b' '; MAX_BODY_BYTES / 2]);
+    assert_eq!(read_body(&request(&[JSON, GZIP], half.repeat(2))).unwrap().len(), MAX_BODY_BYTES);
+    for after in [gzip(b" "), gzip(b" ").repeat(MAX_GZIP_MEMBERS), gzip(b" ")[..12].to_vec()] {
         let sent = [half.repeat(2), after].concat();
         let refused = read_body(&request(&[JSON, GZIP], sent)).unwrap_err();
         assert!(matches!(refused, Problem::PayloadTooLarge { sent: None }), "{refused:?}");
@@ -73,16 +73,16 @@ fn gzip_body_beyond_4_mib_is_too_large_whatever_follows() {
 
 #[test]
 fn a_body_over_4_mib_is_refused_packed_or_not() {
-    let full = " ".repeat(BODY_BYTES);
-    assert_eq!(read_body(&request(&[JSON], full.as_str())).unwrap().len(), BODY_BYTES);
-    assert_eq!(read_body(&request(&[JSON, GZIP], gzip(full.as_bytes()))).unwrap().len(), BODY_BYTES);
+    let full = " ".repeat(MAX_BODY_BYTES);
+    assert_eq!(read_body(&request(&[JSON], full.as_str())).unwrap().len(), MAX_BODY_BYTES);
+    assert_eq!(read_body(&request(&[JSON, GZIP], gzip(full.as_bytes()))).unwrap().len(), MAX_BODY_BYTES);
     let over = format!("{full} ");
     assert!(matches!(
         read_body(&request(&[JSON], over.as_str())),
-        Err(Problem::PayloadTooLarge { sent: Some(sent) }) if sent == BODY_BYTES + 1
+        Err(Problem::PayloadTooLarge { sent: Some(sent) }) if sent == MAX_BODY_BYTES + 1
     ));
     let bomb = gzip(&vec![b' '; 200 * 1024 * 1024]);
-    assert!(bomb.len() < BODY_BYTES);
+    assert!(bomb.len() < MAX_BODY_BYTES);
     assert!(matches!(read_body(&request(&[JSON, GZIP], bomb)), Err(Problem::PayloadTooLarge { sent: None })));
 }
 

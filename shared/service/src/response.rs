@@ -15,8 +15,8 @@ use serde::Serialize;
 use crate::invocation::Invocation;
 use crate::problem::Problem;
 use crate::request::Route;
-use crate::telemetry::line::Record;
-use store::call_stats::Tally;
+use crate::telemetry::request_log::RequestLog;
+use store::call_stats::CallStats;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -49,15 +49,15 @@ impl Answer {
 pub(crate) type Outcome = Result<Answer, Problem>;
 
 /// Does `work`, whatever comes of it, and answers.
-pub async fn conclude(invocation: &Invocation, work: impl AsyncFnOnce(&mut Record) -> Outcome) -> Response<Body> {
+pub async fn conclude(invocation: &Invocation, work: impl AsyncFnOnce(&mut RequestLog) -> Outcome) -> Response<Body> {
     let began = Instant::now();
-    let mut record = Record::default();
+    let mut record = RequestLog::default();
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let guarded = AssertUnwindSafe(Box::pin(work(&mut record))).catch_unwind();
-    let (outcome, tally) = Tally::of(guarded).await;
+    let (outcome, call_stats) = CallStats::of(guarded).await;
     let outcome = outcome.unwrap_or(Err(Problem::InternalError));
-    record.faults(outcome.as_ref().err().into_iter().flat_map(Problem::faults));
-    record.write(invocation, &outcome, &tally, began.elapsed());
+    record.errors(outcome.as_ref().err().into_iter().flat_map(Problem::errors));
+    record.write(invocation, &outcome, &call_stats, began.elapsed());
     respond(outcome, invocation)
 }
 
@@ -66,7 +66,7 @@ fn respond(outcome: Result<Answer, Problem>, invocation: &Invocation) -> Respons
         Ok(answer) => success(answer),
         Err(problem) => {
             let mut response = with_type("application/problem+json", problem.body(&invocation.id));
-            *response.status_mut() = StatusCode::from_u16(problem.kind().status).unwrap_or_default();
+            *response.status_mut() = StatusCode::from_u16(problem.problem_type().status).unwrap_or_default();
             response.headers_mut().extend(problem.headers());
             response
         }
@@ -103,14 +103,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use model::deadline::Budget;
+    use model::deadline::Deadline;
     use model::timestamp::Timestamp;
 
     #[tokio::test]
     async fn a_panic_is_a_500_in_problem_shape_and_the_next_request_is_served() {
-        let budget = Budget::lasting(Duration::from_secs(1));
+        let deadline = Deadline::after(Duration::from_secs(1));
         let invocation =
-            Invocation { id: "i1".into(), api_request_id: None, arrived: Timestamp::from_millis(0), budget };
+            Invocation { id: "i1".into(), api_request_id: None, received_at: Timestamp::from_millis(0), deadline };
         let broken = conclude(&invocation, async |_| panic!("a value that nobody may see")).await;
         assert_eq!(broken.status(), 500);
         assert_eq!(broken.headers()[CONTENT_TYPE], "application/problem+json");

@@ -3,12 +3,12 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
+use crate::attributes::{Item, n, s, text, whole_number};
 use crate::throttling::TableThrottle;
-use crate::values::{Item, n, s, text, whole_number};
-use crate::{StoreError, before, connection_is_free};
+use crate::{StoreError, before, yield_for_connection_reuse};
 use model::account::AccountId;
 use model::api_key::KeyHash;
-use model::deadline::Budget;
+use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 
 /// What is known of a key.
@@ -31,7 +31,7 @@ pub struct KeyRecord {
 impl KeyRecord {
     /// Whether the key opens anything at `now`.
     #[must_use]
-    pub fn is_live(&self, now: Timestamp) -> bool {
+    pub fn is_active(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
 
@@ -60,7 +60,7 @@ impl KeyRecord {
 
 /// The table.
 #[derive(Clone, Debug)]
-pub struct ApiKeys {
+pub struct ApiKeysTable {
     client: Client,
     table: String,
     throttle: TableThrottle,
@@ -75,7 +75,7 @@ pub enum CreateError {
     Store(StoreError),
 }
 
-impl ApiKeys {
+impl ApiKeysTable {
     /// The table called `table`.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
@@ -86,16 +86,16 @@ impl ApiKeys {
     ///
     /// # Errors
     /// When the table cannot be read, or what it holds is no record of a key.
-    pub async fn find(&self, hash: &KeyHash, budget: Budget) -> Result<Option<KeyRecord>, StoreError> {
-        let mut backoff = self.throttle.backoff(budget);
+    pub async fn find(&self, hash: &KeyHash, deadline: Deadline) -> Result<Option<KeyRecord>, StoreError> {
+        let mut backoff = self.throttle.backoff(deadline);
         let found = loop {
             let call = self.client.get_item().table_name(&self.table).key("keyHash", s(hash.to_hex()));
-            let found = before(budget, call.consistent_read(true).send()).await?.map_err(StoreError::from);
+            let found = before(deadline, call.consistent_read(true).send()).await?.map_err(StoreError::from);
             if !backoff.repeats(&found).await {
                 break found?;
             }
         };
-        connection_is_free().await;
+        yield_for_connection_reuse().await;
         found.item.map(|item| KeyRecord::from_item(&item).ok_or(StoreError::Corrupt)).transpose()
     }
 
@@ -103,14 +103,14 @@ impl ApiKeys {
     ///
     /// # Errors
     /// When there is a record of this key already, or it cannot be written.
-    pub async fn create(&self, hash: &KeyHash, record: &KeyRecord, budget: Budget) -> Result<(), CreateError> {
+    pub async fn create(&self, hash: &KeyHash, record: &KeyRecord, deadline: Deadline) -> Result<(), CreateError> {
         let call = self
             .client
             .put_item()
             .table_name(&self.table)
             .set_item(Some(write(hash, record)))
             .condition_expression("attribute_not_exists(keyHash)");
-        let sent = before(budget, call.send()).await.map_err(|out_of_time| CreateError::Store(out_of_time.into()))?;
+        let sent = before(deadline, call.send()).await.map_err(|out_of_time| CreateError::Store(out_of_time.into()))?;
         match sent {
             Ok(_) => Ok(()),
             Err(error) if error.code() == Some("ConditionalCheckFailedException") => Err(CreateError::Exists),
@@ -167,8 +167,8 @@ mod tests {
             expires_at: Some(end),
             revoked_at: None,
         };
-        assert!(record.is_live(Timestamp::from_millis(4_999)));
-        assert!(!record.is_live(end));
-        assert!(!KeyRecord { revoked_at: Some(end), expires_at: None, ..record }.is_live(Timestamp::from_millis(1)));
+        assert!(record.is_active(Timestamp::from_millis(4_999)));
+        assert!(!record.is_active(end));
+        assert!(!KeyRecord { revoked_at: Some(end), expires_at: None, ..record }.is_active(Timestamp::from_millis(1)));
     }
 }

@@ -7,11 +7,11 @@ use aws_sdk_dynamodb::Client;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
+use crate::dynamodb_json::DynamoDbJson;
 use crate::throttling::{Backoff, TableThrottle};
 use crate::unprocessed::{KeepSortKeys, sort_keys};
-use crate::wire::Wire;
-use crate::{Cause, StoreError, before, connection_is_free};
-use model::deadline::Budget;
+use crate::{Cause, StoreError, before, yield_for_connection_reuse};
+use model::deadline::Deadline;
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
 const BATCH_ITEMS: usize = 25;
@@ -35,7 +35,7 @@ pub(super) trait BatchItem: Copy {
     fn text_bytes(self) -> usize;
 
     /// Writes it in DynamoDB's JSON.
-    fn write(self, wire: &mut Wire);
+    fn write(self, json: &mut DynamoDbJson);
 }
 
 /// A table that takes items in batches.
@@ -64,7 +64,7 @@ impl BatchTable {
     ///
     /// # Errors
     /// When DynamoDB did not take all of them before the deadline: some may be stored, some not.
-    pub(super) async fn put<I: BatchItem>(&self, items: Vec<I>, deadline: Budget) -> Result<Vec<I>, StoreError> {
+    pub(super) async fn put<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Vec<I>, StoreError> {
         let mut backoff = self.throttle.backoff(deadline);
         let mut calls_at_once = if backoff.is_limited() { CALLS_WHILE_THROTTLED } else { self.calls_at_once };
         let (mut left, mut refused) = (items, Vec::new());
@@ -85,7 +85,7 @@ impl BatchTable {
         items: Vec<I>,
         calls_at_once: &mut usize,
         backoff: &mut Backoff,
-        deadline: Budget,
+        deadline: Deadline,
     ) -> Result<Sent<I>, StoreError> {
         let mut unsent = batches(items);
         let mut sent = Sent { left: Vec::new(), refused: Vec::new() };
@@ -114,7 +114,7 @@ impl BatchTable {
             sent.left.extend(left);
             sent.refused.extend(refused);
             if !unsent.is_empty() {
-                connection_is_free().await;
+                yield_for_connection_reuse().await;
             }
         }
         // Those that were not tried go first the next time.
@@ -123,7 +123,7 @@ impl BatchTable {
         Ok(Sent { left: untried, ..sent })
     }
 
-    async fn put_batch<I: BatchItem>(&self, items: Vec<I>, deadline: Budget) -> Result<Sent<I>, StoreError> {
+    async fn put_batch<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Sent<I>, StoreError> {
         match before(deadline, self.send_batch(&items)).await? {
             Ok(left) => Ok(Sent { left, refused: Vec::new() }),
             Err(StoreError::Unavailable(Cause::Throttled)) => Ok(Sent { left: items, refused: Vec::new() }),
@@ -136,20 +136,21 @@ impl BatchTable {
     /// One `BatchWriteItem`; returns what it left unprocessed.
     async fn send_batch<I: BatchItem>(&self, items: &[I]) -> Result<Vec<I>, StoreError> {
         let text: usize = items.iter().map(|item| item.text_bytes()).sum();
-        let mut wire = Wire::with_capacity(text.saturating_add(items.len().saturating_mul(700)).saturating_add(256));
-        wire.raw("{\"RequestItems\":{");
-        wire.string(&self.name);
-        wire.raw(":[");
+        let mut json =
+            DynamoDbJson::with_capacity(text.saturating_add(items.len().saturating_mul(700)).saturating_add(256));
+        json.raw("{\"RequestItems\":{");
+        json.string(&self.name);
+        json.raw(":[");
         let mut separator = "{\"PutRequest\":{\"Item\":";
         for item in items {
-            wire.raw(separator);
-            item.write(&mut wire);
+            json.raw(separator);
+            item.write(&mut json);
             separator = "}},{\"PutRequest\":{\"Item\":";
         }
-        wire.raw("}}]}}");
+        json.raw("}}]}}");
         // The body is replaced; the table is named for the SDK to find its endpoint by.
         let call = self.client.batch_write_item().request_items(&self.name, Vec::new()).customize();
-        let output = call.mutate_request(wire.into_body()).interceptor(KeepSortKeys).send().await?;
+        let output = call.mutate_request(json.body_override()).interceptor(KeepSortKeys).send().await?;
         let returned: usize = output.unprocessed_items.iter().flat_map(|tables| tables.values()).map(Vec::len).sum();
         if returned == 0 {
             return Ok(Vec::new());
@@ -160,7 +161,7 @@ impl BatchTable {
         Ok(if left.len() == returned { left } else { items.to_vec() })
     }
 
-    async fn put_one_by_one<I: BatchItem>(&self, items: Vec<I>, deadline: Budget) -> Result<Sent<I>, StoreError> {
+    async fn put_one_by_one<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Sent<I>, StoreError> {
         let mut refused = Vec::new();
         for item in items {
             match self.put_one(item, deadline).await {
@@ -172,16 +173,16 @@ impl BatchTable {
         Ok(Sent { left: Vec::new(), refused })
     }
 
-    async fn put_one<I: BatchItem>(&self, item: I, deadline: Budget) -> Result<(), StoreError> {
+    async fn put_one<I: BatchItem>(&self, item: I, deadline: Deadline) -> Result<(), StoreError> {
         let mut backoff = self.throttle.backoff(deadline);
         loop {
-            let mut wire = Wire::default();
-            wire.raw("{\"TableName\":");
-            wire.string(&self.name);
-            wire.raw(",\"Item\":");
-            item.write(&mut wire);
-            wire.raw("}");
-            let call = self.client.put_item().table_name(&self.name).customize().mutate_request(wire.into_body());
+            let mut json = DynamoDbJson::default();
+            json.raw("{\"TableName\":");
+            json.string(&self.name);
+            json.raw(",\"Item\":");
+            item.write(&mut json);
+            json.raw("}");
+            let call = self.client.put_item().table_name(&self.name).customize().mutate_request(json.body_override());
             let put = before(deadline, call.send()).await?.map(drop).map_err(StoreError::from);
             if !backoff.repeats(&put).await {
                 return put;

@@ -9,28 +9,28 @@ use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 
 tokio::task_local! {
-    static CURRENT: Arc<Tally>;
+    static CURRENT: Arc<CallStats>;
 }
 
 /// The calls of one request so far.
 #[derive(Debug)]
-pub struct Tally {
+pub struct CallStats {
     began: Instant,
     calls: AtomicU32,
     first_microseconds: AtomicU64,
     last_microseconds: AtomicU64,
 }
 
-impl Tally {
+impl CallStats {
     /// Does `work`, and counts the calls that it makes.
     pub async fn of<T>(work: impl Future<Output = T>) -> (T, Arc<Self>) {
-        let tally = Arc::new(Self {
+        let call_stats = Arc::new(Self {
             began: Instant::now(),
             calls: AtomicU32::new(0),
             first_microseconds: AtomicU64::new(u64::MAX),
             last_microseconds: AtomicU64::new(0),
         });
-        (CURRENT.scope(tally.clone(), work).await, tally)
+        (CURRENT.scope(call_stats.clone(), work).await, call_stats)
     }
 
     /// Attempts that went out.
@@ -54,11 +54,11 @@ impl Tally {
 
 /// Counts each attempt of the SDK for the request that it is made for.
 #[derive(Debug)]
-pub(crate) struct CountCalls;
+pub(crate) struct CallStatsInterceptor;
 
-impl Intercept for CountCalls {
+impl Intercept for CallStatsInterceptor {
     fn name(&self) -> &'static str {
-        "CountCalls"
+        "CallStatsInterceptor"
     }
 
     fn read_before_transmit(
@@ -68,9 +68,9 @@ impl Intercept for CountCalls {
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         // Outside of a request, in tools and tests, nobody counts.
-        let _ = CURRENT.try_with(|tally| {
-            tally.calls.fetch_add(1, Ordering::Relaxed);
-            tally.first_microseconds.fetch_min(tally.elapsed(), Ordering::Relaxed);
+        let _ = CURRENT.try_with(|call_stats| {
+            call_stats.calls.fetch_add(1, Ordering::Relaxed);
+            call_stats.first_microseconds.fetch_min(call_stats.elapsed(), Ordering::Relaxed);
         });
         Ok(())
     }
@@ -81,7 +81,8 @@ impl Intercept for CountCalls {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let _ = CURRENT.try_with(|tally| tally.last_microseconds.fetch_max(tally.elapsed(), Ordering::Relaxed));
+        let _ = CURRENT
+            .try_with(|call_stats| call_stats.last_microseconds.fetch_max(call_stats.elapsed(), Ordering::Relaxed));
         Ok(())
     }
 }

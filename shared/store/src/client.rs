@@ -10,10 +10,10 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
 use aws_sdk_dynamodb::config::{Builder, SharedHttpClient, StalledStreamProtectionConfig};
 
-use crate::call_stats::CountCalls;
+use crate::call_stats::CallStatsInterceptor;
 use crate::http;
 use crate::throttling::{BACKOFF_BASE, BACKOFF_CAP};
-use crate::trust::{self, BadBundle};
+use crate::tls::{self, CaBundleError};
 
 /// A connection inside a region is there within a few milliseconds, or not at all.
 pub const CONNECT: Duration = Duration::from_secs(1);
@@ -45,7 +45,7 @@ const RETRY_TOKENS: u32 = RETRY_BUDGET * RETRY_COST;
 ///
 /// # Errors
 /// As [`http_client`].
-pub async fn from_environment() -> Result<Client, BadBundle> {
+pub async fn from_environment() -> Result<Client, CaBundleError> {
     let endpoint = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"].into_iter().find_map(variable);
     let truth = |name| variable(name).map(|value| value.eq_ignore_ascii_case("true"));
     let mut config = Builder::new()
@@ -87,13 +87,13 @@ pub fn tuned(config: Builder) -> Builder {
         .timeout_config(timeouts)
         // Watches bodies that arrive slowly; here an attempt is over in time, body included, or it is given up.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-        .interceptor(CountCalls)
+        .interceptor(CallStatsInterceptor)
 }
 
 /// The service's own HTTP client, which waits `connect_within` for a connection.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.
-pub fn http_client(connect_within: Duration) -> Result<SharedHttpClient, BadBundle> {
-    Ok(http::client(trust::tls()?, connect_within))
+pub fn http_client(connect_within: Duration) -> Result<SharedHttpClient, CaBundleError> {
+    Ok(http::client(tls::client_config()?, connect_within))
 }

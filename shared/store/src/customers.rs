@@ -9,18 +9,18 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use serde::Serialize;
 
+use crate::attributes::{Item, text};
+use crate::dynamodb_json::DynamoDbJson;
 use crate::throttling::TableThrottle;
-use crate::values::{Item, text};
-use crate::wire::Wire;
 use crate::{StoreError, before};
 use model::account::AccountId;
 use model::customer::{Change, CustomerUpdate};
-use model::deadline::Budget;
+use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 
 /// The table.
 #[derive(Clone, Debug)]
-pub struct Customers {
+pub struct CustomersTable {
     client: Client,
     table: String,
     throttle: TableThrottle,
@@ -51,7 +51,7 @@ fn timestamp(item: &Item, name: &str) -> Result<Option<Timestamp>, StoreError> {
 
 /// What an update did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Upserted {
+pub struct UpsertOutcome {
     /// Whether it created the customer.
     pub result: UpsertResult,
     /// The `updatedAt` that was stored.
@@ -79,7 +79,7 @@ impl UpsertResult {
     }
 }
 
-impl Customers {
+impl CustomersTable {
     /// The table called `table`.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
@@ -99,8 +99,8 @@ impl Customers {
         account_id: &AccountId,
         update: &CustomerUpdate<'_>,
         now: Timestamp,
-        deadline: Budget,
-    ) -> Result<Upserted, StoreError> {
+        deadline: Deadline,
+    ) -> Result<UpsertOutcome, StoreError> {
         let mut attempt = Attempt { account_id, update, now };
         // The times of attempts of which it is not known whether they took effect.
         let mut in_doubt = Vec::new();
@@ -117,16 +117,16 @@ impl Customers {
                         Some(created_at) => in_doubt.contains(&created_at),
                     };
                     let result = if is_new { UpsertResult::Created } else { UpsertResult::Updated };
-                    return Ok(Upserted { result, updated_at: attempt.now });
+                    return Ok(UpsertOutcome { result, updated_at: attempt.now });
                 }
-                Written::Newer { updated_at } => attempt.now = updated_at.after(Duration::from_millis(1)),
+                Written::Newer { updated_at } => attempt.now = updated_at.plus(Duration::from_millis(1)),
             }
         }
     }
 
     async fn write(&self, attempt: Attempt<'_>, in_doubt: &mut Vec<Timestamp>) -> Result<Written, StoreError> {
         let tries = Arc::new(AtomicU32::new(0));
-        let (body, counted) = (self.body(attempt).into_body(), tries.clone());
+        let (body, counted) = (self.body(attempt).body_override(), tries.clone());
         // The body is replaced; the table is named for the SDK to find its endpoint by.
         let call = self.client.update_item().table_name(&self.table).customize().mutate_request(move |request| {
             counted.fetch_add(1, Ordering::Relaxed);
@@ -149,11 +149,11 @@ impl Customers {
         }
     }
 
-    fn body(&self, Attempt { account_id, update, now }: Attempt<'_>) -> Wire {
+    fn body(&self, Attempt { account_id, update, now }: Attempt<'_>) -> DynamoDbJson {
         let mut set = String::from(
             "SET accountId = :account, customerId = :customer, updatedAt = :now, createdAt = if_not_exists(createdAt, :now)",
         );
-        let (mut remove, mut names, mut values) = (String::new(), Wire::default(), Wire::default());
+        let (mut remove, mut names, mut values) = (String::new(), DynamoDbJson::default(), DynamoDbJson::default());
         values.string_attribute(":account", account_id.as_str());
         values.raw(",");
         values.string_attribute(":customer", &update.customer_id);
@@ -175,24 +175,24 @@ impl Customers {
                 }
             }
         }
-        let mut wire = Wire::default();
-        wire.raw("{\"TableName\":");
-        wire.string(&self.table);
-        wire.raw(",\"Key\":{");
-        wire.string_attribute("pk", &account_id.key(&update.customer_id));
-        wire.raw("},\"UpdateExpression\":");
-        wire.string(&(set + &remove));
-        wire.raw(",\"ConditionExpression\":\"attribute_not_exists(updatedAt) OR updatedAt < :now\"");
+        let mut json = DynamoDbJson::default();
+        json.raw("{\"TableName\":");
+        json.string(&self.table);
+        json.raw(",\"Key\":{");
+        json.string_attribute("pk", &account_id.partition_key(&update.customer_id));
+        json.raw("},\"UpdateExpression\":");
+        json.string(&(set + &remove));
+        json.raw(",\"ConditionExpression\":\"attribute_not_exists(updatedAt) OR updatedAt < :now\"");
         // Of the old item only what is written over: enough to see whether there was one.
-        wire.raw(",\"ReturnValues\":\"UPDATED_OLD\",\"ReturnValuesOnConditionCheckFailure\":\"ALL_OLD\"");
+        json.raw(",\"ReturnValues\":\"UPDATED_OLD\",\"ReturnValuesOnConditionCheckFailure\":\"ALL_OLD\"");
         if !update.changes.is_empty() {
-            wire.raw(",\"ExpressionAttributeNames\":{");
-            wire.append(&names);
-            wire.raw("}");
+            json.raw(",\"ExpressionAttributeNames\":{");
+            json.append(&names);
+            json.raw("}");
         }
-        wire.raw(",\"ExpressionAttributeValues\":{");
-        wire.append(&values);
-        wire.raw("}}");
-        wire
+        json.raw(",\"ExpressionAttributeValues\":{");
+        json.append(&values);
+        json.raw("}}");
+        json
     }
 }

@@ -34,8 +34,10 @@ pub(super) fn client(tls: ClientConfig, connect_within: Duration) -> SharedHttpC
     tcp.set_connect_timeout(Some(connect_within));
     let connector =
         HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(tcp);
-    let connector =
-        SharedHttpConnector::new(Connections { pool: Arc::new(Mutex::new(new_pool(connector.clone()))), connector });
+    let connector = SharedHttpConnector::new(PooledConnector {
+        pool: Arc::new(Mutex::new(new_pool(connector.clone()))),
+        connector,
+    });
     http_client_fn(move |_, _| connector.clone())
 }
 
@@ -47,12 +49,12 @@ fn new_pool(connector: HttpsConnector<HttpConnector>) -> Pool {
 /// unheard while the environment was frozen: then all of them are left behind. Otherwise each attempt of a call might
 /// meet another dead one, until there is no time for a new one.
 #[derive(Clone, Debug)]
-struct Connections {
+struct PooledConnector {
     connector: HttpsConnector<HttpConnector>,
     pool: Arc<Mutex<Pool>>,
 }
 
-impl SdkConnector for Connections {
+impl SdkConnector for PooledConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let mut request = match request.try_into_http1x() {
             Ok(request) => request,
@@ -63,10 +65,10 @@ impl SdkConnector for Connections {
             capture.set_connection_retriever(move || metadata(&connection));
         }
         let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let unanswered = Unanswered(Some(self.clone()));
+        let reset_pool = ResetPoolOnDrop(Some(self.clone()));
         HttpConnectorFuture::new(async move {
             let answer = pool.request(request).await;
-            unanswered.answered();
+            reset_pool.answered();
             // Whatever failed between here and there may work the next time, and no call of this service does harm twice.
             let answer = answer.map_err(|error| ConnectorError::io(error.into()))?;
             HttpResponse::try_from(answer.map(SdkBody::from_body_1_x))
@@ -76,17 +78,17 @@ impl SdkConnector for Connections {
 }
 
 /// A call whose answer is awaited. The SDK drops it when it has waited long enough.
-struct Unanswered(Option<Connections>);
+struct ResetPoolOnDrop(Option<PooledConnector>);
 
-impl Unanswered {
+impl ResetPoolOnDrop {
     fn answered(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Unanswered {
+impl Drop for ResetPoolOnDrop {
     fn drop(&mut self) {
-        if let Some(Connections { connector, pool }) = self.0.take() {
+        if let Some(PooledConnector { connector, pool }) = self.0.take() {
             *pool.lock().unwrap_or_else(PoisonError::into_inner) = new_pool(connector);
         }
     }

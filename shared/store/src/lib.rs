@@ -4,20 +4,20 @@
 //! held: an error of the SDK may carry one, so it stops here and only its kind goes on.
 
 pub mod api_keys;
+mod attributes;
 mod batch_write;
 pub mod call_stats;
 pub mod client;
 pub mod customers;
+mod dynamodb_json;
 mod http;
+pub mod idempotency;
 pub mod rejected_signals;
-pub mod requests;
 mod signal_item;
 pub mod signals;
 mod throttling;
-pub mod trust;
+pub mod tls;
 mod unprocessed;
-mod values;
-mod wire;
 
 use std::fmt;
 use std::time::Duration;
@@ -25,11 +25,11 @@ use std::time::Duration;
 use aws_runtime::retries::classifiers::THROTTLING_ERRORS;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-use model::deadline::{Budget, OutOfTime};
+use model::deadline::{Deadline, DeadlineExceeded};
 
 /// Comes back when the connection of a call that was answered can be used again: it goes back to its pool in a task of its
 /// own, and the next call would open another. It costs a round of the runtime, so it is for where a call follows.
-async fn connection_is_free() {
+async fn yield_for_connection_reuse() {
     tokio::task::yield_now().await;
 }
 
@@ -38,9 +38,9 @@ async fn connection_is_free() {
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Does `work` until `deadline`, and then drops it where it stands.
-async fn before<T>(deadline: Budget, work: impl Future<Output = T>) -> Result<T, OutOfTime> {
+async fn before<T>(deadline: Deadline, work: impl Future<Output = T>) -> Result<T, DeadlineExceeded> {
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
-    tokio::time::timeout_at(deadline.until().into(), Box::pin(work)).await.map_err(|_| OutOfTime)
+    tokio::time::timeout_at(deadline.until().into(), Box::pin(work)).await.map_err(|_| DeadlineExceeded)
 }
 
 /// Why a call to DynamoDB failed.
@@ -124,8 +124,8 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-impl From<OutOfTime> for StoreError {
-    fn from(_: OutOfTime) -> Self {
+impl From<DeadlineExceeded> for StoreError {
+    fn from(_: DeadlineExceeded) -> Self {
         Self::Unavailable(Cause::DeadlineExceeded)
     }
 }

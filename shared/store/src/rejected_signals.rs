@@ -10,17 +10,17 @@ use aws_sdk_dynamodb::Client;
 
 use crate::StoreError;
 use crate::batch_write::{BatchItem, BatchTable};
-use crate::signals::Origin;
-use crate::wire::Wire;
+use crate::dynamodb_json::DynamoDbJson;
+use crate::signals::BatchContext;
 use model::account::AccountId;
-use model::deadline::Budget;
+use model::deadline::Deadline;
 use model::digest::Digest;
-use model::fault::Fault;
 use model::signal::RejectedSignal;
 use model::timestamp::Timestamp;
+use model::validation::FieldError;
 
 /// How long a rejected signal is kept.
-pub const KEPT_FOR: Duration = Duration::from_hours(14 * 24);
+pub const RETENTION: Duration = Duration::from_hours(14 * 24);
 
 /// Partitions of one account's day.
 pub const SHARDS: u8 = 16;
@@ -37,34 +37,34 @@ const CALLS_AT_ONCE: usize = 4;
 
 /// The table.
 #[derive(Clone, Debug)]
-pub struct RejectedSignals {
+pub struct RejectedSignalsTable {
     table: BatchTable,
 }
 
 /// A signal that was refused, as it is kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept<'a> {
+pub struct NewRejectedSignal<'a> {
     /// Its place in the request, counted from 0.
     pub index: usize,
     /// As it was sent.
     pub payload: &'a str,
     /// Whose history it would have belonged to, if that could be read.
-    pub who: Option<&'a str>,
+    pub subject_id: Option<&'a str>,
     /// What is wrong with it.
-    pub faults: &'a [Fault],
+    pub errors: &'a [FieldError],
 }
 
-impl<'a> From<&'a RejectedSignal<'a>> for Kept<'a> {
+impl<'a> From<&'a RejectedSignal<'a>> for NewRejectedSignal<'a> {
     fn from(rejected: &'a RejectedSignal<'a>) -> Self {
-        let RejectedSignal { index, payload, subject_id, faults } = rejected;
-        Self { index: *index, payload, who: subject_id.as_deref(), faults }
+        let RejectedSignal { index, payload, subject_id, errors } = rejected;
+        Self { index: *index, payload, subject_id: subject_id.as_deref(), errors }
     }
 }
 
 /// The partition key of one shard of an account's day. `day` is the first ten characters of a timestamp.
 #[must_use]
 pub fn partition_key(account_id: &AccountId, day: &str, shard: u8) -> String {
-    account_id.key(&format!("{day}#{shard:02}"))
+    account_id.partition_key(&format!("{day}#{shard:02}"))
 }
 
 /// The day of a moment, in UTC.
@@ -73,7 +73,7 @@ pub fn day(moment: Timestamp) -> String {
     moment.to_string().chars().take("2026-11-20".len()).collect()
 }
 
-impl RejectedSignals {
+impl RejectedSignalsTable {
     /// The table called `table`.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
@@ -86,12 +86,12 @@ impl RejectedSignals {
     /// When DynamoDB did not take all of them before the deadline.
     pub async fn keep(
         &self,
-        origin: Origin<'_>,
+        context: BatchContext<'_>,
         key_id: &str,
-        rejected: &[Kept<'_>],
-        deadline: Budget,
+        rejected: &[NewRejectedSignal<'_>],
+        deadline: Deadline,
     ) -> Result<(), StoreError> {
-        let request = &Request { origin, key_id, sort: origin.request_identifier.canonical() };
+        let request = &Request { context, key_id, sort: context.request_identifier.canonical() };
         let items = rejected.iter().map(|kept| RejectedItem { request, kept }).collect();
         let refused = self.table.put(items, deadline).await?;
         if refused.is_empty() { Ok(()) } else { Err(StoreError::Invalid) }
@@ -100,7 +100,7 @@ impl RejectedSignals {
 
 /// What the rejected signals of one request have in common.
 struct Request<'a> {
-    origin: Origin<'a>,
+    context: BatchContext<'a>,
     key_id: &'a str,
     /// The canonical requestIdentifier, with which sort keys begin.
     sort: String,
@@ -110,7 +110,7 @@ struct Request<'a> {
 #[derive(Clone, Copy)]
 struct RejectedItem<'a> {
     request: &'a Request<'a>,
-    kept: &'a Kept<'a>,
+    kept: &'a NewRejectedSignal<'a>,
 }
 
 impl BatchItem for RejectedItem<'_> {
@@ -126,49 +126,49 @@ impl BatchItem for RejectedItem<'_> {
         self.kept.payload.len().min(PAYLOAD_BYTES)
     }
 
-    fn write(self, wire: &mut Wire) {
-        let Self { request: Request { origin, key_id, sort }, kept } = self;
+    fn write(self, json: &mut DynamoDbJson) {
+        let Self { request: Request { context, key_id, sort }, kept } = self;
         let shard = shard_of(sort, kept.index);
         let payload = kept.payload.get(..kept.payload.floor_char_boundary(PAYLOAD_BYTES)).unwrap_or_default();
-        wire.raw("{");
+        json.raw("{");
         for (name, text) in [
-            ("pk", partition_key(origin.account_id, &day(origin.received_at), shard).as_str()),
+            ("pk", partition_key(context.account_id, &day(context.received_at), shard).as_str()),
             ("sk", &self.sort_key()),
-            ("accountId", origin.account_id.as_str()),
-            ("requestIdentifier", origin.request_identifier.as_sent()),
+            ("accountId", context.account_id.as_str()),
+            ("requestIdentifier", context.request_identifier.as_sent()),
             ("payload", payload),
             ("keyId", key_id),
-            ("receivedAt", &origin.received_at.to_string()),
+            ("receivedAt", &context.received_at.to_string()),
         ] {
-            wire.string_attribute(name, text);
-            wire.raw(",");
+            json.string_attribute(name, text);
+            json.raw(",");
         }
-        if let Some(who) = kept.who {
-            wire.string_attribute("who", who);
-            wire.raw(",");
+        if let Some(subject_id) = kept.subject_id {
+            json.string_attribute("subjectId", subject_id);
+            json.raw(",");
         }
         if payload.len() < kept.payload.len() {
-            wire.raw("\"truncated\":{\"BOOL\":true},");
+            json.raw("\"truncated\":{\"BOOL\":true},");
         }
-        wire.raw("\"faults\":{\"L\":[");
-        for (index, fault) in kept.faults.iter().enumerate() {
-            wire.raw(if index > 0 { "," } else { "" });
-            write_fault(wire, fault);
+        json.raw("\"errors\":{\"L\":[");
+        for (index, error) in kept.errors.iter().enumerate() {
+            json.raw(if index > 0 { "," } else { "" });
+            write_error(json, error);
         }
-        let expires_at = origin.received_at.after(KEPT_FOR).seconds();
-        wire.raw(&format!("]}},\"index\":{{\"N\":\"{}\"}},\"expiresAt\":{{\"N\":\"{expires_at}\"}}}}", kept.index));
+        let expires_at = context.received_at.plus(RETENTION).seconds();
+        json.raw(&format!("]}},\"index\":{{\"N\":\"{}\"}},\"expiresAt\":{{\"N\":\"{expires_at}\"}}}}", kept.index));
     }
 }
 
-fn write_fault(wire: &mut Wire, fault: &Fault) {
-    let Fault { place, code, message } = fault;
-    wire.raw("{\"M\":{");
-    wire.string_attribute("field", &place.field);
-    for (name, text) in [("pointer", place.pointer.as_str()), ("code", code.as_str()), ("message", message)] {
-        wire.raw(",");
-        wire.string_attribute(name, text);
+fn write_error(json: &mut DynamoDbJson, error: &FieldError) {
+    let FieldError { at, code, message } = error;
+    json.raw("{\"M\":{");
+    json.string_attribute("field", &at.field);
+    for (name, text) in [("pointer", at.pointer.as_str()), ("code", code.as_str()), ("message", message)] {
+        json.raw(",");
+        json.string_attribute(name, text);
     }
-    wire.raw("}}");
+    json.raw("}}");
 }
 
 /// The same signal of the same request always lies in the same shard, so a retry writes it over itself.

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use crate::batch_write::BatchItem;
-use crate::signals::Origin;
-use crate::wire::Wire;
+use crate::dynamodb_json::DynamoDbJson;
+use crate::signals::BatchContext;
 use model::signal::{Identity, Signal};
 
 /// What the items of one request have in common.
@@ -16,24 +16,24 @@ pub(super) struct RequestItems {
     /// `receivedAt#requestIdentifier#`: the index follows, in four digits.
     sort: String,
     /// The attributes that every item has.
-    common: Wire,
+    common: DynamoDbJson,
 }
 
 impl RequestItems {
-    pub(super) fn of(origin: Origin<'_>, retention: Option<Duration>) -> Self {
-        let received_at = origin.received_at.to_string();
-        let mut common = Wire::default();
-        common.string_attribute("accountId", origin.account_id.as_str());
+    pub(super) fn of(context: BatchContext<'_>, retention: Option<Duration>) -> Self {
+        let received_at = context.received_at.to_string();
+        let mut common = DynamoDbJson::default();
+        common.string_attribute("accountId", context.account_id.as_str());
         common.raw(",");
-        common.string_attribute("requestIdentifier", origin.request_identifier.as_sent());
+        common.string_attribute("requestIdentifier", context.request_identifier.as_sent());
         common.raw(",");
         common.string_attribute("receivedAt", &received_at);
         if let Some(retention) = retention {
-            common.raw(&format!(",\"expiresAt\":{{\"N\":\"{}\"}}", origin.received_at.after(retention).seconds()));
+            common.raw(&format!(",\"expiresAt\":{{\"N\":\"{}\"}}", context.received_at.plus(retention).seconds()));
         }
         Self {
-            partition: origin.account_id.key(""),
-            sort: format!("{received_at}#{}#", origin.request_identifier.canonical()),
+            partition: context.account_id.partition_key(""),
+            sort: format!("{received_at}#{}#", context.request_identifier.canonical()),
             common,
         }
     }
@@ -55,40 +55,40 @@ impl BatchItem for SignalItem<'_> {
         self.signal.payload.len()
     }
 
-    fn write(self, wire: &mut Wire) {
+    fn write(self, json: &mut DynamoDbJson) {
         let Self { request, signal } = self;
         let [(who, who_value), (what, what_value)] = match &signal.identity {
             Identity::Event { customer_id, event_type } => [("customerId", customer_id), ("eventType", event_type)],
             Identity::Step { emitter_id, step_node_id } => [("emitterId", emitter_id), ("stepNodeId", step_node_id)],
         };
-        wire.raw("{");
-        wire.string_attribute("pk", &[&request.partition, who_value.as_ref()].concat());
-        wire.raw(",");
-        wire.string_attribute("sk", &self.sort_key());
-        wire.raw(",");
-        wire.string_attribute(who, who_value);
-        wire.raw(",");
-        wire.string_attribute(what, what_value);
+        json.raw("{");
+        json.string_attribute("pk", &[&request.partition, who_value.as_ref()].concat());
+        json.raw(",");
+        json.string_attribute("sk", &self.sort_key());
+        json.raw(",");
+        json.string_attribute(who, who_value);
+        json.raw(",");
+        json.string_attribute(what, what_value);
         if let Some(flow) = &signal.eventflow_identifier {
-            wire.raw(",");
-            wire.string_attribute("eventflowIdentifier", flow.as_str());
+            json.raw(",");
+            json.string_attribute("eventflowIdentifier", flow.as_str());
         }
-        wire.raw(",\"data\":");
-        wire.attribute_value(signal.data);
-        if !signal.undocumented.is_empty() {
-            wire.raw(",\"undocumented\":{\"M\":{");
+        json.raw(",\"data\":");
+        json.attribute_value(signal.data);
+        if !signal.unknown_fields.is_empty() {
+            json.raw(",\"undocumented\":{\"M\":{");
             let mut separator = "";
-            for (name, value) in signal.undocumented.iter() {
-                wire.raw(separator);
-                wire.raw(name.quoted());
-                wire.raw(":");
-                wire.attribute_value(value);
+            for (name, value) in signal.unknown_fields.iter() {
+                json.raw(separator);
+                json.raw(name.quoted());
+                json.raw(":");
+                json.attribute_value(value);
                 separator = ",";
             }
-            wire.raw("}}");
+            json.raw("}}");
         }
-        wire.raw(",");
-        wire.append(&request.common);
-        wire.raw("}");
+        json.raw(",");
+        json.append(&request.common);
+        json.raw("}");
     }
 }

@@ -9,7 +9,7 @@ use crate::StoreError;
 use crate::batch_write::BatchTable;
 use crate::signal_item::{RequestItems, SignalItem};
 use model::account::AccountId;
-use model::deadline::Budget;
+use model::deadline::Deadline;
 use model::identifier::RequestIdentifier;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
@@ -19,14 +19,14 @@ const CALLS_AT_ONCE: usize = 16;
 
 /// The table.
 #[derive(Clone, Debug)]
-pub struct Signals {
+pub struct SignalsTable {
     table: BatchTable,
     retention: Option<Duration>,
 }
 
 /// What all signals of one request have in common.
 #[derive(Clone, Copy, Debug)]
-pub struct Origin<'a> {
+pub struct BatchContext<'a> {
     /// Whose they are.
     pub account_id: &'a AccountId,
     /// Which request brought them.
@@ -35,7 +35,7 @@ pub struct Origin<'a> {
     pub received_at: Timestamp,
 }
 
-impl Signals {
+impl SignalsTable {
     /// The table called `table`. Signals expire `retention` after their arrival, or never.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>, retention: Option<Duration>) -> Self {
@@ -49,11 +49,11 @@ impl Signals {
     /// When DynamoDB did not take all of them before the deadline: some may be stored, some not.
     pub async fn put(
         &self,
-        origin: Origin<'_>,
+        context: BatchContext<'_>,
         signals: &[Signal<'_>],
-        deadline: Budget,
+        deadline: Deadline,
     ) -> Result<Vec<usize>, StoreError> {
-        let request = &RequestItems::of(origin, self.retention);
+        let request = &RequestItems::of(context, self.retention);
         let items = signals.iter().map(|signal| SignalItem { request, signal }).collect();
         let mut refused: Vec<_> = self.table.put(items, deadline).await?.iter().map(|item| item.signal.index).collect();
         refused.sort_unstable();

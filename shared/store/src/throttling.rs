@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::{Cause, StoreError};
-use model::deadline::Budget;
+use model::deadline::Deadline;
 
 /// The bound of the first wait; doubled with each wait that follows.
 pub(super) const BACKOFF_BASE: Duration = Duration::from_millis(25);
@@ -29,7 +29,7 @@ pub(super) struct TableThrottle {
 
 impl TableThrottle {
     /// The waits of one request on this table.
-    pub(super) fn backoff(&self, deadline: Budget) -> Backoff {
+    pub(super) fn backoff(&self, deadline: Deadline) -> Backoff {
         let tries = if self.gave_up.load(Ordering::Relaxed) { TRIES_AFTER_GIVING_UP } else { u32::MAX };
         Backoff { table: self.clone(), deadline, bound: BACKOFF_BASE, tries_left: tries, only_throttled: None }
     }
@@ -39,7 +39,7 @@ impl TableThrottle {
 #[derive(Debug)]
 pub(super) struct Backoff {
     table: TableThrottle,
-    deadline: Budget,
+    deadline: Deadline,
     bound: Duration,
     tries_left: u32,
     /// Whether every call so far was throttled; `None` before the first.
@@ -91,7 +91,7 @@ impl Backoff {
             self.tries_left = self.tries_left.saturating_sub(1);
         }
         let wait = self.bound.mul_f64(fastrand::f64());
-        if self.tries_left == 0 || wait >= self.deadline.left() {
+        if self.tries_left == 0 || wait >= self.deadline.remaining() {
             return Err(StoreError::Unavailable(Cause::Throttled));
         }
         self.bound = self.bound.saturating_mul(2).min(BACKOFF_CAP);

@@ -53,11 +53,11 @@ async fn the_same_wrong_key_again_and_again_costs_one_read_in_ten_seconds() {
     let (stack, proxy, _) = behind_keys().await;
     let first = Timestamp::now();
     for n in 0..1_000 {
-        let call = Call::ping().key("a-wrong-key").at(first.after(Duration::from_millis(n * 9)));
+        let call = Call::ping().key("a-wrong-key").at(first.plus(Duration::from_millis(n * 9)));
         assert_eq!(stack.send(call).await.status, 401);
     }
     assert_eq!(proxy.counts().of("GetItem"), 1);
-    let later = Call::ping().key("a-wrong-key").at(first.after(Duration::from_secs(10)));
+    let later = Call::ping().key("a-wrong-key").at(first.plus(Duration::from_secs(10)));
     assert_eq!(stack.send(later).await.status, 401);
     assert_eq!(proxy.counts().of("GetItem"), 2);
 }
@@ -66,7 +66,7 @@ async fn the_same_wrong_key_again_and_again_costs_one_read_in_ten_seconds() {
 async fn while_the_key_table_is_out_known_keys_live_for_fifteen_minutes_and_others_hear_503() {
     let (stack, proxy, key) = behind_keys().await;
     let first = Timestamp::now();
-    let ping = |seconds| Call::ping().key(&key).at(first.after(Duration::from_secs(seconds)));
+    let ping = |seconds| Call::ping().key(&key).at(first.plus(Duration::from_secs(seconds)));
     assert_eq!(stack.send(ping(0)).await.status, 200);
     for fault in [Fault::Throttled, Fault::InternalServerError, Fault::ResetBefore, Fault::ExpiredToken] {
         proxy.set(fault.always());
@@ -84,15 +84,15 @@ async fn while_the_key_table_is_out_known_keys_live_for_fifteen_minutes_and_othe
 async fn expiry_is_exact_and_revocation_takes_a_minute_even_for_a_key_that_is_known() {
     let (stack, _proxy, _) = behind_keys().await;
     let first = Timestamp::from_millis(1_795_214_024_000);
-    let expires = first.after(Duration::from_secs(30));
+    let expires = first.plus(Duration::from_secs(30));
     let key = stack.key_with("shop", |record| record.expires_at = Some(expires)).await;
     let at = |moment| Call::ping().key(&key).at(moment);
     assert_eq!(stack.send(at(first)).await.status, 200);
-    assert_eq!(stack.send(at(first.after(Duration::from_millis(29_999)))).await.status, 200);
+    assert_eq!(stack.send(at(first.plus(Duration::from_millis(29_999)))).await.status, 200);
     stack.send(at(expires)).await.assert_problem(401, "unauthorized");
 
     let key = stack.key("shop").await;
-    let at = |seconds| Call::ping().key(&key).at(first.after(Duration::from_secs(seconds)));
+    let at = |seconds| Call::ping().key(&key).at(first.plus(Duration::from_secs(seconds)));
     assert_eq!(stack.send(at(0)).await.status, 200);
     revoke(&stack, &key, first).await;
     assert_eq!(stack.send(at(59)).await.status, 200, "a yes holds for a minute");

@@ -23,7 +23,7 @@ async fn a_signal_that_dynamodb_refuses_costs_only_itself() {
     let answer = stack.send(Call::signals(body(&[3])).key(&key)).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!((&answer.json()["accepted"], &answer.json()["rejected"]), (&json!(29), &json!(1)));
-    assert_eq!(answer.faults(), [("/signals/3".to_owned(), "refused-by-store".to_owned())]);
+    assert_eq!(answer.field_errors(), [("/signals/3".to_owned(), "refused-by-store".to_owned())]);
     assert_eq!(stored(&stack).await, (0..30).filter(|n| *n != 3).collect::<Vec<_>>());
     assert_eq!(proxy.counts().of("PutItem"), 26, "the batch that it spoilt one by one, and its own rejected record");
 }
@@ -34,7 +34,7 @@ async fn refused_signals_among_faults_that_pass_are_still_the_only_ones_to_miss(
     let (stack, _proxy, key) = behind(Plan::of([refused, Fault::ResetAfter.at(5), Fault::Throttled.at(9)])).await;
     let answer = stack.send(Call::signals(body(&[0, 24, 29])).key(&key)).await;
     assert_eq!((answer.status, &answer.json()["accepted"]), (200, &json!(27)), "{}", answer.text);
-    let pointers: Vec<_> = answer.faults().into_iter().map(|(pointer, _)| pointer).collect();
+    let pointers: Vec<_> = answer.field_errors().into_iter().map(|(pointer, _)| pointer).collect();
     assert_eq!(pointers, ["/signals/0", "/signals/24", "/signals/29"]);
     assert_eq!(stored(&stack).await, (0..30).filter(|n| ![0, 24, 29].contains(n)).collect::<Vec<_>>());
 }
@@ -53,6 +53,6 @@ async fn a_customer_that_dynamodb_refuses_is_a_400_that_says_nothing_of_it() {
     let (stack, _proxy, key) = behind(Fault::Invalid.always()).await;
     let answer = stack.send(customer().key(&key)).await;
     answer.assert_problem(400, "validation-failed");
-    assert_eq!(answer.faults(), [("/customerData".to_owned(), "refused-by-store".to_owned())]);
+    assert_eq!(answer.field_errors(), [("/customerData".to_owned(), "refused-by-store".to_owned())]);
     assert!(!answer.text.contains("on purpose"), "{}", answer.text);
 }

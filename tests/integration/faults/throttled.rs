@@ -54,7 +54,7 @@ async fn throttling_of_up_to_3_s_costs_no_request_its_200() {
             cases.push((mixed(10), 10, partition(), format!("partition by {how} for {window:?}, 10")));
             cases.push((hot_customer(), 0, partition(), format!("partition by {how} for {window:?}, customer")));
         }
-        let idempotency = Fault::Throttled.lasting(window).about(Tables::name("RequestsTable"));
+        let idempotency = Fault::Throttled.lasting(window).about(Tables::name("IdempotencyTable"));
         cases.push((named(10), 10, idempotency.into(), format!("idempotency table for {window:?}, 10")));
         let signals = Fault::Throttled.lasting(window).about(Tables::name("SignalsTable"));
         cases.push((named(500), 500, signals.into(), format!("signals table for {window:?}, 500")));

@@ -4,7 +4,7 @@
 use model::identifier::{RequestIdentifier, UuidText};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use service::problem::{Kind, Problem};
+use service::problem::{Problem, ProblemType};
 use store::{Cause, StoreError};
 use tests::{Answer, Call, Stack};
 
@@ -67,9 +67,11 @@ fn body_of(request: &Value) -> Option<String> {
 }
 
 /// The body and the status of an answer that has no request: those of the problem of the example's name.
-pub(super) fn problem(name: &str) -> Option<(Kind, Value)> {
-    let unavailable =
-        |retry_with| Problem::StorageUnavailable { error: StoreError::Unavailable(Cause::Throttled), retry_with };
+pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
+    let unavailable = |retry_identifier| Problem::StorageUnavailable {
+        error: StoreError::Unavailable(Cause::Throttled),
+        retry_identifier,
+    };
     let problem = match name {
         "customer-too-large" => Problem::CustomerTooLarge,
         "internal-error" => Problem::InternalError,
@@ -77,5 +79,5 @@ pub(super) fn problem(name: &str) -> Option<(Kind, Value)> {
         "failed-part-way" => unavailable(UuidText::parse(RETRY_WITH).map(RequestIdentifier::from)),
         _ => return None,
     };
-    Some((problem.kind(), serde_json::from_str(&problem.body(REQUEST_ID)).unwrap()))
+    Some((problem.problem_type(), serde_json::from_str(&problem.body(REQUEST_ID)).unwrap()))
 }

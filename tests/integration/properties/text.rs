@@ -122,7 +122,7 @@ pub(super) fn batch() -> impl Strategy<Value = (Vec<String>, String)> {
 /// An update of the customer with this identifier: the profile, and the request.
 pub(crate) fn customer(id: &'static str) -> impl Strategy<Value = (String, String)> {
     let documented =
-        (select(model::customer::DOCUMENTED.to_vec()), prop_oneof![5 => string(), 1 => Just("null".to_owned())]);
+        (select(model::customer::PROFILE_FIELDS.to_vec()), prop_oneof![5 => string(), 1 => Just("null".to_owned())]);
     let documented = documented.prop_map(|(name, value)| format!("\"{name}\":{value}"));
     let undocumented = (name(), value()).prop_map(|(name, value)| format!("{name}:{value}"));
     vec(prop_oneof![2 => documented, 1 => undocumented], 0..6).prop_map(move |members| {

@@ -22,11 +22,11 @@ pub enum Violation {
     /// Acknowledged and not stored.
     Lost,
     /// Stored more than once.
-    Twice,
+    Duplicate,
     /// Stored although it was refused, or never sent.
     Phantom,
     /// Stored before what came before it.
-    Disorder,
+    OutOfOrder,
     /// A field that no order of the writes explains.
     Stale,
 }
@@ -71,7 +71,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [lost, twice, phantom, disorder, stale] =
-            [Violation::Lost, Violation::Twice, Violation::Phantom, Violation::Disorder, Violation::Stale]
+            [Violation::Lost, Violation::Duplicate, Violation::Phantom, Violation::OutOfOrder, Violation::Stale]
                 .map(|violation| self.count(violation));
         let Self { acknowledged, refused, unknown, fields, .. } = self;
         write!(
@@ -122,7 +122,7 @@ fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
             if copies < at_least {
                 report.add(Violation::Lost, place);
             } else if copies > at_most {
-                report.add(if at_most == 0 { Violation::Phantom } else { Violation::Twice }, place);
+                report.add(if at_most == 0 { Violation::Phantom } else { Violation::Duplicate }, place);
             }
         }
     }
@@ -141,7 +141,7 @@ fn check_order(history: &History, one: &[StoredSignal], report: &mut Report) {
             Outcome::Refused | Outcome::Unknown => true,
         };
         if !in_request || !in_time {
-            report.add(Violation::Disorder, || format!("{found:?} stands after {before:?}"));
+            report.add(Violation::OutOfOrder, || format!("{found:?} stands after {before:?}"));
         }
         latest_sent = latest_sent.max(request.sent);
         before = Some(found);

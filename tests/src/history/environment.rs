@@ -188,7 +188,7 @@ pub(crate) fn variables() -> Vec<(String, String)> {
         ("API_KEYS_TABLE", Tables::name("ApiKeysTable")),
         ("CUSTOMERS_TABLE", Tables::name("CustomersTable")),
         ("SIGNALS_TABLE", Tables::name("SignalsTable")),
-        ("REQUESTS_TABLE", Tables::name("RequestsTable")),
+        ("IDEMPOTENCY_TABLE", Tables::name("IdempotencyTable")),
         ("REJECTED_SIGNALS_TABLE", Tables::name("RejectedSignalsTable")),
         ("SIGNAL_RETENTION_DAYS", "0"),
         ("LOG_LEVEL", "trace"),

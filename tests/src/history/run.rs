@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use model::api_key::ApiKey;
-use model::deadline::Budget;
+use model::deadline::Deadline;
 use model::timestamp::Timestamp;
-use service::invocation::LONGEST;
-use store::api_keys::{ApiKeys, KeyRecord};
+use service::invocation::MAX_REQUEST_DURATION;
+use store::api_keys::{ApiKeysTable, KeyRecord};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::LocalSet;
 
@@ -242,7 +242,7 @@ async fn make_key(endpoint: &str) -> String {
         expires_at: None,
         revoked_at: None,
     };
-    let table = ApiKeys::new(client_at(endpoint), Tables::name("ApiKeysTable"));
-    table.create(&key.hash(), &record, Budget::lasting(LONGEST)).await.unwrap();
-    key.reveal().to_owned()
+    let table = ApiKeysTable::new(client_at(endpoint), Tables::name("ApiKeysTable"));
+    table.create(&key.hash(), &record, Deadline::after(MAX_REQUEST_DURATION)).await.unwrap();
+    key.expose_secret().to_owned()
 }

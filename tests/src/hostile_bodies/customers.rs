@@ -1,6 +1,6 @@
 //! Requests with one customer, and bodies that are not JSON.
 
-use model::limits::BODY_BYTES;
+use model::limits::MAX_BODY_BYTES;
 
 use super::{HostileBody, ROOM, accepted, elements, invalid, malformed, members, short_name};
 use crate::Call;
@@ -46,7 +46,7 @@ pub(super) const BODIES: &[HostileBody] = &[
     invalid("dense numbers out of range", || profile(&array(ROOM, "1e999"))),
     invalid("dense numbers with too many digits", || profile(&array(ROOM, &"1".repeat(39)))),
     invalid("4 MiB of brackets", || profile(&format!("\"x\":{}{}", "[".repeat(ROOM / 2), "]".repeat(ROOM / 2)))),
-    malformed("4 MiB of brackets that never close", || plain(&"[".repeat(BODY_BYTES))),
+    malformed("4 MiB of brackets that never close", || plain(&"[".repeat(MAX_BODY_BYTES))),
     invalid("31 levels again and again", || profile(&array(ROOM, &format!("{}{}", "[".repeat(30), "]".repeat(30))))),
     invalid("32 levels again and again below long names", || {
         let before = (0..30).map(|level| format!("{{\"{}{level}\":", "x".repeat(60_000))).collect::<Vec<_>>().concat();
@@ -60,7 +60,7 @@ pub(super) const BODIES: &[HostileBody] = &[
     invalid("customerId of 4 MiB of white space", || {
         plain(&format!("{{\"customerId\":\"{}\"}}", "\\t".repeat(ROOM / 2)))
     }),
-    malformed("4 MiB of white space", || plain(&" ".repeat(BODY_BYTES))),
+    malformed("4 MiB of white space", || plain(&" ".repeat(MAX_BODY_BYTES))),
     invalid("4 MiB of white space around an object", || {
         plain(&format!("{}{{}}{}", "\n".repeat(ROOM / 2), "\n".repeat(ROOM / 2)))
     }),

@@ -1,7 +1,7 @@
 //! Requests that are refused, or read, before anybody looks for JSON.
 
 use flate2::Compression;
-use model::limits::BODY_BYTES;
+use model::limits::MAX_BODY_BYTES;
 
 use super::{HostileBody, accepted, malformed};
 use crate::Call;
@@ -10,15 +10,15 @@ const PATH: &str = "/api/customers";
 
 pub(super) const BODIES: &[HostileBody] = &[
     malformed("invalid UTF-8 at the end of 4 MiB", || {
-        let mut bytes = vec![b'\n'; BODY_BYTES];
-        bytes[BODY_BYTES - 1] = 0xff;
+        let mut bytes = vec![b'\n'; MAX_BODY_BYTES];
+        bytes[MAX_BODY_BYTES - 1] = 0xff;
         Call::new("POST", PATH).bytes(&bytes)
     }),
     malformed("209,000 empty gzip members", || zipped(&gzip(b"").repeat(209_000))),
-    malformed("16 gzip members", || zipped(&gzip(&vec![b' '; BODY_BYTES / 16]).repeat(16))),
-    too_large("gzip of 16 MiB", || zipped(&gzip(&vec![b' '; 4 * BODY_BYTES]))),
-    malformed("4 MiB that are not gzip", || zipped(&vec![b'x'; BODY_BYTES])),
-    too_large("one byte over 4 MiB", || Call::new("POST", PATH).body(&" ".repeat(BODY_BYTES + 1))),
+    malformed("16 gzip members", || zipped(&gzip(&vec![b' '; MAX_BODY_BYTES / 16]).repeat(16))),
+    too_large("gzip of 16 MiB", || zipped(&gzip(&vec![b' '; 4 * MAX_BODY_BYTES]))),
+    malformed("4 MiB that are not gzip", || zipped(&vec![b'x'; MAX_BODY_BYTES])),
+    too_large("one byte over 4 MiB", || Call::new("POST", PATH).body(&" ".repeat(MAX_BODY_BYTES + 1))),
     accepted("a thousand preferences", || {
         Call::customer("{\"customerId\":\"c\",\"customerData\":{}}").header("prefer", &"wait=1,".repeat(1_400))
     }),

@@ -1,21 +1,21 @@
 //! Requests with a batch of signals.
 
-use model::limits::{BODY_BYTES, SIGNAL_BYTES, SIGNALS_PER_REQUEST};
+use model::limits::{MAX_BODY_BYTES, MAX_SIGNAL_BYTES, MAX_SIGNALS_PER_REQUEST};
 
 use super::{HostileBody, ROOM, accepted, elements, invalid, members, short_name};
 use crate::Call;
 
 /// As many signals of the largest size as a body has room for.
-const LARGEST: usize = BODY_BYTES / SIGNAL_BYTES;
+const LARGEST: usize = MAX_BODY_BYTES / MAX_SIGNAL_BYTES;
 
 /// What is filled into each of them.
-const LARGEST_ROOM: usize = SIGNAL_BYTES - 200;
+const LARGEST_ROOM: usize = MAX_SIGNAL_BYTES - 200;
 
 /// As many signals as a request may have.
-const MOST: usize = SIGNALS_PER_REQUEST;
+const MOST: usize = MAX_SIGNALS_PER_REQUEST;
 
 /// What is filled into each of them.
-const MOST_ROOM: usize = BODY_BYTES / SIGNALS_PER_REQUEST - 100;
+const MOST_ROOM: usize = MAX_BODY_BYTES / MAX_SIGNALS_PER_REQUEST - 100;
 
 pub(super) const BODIES: &[HostileBody] = &[
     accepted("16 signals of dense digits", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "1")))),

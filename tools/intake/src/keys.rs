@@ -125,7 +125,7 @@ impl NewKey {
             account_id: self.account,
             name: self.name,
             created_at,
-            expires_at: self.expires_in.map(|lifetime| created_at.after(lifetime)),
+            expires_at: self.expires_in.map(|lifetime| created_at.plus(lifetime)),
             revoked_at: None,
         }
     }

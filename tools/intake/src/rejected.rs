@@ -12,11 +12,11 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
-use model::fault::FaultCode;
 use model::timestamp::Timestamp;
+use model::validation::FieldErrorCode;
 
 use self::id::RejectedSignalId;
-pub(crate) use self::table::RejectedSignals;
+pub(crate) use self::table::RejectedSignalsTable;
 use crate::output::Format;
 use crate::stack::Stack;
 use crate::time_args::timestamp;
@@ -96,7 +96,7 @@ pub(crate) struct Redrive {
 
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let rejected = RejectedSignals::new(stack)?;
+        let rejected = RejectedSignalsTable::new(stack)?;
         match self {
             Self::List(list) => list::list(&rejected, &list, format).await,
             Self::Show { account, id } => list::show(&rejected, &account, &id, format).await,
@@ -106,6 +106,6 @@ impl Command {
 }
 
 fn code(text: &str) -> Result<String, String> {
-    let known = FaultCode::ALL.map(FaultCode::as_str);
+    let known = FieldErrorCode::ALL.map(FieldErrorCode::as_str);
     if known.contains(&text) { Ok(text.to_owned()) } else { Err(format!("the codes are {}", known.join(", "))) }
 }

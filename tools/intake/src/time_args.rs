@@ -18,7 +18,7 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
         .or_else(|_| humantime::parse_rfc3339_weak(&format!("{text}T00:00:00")))
         .ok()
         .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
-        .map(|since_epoch| Timestamp::from_millis(0).after(since_epoch))
+        .map(|since_epoch| Timestamp::from_millis(0).plus(since_epoch))
         .ok_or_else(|| "write a time such as 2026-11-20, 2026-11-20T22:16:40Z, or 1h for an hour ago".to_owned())
 }
 

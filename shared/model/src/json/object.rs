@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::lexer::Lexer;
 use super::string::RawString;
 use super::value::Value;
-use crate::fault::{FaultCode, Faults};
-use crate::place::Path;
+use crate::pointer::JsonPointer;
+use crate::validation::{FieldErrorCode, FieldErrors};
 
 /// An object: the fields of it that are still to be read.
 #[derive(Debug)]
@@ -22,18 +22,18 @@ pub struct Field<'a, 'p> {
     pub name: Cow<'a, str>,
     /// Its value.
     pub value: Value<'a>,
-    object: &'p Path<'p>,
+    object: &'p JsonPointer<'p>,
 }
 
 impl<'a, 'p> Object<'a, 'p> {
     /// The object at `path`, of which `lexer` is at the first name.
-    pub(super) fn new(lexer: Lexer<'a>, path: &'p Path<'p>) -> Self {
+    pub(super) fn new(lexer: Lexer<'a>, path: &'p JsonPointer<'p>) -> Self {
         Self { lexer, seen: SeenKeys::new(path) }
     }
 
     /// The next field. What is wrong with its name becomes a validation error; after the last field, so do the names
     /// that appeared twice.
-    pub fn next_field(&mut self, errors: &mut Faults) -> Option<Field<'a, 'p>> {
+    pub fn next_field(&mut self, errors: &mut FieldErrors) -> Option<Field<'a, 'p>> {
         let Some(name) = self.lexer.next_name() else {
             self.seen.report_duplicates(errors);
             return None;
@@ -46,15 +46,15 @@ impl<'a, 'p> Object<'a, 'p> {
 impl Field<'_, '_> {
     /// Where the field is.
     #[must_use]
-    pub fn path(&self) -> Path<'_> {
-        Path::Member(self.object, &self.name)
+    pub fn path(&self) -> JsonPointer<'_> {
+        JsonPointer::Member(self.object, &self.name)
     }
 }
 
 /// The names of one object's fields so far, to find those that appear twice.
 #[derive(Debug)]
 pub(crate) struct SeenKeys<'p> {
-    object: &'p Path<'p>,
+    object: &'p JsonPointer<'p>,
     /// The names, one after another. In strings of their own they could take ten times the memory of the body.
     names: String,
     /// Where each name ends in `names`.
@@ -63,19 +63,23 @@ pub(crate) struct SeenKeys<'p> {
 
 impl<'p> SeenKeys<'p> {
     /// None yet, of the object at `object`.
-    pub(crate) fn new(object: &'p Path<'p>) -> Self {
+    pub(crate) fn new(object: &'p JsonPointer<'p>) -> Self {
         Self { object, names: String::new(), ends: Vec::new() }
     }
 
     /// Decodes the next name. An empty name, and one that is no Unicode text, is a validation error.
-    pub(crate) fn add<'a>(&mut self, name: RawString<'a>, errors: &mut Faults) -> Cow<'a, str> {
+    pub(crate) fn add<'a>(&mut self, name: RawString<'a>, errors: &mut FieldErrors) -> Cow<'a, str> {
         let Ok(name) = name.decode() else {
-            let message = "must have names of Unicode text: half of a surrogate pair was sent";
-            errors.add(self.object, FaultCode::InvalidType, message);
+            let message = "field names must be valid Unicode (unpaired surrogate)";
+            errors.add(self.object, FieldErrorCode::InvalidType, message);
             return Cow::Borrowed("");
         };
         if name.is_empty() {
-            errors.add(&Path::Member(self.object, ""), FaultCode::EmptyName, "must have a name that is not empty");
+            errors.add(
+                &JsonPointer::Member(self.object, ""),
+                FieldErrorCode::EmptyName,
+                "must have a name that is not empty",
+            );
         } else {
             if self.ends.is_empty() {
                 // Enough for most objects.
@@ -88,15 +92,15 @@ impl<'p> SeenKeys<'p> {
     }
 
     /// Adds a validation error for each name that appeared more than once.
-    pub(crate) fn report_duplicates(&self, errors: &mut Faults) {
+    pub(crate) fn report_duplicates(&self, errors: &mut FieldErrors) {
         let starts = std::iter::once(&0).chain(&self.ends);
         let name = |(start, end): (&usize, &usize)| self.names.get(*start..*end).unwrap_or_default();
         let mut names: Vec<_> = starts.zip(&self.ends).map(name).collect();
         names.sort_unstable();
         for same in names.chunk_by(|a, b| a == b) {
             if let [name, _, ..] = same {
-                let path = Path::Member(self.object, name);
-                errors.add(&path, FaultCode::DuplicateMember, "must not stand twice in one object");
+                let path = JsonPointer::Member(self.object, name);
+                errors.add(&path, FieldErrorCode::DuplicateMember, "must not appear more than once in an object");
             }
         }
     }
@@ -110,20 +114,20 @@ mod tests {
     #[test]
     fn fields_come_in_order_and_wrong_names_are_reported() {
         let json = r#"{"b":[1,{"b":2}],"\u0061":" ","":3,"\ud800":null,"b":{},"a":4}"#;
-        let mut object = JsonText::parse(json).unwrap().value().as_object(&Path::Root).unwrap();
-        let mut errors = Faults::default();
+        let mut object = JsonText::parse(json).unwrap().value().as_object(&JsonPointer::Root).unwrap();
+        let mut errors = FieldErrors::default();
         let mut fields = Vec::new();
         while let Some(field) = object.next_field(&mut errors) {
             fields.push((field.name.into_owned(), field.value.text()));
         }
         let expected = [("b", "[1,{\"b\":2}]"), ("a", "\" \""), ("", "3"), ("", "null"), ("b", "{}"), ("a", "4")];
         assert_eq!(fields, expected.map(|(name, text)| (name.to_owned(), text)));
-        let errors: Vec<_> = errors.into_kept().into_iter().map(|error| (error.place.pointer, error.code)).collect();
+        let errors: Vec<_> = errors.into_vec().into_iter().map(|error| (error.at.pointer, error.code)).collect();
         let expected = [
-            ("/", FaultCode::EmptyName),
-            ("", FaultCode::InvalidType),
-            ("/a", FaultCode::DuplicateMember),
-            ("/b", FaultCode::DuplicateMember),
+            ("/", FieldErrorCode::EmptyName),
+            ("", FieldErrorCode::InvalidType),
+            ("/a", FieldErrorCode::DuplicateMember),
+            ("/b", FieldErrorCode::DuplicateMember),
         ];
         assert_eq!(errors, expected.map(|(pointer, code)| (pointer.to_owned(), code)));
     }

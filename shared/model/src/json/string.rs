@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::fault::{FaultCode, Violation};
+use crate::validation::{FieldErrorCode, Violation};
 
 /// A string between its quotes, as it was written.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ fn zero_bytes(word: u64) -> u64 {
 
 impl From<UnpairedSurrogate> for Violation {
     fn from(_: UnpairedSurrogate) -> Self {
-        Self::new(FaultCode::InvalidType, "must be Unicode text: half of a surrogate pair was sent")
+        Self::new(FieldErrorCode::InvalidType, "must be valid Unicode (unpaired surrogate)")
     }
 }
 

@@ -3,7 +3,7 @@
 use super::lexer::{Lexer, Token};
 use super::object::Object;
 use super::string::RawString;
-use crate::place::Path;
+use crate::pointer::JsonPointer;
 
 /// A JSON value of which the syntax is known to be right.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl<'a> Value<'a> {
 
     /// The object at `path`, if it is one.
     #[must_use]
-    pub fn as_object<'p>(self, path: &'p Path<'p>) -> Option<Object<'a, 'p>> {
+    pub fn as_object<'p>(self, path: &'p JsonPointer<'p>) -> Option<Object<'a, 'p>> {
         matches!(self.first, Token::BeginObject).then(|| Object::new(Lexer::inside(self.text), path))
     }
 

@@ -1,103 +1,102 @@
-//! What is remembered of keys: yes for a minute, no for ten seconds, each in a bounded map (SPEC 2.7).
+//! Look-ups of API keys, cached: of a valid key for a minute, of an invalid one for ten seconds, each in a bounded map.
 //!
-//! Two maps, so that a flood of wrong keys cannot push out the right ones.
+//! There are two maps, so that a flood of invalid keys cannot evict valid ones.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use lru::LruCache;
-
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
 use store::api_keys::KeyRecord;
 
-/// How long a yes holds without asking again: as long as a revocation takes.
-pub(crate) const YES_HOLDS: Duration = Duration::from_mins(1);
+/// How long a valid key is used without another look-up. A revocation takes effect within this time.
+pub(crate) const POSITIVE_TTL: Duration = Duration::from_mins(1);
 
-/// How long a no holds without asking again.
-pub(crate) const NO_HOLDS: Duration = Duration::from_secs(10);
+/// How long an invalid key is rejected without another look-up.
+pub(crate) const NEGATIVE_TTL: Duration = Duration::from_secs(10);
 
-/// How old a yes may be to stand in while the key table cannot be read.
-pub(crate) const FALLBACK_HOLDS: Duration = Duration::from_mins(15);
+/// How old a look-up may be to be used while the key table cannot be read (RFC 5861, section 4).
+pub(crate) const STALE_IF_ERROR: Duration = Duration::from_mins(15);
 
-/// How long the key table is left alone after it could not be read, where there is a fallback: otherwise every request
-/// of an outage would wait for it.
-pub(crate) const ASK_AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// How long the key table is not asked again after a failed look-up for which a stale one was used: otherwise every request
+/// of an outage would wait for the table.
+pub(crate) const REVALIDATE_AFTER: Duration = Duration::from_secs(5);
 
-/// Keys remembered with a yes: more than one function instance sees in a minute.
-const YES_ENTRIES: NonZeroUsize = NonZeroUsize::new(1_024).unwrap();
+/// Valid keys in the cache: more than one execution environment sees in a minute.
+const MAX_VALID_KEYS: NonZeroUsize = NonZeroUsize::new(1_024).unwrap();
 
-/// Keys remembered with a no: about a megabyte.
-const NO_ENTRIES: NonZeroUsize = NonZeroUsize::new(8_192).unwrap();
+/// Invalid keys in the cache: about a megabyte.
+const MAX_INVALID_KEYS: NonZeroUsize = NonZeroUsize::new(8_192).unwrap();
 
-/// What is remembered of one key.
+/// What the cache has of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
-    /// It was found lately. Whether it has expired since is for the asker to see.
-    Yes(KeyRecord),
-    /// It was found to open nothing lately.
-    No,
-    /// It was found some while ago: good enough only while the table cannot be read.
-    Formerly(KeyRecord),
+pub(crate) enum CachedKey {
+    /// A recent look-up found it. The key may have expired since.
+    Fresh(KeyRecord),
+    /// A recent look-up found it invalid.
+    Invalid,
+    /// An older look-up found it: usable only while the table cannot be read.
+    Stale(KeyRecord),
     /// Nothing.
-    Nothing,
+    Miss,
 }
 
 #[derive(Debug)]
-struct Yes {
+struct ValidKey {
     record: KeyRecord,
     read_at: Timestamp,
-    ask_again_at: Timestamp,
+    revalidate_at: Timestamp,
 }
 
 /// The two maps.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    yes: LruCache<KeyHash, Yes>,
-    no: LruCache<KeyHash, Timestamp>,
+    valid: LruCache<KeyHash, ValidKey>,
+    invalid: LruCache<KeyHash, Timestamp>,
 }
 
 impl Default for Cache {
     fn default() -> Self {
-        // Grown as keys come, not ahead.
-        let (mut yes, mut no) = (LruCache::unbounded(), LruCache::unbounded());
-        yes.resize(YES_ENTRIES);
-        no.resize(NO_ENTRIES);
-        Self { yes, no }
+        // The maps grow with their keys: allocating them whole would slow every cold start.
+        let (mut valid, mut invalid) = (LruCache::unbounded(), LruCache::unbounded());
+        valid.resize(MAX_VALID_KEYS);
+        invalid.resize(MAX_INVALID_KEYS);
+        Self { valid, invalid }
     }
 }
 
 impl Cache {
-    pub(crate) fn look_up(&mut self, hash: &KeyHash, now: Timestamp) -> Known {
-        if let Some(yes) = self.yes.get(hash) {
-            if now < yes.ask_again_at {
-                return Known::Yes(yes.record.clone());
+    pub(crate) fn get(&mut self, hash: &KeyHash, now: Timestamp) -> CachedKey {
+        if let Some(key) = self.valid.get(hash) {
+            if now < key.revalidate_at {
+                return CachedKey::Fresh(key.record.clone());
             }
-            if now.since(yes.read_at) < FALLBACK_HOLDS {
-                return Known::Formerly(yes.record.clone());
+            if now.duration_since(key.read_at) < STALE_IF_ERROR {
+                return CachedKey::Stale(key.record.clone());
             }
-            self.yes.pop(hash);
+            self.valid.pop(hash);
         }
-        match self.no.get(hash) {
-            Some(read_at) if now.since(*read_at) < NO_HOLDS => Known::No,
-            _ => Known::Nothing,
+        match self.invalid.get(hash) {
+            Some(read_at) if now.duration_since(*read_at) < NEGATIVE_TTL => CachedKey::Invalid,
+            _ => CachedKey::Miss,
         }
     }
 
-    pub(crate) fn remember_yes(&mut self, hash: KeyHash, record: KeyRecord, now: Timestamp) {
-        self.no.pop(&hash);
-        self.yes.put(hash, Yes { record, read_at: now, ask_again_at: now.after(YES_HOLDS) });
+    pub(crate) fn insert_valid(&mut self, hash: KeyHash, record: KeyRecord, now: Timestamp) {
+        self.invalid.pop(&hash);
+        self.valid.put(hash, ValidKey { record, read_at: now, revalidate_at: now.plus(POSITIVE_TTL) });
     }
 
-    pub(crate) fn remember_no(&mut self, hash: KeyHash, now: Timestamp) {
-        self.yes.pop(&hash);
-        self.no.put(hash, now);
+    pub(crate) fn insert_invalid(&mut self, hash: KeyHash, now: Timestamp) {
+        self.valid.pop(&hash);
+        self.invalid.put(hash, now);
     }
 
-    /// Leaves the table alone for a while, but never beyond what the fallback holds.
-    pub(crate) fn postpone(&mut self, hash: &KeyHash, now: Timestamp) {
-        if let Some(yes) = self.yes.get_mut(hash) {
-            yes.ask_again_at = now.after(ASK_AGAIN_AFTER).min(yes.read_at.after(FALLBACK_HOLDS));
+    /// Uses a stale look-up for a while longer, but never beyond [`STALE_IF_ERROR`].
+    pub(crate) fn extend_stale(&mut self, hash: &KeyHash, now: Timestamp) {
+        if let Some(key) = self.valid.get_mut(hash) {
+            key.revalidate_at = now.plus(REVALIDATE_AFTER).min(key.read_at.plus(STALE_IF_ERROR));
         }
     }
 }
@@ -118,55 +117,55 @@ mod tests {
     }
 
     fn at(seconds: u64) -> Timestamp {
-        Timestamp::from_millis(0).after(Duration::from_secs(seconds))
+        Timestamp::from_millis(0).plus(Duration::from_secs(seconds))
     }
 
     #[test]
-    fn a_yes_holds_a_minute_and_falls_back_for_fifteen() {
+    fn valid_key_is_fresh_for_a_minute_and_stale_for_fifteen() {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("k"));
-        cache.remember_yes(hash, record(), at(0));
-        assert_eq!(cache.look_up(&hash, at(59)), Known::Yes(record()));
-        assert_eq!(cache.look_up(&hash, at(60)), Known::Formerly(record()));
-        assert_eq!(cache.look_up(&hash, at(899)), Known::Formerly(record()));
-        assert_eq!(cache.look_up(&hash, at(900)), Known::Nothing);
+        cache.insert_valid(hash, record(), at(0));
+        assert_eq!(cache.get(&hash, at(59)), CachedKey::Fresh(record()));
+        assert_eq!(cache.get(&hash, at(60)), CachedKey::Stale(record()));
+        assert_eq!(cache.get(&hash, at(899)), CachedKey::Stale(record()));
+        assert_eq!(cache.get(&hash, at(900)), CachedKey::Miss);
     }
 
     #[test]
-    fn a_no_holds_ten_seconds() {
+    fn invalid_key_is_cached_for_ten_seconds() {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("k"));
-        cache.remember_no(hash, at(0));
-        assert_eq!(cache.look_up(&hash, at(9)), Known::No);
-        assert_eq!(cache.look_up(&hash, at(10)), Known::Nothing);
+        cache.insert_invalid(hash, at(0));
+        assert_eq!(cache.get(&hash, at(9)), CachedKey::Invalid);
+        assert_eq!(cache.get(&hash, at(10)), CachedKey::Miss);
     }
 
     #[test]
-    fn an_unreadable_table_is_left_alone_for_a_while_but_not_beyond_the_fallback() {
+    fn stale_key_is_extended_but_never_beyond_fifteen_minutes() {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("k"));
-        cache.remember_yes(hash, record(), at(0));
-        cache.postpone(&hash, at(100));
-        assert_eq!(cache.look_up(&hash, at(104)), Known::Yes(record()));
-        assert_eq!(cache.look_up(&hash, at(105)), Known::Formerly(record()));
-        cache.postpone(&hash, at(898));
-        assert_eq!(cache.look_up(&hash, at(899)), Known::Yes(record()));
-        assert_eq!(cache.look_up(&hash, at(900)), Known::Nothing);
+        cache.insert_valid(hash, record(), at(0));
+        cache.extend_stale(&hash, at(100));
+        assert_eq!(cache.get(&hash, at(104)), CachedKey::Fresh(record()));
+        assert_eq!(cache.get(&hash, at(105)), CachedKey::Stale(record()));
+        cache.extend_stale(&hash, at(898));
+        assert_eq!(cache.get(&hash, at(899)), CachedKey::Fresh(record()));
+        assert_eq!(cache.get(&hash, at(900)), CachedKey::Miss);
     }
 
     #[test]
-    fn a_flood_of_wrong_keys_is_bounded_and_leaves_the_right_ones() {
-        let (mut cache, hash) = (Cache::default(), KeyHash::of("right"));
-        cache.remember_yes(hash, record(), at(0));
-        for wrong in 0..20_000_u32 {
-            cache.remember_no(KeyHash::of(wrong.to_be_bytes()), at(1));
+    fn flood_of_invalid_keys_is_bounded_and_evicts_no_valid_key() {
+        let (mut cache, hash) = (Cache::default(), KeyHash::of("valid"));
+        cache.insert_valid(hash, record(), at(0));
+        for invalid in 0..20_000_u32 {
+            cache.insert_invalid(KeyHash::of(invalid.to_be_bytes()), at(1));
         }
-        assert_eq!(cache.no.len(), NO_ENTRIES.get());
-        assert_eq!(cache.look_up(&hash, at(2)), Known::Yes(record()));
+        assert_eq!(cache.invalid.len(), MAX_INVALID_KEYS.get());
+        assert_eq!(cache.get(&hash, at(2)), CachedKey::Fresh(record()));
     }
 
     #[test]
-    fn a_later_no_takes_back_a_yes() {
+    fn later_invalid_look_up_replaces_a_valid_one() {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("k"));
-        cache.remember_yes(hash, record(), at(0));
-        cache.remember_no(hash, at(61));
-        assert_eq!(cache.look_up(&hash, at(62)), Known::No);
+        cache.insert_valid(hash, record(), at(0));
+        cache.insert_invalid(hash, at(61));
+        assert_eq!(cache.get(&hash, at(62)), CachedKey::Invalid);
     }
 }

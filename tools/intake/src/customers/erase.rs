@@ -14,12 +14,12 @@ use crate::error::call_error;
 use crate::item::{Item, key};
 use crate::output::{Format, note};
 use crate::progress;
-use crate::rejected::RejectedSignals;
+use crate::rejected::RejectedSignalsTable;
 use crate::stack::{CUSTOMERS, SIGNALS, Stack};
 
 pub(super) async fn erase(stack: &Stack, account: &AccountId, id: &str, yes: bool, format: Format) -> Result<()> {
     note(&format!("Counting what is stored of {id:?} ..."));
-    let rejected_signals = RejectedSignals::new(stack)?;
+    let rejected_signals = RejectedSignalsTable::new(stack)?;
     let profiles = usize::from(find(stack, account, id).await?.is_some());
     let signals = count_signals(stack, account, id).await?;
     let rejected = rejected_signals.keys_of(account, id).await?;
@@ -42,14 +42,15 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, id: &str, yes: boo
 
 async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<usize> {
     let table = stack.table(SIGNALS)?;
-    let pages = stack.query(table, account.key(id)).select(Select::Count).into_paginator().send();
+    let pages = stack.query(table, account.partition_key(id)).select(Select::Count).into_paginator().send();
     let pages: Vec<_> = pages.try_collect().await.map_err(|error| call_error(table, error))?;
     Ok(pages.iter().map(|page| usize::try_from(page.count).unwrap_or_default()).sum())
 }
 
 async fn delete_signals(stack: &Stack, account: &AccountId, id: &str, count: usize) -> Result<()> {
     let table = stack.table(SIGNALS)?;
-    let mut pages = stack.query(table, account.key(id)).projection_expression("pk, sk").into_paginator().send();
+    let mut pages =
+        stack.query(table, account.partition_key(id)).projection_expression("pk, sk").into_paginator().send();
     let bar = progress::bar(count, "signals erased");
     while let Some(page) = pages.next().await {
         let page = page.map_err(|error| call_error(table, error))?;
@@ -63,6 +64,6 @@ async fn delete_signals(stack: &Stack, account: &AccountId, id: &str, count: usi
 
 async fn delete_profile(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
     let table = stack.table(CUSTOMERS)?;
-    let call = stack.client.delete_item().table_name(table).key("pk", AttributeValue::S(account.key(id)));
+    let call = stack.client.delete_item().table_name(table).key("pk", AttributeValue::S(account.partition_key(id)));
     call.send().await.map(drop).map_err(|error| call_error(table, error))
 }

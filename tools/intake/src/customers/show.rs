@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
-use model::customer::DOCUMENTED;
+use model::customer::PROFILE_FIELDS;
 
 use crate::error::call_error;
 use crate::item::{Item, display, json_object};
@@ -18,7 +18,7 @@ pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: F
         return print_json(&json_object(&item, &["pk"]));
     }
     // The fields of the contract in its order, between them and the two times the others by name.
-    let first = || ["customerId"].into_iter().chain(DOCUMENTED);
+    let first = || ["customerId"].into_iter().chain(PROFILE_FIELDS);
     let last = ["createdAt", "updatedAt"];
     let is_other = |name: &&str| !first().chain(last).chain(["pk", "accountId"]).any(|known| known == *name);
     let mut others: Vec<&str> = item.keys().map(String::as_str).filter(is_other).collect();
@@ -35,7 +35,11 @@ pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: F
 /// The stored item of a customer.
 pub(super) async fn find(stack: &Stack, account: &AccountId, id: &str) -> Result<Option<Item>> {
     let table = stack.table(CUSTOMERS)?;
-    let get =
-        stack.client.get_item().table_name(table).key("pk", AttributeValue::S(account.key(id))).consistent_read(true);
+    let get = stack
+        .client
+        .get_item()
+        .table_name(table)
+        .key("pk", AttributeValue::S(account.partition_key(id)))
+        .consistent_read(true);
     Ok(get.send().await.map_err(|error| call_error(table, error))?.item)
 }

@@ -5,20 +5,20 @@ use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use model::limits::{BODY_BYTES, SIGNALS_PER_REQUEST};
+use model::limits::{MAX_BODY_BYTES, MAX_SIGNALS_PER_REQUEST};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::Kind;
 
 /// The most lines of a chunk: a chunk of signals is stored like a request, and keyed like one.
-const CHUNK_LINES: usize = SIGNALS_PER_REQUEST;
+const CHUNK_LINES: usize = MAX_SIGNALS_PER_REQUEST;
 
 /// The bytes after which a chunk ends. The chunks that are stored at once bound the memory.
 const CHUNK_BYTES: usize = 4 * 1024 * 1024;
 
 /// The longest line, in bytes: no client could send more at once.
-const MAX_LINE_BYTES: usize = BODY_BYTES;
+const MAX_LINE_BYTES: usize = MAX_BODY_BYTES;
 
 /// Where in the file a chunk begins.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]

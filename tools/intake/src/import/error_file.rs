@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use model::fault::Fault;
+use model::validation::FieldError;
 use serde::Serialize;
 
 use super::checkpoint::with_suffix;
@@ -25,7 +25,7 @@ pub(super) enum LineError {
     /// The line cannot be parsed: `malformed-json` or `too-large`.
     Syntax { code: &'static str, message: String },
     /// The line breaks a rule.
-    Validation(Fault),
+    Validation(FieldError),
 }
 
 pub(super) struct ErrorFile {

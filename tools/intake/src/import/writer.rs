@@ -6,16 +6,16 @@ use anyhow::Result;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
 use model::customer::CustomerUpdate;
-use model::deadline::Budget;
-use model::fault::{Fault, FaultCode};
+use model::deadline::Deadline;
 use model::identifier::{RequestIdentifier, UuidText};
 use model::json::JsonText;
-use model::place::Path;
+use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
+use model::validation::{FieldError, FieldErrorCode};
 use store::StoreError;
-use store::customers::Customers;
-use store::signals::{Origin, Signals};
+use store::customers::CustomersFunction;
+use store::signals::{BatchContext, Signals};
 use uuid::Uuid;
 
 use super::Kind;
@@ -76,7 +76,8 @@ impl Writer {
         let mut errors = IndexedErrors::new();
         let (valid, refused) = match self.kind {
             Kind::Signals => {
-                let parse = |text, index| Signal::parse(text, index, &Path::Root).map_err(|rejected| rejected.faults);
+                let parse =
+                    |text, index| Signal::parse(text, index, &JsonPointer::Root).map_err(|rejected| rejected.errors);
                 let signals = parse_lines(&chunk.lines, &mut errors, parse);
                 (signals.len(), self.put_signals(chunk.begin.chunk, &signals).await?)
             }
@@ -87,7 +88,8 @@ impl Writer {
             }
         };
         let count = valid.saturating_sub(refused.len()) as u64;
-        let refused_by_store = || Fault::new(&Path::Root, FaultCode::RefusedByStore, "was rejected by DynamoDB");
+        let refused_by_store =
+            || FieldError::new(&JsonPointer::Root, FieldErrorCode::RefusedByStore, "was rejected by DynamoDB");
         errors.extend(refused.into_iter().map(|index| (index, vec![LineError::Validation(refused_by_store())])));
         errors.sort_by_key(|(index, _)| *index);
         let number = |index: usize| chunk.begin.line.saturating_add(index as u64).saturating_add(1);
@@ -98,8 +100,8 @@ impl Writer {
     /// Stores the signals of a chunk; returns the indices of those that DynamoDB refused.
     async fn put_signals(&self, chunk: u64, signals: &[Signal<'_>]) -> Result<Vec<usize>> {
         let request_identifier = &request_identifier(self.import, chunk);
-        let origin = Origin { account_id: &self.account, request_identifier, received_at: self.received_at };
-        self.retry(|| self.signals.put(origin, signals, Budget::lasting(WRITE_TIMEOUT))).await
+        let origin = BatchContext { account_id: &self.account, request_identifier, received_at: self.received_at };
+        self.retry(|| self.signals.put(origin, signals, Deadline::after(WRITE_TIMEOUT))).await
     }
 
     /// Updates customers concurrently, one customer in the order of the lines; returns the indices that DynamoDB refused.
@@ -114,7 +116,7 @@ impl Writer {
         let mut refused = Vec::new();
         for (index, update) in updates {
             let upsert = || async {
-                let deadline = Budget::lasting(WRITE_TIMEOUT);
+                let deadline = Deadline::after(WRITE_TIMEOUT);
                 match self.customers.upsert(&self.account, update, self.received_at, deadline).await {
                     Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(Some(*index)),
                     result => result.map(|_| None),
@@ -153,7 +155,7 @@ fn request_identifier(import: Uuid, chunk: u64) -> RequestIdentifier {
 fn parse_lines<'a, T>(
     lines: &'a [Line],
     errors: &mut IndexedErrors,
-    parse: impl Fn(JsonText<'a>, usize) -> Result<T, Vec<Fault>>,
+    parse: impl Fn(JsonText<'a>, usize) -> Result<T, Vec<FieldError>>,
 ) -> Vec<T> {
     let mut parsed = Vec::with_capacity(lines.len());
     for (index, line) in lines.iter().enumerate() {

@@ -16,9 +16,9 @@ pub(super) async fn create(keys: &KeyTable<'_>, record: &KeyRecord, format: Form
         bail!("A random key already exists: the system's random number generator is broken.");
     }
     let id = &record.key_id;
-    let json = json!({"keyId": id, "accountId": record.account_id.as_str(), "key": key.reveal()});
+    let json = json!({"keyId": id, "accountId": record.account_id.as_str(), "key": key.expose_secret()});
     // Not the error itself: a closed pipe would look like success.
-    if let Err(error) = format.print(key.reveal(), &json) {
+    if let Err(error) = format.print(key.expose_secret(), &json) {
         bail!("The key {id} was stored but not printed: {error:#}. Revoke it with `cargo intake keys revoke {id}`.");
     }
     note_stored(record);

@@ -55,7 +55,7 @@ fn expiry(record: &KeyRecord) -> String {
 fn state(record: &KeyRecord, now: Timestamp) -> &'static str {
     match record.revoked_at {
         Some(_) => "revoked",
-        None if record.is_live(now) => "active",
+        None if record.is_active(now) => "active",
         None => "expired",
     }
 }

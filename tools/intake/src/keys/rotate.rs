@@ -14,17 +14,17 @@ pub(super) async fn rotate(keys: &KeyTable<'_>, rotate: Rotate, format: Format) 
     let Rotate { id, overlap, expires_in, yes } = rotate;
     let old = keys.with_id(&id).await?;
     let record = &old.record;
-    if !record.is_live(Timestamp::now()) {
+    if !record.is_active(Timestamp::now()) {
         bail!("The key {id} is not active. Create a new one with `cargo intake keys create`.");
     }
     if overlap.is_zero() {
         confirm(&format!("Expire the key {id} ({:?}) now?", record.name), yes)?;
     }
-    let expires_in = expires_in.or_else(|| record.expires_at.map(|end| end.since(record.created_at)));
+    let expires_in = expires_in.or_else(|| record.expires_at.map(|end| end.duration_since(record.created_at)));
     let new = NewKey { account: record.account_id.clone(), name: record.name.clone(), expires_in };
     create(keys, &new.into_record(), format).await?;
     // The overlap begins when the new key exists, not when the question was asked.
-    let end = Timestamp::now().after(overlap);
+    let end = Timestamp::now().plus(overlap);
     let end = record.expires_at.map_or(end, |sooner| sooner.min(end));
     keys.expire(&old, end)
         .await

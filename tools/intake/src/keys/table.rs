@@ -4,9 +4,9 @@ use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::KeyHash;
-use model::deadline::Budget;
+use model::deadline::Deadline;
 use model::timestamp::Timestamp;
-use store::api_keys::{ApiKeys, CreateError, KeyRecord};
+use store::api_keys::{ApiKeysTable, CreateError, KeyRecord};
 
 use crate::error::{call_error, store_error};
 use crate::item::{Item, text};
@@ -33,8 +33,8 @@ impl<'a> KeyTable<'a> {
 
     /// Adds a key; `false` if it already exists.
     pub(super) async fn add(&self, hash: &KeyHash, record: &KeyRecord) -> Result<bool> {
-        let keys = ApiKeys::new(self.stack.client.clone(), self.table);
-        match keys.create(hash, record, Budget::lasting(WRITE_TIMEOUT)).await {
+        let keys = ApiKeysTable::new(self.stack.client.clone(), self.table);
+        match keys.create(hash, record, Deadline::after(WRITE_TIMEOUT)).await {
             Ok(()) => Ok(true),
             Err(CreateError::Exists) => Ok(false),
             Err(CreateError::Store(error)) => Err(store_error(self.table, &error)),

@@ -18,7 +18,7 @@ const PARTITION_CHARS: usize = 13;
 impl RejectedSignalId {
     /// The id of an item of this account.
     pub(super) fn from_item(account: &AccountId, item: &Item) -> Option<Self> {
-        let partition = text(item, "pk")?.strip_prefix(&account.key(""))?;
+        let partition = text(item, "pk")?.strip_prefix(&account.partition_key(""))?;
         format!("{partition}#{}", text(item, "sk")?).parse().ok()
     }
 
@@ -26,7 +26,7 @@ impl RejectedSignalId {
     pub(super) fn key(&self, account: &AccountId) -> Item {
         let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
         Item::from([
-            ("pk".to_owned(), AttributeValue::S(account.key(partition))),
+            ("pk".to_owned(), AttributeValue::S(account.partition_key(partition))),
             ("sk".to_owned(), AttributeValue::S(sort.trim_start_matches('#').to_owned())),
         ])
     }

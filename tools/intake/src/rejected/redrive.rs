@@ -7,20 +7,20 @@ use std::collections::HashMap;
 
 use anyhow::{Result, ensure};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use model::deadline::Budget;
-use model::fault::{Fault, FaultCode};
+use model::deadline::Deadline;
 use model::json::JsonText;
-use model::place::Path;
+use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
+use model::validation::{FieldError, FieldErrorCode};
 use serde_json::json;
-use store::rejected_signals::KEPT_FOR;
-use store::signals::{Origin, Signals};
+use store::rejected_signals::RETENTION;
+use store::signals::{BatchContext, Signals};
 
 use super::id::RejectedSignalId;
 use super::list::not_found;
 use super::rejected_signal::RejectedSignal;
-use super::table::{RejectedSignals, days};
+use super::table::{RejectedSignalsTable, days};
 use super::{Redrive, edited};
 use crate::error::store_error;
 use crate::output::{Format, Table, note, print_json, print_line};
@@ -32,7 +32,7 @@ const CONCURRENT_SIGNALS: usize = 16;
 
 pub(super) async fn redrive(
     stack: &Stack,
-    rejected: &RejectedSignals<'_>,
+    rejected: &RejectedSignalsTable<'_>,
     args: &Redrive,
     format: Format,
 ) -> Result<()> {
@@ -49,7 +49,7 @@ pub(super) async fn redrive(
             run.redrive_one(id, None).await?;
         }
     } else {
-        let since = args.since.unwrap_or_else(|| before(Timestamp::now(), KEPT_FOR));
+        let since = args.since.unwrap_or_else(|| before(Timestamp::now(), RETENTION));
         for day in days(since) {
             let mut signals = rejected.of_day(&args.account, &day, since).await?;
             signals.retain(|signal| args.code.as_ref().is_none_or(|code| signal.has_code(code)));
@@ -60,7 +60,7 @@ pub(super) async fn redrive(
 }
 
 struct Run<'a> {
-    rejected: &'a RejectedSignals<'a>,
+    rejected: &'a RejectedSignalsTable<'a>,
     signals: Signals,
     /// The name of the table of `signals`.
     table: &'a str,
@@ -99,7 +99,7 @@ impl Run<'_> {
     }
 
     /// Stores a signal, except in a dry run; returns what is wrong with it.
-    async fn store(&self, rejected: &RejectedSignal) -> Result<Vec<Fault>> {
+    async fn store(&self, rejected: &RejectedSignal) -> Result<Vec<FieldError>> {
         let signal = match parse(rejected) {
             Ok(signal) => signal,
             Err(errors) => return Ok(errors),
@@ -107,18 +107,18 @@ impl Run<'_> {
         if self.args.dry_run {
             return Ok(Vec::new());
         }
-        let origin = Origin {
+        let origin = BatchContext {
             account_id: &self.args.account,
             request_identifier: &rejected.request_identifier,
             received_at: rejected.received_at,
         };
-        let put = self.signals.put(origin, &[signal], Budget::lasting(WRITE_TIMEOUT)).await;
+        let put = self.signals.put(origin, &[signal], Deadline::after(WRITE_TIMEOUT)).await;
         let refused = put.map_err(|error| store_error(self.table, &error))?;
-        let error = |_| Fault::new(&Path::Root, FaultCode::RefusedByStore, "was rejected by DynamoDB");
+        let error = |_| FieldError::new(&JsonPointer::Root, FieldErrorCode::RefusedByStore, "was rejected by DynamoDB");
         Ok(refused.into_iter().map(error).collect())
     }
 
-    fn report(&mut self, id: &RejectedSignalId, outcome: &'static str, errors: &[Fault]) -> Result<()> {
+    fn report(&mut self, id: &RejectedSignalId, outcome: &'static str, errors: &[FieldError]) -> Result<()> {
         let count = self.outcomes.entry(outcome).or_default();
         *count = count.saturating_add(1);
         let id = id.to_string();
@@ -144,11 +144,11 @@ impl Run<'_> {
     }
 }
 
-fn parse(signal: &RejectedSignal) -> Result<Signal<'_>, Vec<Fault>> {
-    let signals = Path::Member(&Path::Root, "signals");
-    let path = Path::Element(&signals, signal.index);
+fn parse(signal: &RejectedSignal) -> Result<Signal<'_>, Vec<FieldError>> {
+    let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
+    let path = JsonPointer::Element(&signals, signal.index);
     match JsonText::parse(&signal.payload) {
-        Ok(text) => Signal::parse(text, signal.index, &path).map_err(|rejected| rejected.faults),
-        Err(_) => Err(vec![Fault::new(&path, FaultCode::TooLarge, "was truncated: redrive it from a file")]),
+        Ok(text) => Signal::parse(text, signal.index, &path).map_err(|rejected| rejected.errors),
+        Err(_) => Err(vec![FieldError::new(&path, FieldErrorCode::TooLarge, "was truncated: redrive it from a file")]),
     }
 }

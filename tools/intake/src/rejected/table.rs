@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 use indicatif::ProgressIterator as _;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
-use store::rejected_signals::{KEPT_FOR, SHARDS, day, partition_key};
+use store::rejected_signals::{RETENTION, SHARDS, day, partition_key};
 
 use super::id::RejectedSignalId;
 use super::rejected_signal::RejectedSignal;
@@ -24,12 +24,12 @@ const DELETION_DELAY: Duration = Duration::from_hours(10 * 24);
 
 const DAY: Duration = Duration::from_hours(24);
 
-pub(crate) struct RejectedSignals<'a> {
+pub(crate) struct RejectedSignalsTable<'a> {
     stack: &'a Stack,
     table: &'a str,
 }
 
-impl<'a> RejectedSignals<'a> {
+impl<'a> RejectedSignalsTable<'a> {
     pub(crate) fn new(stack: &'a Stack) -> Result<Self> {
         Ok(Self { stack, table: stack.table(REJECTED_SIGNALS)? })
     }
@@ -89,11 +89,11 @@ pub(super) fn days(since: Timestamp) -> impl Iterator<Item = String> {
 
 /// Not more days than items can exist of.
 fn days_between(since: Timestamp, now: Timestamp) -> Vec<String> {
-    let oldest = before(now, KEPT_FOR.saturating_add(DELETION_DELAY));
+    let oldest = before(now, RETENTION.saturating_add(DELETION_DELAY));
     let mut time = since.max(oldest);
     let mut days = vec![day(time)];
     while days.last().is_some_and(|last| *last < day(now)) {
-        time = time.after(DAY);
+        time = time.plus(DAY);
         days.push(day(time));
     }
     days

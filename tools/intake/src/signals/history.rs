@@ -55,7 +55,7 @@ impl<'a> History<'a> {
         };
         // "0" sorts before every time, "~" after every time.
         self.stack
-            .query(self.table, self.list.account.key(&self.list.subject_id))
+            .query(self.table, self.list.account.partition_key(&self.list.subject_id))
             .key_condition_expression("pk = :pk AND sk BETWEEN :since AND :until")
             .expression_attribute_values(":since", bound(since, "0"))
             .expression_attribute_values(":until", bound(until, "~"))

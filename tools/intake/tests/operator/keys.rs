@@ -89,7 +89,7 @@ async fn a_revoked_key_is_rejected_and_stays_revoked() {
     let fresh = Stack::over(Stack::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
     assert_eq!(status(&fresh, key).await, 401);
     // A function that has cached the key rejects it after a minute.
-    let after = |seconds| Call::ping().key(key).at(Timestamp::now().after(Duration::from_secs(seconds)));
+    let after = |seconds| Call::ping().key(key).at(Timestamp::now().plus(Duration::from_secs(seconds)));
     assert_eq!(stack.send(after(61)).await.status, 401);
     let shown = operator.run(&["keys", "show", id, "--json"]).success().json();
     let again = operator.run(&["keys", "revoke", id, "--yes"]).success();

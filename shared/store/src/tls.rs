@@ -16,52 +16,52 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 
 /// The variable that names a file of other authorities, as PEM.
-pub const BUNDLE_VARIABLE: &str = "AWS_CA_BUNDLE";
+pub const CA_BUNDLE_VARIABLE: &str = "AWS_CA_BUNDLE";
 
 const AMAZON_ROOTS: &str = include_str!("amazon_roots.pem");
 
 /// The file of authorities cannot be used.
 #[derive(Debug)]
-pub struct BadBundle {
+pub struct CaBundleError {
     path: PathBuf,
     reason: String,
 }
 
-impl fmt::Display for BadBundle {
+impl fmt::Display for CaBundleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{BUNDLE_VARIABLE} names {}, which {}", self.path.display(), self.reason)
+        write!(f, "{CA_BUNDLE_VARIABLE} names {}, which {}", self.path.display(), self.reason)
     }
 }
 
-impl std::error::Error for BadBundle {}
+impl std::error::Error for CaBundleError {}
 
 /// TLS that believes in nobody else, over `ring`: what rustls takes by default gathers entropy for a hundred times the
 /// instructions of a whole cold start.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be read, or that holds no certificate.
-pub(super) fn tls() -> Result<ClientConfig, BadBundle> {
-    match std::env::var_os(BUNDLE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from) {
-        None => believing(Path::new("the roots compiled in"), AMAZON_ROOTS.as_bytes()),
-        Some(path) => believing_file(path),
+pub(super) fn client_config() -> Result<ClientConfig, CaBundleError> {
+    match std::env::var_os(CA_BUNDLE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from) {
+        None => from_pem(Path::new("the roots compiled in"), AMAZON_ROOTS.as_bytes()),
+        Some(path) => from_file(path),
     }
 }
 
-fn believing_file(path: PathBuf) -> Result<ClientConfig, BadBundle> {
+fn from_file(path: PathBuf) -> Result<ClientConfig, CaBundleError> {
     match std::fs::read(&path) {
-        Ok(pem) => believing(&path, &pem),
-        Err(error) => Err(BadBundle { path, reason: format!("cannot be read: {error}") }),
+        Ok(pem) => from_pem(&path, &pem),
+        Err(error) => Err(CaBundleError { path, reason: format!("cannot be read: {error}") }),
     }
 }
 
-fn believing(path: &Path, pem: &[u8]) -> Result<ClientConfig, BadBundle> {
-    let unusable = |reason: String| BadBundle { path: path.to_owned(), reason };
+fn from_pem(path: &Path, pem: &[u8]) -> Result<ClientConfig, CaBundleError> {
+    let unusable = |reason: String| CaBundleError { path: path.to_owned(), reason };
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let certificates = certificates.map_err(|error| unusable(format!("holds ill-formed PEM: {error}")))?;
     let mut roots = RootCertStore::empty();
     let (believed, ignored) = roots.add_parsable_certificates(certificates);
     if ignored > 0 {
-        tracing::warn!(ignored, "{BUNDLE_VARIABLE} holds certificates that cannot be read");
+        tracing::warn!(ignored, "{CA_BUNDLE_VARIABLE} holds certificates that cannot be read");
     }
     if believed == 0 {
         return Err(unusable("holds no certificate in PEM".to_owned()));
@@ -97,10 +97,10 @@ mod tests {
 
     #[test]
     fn a_bundle_that_cannot_be_used_is_named() {
-        let error = believing_file(PathBuf::from("/nonexistent/bundle.pem")).unwrap_err().to_string();
+        let error = from_file(PathBuf::from("/nonexistent/bundle.pem")).unwrap_err().to_string();
         assert!(error.starts_with("AWS_CA_BUNDLE names /nonexistent/bundle.pem, which cannot be read"), "{error}");
         let error =
-            believing_file(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))).unwrap_err().to_string();
+            from_file(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))).unwrap_err().to_string();
         assert!(error.ends_with("holds no certificate in PEM"), "{error}");
     }
 }

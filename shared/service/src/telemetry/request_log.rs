@@ -11,15 +11,15 @@ use std::time::Duration;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-use super::WHOLE_LINES;
+use super::EMF_TARGET;
 use crate::auth::Caller;
 use crate::invocation::Invocation;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemType};
 use crate::request::Route;
 use crate::response::Outcome;
-use model::fault::Fault;
 use model::timestamp::Timestamp;
-use store::call_stats::Tally;
+use model::validation::FieldError;
+use store::call_stats::CallStats;
 use store::customers::UpsertResult;
 
 /// The namespace of every metric.
@@ -57,18 +57,18 @@ macro_rules! metrics {
 }
 
 metrics! {
-    SignalsAccepted "Count" "Signals stored.";
-    SignalsRejected "Count" "Signals refused; by code as well, the first five faults of a signal each counted.";
+    SignalsAccepted "Count" "BatchCounts stored.";
+    SignalsRejected "Count" "BatchCounts refused; by code as well, the first five errors of a signal each counted.";
     RejectionRate "Percent" "Of a request's signals, how many were refused.";
-    RejectedNotKept "Count" "Requests whose refused signals could not be kept for a replay.";
+    DeadLetterFailures "Count" "Requests whose refused signals could not be kept for a replay.";
     CustomersCreated "Count" "Customers that were new.";
     CustomersUpdated "Count" "Customers that were there.";
     Unauthorized "Count" "Answers of 401.";
     StorageUnavailable "Count" "Answers of 503.";
     InternalErrors "Count" "Answers of 500.";
     Replays "Count" "Requests that had come before.";
-    StoreLatency "Milliseconds" "From a request's first call to DynamoDB to the end of its last.";
-    StoreCalls "Count" "Calls to DynamoDB, each attempt counted.";
+    DynamoDbLatency "Milliseconds" "From a request's first call to DynamoDB to the end of its last.";
+    DynamoDbCalls "Count" "Calls to DynamoDB, each attempt counted.";
     ColdStarts "Count" "First requests of a process.";
 }
 
@@ -80,19 +80,19 @@ static WARM: AtomicBool = AtomicBool::new(false);
 
 /// What is told of a request. Filled in as it becomes known.
 #[derive(Debug, Default)]
-pub struct Record {
+pub struct RequestLog {
     path: Option<&'static str>,
     caller: Option<Caller>,
     bytes: Option<usize>,
-    signals: Option<Signals>,
+    signals: Option<BatchCounts>,
     upserted: Option<UpsertResult>,
-    faults: BTreeMap<&'static str, usize>,
-    rejected_not_kept: bool,
+    errors: BTreeMap<&'static str, usize>,
+    dead_letter_failure: bool,
 }
 
 /// The counts of a batch.
 #[derive(Clone, Copy, Debug)]
-pub struct Signals {
+pub struct BatchCounts {
     /// In the request.
     pub received: usize,
     /// Stored.
@@ -101,7 +101,7 @@ pub struct Signals {
     pub replayed: bool,
 }
 
-impl Record {
+impl RequestLog {
     /// By which path it came.
     pub fn route(&mut self, route: &Route) {
         self.path = Some(route.path);
@@ -118,7 +118,7 @@ impl Record {
     }
 
     /// What became of a batch.
-    pub fn signals(&mut self, signals: Signals) {
+    pub fn signals(&mut self, signals: BatchCounts) {
         self.signals = Some(signals);
     }
 
@@ -128,86 +128,92 @@ impl Record {
     }
 
     /// What was wrong.
-    pub fn faults<'f>(&mut self, faults: impl IntoIterator<Item = &'f Fault>) {
-        for fault in faults {
-            let count = self.faults.entry(fault.code.as_str()).or_default();
+    pub fn errors<'f>(&mut self, errors: impl IntoIterator<Item = &'f FieldError>) {
+        for error in errors {
+            let count = self.errors.entry(error.code.as_str()).or_default();
             *count = count.saturating_add(1);
         }
     }
 
     /// Refused signals could not be kept.
-    pub fn rejected_not_kept(&mut self) {
-        self.rejected_not_kept = true;
+    pub fn dead_letter_failure(&mut self) {
+        self.dead_letter_failure = true;
     }
 
     /// Writes the line, and one more for each code by which signals were refused.
-    pub(crate) fn write(&self, invocation: &Invocation, outcome: &Outcome, tally: &Tally, took: Duration) {
+    pub(crate) fn write(&self, invocation: &Invocation, outcome: &Outcome, call_stats: &CallStats, took: Duration) {
         let cold = !WARM.swap(true, Ordering::Relaxed);
         let problem = outcome.as_ref().err();
-        let status = outcome.as_ref().map_or_else(|problem| problem.kind().status, |answer| answer.status().as_u16());
+        let status =
+            outcome.as_ref().map_or_else(|problem| problem.problem_type().status, |answer| answer.status().as_u16());
         let storage = match problem {
             Some(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
             _ => None,
         };
-        let count = |of: fn(&Signals) -> usize| self.signals.as_ref().map(|signals| Value::Count(of(signals)));
+        let count = |of: fn(&BatchCounts) -> usize| self.signals.as_ref().map(|signals| Value::Count(of(signals)));
         let members = [
             ("level", Some(Value::Text("INFO"))),
             ("message", Some(Value::Text("request"))),
-            ("timestamp", Some(Value::Text(&invocation.arrived.to_string()))),
+            ("timestamp", Some(Value::Text(&invocation.received_at.to_string()))),
             ("requestId", Some(Value::Text(&invocation.id))),
             ("apiRequestId", invocation.api_request_id.as_deref().map(Value::Text)),
             ("path", self.path.map(Value::Text)),
             ("status", Some(Value::Count(usize::from(status)))),
-            ("code", Some(Value::Text(problem.map_or("ok", |problem| problem.kind().code)))),
+            ("code", Some(Value::Text(problem.map_or("ok", |problem| problem.problem_type().code)))),
             ("accountId", self.caller.as_ref().map(|caller| Value::Text(caller.account_id.as_str()))),
             ("keyId", self.caller.as_ref().map(|caller| Value::Text(&caller.key_id))),
             ("bytes", self.bytes.map(Value::Count)),
             ("received", count(|signals| signals.received)),
             ("accepted", count(|signals| signals.accepted)),
-            ("rejected", count(Signals::rejected)),
-            ("replayed", self.signals.map(|signals| Value::Truth(signals.replayed))),
+            ("rejected", count(BatchCounts::rejected)),
+            ("replayed", self.signals.map(|signals| Value::Bool(signals.replayed))),
             ("result", self.upserted.map(|upserted| Value::Text(upserted.as_str()))),
-            ("faults", (!self.faults.is_empty()).then_some(Value::Counts(&self.faults))),
-            ("storage", storage.as_deref().map(Value::Text)),
-            ("milliseconds", Some(Value::Milliseconds(took))),
-            ("cold", Some(Value::Truth(cold))),
+            ("fieldErrorCounts", (!self.errors.is_empty()).then_some(Value::Counts(&self.errors))),
+            ("storeError", storage.as_deref().map(Value::Text)),
+            ("durationMs", Some(Value::Milliseconds(took))),
+            ("coldStart", Some(Value::Bool(cold))),
         ];
-        let at = invocation.arrived;
-        write(&Line { at, members: &members, dimension: None, metrics: &self.metrics(problem, tally, cold) });
+        let at = invocation.received_at;
+        write(&EmfRecord { at, members: &members, dimension: None, metrics: &self.metrics(problem, call_stats, cold) });
         if self.signals.is_some() {
-            for (code, count) in &self.faults {
+            for (code, count) in &self.errors {
                 let metrics = [(Metric::SignalsRejected, Some(Value::Count(*count)))];
                 let members = [("message", Some(Value::Text("rejected")))];
-                write(&Line { at, members: &members, dimension: Some((CODE, code)), metrics: &metrics });
+                write(&EmfRecord { at, members: &members, dimension: Some((CODE, code)), metrics: &metrics });
             }
         }
     }
 
-    fn metrics(&self, problem: Option<&Problem>, tally: &Tally, cold: bool) -> [(Metric, Option<Value<'_>>); 13] {
-        let kind = problem.map(Problem::kind);
+    fn metrics(
+        &self,
+        problem: Option<&Problem>,
+        call_stats: &CallStats,
+        cold: bool,
+    ) -> [(Metric, Option<Value<'_>>); 13] {
+        let problem_type = problem.map(Problem::problem_type);
         let once = |happened: bool| happened.then_some(Value::Count(1));
-        let is = |this: Kind| once(kind == Some(this));
+        let is = |this: ProblemType| once(problem_type == Some(this));
         let batch = self.signals.as_ref();
-        let calls = usize::try_from(tally.calls()).unwrap_or(usize::MAX);
+        let calls = usize::try_from(call_stats.calls()).unwrap_or(usize::MAX);
         [
             (Metric::SignalsAccepted, batch.map(|signals| Value::Count(signals.accepted))),
             (Metric::SignalsRejected, batch.map(|signals| Value::Count(signals.rejected()))),
             (Metric::RejectionRate, batch.map(|signals| Value::Count(signals.rejected_percent()))),
-            (Metric::RejectedNotKept, once(self.rejected_not_kept)),
+            (Metric::DeadLetterFailures, once(self.dead_letter_failure)),
             (Metric::CustomersCreated, once(self.upserted == Some(UpsertResult::Created))),
             (Metric::CustomersUpdated, once(self.upserted == Some(UpsertResult::Updated))),
-            (Metric::Unauthorized, is(Kind::UNAUTHORIZED)),
-            (Metric::StorageUnavailable, is(Kind::STORAGE_UNAVAILABLE)),
-            (Metric::InternalErrors, is(Kind::INTERNAL_ERROR)),
+            (Metric::Unauthorized, is(ProblemType::UNAUTHORIZED)),
+            (Metric::StorageUnavailable, is(ProblemType::STORAGE_UNAVAILABLE)),
+            (Metric::InternalErrors, is(ProblemType::INTERNAL_ERROR)),
             (Metric::Replays, once(batch.is_some_and(|signals| signals.replayed))),
-            (Metric::StoreLatency, tally.latency().map(Value::Milliseconds)),
-            (Metric::StoreCalls, Some(Value::Count(calls))),
+            (Metric::DynamoDbLatency, call_stats.latency().map(Value::Milliseconds)),
+            (Metric::DynamoDbCalls, Some(Value::Count(calls))),
             (Metric::ColdStarts, once(cold)),
         ]
     }
 }
 
-impl Signals {
+impl BatchCounts {
     fn rejected(&self) -> usize {
         self.received.saturating_sub(self.accepted)
     }
@@ -218,7 +224,7 @@ impl Signals {
 }
 
 /// A line that is written out without a tree of values in between: each request has one.
-struct Line<'a> {
+struct EmfRecord<'a> {
     at: Timestamp,
     members: &'a [(&'static str, Option<Value<'a>>)],
     dimension: Option<(&'static str, &'static str)>,
@@ -230,13 +236,13 @@ struct Line<'a> {
 enum Value<'a> {
     Text(&'a str),
     Count(usize),
-    Truth(bool),
+    Bool(bool),
     Counts(&'a BTreeMap<&'static str, usize>),
     #[serde(serialize_with = "to_a_hundredth")]
     Milliseconds(Duration),
 }
 
-impl Serialize for Line<'_> {
+impl Serialize for EmfRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let written = |value: &Option<Value<'_>>| value.is_some();
         let mut map = serializer.serialize_map(None)?;
@@ -281,10 +287,10 @@ struct Declared {
     unit: &'static str,
 }
 
-fn write(line: &Line<'_>) {
+fn write(line: &EmfRecord<'_>) {
     // Strings, numbers and maps of them always serialize.
     let text = serde_json::to_string(line).unwrap_or_default();
-    tracing::info!(target: WHOLE_LINES, line = text.as_str());
+    tracing::info!(target: EMF_TARGET, line = text.as_str());
 }
 
 /// Milliseconds to a hundredth: DynamoDB answers within a few.

@@ -52,7 +52,7 @@ async fn a_body_of_5_mb_is_a_413_that_names_both_sizes() {
     for call in [Call::customer("x".repeat(5_000_000)), Call::signals("x".repeat(5_000_000))] {
         let answer = stack.send(call.key(&key)).await;
         answer.assert_problem(413, "payload-too-large");
-        assert_eq!(answer.json()["detail"], "A body may have 4194304 bytes; 5000000 were sent.");
+        assert_eq!(answer.json()["detail"], "Request body too large: 5000000 bytes, limit 4194304.");
     }
 }
 
@@ -101,7 +101,7 @@ async fn an_answer_to_nothing_but_faults_fits_into_what_lambda_may_answer() {
     let body = format!(r#"{{"signals":[{}]}}"#, vec![signal; 500].join(","));
     assert!(body.len() < 4 * 1024 * 1024);
     let answer = stack.send(Call::signals(body).key(&key)).await;
-    assert_eq!(answer.faults().len(), 2_500);
+    assert_eq!(answer.field_errors().len(), 2_500);
     let as_lambda_answers = serde_json::to_string(&answer.text).unwrap();
     assert!(as_lambda_answers.len() < 5_500_000, "{} bytes", as_lambda_answers.len());
 }

@@ -45,7 +45,7 @@ async fn a_retry_keeps_the_time_of_the_first_arrival() {
     let key = stack.key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
     stack.send(Call::signals(body(2)).key(&key).at(first)).await;
-    stack.send(Call::signals(body(2)).key(&key).at(first.after(Duration::from_hours(1)))).await;
+    stack.send(Call::signals(body(2)).key(&key).at(first.plus(Duration::from_hours(1)))).await;
     let history = stack.history("shop", "c").await;
     assert_eq!(history.len(), 2);
     assert!(history.iter().all(|item| item["receivedAt"].as_s().unwrap() == "2026-11-20T22:33:44.123Z"));
@@ -78,9 +78,9 @@ async fn an_identifier_is_free_again_after_24_hours_although_the_item_lingers() 
     let key = stack.key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
     stack.send(Call::signals(body(1)).key(&key).at(first)).await;
-    let almost = first.after(Duration::from_secs(24 * 3600 - 1));
+    let almost = first.plus(Duration::from_secs(24 * 3600 - 1));
     stack.send(Call::signals(body(2)).key(&key).at(almost)).await.assert_problem(422, "request-identifier-reused");
-    let later = first.after(Duration::from_secs(24 * 3600 + 1));
+    let later = first.plus(Duration::from_secs(24 * 3600 + 1));
     let answer = stack.send(Call::signals(body(2)).key(&key).at(later)).await;
     assert_eq!((answer.status, &answer.json()["replayed"]), (200, &json!(false)));
     assert_eq!(stack.items("SignalsTable").await.len(), 3);
@@ -141,5 +141,5 @@ async fn a_request_without_an_identifier_gets_one_and_saves_the_claim() {
     let made = answer.json()["requestIdentifier"].as_str().unwrap().to_owned();
     assert_eq!(made.len(), 36);
     assert_eq!(stack.history("shop", "c").await[0]["requestIdentifier"].as_s().unwrap(), &made);
-    assert_eq!(stack.items("RequestsTable").await, []);
+    assert_eq!(stack.items("IdempotencyTable").await, []);
 }

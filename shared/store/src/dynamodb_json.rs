@@ -15,9 +15,9 @@ use model::storable::StorableJson;
 
 /// A JSON text as it is being written.
 #[derive(Default)]
-pub(super) struct Wire(Vec<u8>);
+pub(super) struct DynamoDbJson(Vec<u8>);
 
-impl Wire {
+impl DynamoDbJson {
     pub(super) fn with_capacity(bytes: usize) -> Self {
         Self(Vec::with_capacity(bytes))
     }
@@ -98,7 +98,7 @@ impl Wire {
     }
 
     /// What replaces the body of an SDK request: called for each attempt, before it is signed.
-    pub(super) fn into_body(self) -> impl Fn(&mut HttpRequest) + Send + Sync + 'static {
+    pub(super) fn body_override(self) -> impl Fn(&mut HttpRequest) + Send + Sync + 'static {
         let bytes = Bytes::from(self.0);
         move |request| {
             request.headers_mut().insert("content-length", bytes.len().to_string());
@@ -115,7 +115,7 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use model::json::JsonText;
-    use model::place::Path;
+    use model::pointer::JsonPointer;
     use model::signal::Signal;
 
     use super::*;
@@ -124,11 +124,11 @@ mod tests {
     fn a_document_is_written_as_dynamodb_has_it() {
         let data = r#"{ "s" : "a\u0062\n", "n": [1, -2.50, 1e3], "t": true, "f": false, "z": null, "m": {}, "l": [] }"#;
         let signal = format!(r#"{{"customerId":"c","eventType":"t","data":{data}}}"#);
-        let signal = Signal::parse(JsonText::parse(&signal).unwrap(), 0, &Path::Root).unwrap();
-        let mut wire = Wire::default();
-        wire.attribute_value(signal.data);
+        let signal = Signal::parse(JsonText::parse(&signal).unwrap(), 0, &JsonPointer::Root).unwrap();
+        let mut json = DynamoDbJson::default();
+        json.attribute_value(signal.data);
         assert_eq!(
-            wire.into_string(),
+            json.into_string(),
             concat!(
                 r#"{"M":{"s":{"S":"a\u0062\n"},"n":{"L":[{"N":"1"},{"N":"-2.50"},{"N":"1E3"}]},"#,
                 r#""t":{"BOOL":true},"f":{"BOOL":false},"z":{"NULL":true},"m":{"M":{}},"l":{"L":[]}}}"#

@@ -13,15 +13,15 @@ use tracing_subscriber::layer::Context;
 /// The field that holds the line.
 pub(super) const FIELD: &str = "line";
 
-pub(super) struct RawLines<W>(W);
+pub(super) struct EmfLayer<W>(W);
 
-impl<W> RawLines<W> {
+impl<W> EmfLayer<W> {
     pub(super) fn new(writer: W) -> Self {
         Self(writer)
     }
 }
 
-impl<S: Subscriber, W: for<'w> MakeWriter<'w> + 'static> Layer<S> for RawLines<W> {
+impl<S: Subscriber, W: for<'w> MakeWriter<'w> + 'static> Layer<S> for EmfLayer<W> {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         event.record(&mut Write(&self.0));
     }

@@ -1,18 +1,18 @@
 //! What was wrong: the entries of `fieldErrors` and of `warnings` (SPEC 2.5).
 //!
-//! A message never holds a value that the caller sent; where the fault is, a [`Place`] says.
+//! A message never holds a value that the caller sent; where the fault is, a [`FieldRef`] says.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-use crate::limits::REPORTED_PER_REQUEST;
-use crate::place::{Path, Place};
+use crate::limits::MAX_ERRORS_PER_REQUEST;
+use crate::pointer::{FieldRef, JsonPointer};
 
 /// The codes of faults, as SPEC 2.5 lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FaultCode {
+pub enum FieldErrorCode {
     /// A member that must be there is not, or is null.
     Required,
     /// A value of another JSON type than the contract's, or a string that is no Unicode text.
@@ -45,7 +45,7 @@ pub enum FaultCode {
     RefusedByStore,
 }
 
-impl FaultCode {
+impl FieldErrorCode {
     /// Every code, in SPEC's order.
     pub const ALL: [Self; 15] = [
         Self::Required,
@@ -90,41 +90,41 @@ impl FaultCode {
 
 /// One fault of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Fault {
+pub struct FieldError {
     /// Where.
     #[serde(flatten)]
-    pub place: Place,
+    pub at: FieldRef,
     /// What kind.
-    pub code: FaultCode,
+    pub code: FieldErrorCode,
     /// A sentence for a person.
     pub message: String,
 }
 
-impl Fault {
+impl FieldError {
     /// A fault at `path`. The `predicate` says what is wrong with it: "must not be blank".
     #[must_use]
-    pub fn new(path: &Path<'_>, code: FaultCode, predicate: &str) -> Self {
-        let place = path.place();
-        let message = place.sentence(predicate);
-        Self { place, code, message }
+    pub fn new(path: &JsonPointer<'_>, code: FieldErrorCode, predicate: &str) -> Self {
+        let at = path.to_field_ref();
+        let message = at.message(predicate);
+        Self { at, code, message }
     }
 }
 
 /// What is wrong with one value. It does not say where: that is known to whoever read the value's name.
 #[derive(Debug)]
 pub(crate) struct Violation {
-    pub(crate) code: FaultCode,
+    pub(crate) code: FieldErrorCode,
     predicate: Cow<'static, str>,
 }
 
 impl Violation {
     /// The `predicate` says what is wrong: "must not be blank".
-    pub(crate) fn new(code: FaultCode, predicate: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn new(code: FieldErrorCode, predicate: impl Into<Cow<'static, str>>) -> Self {
         Self { code, predicate: predicate.into() }
     }
 }
 
-/// What is left of a value that is wrong, once its violation was added to the [`Faults`].
+/// What is left of a value that is wrong, once its violation was added to the [`FieldErrors`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invalid;
 
@@ -133,7 +133,7 @@ pub(crate) struct Invalid;
 pub struct Warning {
     /// Where.
     #[serde(flatten)]
-    pub place: Place,
+    pub at: FieldRef,
     /// Always `undocumented-member`.
     pub code: &'static str,
     /// A sentence for a person.
@@ -144,44 +144,44 @@ impl Warning {
     /// The code of every warning.
     pub const CODE: &'static str = "undocumented-member";
 
-    fn new(path: &Path<'_>, predicate: &str) -> Self {
-        let place = path.place();
-        let message = place.sentence(predicate);
-        Self { place, code: Self::CODE, message }
+    fn new(path: &JsonPointer<'_>, predicate: &str) -> Self {
+        let at = path.to_field_ref();
+        let message = at.message(predicate);
+        Self { at, code: Self::CODE, message }
     }
 }
 
-/// Faults as they are found, the first few kept and all counted.
+/// FieldErrors as they are found, the first few kept and all counted.
 #[derive(Debug)]
-pub struct Faults {
-    kept: Vec<Fault>,
+pub struct FieldErrors {
+    kept: Vec<FieldError>,
     found: usize,
-    keep: usize,
+    limit: usize,
 }
 
-impl Faults {
+impl FieldErrors {
     /// Keeps the first `keep`.
     #[must_use]
-    pub fn keeping(keep: usize) -> Self {
-        Self { kept: Vec::new(), found: 0, keep }
+    pub fn with_limit(limit: usize) -> Self {
+        Self { kept: Vec::new(), found: 0, limit }
     }
 
     /// Adds a fault at `path`. The `predicate` says what is wrong with it: "must not be blank".
-    pub fn add(&mut self, path: &Path<'_>, code: FaultCode, predicate: impl AsRef<str>) {
+    pub fn add(&mut self, path: &JsonPointer<'_>, code: FieldErrorCode, predicate: impl AsRef<str>) {
         self.found = self.found.saturating_add(1);
         if !self.is_full() {
-            self.kept.push(Fault::new(path, code, predicate.as_ref()));
+            self.kept.push(FieldError::new(path, code, predicate.as_ref()));
         }
     }
 
     /// Adds the violation, if there is one, at `path`.
-    pub(crate) fn check<T>(&mut self, path: &Path<'_>, read: Result<T, Violation>) -> Result<T, Invalid> {
+    pub(crate) fn check<T>(&mut self, path: &JsonPointer<'_>, read: Result<T, Violation>) -> Result<T, Invalid> {
         read.inspect_err(|violation| self.add(path, violation.code, &violation.predicate)).map_err(|_| Invalid)
     }
 
     /// Whether any further one is only counted.
     pub(crate) fn is_full(&self) -> bool {
-        self.kept.len() >= self.keep
+        self.kept.len() >= self.limit
     }
 
     /// Whether none was found.
@@ -192,15 +192,15 @@ impl Faults {
 
     /// Those that were kept, in the order in which they were found.
     #[must_use]
-    pub fn into_kept(self) -> Vec<Fault> {
+    pub fn into_vec(self) -> Vec<FieldError> {
         self.kept
     }
 }
 
-impl Default for Faults {
+impl Default for FieldErrors {
     /// Keeps as many as are reported of a request.
     fn default() -> Self {
-        Self::keeping(REPORTED_PER_REQUEST)
+        Self::with_limit(MAX_ERRORS_PER_REQUEST)
     }
 }
 
@@ -209,27 +209,27 @@ impl Default for Faults {
 pub struct Warnings {
     kept: Vec<Warning>,
     found: usize,
-    keep: usize,
+    limit: usize,
 }
 
 impl Warnings {
     /// Keeps the first `keep`.
     #[must_use]
-    pub fn keeping(keep: usize) -> Self {
-        Self { kept: Vec::new(), found: 0, keep }
+    pub fn with_limit(limit: usize) -> Self {
+        Self { kept: Vec::new(), found: 0, limit }
     }
 
     /// Adds a warning of the member at `path`; the predicate is asked for only if it is kept.
-    pub fn add<M: AsRef<str>>(&mut self, path: &Path<'_>, predicate: impl FnOnce() -> M) {
+    pub fn add<M: AsRef<str>>(&mut self, path: &JsonPointer<'_>, predicate: impl FnOnce() -> M) {
         self.found = self.found.saturating_add(1);
-        if self.kept.len() < self.keep {
+        if self.kept.len() < self.limit {
             self.kept.push(Warning::new(path, predicate().as_ref()));
         }
     }
 
     /// All that were kept; if there were more, a last one at `whole` says how many.
     #[must_use]
-    pub fn into_kept(mut self, whole: &Path<'_>) -> Vec<Warning> {
+    pub fn into_vec(mut self, whole: &JsonPointer<'_>) -> Vec<Warning> {
         let more = self.found.saturating_sub(self.kept.len());
         if more > 0 {
             self.kept.push(Warning::new(whole, &format!("has {more} more members that are not in the contract")));
@@ -241,7 +241,7 @@ impl Warnings {
 impl Default for Warnings {
     /// Keeps as many as are reported of a request.
     fn default() -> Self {
-        Self::keeping(REPORTED_PER_REQUEST)
+        Self::with_limit(MAX_ERRORS_PER_REQUEST)
     }
 }
 
@@ -251,18 +251,18 @@ mod tests {
 
     #[test]
     fn codes_are_written_as_they_are_named() {
-        for code in FaultCode::ALL {
+        for code in FieldErrorCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
         }
     }
 
     #[test]
     fn warnings_beyond_the_limit_are_counted() {
-        let mut warnings = Warnings::keeping(2);
+        let mut warnings = Warnings::with_limit(2);
         for name in ["a", "b", "c", "d"] {
-            warnings.add(&Path::Member(&Path::Root, name), || "m");
+            warnings.add(&JsonPointer::Member(&JsonPointer::Root, name), || "m");
         }
-        let kept = warnings.into_kept(&Path::Root);
+        let kept = warnings.into_vec(&JsonPointer::Root);
         assert_eq!(kept.len(), 3);
         assert_eq!(kept[2].message, "The body has 2 more members that are not in the contract.");
     }

@@ -23,13 +23,13 @@ async fn a_rejected_signal_is_kept_as_it_was_sent_with_its_faults() {
     let hash = text("sk").strip_prefix(&format!("{}#0001#", REQUEST.to_lowercase())).unwrap();
     assert!(hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hash}");
     assert_eq!((text("accountId"), text("requestIdentifier"), text("keyId")), ("shop", REQUEST, "key_of_shop"));
-    assert_eq!((text("payload"), text("who")), (bad, "c1"));
+    assert_eq!((text("payload"), text("subjectId")), (bad, "c1"));
     assert_eq!(text("receivedAt"), "2026-11-20T22:33:44.123Z");
     assert_eq!(items[0]["index"].as_n().unwrap(), "1");
     assert_eq!(items[0]["expiresAt"].as_n().unwrap(), &(ARRIVED.seconds() + 14 * 86_400).to_string());
     assert!(!items[0].contains_key("truncated"));
-    let faults = items[0]["faults"].as_l().unwrap();
-    let codes: Vec<_> = faults.iter().map(|fault| fault.as_m().unwrap()["code"].as_s().unwrap().as_str()).collect();
+    let errors = items[0]["errors"].as_l().unwrap();
+    let codes: Vec<_> = errors.iter().map(|error| error.as_m().unwrap()["code"].as_s().unwrap().as_str()).collect();
     assert_eq!(codes, ["blank", "number-out-of-range"]);
 }
 
@@ -55,7 +55,7 @@ async fn three_wholly_invalid_bodies_under_one_request_identifier_leave_three_re
     }
     let items = stack.items("RejectedSignalsTable").await;
     assert_eq!(items.len(), 3, "three bodies, one of them sent twice");
-    let later = ARRIVED.after(std::time::Duration::from_hours(24));
+    let later = ARRIVED.plus(std::time::Duration::from_hours(24));
     let again = Call::signals(json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": ""}]}));
     assert_eq!(stack.send(again.key(&key).at(later)).await.status, 400);
     assert_eq!(stack.items("RejectedSignalsTable").await.len(), 4, "the next day's is a record of its own");
@@ -80,7 +80,7 @@ async fn a_payload_beyond_an_item_is_kept_cut_off_and_says_so() {
     let key = stack.key("shop").await;
     let long = json!({"customerId": "c", "eventType": "t", "data": {"x": "ü".repeat(200_000)}});
     let body = json!({"signals": [long, {"customerId": "c", "eventType": "t"}]});
-    assert_eq!(stack.send(Call::signals(&body).key(&key)).await.faults()[0].1, "too-large");
+    assert_eq!(stack.send(Call::signals(&body).key(&key)).await.field_errors()[0].1, "too-large");
     let items = stack.items("RejectedSignalsTable").await;
     assert_eq!(items[0]["truncated"].as_bool(), Ok(&true));
     assert!(long.to_string().starts_with(items[0]["payload"].as_s().unwrap().as_str()));

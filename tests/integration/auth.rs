@@ -9,7 +9,7 @@ use tests::{Call, Stack};
 const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_000);
 
 fn later(seconds: u64) -> Timestamp {
-    NOW.after(Duration::from_secs(seconds))
+    NOW.plus(Duration::from_secs(seconds))
 }
 
 #[tokio::test]

@@ -9,9 +9,9 @@ const SIGNAL_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepN
 /// The fields of a valid signal that are not in the contract and not null, in the order in which they were sent. They are
 /// read from its text again each time: a list of them would take several times the memory of the text.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Undocumented<'a>(Option<Value<'a>>);
+pub struct UnknownFields<'a>(Option<Value<'a>>);
 
-impl<'a> Undocumented<'a> {
+impl<'a> UnknownFields<'a> {
     /// Those of `signal`, which was validated and has at least one.
     pub(crate) fn of(signal: Value<'a>) -> Self {
         Self(Some(signal))

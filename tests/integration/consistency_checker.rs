@@ -34,8 +34,8 @@ fn at(who: u32, request: u64, index: u64) -> StoredSignal {
 
 #[track_caller]
 fn assert_only(report: &Report, violation: Violation, times: u64) {
-    use Violation::{Disorder, Lost, Phantom, Stale, Twice};
-    for each in [Lost, Twice, Phantom, Disorder, Stale] {
+    use Violation::{Duplicate, Lost, OutOfOrder, Phantom, Stale};
+    for each in [Lost, Duplicate, Phantom, OutOfOrder, Stale] {
         assert_eq!(report.count(each), if each == violation { times } else { 0 }, "{each:?}: {report}");
     }
     assert_eq!(report.holds(), times == 0);
@@ -63,7 +63,7 @@ fn a_signal_that_is_there_twice_is_found_whether_it_was_acknowledged_or_not() {
     let (history, mut stored) = signals();
     stored.signals.extend([at(2, 10, 1), at(1, 8, 0), at(1, 8, 0)]);
     let report = check(&history, &stored);
-    assert_eq!(report.count(Violation::Twice), 2, "{report}");
+    assert_eq!(report.count(Violation::Duplicate), 2, "{report}");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn signals_out_of_their_order_are_found() {
     for order in [[1, 0, 2, 3], [2, 0, 1, 3]] {
         let signals = order.map(|place| stored.signals[place]).to_vec();
         let report = check(&history, &Stored { signals, ..Stored::default() });
-        assert!(report.count(Violation::Disorder) > 0 && report.count(Violation::Lost) == 0, "{order:?}: {report}");
+        assert!(report.count(Violation::OutOfOrder) > 0 && report.count(Violation::Lost) == 0, "{order:?}: {report}");
     }
 }
 

@@ -3,8 +3,8 @@
 
 use model::batch::Batch;
 use model::customer::CustomerUpdate;
-use model::fault::{Fault, FaultCode};
 use model::json::{JsonText, Token};
+use model::validation::{FieldError, FieldErrorCode};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -12,8 +12,8 @@ use super::document::Document;
 use crate::properties::{hold, text};
 
 /// Rules about the text: a reader of JSON values cannot see whether they are kept.
-const BEYOND_A_SCHEMA: [FaultCode; 3] =
-    [FaultCode::DuplicateMember, FaultCode::TooManyDigits, FaultCode::NestedTooDeep];
+const BEYOND_A_SCHEMA: [FieldErrorCode; 3] =
+    [FieldErrorCode::DuplicateMember, FieldErrorCode::TooManyDigits, FieldErrorCode::NestedTooDeep];
 
 /// The value that a general reader makes of `text`, unless it is another one: by a number that a float does not hold.
 fn value_of(text: &str) -> Option<Value> {
@@ -30,11 +30,11 @@ fn value_of(text: &str) -> Option<Value> {
 }
 
 /// Fails if the parser finds no fault where the schema does, or the other way round.
-fn agree(faults: &[Fault], by_schema: &[String], beyond: &[FaultCode]) -> Result<(), TestCaseError> {
-    if faults.is_empty() {
+fn agree(errors: &[FieldError], by_schema: &[String], beyond: &[FieldErrorCode]) -> Result<(), TestCaseError> {
+    if errors.is_empty() {
         prop_assert_eq!(by_schema, Vec::<String>::new());
-    } else if !faults.iter().any(|fault| beyond.contains(&fault.code)) {
-        prop_assert!(!by_schema.is_empty(), "only the parser: {faults:?}");
+    } else if !errors.iter().any(|error| beyond.contains(&error.code)) {
+        prop_assert!(!by_schema.is_empty(), "only the parser: {errors:?}");
     }
     Ok(())
 }
@@ -47,8 +47,8 @@ fn a_signal_is_valid_by_the_schema_if_the_parser_accepts_it() {
         let Some(value) = value_of(&signal) else { return Ok(()) };
         let request = format!("{{\"signals\":[{signal}]}}");
         let batch = Batch::parse(JsonText::parse(&request).unwrap()).unwrap();
-        let faults: Vec<_> = batch.rejected.into_iter().flat_map(|rejected| rejected.faults).collect();
-        agree(&faults, &Document::errors_by(&validator, &value), &BEYOND_A_SCHEMA)
+        let errors: Vec<_> = batch.rejected.into_iter().flat_map(|rejected| rejected.errors).collect();
+        agree(&errors, &Document::errors_by(&validator, &value), &BEYOND_A_SCHEMA)
     });
 }
 
@@ -57,7 +57,7 @@ fn a_customer_is_valid_by_the_schema_if_the_parser_accepts_it() {
     let document = Document::read();
     let validator = document.validator(document.schema("CustomerUpdate"));
     // How long an undocumented member is as JSON text is beyond a schema as well.
-    let beyond = [&BEYOND_A_SCHEMA[..], &[FaultCode::TooLong]].concat();
+    let beyond = [&BEYOND_A_SCHEMA[..], &[FieldErrorCode::TooLong]].concat();
     hold(1_000, text::customer("c"), |(_, request)| {
         let Some(value) = value_of(&request) else { return Ok(()) };
         let parsed = CustomerUpdate::parse(JsonText::parse(&request).unwrap());

@@ -6,22 +6,22 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
+use crate::attributes::{Item, n, s, text};
 use crate::throttling::TableThrottle;
-use crate::values::{Item, n, s, text};
-use crate::{StoreError, before, connection_is_free};
+use crate::{StoreError, before, yield_for_connection_reuse};
 use model::account::AccountId;
 use model::batch::Batch;
-use model::deadline::Budget;
+use model::deadline::Deadline;
 use model::digest::Digest;
 use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 
 /// How long a claim stands.
-pub const CLAIM_LASTS: Duration = Duration::from_hours(24);
+pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
 
 /// The table.
 #[derive(Clone, Debug)]
-pub struct Requests {
+pub struct IdempotencyTable {
     client: Client,
     table: String,
     throttle: TableThrottle,
@@ -29,7 +29,7 @@ pub struct Requests {
 
 /// What is claimed: that this account's request with this identifier has this body.
 #[derive(Clone, Copy, Debug)]
-pub struct Claim<'a> {
+pub struct IdempotencyRecord<'a> {
     /// Whose request.
     pub account_id: &'a AccountId,
     /// Which request.
@@ -56,19 +56,19 @@ pub enum Moment {
 
 /// What came of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claimed {
+pub enum Outcome {
     /// The request is new, or its first claim was written by this very invocation and the answer to that was lost.
-    First,
+    New,
     /// The same request came before.
-    Retry {
+    Replay {
         /// When it first arrived: its signals' keys are made of this.
         received_at: Timestamp,
     },
     /// Another request came before under this identifier.
-    Reused,
+    Conflict,
 }
 
-impl Requests {
+impl IdempotencyTable {
     /// The table called `table`.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
@@ -79,18 +79,23 @@ impl Requests {
     ///
     /// # Errors
     /// When the claim could be neither written nor read.
-    pub async fn claim(&self, claim: Claim<'_>, moment: Moment, budget: Budget) -> Result<Claimed, StoreError> {
+    pub async fn claim(
+        &self,
+        claim: IdempotencyRecord<'_>,
+        moment: Moment,
+        deadline: Deadline,
+    ) -> Result<Outcome, StoreError> {
         let body_hash = Digest::of(claim.body).to_hex();
         let signals_hash = (moment == Moment::Late).then(|| signals_hash(claim));
-        let mut backoff = self.throttle.backoff(budget);
+        let mut backoff = self.throttle.backoff(deadline);
         loop {
             let item = record(claim, &body_hash, signals_hash.as_deref());
-            let standing = before(budget, self.put(item, claim.received_at)).await?;
+            let standing = before(deadline, self.put(item, claim.received_at)).await?;
             if backoff.repeats(&standing).await {
                 continue;
             }
             return match standing? {
-                None => Ok(Claimed::First),
+                None => Ok(Outcome::New),
                 Some(standing) => compare(&standing, claim, &body_hash).ok_or(StoreError::Corrupt),
             };
         }
@@ -108,7 +113,7 @@ impl Requests {
             .expression_attribute_values(":now", n(now.seconds()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let sent = call.send().await;
-        connection_is_free().await;
+        yield_for_connection_reuse().await;
         let Err(error) = sent else { return Ok(None) };
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(failed)) => {
@@ -119,15 +124,15 @@ impl Requests {
     }
 }
 
-fn record(claim: Claim<'_>, body_hash: &str, signals_hash: Option<&str>) -> Item {
+fn record(claim: IdempotencyRecord<'_>, body_hash: &str, signals_hash: Option<&str>) -> Item {
     let now = claim.received_at;
     let mut item = Item::from([
-        ("pk".to_owned(), s(claim.account_id.key(&claim.request_identifier.canonical()))),
+        ("pk".to_owned(), s(claim.account_id.partition_key(&claim.request_identifier.canonical()))),
         ("accountId".to_owned(), s(claim.account_id.as_str())),
         ("bodyHash".to_owned(), s(body_hash)),
         ("receivedAt".to_owned(), s(now.to_string())),
         ("invocation".to_owned(), s(claim.invocation_id)),
-        ("expiresAt".to_owned(), n(now.after(CLAIM_LASTS).seconds())),
+        ("expiresAt".to_owned(), n(now.plus(IDEMPOTENCY_TTL).seconds())),
     ]);
     if let Some(signals_hash) = signals_hash {
         item.insert("signalsHash".to_owned(), s(signals_hash));
@@ -135,19 +140,19 @@ fn record(claim: Claim<'_>, body_hash: &str, signals_hash: Option<&str>) -> Item
     item
 }
 
-fn compare(standing: &Item, claim: Claim<'_>, body_hash: &str) -> Option<Claimed> {
+fn compare(standing: &Item, claim: IdempotencyRecord<'_>, body_hash: &str) -> Option<Outcome> {
     let received_at = text(standing, "receivedAt")?.parse().ok()?;
     let same = text(standing, "bodyHash")? == body_hash
         || text(standing, "signalsHash").is_some_and(|standing| standing == signals_hash(claim));
     Some(if !same {
-        Claimed::Reused
+        Outcome::Conflict
     } else if text(standing, "invocation")? == claim.invocation_id {
-        Claimed::First
+        Outcome::New
     } else {
-        Claimed::Retry { received_at }
+        Outcome::Replay { received_at }
     })
 }
 
-fn signals_hash(claim: Claim<'_>) -> String {
+fn signals_hash(claim: IdempotencyRecord<'_>) -> String {
     Digest::of_all(claim.batch.payloads()).to_hex()
 }

@@ -1,7 +1,7 @@
 //! Which documented member of customerData somebody may have meant (SPEC 2.2).
 
-use crate::customer::DOCUMENTED;
-use crate::limits::UNDOCUMENTED_NAME_CHARS;
+use crate::customer::PROFILE_FIELDS;
+use crate::limits::MAX_UNKNOWN_NAME_CHARS;
 
 /// What other systems call the documented members, lower case and without separators.
 const SYNONYMS: [(&str, &str); 21] = [
@@ -37,9 +37,9 @@ const TYPING_ERRORS: usize = 2;
 /// The documented member that `name` resembles: the same but for case and separators, a known synonym, a part of it (or
 /// it of the name), or a slip of the keys away.
 #[must_use]
-pub fn documented_name_like(name: &str) -> Option<&'static str> {
+pub fn suggest_field(name: &str) -> Option<&'static str> {
     // A longer name is an error in any case, and to compare one as long as the body would take a second.
-    if name.chars().nth(UNDOCUMENTED_NAME_CHARS).is_some() {
+    if name.chars().nth(MAX_UNKNOWN_NAME_CHARS).is_some() {
         return None;
     }
     let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
@@ -57,7 +57,7 @@ pub fn documented_name_like(name: &str) -> Option<&'static str> {
         let allowed = if documented.len() <= SHORTEST_PART.saturating_add(TYPING_ERRORS) { 1 } else { TYPING_ERRORS };
         strsim::osa_distance(&documented, &name) <= allowed
     };
-    let found = DOCUMENTED.iter().find(is_part).or_else(|| DOCUMENTED.iter().find(is_slip));
+    let found = PROFILE_FIELDS.iter().find(is_part).or_else(|| PROFILE_FIELDS.iter().find(is_slip));
     found.copied()
 }
 
@@ -78,21 +78,21 @@ mod tests {
             ("dateOfBirth", "dob"),
             ("countri", "country"),
         ] {
-            assert_eq!(documented_name_like(name), Some(like), "{name}");
+            assert_eq!(suggest_field(name), Some(like), "{name}");
         }
     }
 
     #[test]
     fn name_longer_than_the_limit_gets_no_suggestion() {
         let of_length = |length: usize| format!("{:x<length$}", "email");
-        assert_eq!(documented_name_like(&of_length(UNDOCUMENTED_NAME_CHARS)), Some("email"));
-        assert_eq!(documented_name_like(&of_length(UNDOCUMENTED_NAME_CHARS + 1)), None);
+        assert_eq!(suggest_field(&of_length(MAX_UNKNOWN_NAME_CHARS)), Some("email"));
+        assert_eq!(suggest_field(&of_length(MAX_UNKNOWN_NAME_CHARS + 1)), None);
     }
 
     #[test]
     fn other_names_are_left_alone() {
         for name in ["loyaltyTier", "company", "x", "", "tags", "newsletter", "age"] {
-            assert_eq!(documented_name_like(name), None, "{name}");
+            assert_eq!(suggest_field(name), None, "{name}");
         }
     }
 }

@@ -1,0 +1,51 @@
+//! The rows of the table: status, code and title of each kind of problem (SPEC 2.5). Why one comes up, it does not know.
+
+/// A kind of problem: a row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProblemType {
+    /// The HTTP status.
+    pub status: u16,
+    /// The code, which is also the end of `type`.
+    pub code: &'static str,
+    /// The same for every problem of the kind.
+    pub title: &'static str,
+}
+
+macro_rules! problem_types {
+    ($($name:ident = $status:literal $code:literal $title:literal;)*) => {
+        impl ProblemType {
+            $(#[doc = $title] pub const $name: Self = Self { status: $status, code: $code, title: $title };)*
+
+            /// The whole table, in SPEC's order.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+        }
+    };
+}
+
+problem_types! {
+    MALFORMED_JSON = 400 "malformed-json" "The body is not JSON";
+    VALIDATION_FAILED = 400 "validation-failed" "Validation failed";
+    UNAUTHORIZED = 401 "unauthorized" "A valid API key is required";
+    NOT_FOUND = 404 "not-found" "No such endpoint";
+    METHOD_NOT_ALLOWED = 405 "method-not-allowed" "Method not allowed";
+    PAYLOAD_TOO_LARGE = 413 "payload-too-large" "Request body too large";
+    TOO_MANY_SIGNALS = 413 "too-many-signals" "Too many signals";
+    UNSUPPORTED_MEDIA_TYPE = 415 "unsupported-media-type" "The body is of a problem_type that is not read here";
+    REQUEST_IDENTIFIER_REUSED = 422 "request-identifier-reused" "requestIdentifier already used";
+    CUSTOMER_TOO_LARGE = 422 "customer-too-large" "Customer too large";
+    INTERNAL_ERROR = 500 "internal-error" "Internal error";
+    STORAGE_UNAVAILABLE = 503 "storage-unavailable" "Storage temporarily unavailable";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_kinds_share_a_code() {
+        let mut codes: Vec<_> = ProblemType::ALL.iter().map(|problem_type| problem_type.code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), ProblemType::ALL.len());
+    }
+}
