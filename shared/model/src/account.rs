@@ -1,15 +1,18 @@
-//! Whose data it is.
+//! Accounts: whose data it is.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest account name, in characters (SPEC 2.7).
+use serde::{Deserialize, Serialize};
+
+/// The longest account name, in characters (docs/api.md, API keys).
 pub const MAX_ACCOUNT_ID_CHARS: usize = 64;
 
-/// The name of an account: 1 to 64 of `A-Z a-z 0-9 _ -` (SPEC 2.7).
+/// The name of an account: 1 to 64 of `A-Z a-z 0-9 _ -` (docs/api.md, API keys).
 ///
-/// Since it holds no `#`, what stands before the first `#` of a partition key is the account, whatever follows.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// It contains no `#`, so the account is the part of a partition key before the first `#`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct AccountId(String);
 
 impl AccountId {
@@ -19,10 +22,10 @@ impl AccountId {
         &self.0
     }
 
-    /// The partition key of what `name` names within this account.
+    /// The partition key of `id` in this account.
     #[must_use]
-    pub fn partition_key(&self, name: &str) -> String {
-        format!("{}#{name}", self.0)
+    pub fn partition_key(&self, id: &str) -> String {
+        format!("{}#{id}", self.0)
     }
 }
 
@@ -32,17 +35,24 @@ impl fmt::Display for AccountId {
     }
 }
 
-/// A text that is no account name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A text that is not an account name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an account name is 1 to {MAX_ACCOUNT_ID_CHARS} of the characters A-Z, a-z, 0-9, _ and -")]
 pub struct InvalidAccountId;
 
-impl fmt::Display for InvalidAccountId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an account name is 1 to {MAX_ACCOUNT_ID_CHARS} of the characters A-Z, a-z, 0-9, _ and -")
+impl TryFrom<String> for AccountId {
+    type Error = InvalidAccountId;
+
+    fn try_from(text: String) -> Result<Self, InvalidAccountId> {
+        text.parse()
     }
 }
 
-impl std::error::Error for InvalidAccountId {}
+impl From<AccountId> for String {
+    fn from(account_id: AccountId) -> Self {
+        account_id.0
+    }
+}
 
 impl FromStr for AccountId {
     type Err = InvalidAccountId;
@@ -62,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_name_holds_nothing_that_could_end_it() {
+    fn account_name_contains_no_separator() {
         for good in ["a", "shop-1_EU", &"x".repeat(64)] {
             assert_eq!(good.parse::<AccountId>().unwrap().as_str(), good);
         }

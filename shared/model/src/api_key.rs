@@ -1,33 +1,35 @@
-//! A key, and its hash: the first cannot be printed, the second is all that is stored.
+//! An API key, which cannot be printed, and its hash, which is all that is stored.
 
 use std::fmt;
 
-use crate::digest::{Digest, hex};
+use data_encoding::HEXLOWER;
 
-/// What every key made here begins with, so that secret scanners find one that got lost.
+use crate::digest::Digest;
+
+/// The prefix of every generated key, by which secret scanners recognize a leaked one.
 pub const KEY_PREFIX: &str = "intake_sk_";
 
-/// A new key: [`KEY_PREFIX`] and 256 random bits in hexadecimal (SPEC 2.7).
+/// A new key: [`KEY_PREFIX`] and 256 random bits in hexadecimal (docs/api.md, API keys).
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// A key that nobody has.
+    /// Generates a key.
     ///
     /// # Errors
-    /// When the system has no randomness to give.
+    /// When the system's random generator fails.
     pub fn random() -> Result<Self, getrandom::Error> {
         let mut bits = [0; 32];
         getrandom::fill(&mut bits)?;
-        Ok(Self(format!("{KEY_PREFIX}{}", hex(&bits))))
+        Ok(Self(format!("{KEY_PREFIX}{}", HEXLOWER.encode(&bits))))
     }
 
-    /// The key itself, to be shown to its maker once.
+    /// The key itself, to be shown once, when it is created.
     #[must_use]
     pub fn expose_secret(&self) -> &str {
         &self.0
     }
 
-    /// What is stored of it.
+    /// Its hash.
     #[must_use]
     pub fn hash(&self) -> KeyHash {
         KeyHash::of(&self.0)
@@ -40,7 +42,7 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// SHA-256 of a key. A plain hash protects what cannot be guessed, and keys cannot.
+/// SHA-256 of a key. A key has 256 random bits, so a hash without salt is enough.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyHash(Digest);
 
@@ -51,7 +53,7 @@ impl KeyHash {
         Self(Digest::of(key))
     }
 
-    /// As the key table has it: 64 lower-case hexadecimal digits.
+    /// 64 lower-case hexadecimal digits, as in the key table.
     #[must_use]
     pub fn to_hex(self) -> String {
         self.0.to_hex()
@@ -69,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_a_prefix_and_256_bits_and_no_two_are_alike() {
+    fn random_keys_have_the_prefix_and_256_bits_and_differ() {
         let (one, two) = (ApiKey::random().unwrap(), ApiKey::random().unwrap());
         assert_eq!(one.expose_secret().len(), KEY_PREFIX.len() + 64);
         assert!(one.expose_secret().starts_with(KEY_PREFIX));

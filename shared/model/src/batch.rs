@@ -12,7 +12,7 @@ use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Warning, Warnin
 /// A request's signals, each read on its own.
 #[derive(Debug)]
 pub struct Batch<'a> {
-    /// The caller's identifier of the request, if one was sent.
+    /// The requestIdentifier, if one was sent.
     pub request_identifier: Option<RequestIdentifier>,
     /// The valid ones, in the order in which they were sent.
     pub signals: Vec<Signal<'a>>,
@@ -22,10 +22,10 @@ pub struct Batch<'a> {
     pub warnings: Vec<Warning>,
 }
 
-/// Why a request was refused as a whole.
+/// Why a batch is rejected as a whole.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BatchError {
-    /// Its envelope is wrong.
+    /// Its envelope is invalid.
     Invalid(Vec<FieldError>),
     /// It has more signals than the limit.
     TooManySignals {
@@ -38,7 +38,7 @@ impl<'a> Batch<'a> {
     /// Reads a batch.
     ///
     /// # Errors
-    /// [`BatchError`] when the envelope is wrong; never for what is wrong inside a signal.
+    /// [`BatchError`] when the envelope is invalid; never for an error inside a signal.
     pub fn parse(text: JsonText<'a>) -> Result<Self, BatchError> {
         let mut builder = Builder::default();
         match text.value().as_object(&JsonPointer::Root) {
@@ -57,14 +57,32 @@ impl<'a> Batch<'a> {
         all.into_iter().map(|(_, payload)| payload)
     }
 
+    /// Rejects the valid signals with these indices, which DynamoDB found invalid. Returns them; `rejected` contains them
+    /// from now on as well, in the order in which they were sent.
+    pub fn refused_by_store(&mut self, indices: &[usize]) -> Vec<RejectedSignal<'a>> {
+        let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
+        let rejects = |signal: &mut Signal<'a>| indices.contains(&signal.index);
+        let newly: Vec<_> = self
+            .signals
+            .extract_if(.., rejects)
+            .map(|signal| {
+                let path = JsonPointer::Element(&signals, signal.index);
+                signal.reject(FieldError::refused_by_store(&path))
+            })
+            .collect();
+        self.rejected.extend(newly.iter().cloned());
+        self.rejected.sort_unstable_by_key(|rejected| rejected.index);
+        newly
+    }
+
     /// How many signals the request has.
     #[must_use]
     pub fn received(&self) -> usize {
-        self.signals.len().saturating_add(self.rejected.len())
+        self.signals.len() + self.rejected.len()
     }
 }
 
-/// A batch as far as it was read.
+/// A batch while it is read.
 #[derive(Default)]
 struct Builder<'a> {
     request_identifier: Option<RequestIdentifier>,
@@ -87,7 +105,7 @@ impl<'a> Builder<'a> {
                     let uuid = self.errors.check(&path, read_uuid(field.value));
                     self.request_identifier = uuid.ok().map(RequestIdentifier::from);
                 }
-                // A second one is an error as a duplicate, whatever is in it.
+                // The duplicate is an error, whatever it contains.
                 "signals" if self.sent.is_some() => {}
                 "signals" => self.sent = Some(self.read_signals(field.value, &path)),
                 _ => self.warnings.add(&path, || "is not in the contract; it was ignored"),
@@ -113,7 +131,7 @@ impl<'a> Builder<'a> {
             if sent < MAX_SIGNALS_PER_REQUEST {
                 self.add(Parsed::from_value(signal, sent, &JsonPointer::Element(path, sent)));
             }
-            sent = sent.saturating_add(1);
+            sent += 1;
         }
         if sent == 0 {
             self.errors.add(path, FieldErrorCode::Required, "must have at least one signal");
@@ -163,7 +181,7 @@ mod tests {
     const GOOD: &str = r#"{"customerId":"c","eventType":"t"}"#;
 
     #[test]
-    fn the_good_signals_and_the_bad_ones_keep_their_places() {
+    fn valid_and_rejected_signals_keep_their_indices() {
         let json = format!(r#"{{"signals":[{GOOD},17,{GOOD},{{"customerId":"\ud800","eventType":"t"}}]}}"#);
         let batch = parse(&json).unwrap();
         assert_eq!(batch.signals.iter().map(|signal| signal.index).collect::<Vec<_>>(), [0, 2]);
@@ -172,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_in_the_envelope_is_named() {
+    fn envelope_error_is_reported_with_its_pointer() {
         assert_eq!(errors("[]"), [(String::new(), "invalid-type")]);
         assert_eq!(errors("{}"), [("/signals".into(), "required")]);
         assert_eq!(errors(r#"{"signals":null}"#), [("/signals".into(), "required")]);
@@ -193,13 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn a_request_identifier_that_is_null_counts_as_absent() {
+    fn request_identifier_null_counts_as_absent() {
         let json = format!(r#"{{"requestIdentifier":null,"signals":[{GOOD}]}}"#);
         assert_eq!(parse(&json).unwrap().request_identifier, None);
     }
 
     #[test]
-    fn a_request_identifier_is_repeated_as_sent_and_keyed_in_lower_case() {
+    fn request_identifier_keeps_its_case_and_is_keyed_in_lower_case() {
         let json = format!(r#"{{"requestIdentifier":"3FA85F64-5717-4562-B3FC-2C963F66AFA6","signals":[{GOOD}]}}"#);
         let identifier = parse(&json).unwrap().request_identifier.unwrap();
         assert_eq!(identifier.as_sent(), "3FA85F64-5717-4562-B3FC-2C963F66AFA6");
@@ -207,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn other_members_are_ignored_and_named() {
+    fn unknown_envelope_field_is_ignored_with_a_warning() {
         let json = format!(r#"{{"debug":{{"signals":[]}},"signals":[{GOOD}]}}"#);
         let batch = parse(&json).unwrap();
         assert_eq!(batch.warnings.len(), 1);
@@ -215,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn five_hundred_signals_pass_and_more_are_counted() {
+    fn batch_of_500_signals_is_valid_and_of_501_is_too_many() {
         let of = |n: usize| format!(r#"{{"signals":[{}]}}"#, vec![GOOD; n].join(","));
         assert_eq!(parse(&of(500)).unwrap().received(), 500);
         assert_eq!(parse(&of(501)).unwrap_err(), BatchError::TooManySignals { sent: 501 });

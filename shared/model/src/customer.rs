@@ -1,4 +1,4 @@
-//! One customer: what to change of the stored profile.
+//! An update of one customer: which fields of the stored profile change, and how.
 
 use std::borrow::Cow;
 
@@ -10,11 +10,11 @@ use crate::storable::StorableJson;
 use crate::suggestion::suggest_field;
 use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, Warnings};
 
-/// The fields of customerData that are in the contract.
+/// The fields of customerData in the contract (docs/api.md, Customers).
 pub const PROFILE_FIELDS: [&str; 10] =
     ["email", "phoneNumber", "firstName", "lastName", "gender", "dob", "city", "state", "country", "zip"];
 
-/// Names that the stored item uses for itself.
+/// Names of the stored item's own attributes, which the client may not set.
 pub const RESERVED_FIELDS: [&str; 6] = ["pk", "accountId", "customerId", "createdAt", "updatedAt", "expiresAt"];
 
 /// The most changes that an update can have: more are rejected, as duplicates or as too many, and need not be kept.
@@ -23,20 +23,20 @@ const MOST_CHANGES: usize = PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS;
 /// An update of one customer that obeys every rule of the contract.
 #[derive(Debug)]
 pub struct CustomerUpdate<'a> {
-    /// Who.
+    /// The customer.
     pub customer_id: Cow<'a, str>,
-    /// What becomes of the profile, field by field. No name appears twice.
+    /// The changes, field by field. No name appears twice.
     pub changes: Vec<(Cow<'a, str>, Change<'a>)>,
     /// Fields that are not in the contract.
     pub warnings: Vec<Warning>,
 }
 
-/// What becomes of one field of the profile (RFC 7396).
+/// The change of one field of the profile (RFC 7396).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// It gets this value.
+    /// Set it to this value.
     Set(StorableJson<'a>),
-    /// It goes.
+    /// Remove it.
     Remove,
 }
 
@@ -55,7 +55,7 @@ impl<'a> CustomerUpdate<'a> {
     }
 }
 
-/// An update as far as it was read.
+/// An update while it is read.
 #[derive(Default)]
 struct Builder<'a> {
     customer_id: Option<Result<Cow<'a, str>, Invalid>>,
@@ -101,8 +101,8 @@ impl<'a> Builder<'a> {
         while let Some(field) = profile.next_field(&mut self.errors) {
             let name = field.name.as_ref();
             let change = if PROFILE_FIELDS.contains(&name) {
-                let documented = self.errors.check(&field.path(), check_profile_field(field.value));
-                documented.ok().and_then(|()| self.change(&field))
+                let valid = self.errors.check(&field.path(), check_profile_field(field.value));
+                valid.ok().and_then(|()| self.change(&field))
             } else if RESERVED_FIELDS.contains(&name) {
                 let message = "is a reserved field name";
                 self.errors.add(&field.path(), FieldErrorCode::ReservedName, message);
@@ -125,8 +125,8 @@ impl<'a> Builder<'a> {
 
     fn read_unknown_field(&mut self, field: &Field<'a, '_>) -> Option<Change<'a>> {
         let path = field.path();
-        self.unknown_fields = self.unknown_fields.saturating_add(1);
-        self.warnings.add(&path, || match suggest_field(&field.name) {
+        self.unknown_fields += 1;
+        self.warnings.add(&path, || match suggest_field(&field.name, &PROFILE_FIELDS) {
             Some(like) => format!("is not in the contract; it is stored as it was sent. Did you mean {like}?"),
             None => "is not in the contract; it is stored as it was sent".to_owned(),
         });
@@ -162,7 +162,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A documented field is a string of limited length, or null.
+/// A profile field is a string of limited length, or null.
 fn check_profile_field(value: Value<'_>) -> Result<(), Violation> {
     if value.is_null() {
         return Ok(());
@@ -177,5 +177,4 @@ fn check_profile_field(value: Value<'_>) -> Result<(), Violation> {
 }
 
 #[cfg(test)]
-#[path = "customer_tests.rs"]
 mod tests;

@@ -1,44 +1,45 @@
-//! Until when something has to be done.
+//! Deadlines.
 
 use std::time::{Duration, Instant};
 
-/// A point in time after which nobody waits any more. It does not know what is to be done until then.
+/// The point in time until which some work may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     until: Instant,
 }
 
-/// The budget was spent before the work was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The deadline passed before the work was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the deadline passed")]
 pub struct DeadlineExceeded;
 
 impl Deadline {
-    /// A budget of `duration`, from now.
+    /// The deadline `duration` from now.
     #[must_use]
     pub fn after(duration: Duration) -> Self {
         let now = Instant::now();
         Self { until: now.checked_add(duration).unwrap_or(now) }
     }
 
-    /// This budget, or one of `duration` from now if that ends sooner.
+    /// This deadline, or the one `duration` from now if that is sooner.
     #[must_use]
     pub fn min(self, duration: Duration) -> Self {
         Self { until: self.until.min(Self::after(duration).until) }
     }
 
-    /// This budget, ending `duration` sooner.
+    /// The deadline `duration` before this one.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self { until: self.until.checked_sub(duration).unwrap_or(self.until) }
     }
 
-    /// What is left.
+    /// The time left; zero when it has passed.
     #[must_use]
     pub fn remaining(self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
     }
 
-    /// When it ends.
+    /// The point in time.
     #[must_use]
     pub fn until(self) -> Instant {
         self.until

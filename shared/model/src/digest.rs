@@ -1,10 +1,11 @@
-//! SHA-256, of keys and of bodies.
+//! SHA-256 of keys, bodies and payloads.
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256 digest. It cannot be printed by accident: what it is of may be a secret.
+/// A SHA-256 digest. `Debug` does not print it, since the input may be a secret.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 32]);
 
@@ -15,7 +16,7 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest of several texts, each with its length before it, so that no other texts have the same.
+    /// The digest of several texts. Each is preceded by its length, so that texts split differently have another digest.
     #[must_use]
     pub fn of_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut digest = Sha256::new();
@@ -29,7 +30,7 @@ impl Digest {
     /// 64 lower-case hexadecimal digits.
     #[must_use]
     pub fn to_hex(self) -> String {
-        hex(&self.0)
+        HEXLOWER.encode(&self.0)
     }
 }
 
@@ -37,10 +38,4 @@ impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Digest(..)")
     }
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8; 32]) -> String {
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0x0f)]).collect()
 }

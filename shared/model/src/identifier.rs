@@ -1,4 +1,4 @@
-//! The identifiers that callers choose, and the rules that they obey.
+//! The identifiers that clients choose, and their rules.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::json::Value;
 use crate::limits::MAX_IDENTIFIER_CHARS;
 use crate::validation::{FieldErrorCode, Violation};
 
-/// What a program writes where it has no identifier: no customer and no emitter has one of these names.
+/// What a program writes where it has no identifier. No customer and no emitter has one of these.
 const PLACEHOLDERS: [&str; 6] = ["null", "undefined", "none", "nan", "nil", "[object Object]"];
 
 /// Whether an identifier may be a placeholder: customerId and emitterId may not, eventType and stepNodeId may.
@@ -16,11 +16,11 @@ const PLACEHOLDERS: [&str; 6] = ["null", "undefined", "none", "nan", "nil", "[ob
 pub enum PlaceholderPolicy {
     /// A placeholder is a validation error.
     Reject,
-    /// It is a text like any other.
+    /// A placeholder is valid.
     Allow,
 }
 
-/// Reads an identifier that the caller chose: 1 to 256 characters that are not all white space.
+/// Reads an identifier: 1 to 256 characters that are not all white space.
 pub(crate) fn read_identifier(value: Value<'_>, placeholders: PlaceholderPolicy) -> Result<Cow<'_, str>, Violation> {
     let text = read_string(value)?;
     let chars = text.chars().count();
@@ -39,7 +39,7 @@ pub(crate) fn read_identifier(value: Value<'_>, placeholders: PlaceholderPolicy)
     Ok(text)
 }
 
-/// Reads a UUID, which is kept as it was written.
+/// Reads a UUID and keeps its text as it was sent.
 pub(crate) fn read_uuid(value: Value<'_>) -> Result<UuidText<'_>, Violation> {
     let message = "must be a UUID such as 3fa85f64-5717-4562-b3fc-2c963f66afa6";
     UuidText::parse(read_string(value)?).ok_or_else(|| Violation::new(FieldErrorCode::InvalidUuid, message))
@@ -50,7 +50,7 @@ fn read_string(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
     Ok(string.decode()?)
 }
 
-/// A UUID, as somebody wrote it and as a number.
+/// A UUID, and its text as it was sent.
 #[derive(Clone, Debug)]
 pub struct UuidText<'a> {
     text: Cow<'a, str>,
@@ -58,7 +58,7 @@ pub struct UuidText<'a> {
 }
 
 impl<'a> UuidText<'a> {
-    /// Reads the hyphenated form, in either case (RFC 9562, section 4); no other form is one.
+    /// Parses the hyphenated form, in either case (RFC 9562, section 4), and no other form.
     #[must_use]
     pub fn parse(text: impl Into<Cow<'a, str>>) -> Option<Self> {
         let text = text.into();
@@ -67,14 +67,14 @@ impl<'a> UuidText<'a> {
         Some(Self { text, uuid })
     }
 
-    /// As it was written.
+    /// Its text as it was sent.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-/// Identifies a request: the caller's, or one made here.
+/// Identifies a request: sent by the client, or generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestIdentifier {
     as_sent: String,
@@ -82,20 +82,20 @@ pub struct RequestIdentifier {
 }
 
 impl RequestIdentifier {
-    /// One that nobody has used.
+    /// Generates one.
     #[must_use]
     pub fn random() -> Self {
         let uuid = Uuid::new_v4();
         Self { as_sent: uuid.to_string(), uuid }
     }
 
-    /// As the caller wrote it: what answers repeat.
+    /// As the client sent it; responses repeat it.
     #[must_use]
     pub fn as_sent(&self) -> &str {
         &self.as_sent
     }
 
-    /// In lower case: what keys are made of, so that one identifier has one key.
+    /// In lower case, for keys: one identifier has one key.
     #[must_use]
     pub fn canonical(&self) -> String {
         self.uuid.to_string()
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identifier_is_text_of_1_to_256_characters_that_names_somebody() {
+    fn identifier_has_1_to_256_characters_and_is_not_blank() {
         assert_eq!(code_of("\" ada \"", PlaceholderPolicy::Reject), None);
         assert_eq!(code_of(&format!("\"{}\"", "é".repeat(256)), PlaceholderPolicy::Reject), None);
         assert_eq!(
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spelled_out_nothing_names_nobody_but_may_be_an_event() {
+    fn placeholder_is_rejected_only_where_the_policy_says_so() {
         for word in ["null", "NULL", "Undefined", "none", "NaN", "nil", "[object Object]", "[OBJECT object]"] {
             assert_eq!(
                 code_of(&format!("\"{word}\""), PlaceholderPolicy::Reject),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_hyphenated_form_is_a_uuid() {
+    fn uuid_in_another_than_the_hyphenated_form_is_rejected() {
         assert!(UuidText::parse("3FA85F64-5717-4562-b3fc-2c963f66afa6").is_some());
         for other in [
             "3fa85f6457174562b3fc2c963f66afa6",

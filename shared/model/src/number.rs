@@ -1,7 +1,7 @@
 //! Which JSON numbers DynamoDB holds exactly, and how they are written to it.
 //!
 //! Source: "Number" under "Supported data types" in the DynamoDB developer guide: 38 significant digits, magnitudes
-//! from 1E-130 to 9.99...E+125, and zero. Nothing here goes by way of a float.
+//! from 1E-130 to 9.99...E+125, and zero. No number is converted to a float.
 
 use std::borrow::Cow;
 
@@ -19,14 +19,14 @@ pub enum NumberError {
     OutOfRange,
 }
 
-/// How `text`, a JSON number, is written to DynamoDB: as it was sent where that is short and plain, otherwise as its
-/// significant digits and an exponent.
+/// How `text`, a JSON number, is written to DynamoDB: as it was sent if it is short and has no exponent, otherwise as
+/// its significant digits and an exponent.
 ///
-/// DynamoDB reads an exponent as 64 bits and holds even a zero to the range of its exponent, so a number with an
-/// exponent, or one padded with zeros, is never passed on as sent.
+/// DynamoDB reads an exponent as 64 bits and checks the range of the exponent even for zero, so a number with an exponent,
+/// or one padded with zeros, is never written as it was sent.
 ///
 /// # Errors
-/// [`NumberError`] where DynamoDB would have to round or refuse it.
+/// [`NumberError`] when DynamoDB would round or reject it.
 pub fn for_dynamodb(text: &str) -> Result<Cow<'_, str>, NumberError> {
     Ok(match Decimal::parse(text)? {
         Decimal::Plain => Cow::Borrowed(text),
@@ -39,7 +39,7 @@ pub fn for_dynamodb(text: &str) -> Result<Cow<'_, str>, NumberError> {
 /// Whether DynamoDB holds `text`, a JSON number, exactly.
 ///
 /// # Errors
-/// As [`for_dynamodb`], without what it writes: a body can have a million numbers.
+/// As [`for_dynamodb`], which also allocates what is written: a body can have a million numbers.
 pub(crate) fn check(text: &str) -> Result<(), NumberError> {
     Decimal::parse(text).map(drop)
 }
@@ -49,7 +49,7 @@ enum Decimal<'a> {
     /// Short enough, and without an exponent.
     Plain,
     Zero,
-    /// The significant digits, as far as they were sent before the point and after it.
+    /// The significant digits before and after the point.
     Digits {
         sign: &'a str,
         whole: &'a str,
@@ -70,14 +70,14 @@ impl<'a> Decimal<'a> {
         let last_sent = parse_exponent(exponent).saturating_sub(signed(fraction.len()));
         let whole = whole.trim_start_matches('0');
         let fraction = if whole.is_empty() { fraction.trim_start_matches('0') } else { fraction };
-        let sent = whole.len().saturating_add(fraction.len());
+        let sent = whole.len() + fraction.len();
         let fraction = fraction.trim_end_matches('0');
         let whole = if fraction.is_empty() { whole.trim_end_matches('0') } else { whole };
-        let digits = whole.len().saturating_add(fraction.len());
+        let digits = whole.len() + fraction.len();
         if digits == 0 {
             return Ok(Self::Zero);
         }
-        let last = last_sent.saturating_add(signed(sent.saturating_sub(digits)));
+        let last = last_sent.saturating_add(signed(sent - digits));
         let first = last.saturating_add(signed(digits)).saturating_sub(1);
         if !EXPONENTS.contains(&first) {
             return Err(NumberError::OutOfRange);

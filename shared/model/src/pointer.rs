@@ -1,24 +1,24 @@
-//! Where something is in a body: on the way down a path, in an answer a place (SPEC 2.5).
+//! Where a value is in a body: JSON Pointers (RFC 6901) and the `field` notation of responses (docs/api.md, Errors).
 //!
-//! Names of members stand in it, since a fault has to be found, and values never; how long it may be is bounded.
+//! They contain field names, never values, and their length is bounded.
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_POINTER_BYTES;
 
-/// A place in the body, in the two notations of an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A reference to a value of the body, in both notations of a response.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldRef {
-    /// As one would write it in a program: `signals[1].eventType`; the empty string for the whole body.
+    /// As in a program: `signals[1].eventType`; the empty string for the whole body.
     pub field: String,
     /// A JSON Pointer (RFC 6901): `/signals/1/eventType`; the empty string for the whole body.
     pub pointer: String,
 }
 
 impl FieldRef {
-    /// What is said of the place, as a sentence.
+    /// The sentence that says `predicate` of the field.
     pub(super) fn message(&self, predicate: &str) -> String {
         let subject = if self.field.is_empty() { "The body" } else { &self.field };
         let end = if predicate.ends_with('?') { "" } else { "." };
@@ -26,19 +26,19 @@ impl FieldRef {
     }
 }
 
-/// A place on the way down through a body. It borrows from its parent, so that nothing is built unless there is a fault.
+/// The path to a value while a body is read. It borrows its parent, so that nothing is allocated unless there is an error.
 #[derive(Clone, Copy, Debug)]
 pub enum JsonPointer<'a> {
     /// The whole body.
     Root,
-    /// A member of an object.
+    /// A field of an object.
     Member(&'a JsonPointer<'a>, &'a str),
     /// An element of an array, counted from 0.
     Element(&'a JsonPointer<'a>, usize),
 }
 
 impl JsonPointer<'_> {
-    /// Writes the path down. One that is too long to be reported ends at the last step that fits.
+    /// Formats the path. One longer than [`MAX_POINTER_BYTES`] ends at the last step that fits.
     #[must_use]
     pub fn to_field_ref(&self) -> FieldRef {
         let mut steps = Vec::new();
@@ -52,61 +52,60 @@ impl JsonPointer<'_> {
                 }
             }
         }
-        let mut place = FieldRef { field: String::new(), pointer: String::new() };
+        let mut field_ref = FieldRef { field: String::new(), pointer: String::new() };
         for step in steps.into_iter().rev() {
-            // Such a name is not even written down: it can be as long as the body.
+            // Such a name is not even formatted: it can be as long as the body.
             if matches!(step, JsonPointer::Member(_, name) if name.len() > MAX_POINTER_BYTES) {
                 break;
             }
-            let before = (place.field.len(), place.pointer.len());
-            step.write(&mut place);
-            // The longer of the two is the field where a name has quotes or backslashes: it is JSON within the answer's.
-            if bytes_in_an_answer(&place.field).max(bytes_in_an_answer(&place.pointer)) > MAX_POINTER_BYTES {
-                place.field.truncate(before.0);
-                place.pointer.truncate(before.1);
+            let before = (field_ref.field.len(), field_ref.pointer.len());
+            step.write(&mut field_ref);
+            // The field is the longer one where a name has quotes or backslashes: it is JSON inside the response's JSON.
+            if bytes_in_a_response(&field_ref.field).max(bytes_in_a_response(&field_ref.pointer)) > MAX_POINTER_BYTES {
+                field_ref.field.truncate(before.0);
+                field_ref.pointer.truncate(before.1);
                 break;
             }
         }
-        place.field.shrink_to_fit();
-        place.pointer.shrink_to_fit();
-        place
+        field_ref.field.shrink_to_fit();
+        field_ref.pointer.shrink_to_fit();
+        field_ref
     }
 
-    fn write(&self, place: &mut FieldRef) {
+    fn write(&self, field_ref: &mut FieldRef) {
         match self {
             JsonPointer::Root => {}
             JsonPointer::Element(_, index) => {
                 // Writing to a String cannot fail.
-                let _ = write!(place.field, "[{index}]");
-                let _ = write!(place.pointer, "/{index}");
+                let _ = write!(field_ref.field, "[{index}]");
+                let _ = write!(field_ref.pointer, "/{index}");
             }
             JsonPointer::Member(_, name) => {
                 let plain =
                     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
                 if plain {
-                    if !place.field.is_empty() {
-                        place.field.push('.');
+                    if !field_ref.field.is_empty() {
+                        field_ref.field.push('.');
                     }
-                    place.field.push_str(name);
+                    field_ref.field.push_str(name);
                 } else {
-                    let _ = write!(place.field, "[{}]", serde_json::Value::from(*name));
+                    let _ = write!(field_ref.field, "[{}]", serde_json::Value::from(*name));
                 }
-                place.pointer.push('/');
-                place.pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                field_ref.pointer.push('/');
+                field_ref.pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
             }
         }
     }
 }
 
-/// The bytes that `text` takes in an answer, which is JSON inside Lambda's JSON: what is escaped, is escaped twice.
-fn bytes_in_an_answer(text: &str) -> usize {
-    text.chars().fold(0_usize, |sum, c| {
-        sum.saturating_add(match c {
-            '"' | '\\' => 4,
-            c if c.is_control() => 7,
-            c => c.len_utf8(),
-        })
-    })
+/// The bytes that `text` takes in a response, which is JSON inside Lambda's JSON: escapes are escaped again.
+fn bytes_in_a_response(text: &str) -> usize {
+    let bytes = |c: char| match c {
+        '"' | '\\' => 4,
+        c if c.is_control() => 7,
+        c => c.len_utf8(),
+    };
+    text.chars().map(bytes).sum()
 }
 
 #[cfg(test)]
@@ -114,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_written_in_both_notations() {
+    fn pointer_is_formatted_in_both_notations() {
         let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
         let signal = JsonPointer::Element(&signals, 1);
         let data = JsonPointer::Member(&signal, "data");
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_too_long_to_report_ends_at_the_last_step_that_fits() {
+    fn pointer_too_long_to_report_ends_at_the_last_step_that_fits() {
         let data = JsonPointer::Member(&JsonPointer::Root, "data");
         let long = "x".repeat(MAX_POINTER_BYTES);
         let deep = JsonPointer::Member(&data, &long);
@@ -135,11 +134,11 @@ mod tests {
     }
 
     #[test]
-    fn place_of_a_name_of_any_length_holds_no_more_memory_than_is_reported() {
+    fn field_ref_of_a_long_name_uses_bounded_memory() {
         for length in [MAX_POINTER_BYTES / 2, MAX_POINTER_BYTES, MAX_POINTER_BYTES + 1, 4 * 1024 * 1024] {
             for name in ["x".repeat(length), "\u{1}".repeat(length)] {
-                let place = JsonPointer::Member(&JsonPointer::Root, &name).to_field_ref();
-                let bytes = place.field.capacity().max(place.pointer.capacity());
+                let field_ref = JsonPointer::Member(&JsonPointer::Root, &name).to_field_ref();
+                let bytes = field_ref.field.capacity().max(field_ref.pointer.capacity());
                 assert!(bytes <= MAX_POINTER_BYTES, "{bytes} bytes for a name of {length}");
             }
         }

@@ -13,11 +13,11 @@ use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violat
 /// A signal that obeys every rule of the contract.
 #[derive(Clone, Debug)]
 pub struct Signal<'a> {
-    /// Its place in the request, counted from 0; the rejected ones count.
+    /// Its index in the request, from 0; rejected signals count.
     pub index: usize,
     /// Who, and what they did.
     pub identity: Identity<'a>,
-    /// Always there in a workflow step.
+    /// Required in a workflow step.
     pub eventflow_identifier: Option<UuidText<'a>>,
     /// An object; `{}` when it was null or left out.
     pub data: StorableJson<'a>,
@@ -47,7 +47,7 @@ pub enum Identity<'a> {
 }
 
 impl Identity<'_> {
-    /// The customer or the emitter: whose history the signal belongs to.
+    /// The customer or the emitter, to whose history the signal belongs.
     #[must_use]
     pub fn subject_id(&self) -> &str {
         match self {
@@ -60,27 +60,33 @@ impl Identity<'_> {
 /// A signal that breaks a rule.
 #[derive(Clone, Debug)]
 pub struct RejectedSignal<'a> {
-    /// Its place in the request, counted from 0.
+    /// Its index in the request, from 0.
     pub index: usize,
     /// As it was sent.
     pub payload: &'a str,
-    /// The customer or the emitter, if that could be read.
+    /// The customer or the emitter, if it is valid.
     pub subject_id: Option<Cow<'a, str>>,
-    /// What is wrong with it, the first five.
+    /// Its validation errors, the first five.
     pub errors: Vec<FieldError>,
 }
 
 impl<'a> Signal<'a> {
-    /// Reads one signal outside a batch, as the `index`-th of its request; `path` is where its errors are said to be.
+    /// Reads one signal outside a batch, as the `index`-th of its request; its errors are reported at `path`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The signal with its validation errors.
     pub fn parse(text: JsonText<'a>, index: usize, path: &JsonPointer<'_>) -> Result<Self, RejectedSignal<'a>> {
         Parsed::from_value(text.value(), index, path).outcome
     }
+
+    pub(crate) fn reject(self, error: FieldError) -> RejectedSignal<'a> {
+        let (Identity::Event { customer_id: subject_id, .. } | Identity::Step { emitter_id: subject_id, .. }) =
+            self.identity;
+        RejectedSignal { index: self.index, payload: self.payload, subject_id: Some(subject_id), errors: vec![error] }
+    }
 }
 
-/// A signal as it was read, and the fields of it that are not in the contract.
+/// A parsed signal, valid or rejected, and its warnings.
 pub(crate) struct Parsed<'a> {
     pub(crate) outcome: Result<Signal<'a>, RejectedSignal<'a>>,
     pub(crate) warnings: Vec<Warning>,
@@ -101,10 +107,10 @@ impl<'a> Parsed<'a> {
     }
 }
 
-/// What was found of a field: nothing (null counts as that), its value, or an error, which was added to the others.
+/// A field: absent (or null), its value, or invalid, with its error among the others.
 type Found<T> = Option<Result<T, Invalid>>;
 
-/// A signal as far as it was read.
+/// A signal while it is read.
 #[derive(Default)]
 struct Builder<'a> {
     customer_id: Found<Cow<'a, str>>,
@@ -122,7 +128,7 @@ impl<'a> Builder<'a> {
     fn new(payload: &str, path: &JsonPointer<'_>) -> Self {
         let mut errors = FieldErrors::with_limit(MAX_ERRORS_PER_SIGNAL);
         if payload.len() > MAX_SIGNAL_BYTES {
-            // What else is wrong with it does not matter until it is shorter.
+            // Its other errors matter only when it is shorter.
             errors = FieldErrors::with_limit(1);
             let message = format!("must have at most {MAX_SIGNAL_BYTES} bytes of JSON; {} were sent", payload.len());
             errors.add(path, FieldErrorCode::TooLarge, message);
@@ -170,7 +176,7 @@ impl<'a> Builder<'a> {
         self.warnings.add(path, || "is not in the contract; it is stored with the signal under undocumented");
     }
 
-    /// There must be one identity pair, both halves of it, and an eventflowIdentifier in a workflow step.
+    /// Checks that there is one complete identity pair, and an eventflowIdentifier in a workflow step.
     fn check_identity(&mut self, signal: &JsonPointer<'_>) {
         let is_event = self.customer_id.is_some() || self.event_type.is_some();
         let is_step = self.emitter_id.is_some() || self.step_node_id.is_some();
@@ -228,5 +234,4 @@ impl<'a> Builder<'a> {
 }
 
 #[cfg(test)]
-#[path = "signal_tests.rs"]
 mod tests;

@@ -9,13 +9,13 @@ use crate::number::{self, NumberError};
 use crate::pointer::JsonPointer;
 use crate::validation::{FieldErrorCode, FieldErrors, Violation};
 
-/// The text of one JSON value, validated: no field twice, no empty name, no string that is not Unicode text, every
-/// number held exactly by DynamoDB, and no more maps and lists around a value than it takes.
+/// The text of one JSON value, validated: no duplicate field, no empty name, only valid Unicode, only numbers that
+/// DynamoDB stores exactly, and no deeper nesting than it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StorableJson<'a>(&'a str);
 
 impl<'a> StorableJson<'a> {
-    /// What stands for an object that was left out.
+    /// An object that was left out.
     pub const EMPTY_OBJECT: StorableJson<'static> = StorableJson("{}");
 
     /// Validates `value`, which has `depth` maps of the stored item around it. `None` if there are `errors`, these or
@@ -74,7 +74,7 @@ impl<'a> Validator<'a, '_> {
                 while let Some(name) = self.lexer.next_name() {
                     let name = seen.add(name, self.errors);
                     if let Some(first) = self.lexer.next() {
-                        self.value(first, depth.saturating_add(1), &JsonPointer::Member(path, &name));
+                        self.value(first, depth + 1, &JsonPointer::Member(path, &name));
                     }
                 }
                 seen.report_duplicates(self.errors);
@@ -82,8 +82,8 @@ impl<'a> Validator<'a, '_> {
             Token::BeginArray => {
                 let mut index = 0_usize;
                 while let Some(first) = self.lexer.next_element() {
-                    self.value(first, depth.saturating_add(1), &JsonPointer::Element(path, index));
-                    index = index.saturating_add(1);
+                    self.value(first, depth + 1, &JsonPointer::Element(path, index));
+                    index += 1;
                 }
             }
             Token::String(string) => self.check(path, string.decode()),
@@ -128,12 +128,12 @@ mod tests {
     }
 
     #[test]
-    fn what_dynamodb_holds_exactly_has_no_fault() {
+    fn value_that_dynamodb_stores_exactly_is_valid() {
         assert_eq!(errors_of(r#" {"a":[1,-2.5e3,"x",true,null,{}],"b":""} "#), []);
     }
 
     #[test]
-    fn each_fault_is_named_with_its_place() {
+    fn each_error_has_its_pointer() {
         assert_eq!(
             errors_of(
                 r#"{"n":[1,1e126],"d":123456789012345678901234567890123456789,"":1,"s":"\udc00","x":{"y":1,"\u0079":2}}"#
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn thirty_one_containers_pass_and_thirty_two_do_not() {
+    fn nesting_of_31_is_valid_and_of_32_is_not() {
         let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(errors_of(&nested(31)), []);
         assert_eq!(errors_of(&nested(32)), [("/0".repeat(31), FieldErrorCode::NestedTooDeep)]);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_stands_many_times_is_one_fault() {
+    fn name_that_appears_three_times_is_one_error() {
         assert_eq!(errors_of(r#"{"a":1,"b":2,"a":3,"a":4}"#), [("/a".into(), FieldErrorCode::DuplicateMember)]);
     }
 }

@@ -1,9 +1,8 @@
-//! Which documented member of customerData somebody may have meant (SPEC 2.2).
+//! Which profile field the client may have meant by an unknown one (docs/api.md, Customers).
 
-use crate::customer::PROFILE_FIELDS;
 use crate::limits::MAX_UNKNOWN_NAME_CHARS;
 
-/// What other systems call the documented members, lower case and without separators.
+/// What other systems call the profile fields, in lower case and without separators.
 const SYNONYMS: [(&str, &str); 21] = [
     ("mail", "email"),
     ("emailaddress", "email"),
@@ -28,45 +27,50 @@ const SYNONYMS: [(&str, &str); 21] = [
     ("plz", "zip"),
 ];
 
-/// The shortest name of which a part counts as the whole: `phone` is part of `phoneNumber`.
-const SHORTEST_PART: usize = 3;
+/// The shortest prefix that is recognized: `phone` of `phoneNumber`.
+const SHORTEST_PREFIX: usize = 3;
 
-/// How many characters may differ, be missing, be too many or be swapped.
+/// The largest edit distance of a typing error.
 const TYPING_ERRORS: usize = 2;
 
-/// The documented member that `name` resembles: the same but for case and separators, a known synonym, a part of it (or
-/// it of the name), or a slip of the keys away.
+/// The one of `fields` that `name` resembles: equal but for case and separators, a known synonym, a prefix of it (or the
+/// other way round), or a typing error away.
 #[must_use]
-pub fn suggest_field(name: &str) -> Option<&'static str> {
-    // A longer name is an error in any case, and to compare one as long as the body would take a second.
+pub fn suggest_field(name: &str, fields: &[&'static str]) -> Option<&'static str> {
+    // A longer name is an error anyway, and comparing one as long as the body would take a second.
     if name.chars().nth(MAX_UNKNOWN_NAME_CHARS).is_some() {
         return None;
     }
     let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    if let Some((_, documented)) = SYNONYMS.iter().find(|(synonym, _)| *synonym == name) {
-        return Some(documented);
+    if let Some((_, field)) = SYNONYMS.iter().find(|(synonym, _)| *synonym == name) {
+        return Some(field);
     }
-    let folded = |documented: &str| documented.to_lowercase();
-    let is_part = |documented: &&&str| {
-        let documented = folded(documented);
-        name.len() >= SHORTEST_PART && (documented.starts_with(&name) || name.starts_with(&documented))
+    let folded = |field: &str| field.to_lowercase();
+    let is_prefix = |field: &&&str| {
+        let field = folded(field);
+        name.len() >= SHORTEST_PREFIX && (field.starts_with(&name) || name.starts_with(&field))
     };
-    let is_slip = |documented: &&&str| {
-        let documented = folded(documented);
-        // Of a short name, two other characters are another name.
-        let allowed = if documented.len() <= SHORTEST_PART.saturating_add(TYPING_ERRORS) { 1 } else { TYPING_ERRORS };
-        strsim::osa_distance(&documented, &name) <= allowed
+    let is_typing_error = |field: &&&str| {
+        let field = folded(field);
+        // In a short name, two different characters make another name.
+        let allowed = if field.len() <= SHORTEST_PREFIX + TYPING_ERRORS { 1 } else { TYPING_ERRORS };
+        strsim::osa_distance(&field, &name) <= allowed
     };
-    let found = PROFILE_FIELDS.iter().find(is_part).or_else(|| PROFILE_FIELDS.iter().find(is_slip));
+    let found = fields.iter().find(is_prefix).or_else(|| fields.iter().find(is_typing_error));
     found.copied()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::customer::PROFILE_FIELDS;
+
+    fn suggestion(name: &str) -> Option<&'static str> {
+        suggest_field(name, &PROFILE_FIELDS)
+    }
 
     #[test]
-    fn names_that_resemble_a_documented_one_are_recognized() {
+    fn name_that_resembles_a_profile_field_gets_a_suggestion() {
         for (name, like) in [
             ("phone", "phoneNumber"),
             ("Phone_Number", "phoneNumber"),
@@ -78,21 +82,21 @@ mod tests {
             ("dateOfBirth", "dob"),
             ("countri", "country"),
         ] {
-            assert_eq!(suggest_field(name), Some(like), "{name}");
+            assert_eq!(suggestion(name), Some(like), "{name}");
         }
     }
 
     #[test]
     fn name_longer_than_the_limit_gets_no_suggestion() {
         let of_length = |length: usize| format!("{:x<length$}", "email");
-        assert_eq!(suggest_field(&of_length(MAX_UNKNOWN_NAME_CHARS)), Some("email"));
-        assert_eq!(suggest_field(&of_length(MAX_UNKNOWN_NAME_CHARS + 1)), None);
+        assert_eq!(suggestion(&of_length(MAX_UNKNOWN_NAME_CHARS)), Some("email"));
+        assert_eq!(suggestion(&of_length(MAX_UNKNOWN_NAME_CHARS + 1)), None);
     }
 
     #[test]
-    fn other_names_are_left_alone() {
+    fn other_name_gets_no_suggestion() {
         for name in ["loyaltyTier", "company", "x", "", "tags", "newsletter", "age"] {
-            assert_eq!(suggest_field(name), None, "{name}");
+            assert_eq!(suggestion(name), None, "{name}");
         }
     }
 }

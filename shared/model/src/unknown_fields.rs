@@ -3,16 +3,16 @@
 use crate::json::{RawString, Value};
 use crate::storable::StorableJson;
 
-/// The fields that the contract has in a signal, in either shape.
+/// The fields of a signal in the contract, of both shapes.
 const SIGNAL_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];
 
-/// The fields of a valid signal that are not in the contract and not null, in the order in which they were sent. They are
-/// read from its text again each time: a list of them would take several times the memory of the text.
+/// The fields of a valid signal that are not in the contract and not null, in the order in which they were sent. Each
+/// iteration reads them from the text again: a list of them would take several times the memory of the text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UnknownFields<'a>(Option<Value<'a>>);
 
 impl<'a> UnknownFields<'a> {
-    /// Those of `signal`, which was validated and has at least one.
+    /// The unknown fields of `signal`, which was validated and has at least one.
     pub(crate) fn of(signal: Value<'a>) -> Self {
         Self(Some(signal))
     }
@@ -26,10 +26,9 @@ impl<'a> UnknownFields<'a> {
     /// Their names and values.
     pub fn iter(self) -> impl Iterator<Item = (RawString<'a>, StorableJson<'a>)> {
         let fields = self.0.into_iter().flat_map(Value::raw_fields);
-        let is_documented =
-            |name: RawString<'_>| name.decode().is_ok_and(|name| SIGNAL_FIELDS.contains(&name.as_ref()));
+        let is_known = |name: RawString<'_>| name.decode().is_ok_and(|name| SIGNAL_FIELDS.contains(&name.as_ref()));
         fields
-            .filter(move |(name, value)| !value.is_null() && !is_documented(*name))
+            .filter(move |(name, value)| !value.is_null() && !is_known(*name))
             .map(|(name, value)| (name, StorableJson::validated(value)))
     }
 }

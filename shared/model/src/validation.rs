@@ -1,52 +1,52 @@
-//! What was wrong: the entries of `fieldErrors` and of `warnings` (SPEC 2.5).
+//! Validation errors and warnings: the entries of `fieldErrors` and `warnings` (docs/api.md, Errors).
 //!
-//! A message never holds a value that the caller sent; where the fault is, a [`FieldRef`] says.
+//! A message never contains a value that the client sent; a [`FieldRef`] says where the error is.
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_ERRORS_PER_REQUEST;
 use crate::pointer::{FieldRef, JsonPointer};
 
-/// The codes of faults, as SPEC 2.5 lists them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// The codes of validation errors (docs/api.md, Errors).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FieldErrorCode {
-    /// A member that must be there is not, or is null.
+    /// A required field is missing or null.
     Required,
-    /// A value of another JSON type than the contract's, or a string that is no Unicode text.
+    /// Another JSON type than the contract's, or a string that is not valid Unicode.
     InvalidType,
     /// Not a UUID in its hyphenated form (RFC 9562, section 4).
     InvalidUuid,
-    /// An identifier of no characters, or of white space only.
+    /// An identifier that is empty or only white space.
     Blank,
     /// More characters than the limit.
     TooLong,
     /// More bytes or more entries than the limit.
     TooLarge,
-    /// `null`, `undefined` and their like, spelled out as an identifier.
+    /// An identifier that is a placeholder such as `null` or `undefined`.
     PlaceholderIdentifier,
-    /// Members of both identity pairs.
+    /// Fields of both identity pairs.
     AmbiguousIdentity,
-    /// A member that stands twice in one object.
+    /// A field that appears more than once in an object.
     DuplicateMember,
-    /// A member whose name the stored item uses for itself.
+    /// A reserved field name.
     ReservedName,
-    /// A number of a magnitude that DynamoDB does not hold.
+    /// A number whose magnitude is out of DynamoDB's range.
     NumberOutOfRange,
     /// A number of more than 38 significant digits.
     TooManyDigits,
-    /// More maps and lists around a value than DynamoDB holds.
+    /// More nested objects and arrays than DynamoDB stores.
     NestedTooDeep,
-    /// A member whose name is the empty string.
+    /// A field whose name is empty.
     EmptyName,
-    /// DynamoDB refused the signal although it passed every check.
+    /// DynamoDB rejected a value that passed every check.
     RefusedByStore,
 }
 
 impl FieldErrorCode {
-    /// Every code, in SPEC's order.
+    /// Every code, in the order of docs/api.md.
     pub const ALL: [Self; 15] = [
         Self::Required,
         Self::InvalidType,
@@ -65,7 +65,7 @@ impl FieldErrorCode {
         Self::RefusedByStore,
     ];
 
-    /// The code as it stands in an answer.
+    /// The code in responses.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -88,20 +88,20 @@ impl FieldErrorCode {
     }
 }
 
-/// One fault of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// One validation error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldError {
     /// Where.
     #[serde(flatten)]
     pub at: FieldRef,
-    /// What kind.
+    /// Which rule is broken.
     pub code: FieldErrorCode,
     /// A sentence for a person.
     pub message: String,
 }
 
 impl FieldError {
-    /// A fault at `path`. The `predicate` says what is wrong with it: "must not be blank".
+    /// An error at `path`. The `predicate` says what is wrong: "must not be blank".
     #[must_use]
     pub fn new(path: &JsonPointer<'_>, code: FieldErrorCode, predicate: &str) -> Self {
         let at = path.to_field_ref();
@@ -110,7 +110,15 @@ impl FieldError {
     }
 }
 
-/// What is wrong with one value. It does not say where: that is known to whoever read the value's name.
+impl FieldError {
+    /// The error of a value that DynamoDB rejected although it passed every check.
+    #[must_use]
+    pub fn refused_by_store(path: &JsonPointer<'_>) -> Self {
+        Self::new(path, FieldErrorCode::RefusedByStore, "was refused by the database")
+    }
+}
+
+/// What is wrong with one value. The caller, who knows its path, adds it to the [`FieldErrors`].
 #[derive(Debug)]
 pub(crate) struct Violation {
     pub(crate) code: FieldErrorCode,
@@ -124,11 +132,11 @@ impl Violation {
     }
 }
 
-/// What is left of a value that is wrong, once its violation was added to the [`FieldErrors`].
+/// Stands for an invalid value whose violation was added to the [`FieldErrors`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invalid;
 
-/// Something that is not wrong but that the caller wants to know: a member that is not in the contract.
+/// A warning about a field that is not in the contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// Where.
@@ -151,95 +159,95 @@ impl Warning {
     }
 }
 
-/// FieldErrors as they are found, the first few kept and all counted.
+/// Collects validation errors: keeps the first ones, up to a limit, and counts all.
 #[derive(Debug)]
 pub struct FieldErrors {
-    kept: Vec<FieldError>,
+    list: Vec<FieldError>,
     found: usize,
     limit: usize,
 }
 
 impl FieldErrors {
-    /// Keeps the first `keep`.
+    /// Keeps the first `limit`.
     #[must_use]
     pub fn with_limit(limit: usize) -> Self {
-        Self { kept: Vec::new(), found: 0, limit }
+        Self { list: Vec::new(), found: 0, limit }
     }
 
-    /// Adds a fault at `path`. The `predicate` says what is wrong with it: "must not be blank".
+    /// Adds an error at `path`. The `predicate` says what is wrong: "must not be blank".
     pub fn add(&mut self, path: &JsonPointer<'_>, code: FieldErrorCode, predicate: impl AsRef<str>) {
-        self.found = self.found.saturating_add(1);
+        self.found += 1;
         if !self.is_full() {
-            self.kept.push(FieldError::new(path, code, predicate.as_ref()));
+            self.list.push(FieldError::new(path, code, predicate.as_ref()));
         }
     }
 
-    /// Adds the violation, if there is one, at `path`.
+    /// Adds the violation in `read`, if there is one, as an error at `path`.
     pub(crate) fn check<T>(&mut self, path: &JsonPointer<'_>, read: Result<T, Violation>) -> Result<T, Invalid> {
         read.inspect_err(|violation| self.add(path, violation.code, &violation.predicate)).map_err(|_| Invalid)
     }
 
-    /// Whether any further one is only counted.
+    /// Whether the limit is reached: further errors are only counted.
     pub(crate) fn is_full(&self) -> bool {
-        self.kept.len() >= self.limit
+        self.list.len() >= self.limit
     }
 
-    /// Whether none was found.
+    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found == 0
     }
 
-    /// Those that were kept, in the order in which they were found.
+    /// The errors up to the limit, in the order in which they were added.
     #[must_use]
     pub fn into_vec(self) -> Vec<FieldError> {
-        self.kept
+        self.list
     }
 }
 
 impl Default for FieldErrors {
-    /// Keeps as many as are reported of a request.
+    /// Keeps as many as are reported per request.
     fn default() -> Self {
         Self::with_limit(MAX_ERRORS_PER_REQUEST)
     }
 }
 
-/// Warnings as they are found: the first few as they are, the rest as one that counts them.
+/// Collects warnings: keeps the first ones, up to a limit, and counts the others.
 #[derive(Debug)]
 pub struct Warnings {
-    kept: Vec<Warning>,
+    list: Vec<Warning>,
     found: usize,
     limit: usize,
 }
 
 impl Warnings {
-    /// Keeps the first `keep`.
+    /// Keeps the first `limit`.
     #[must_use]
     pub fn with_limit(limit: usize) -> Self {
-        Self { kept: Vec::new(), found: 0, limit }
+        Self { list: Vec::new(), found: 0, limit }
     }
 
-    /// Adds a warning of the member at `path`; the predicate is asked for only if it is kept.
+    /// Adds a warning about the field at `path`. `predicate` is called only below the limit.
     pub fn add<M: AsRef<str>>(&mut self, path: &JsonPointer<'_>, predicate: impl FnOnce() -> M) {
-        self.found = self.found.saturating_add(1);
-        if self.kept.len() < self.limit {
-            self.kept.push(Warning::new(path, predicate().as_ref()));
+        self.found += 1;
+        if self.list.len() < self.limit {
+            self.list.push(Warning::new(path, predicate().as_ref()));
         }
     }
 
-    /// All that were kept; if there were more, a last one at `whole` says how many.
+    /// The warnings up to the limit; if there were more, a last one at `whole` counts them.
     #[must_use]
     pub fn into_vec(mut self, whole: &JsonPointer<'_>) -> Vec<Warning> {
-        let more = self.found.saturating_sub(self.kept.len());
+        let more = self.found.saturating_sub(self.list.len());
         if more > 0 {
-            self.kept.push(Warning::new(whole, &format!("has {more} more members that are not in the contract")));
+            self.list.push(Warning::new(whole, &format!("has {more} more members that are not in the contract")));
         }
-        self.kept
+        self.list
     }
 }
 
 impl Default for Warnings {
-    /// Keeps as many as are reported of a request.
+    /// Keeps as many as are reported per request.
     fn default() -> Self {
         Self::with_limit(MAX_ERRORS_PER_REQUEST)
     }
@@ -262,8 +270,8 @@ mod tests {
         for name in ["a", "b", "c", "d"] {
             warnings.add(&JsonPointer::Member(&JsonPointer::Root, name), || "m");
         }
-        let kept = warnings.into_vec(&JsonPointer::Root);
-        assert_eq!(kept.len(), 3);
-        assert_eq!(kept[2].message, "The body has 2 more members that are not in the contract.");
+        let list = warnings.into_vec(&JsonPointer::Root);
+        assert_eq!(list.len(), 3);
+        assert_eq!(list[2].message, "The body has 2 more members that are not in the contract.");
     }
 }

@@ -1,9 +1,8 @@
-//! The tokens of a text that is known to be JSON. Syntax is not checked a second time.
+//! The tokens of a text whose JSON syntax was checked. It is not checked a second time.
 
 use super::string::{RawString, after_string};
-use super::value::Value;
 
-/// One token. Commas, colons and white space carry nothing once the syntax is known to be right, so they have none.
+/// One token. Commas, colons and white space are skipped.
 #[derive(Clone, Copy, Debug)]
 pub enum Token<'a> {
     /// `{`: names (strings) and values follow in turn until [`Token::End`].
@@ -14,7 +13,7 @@ pub enum Token<'a> {
     End,
     /// A string, or the name of a field.
     String(RawString<'a>),
-    /// A number, as it was written.
+    /// A number, as it was sent.
     Number(&'a str),
     /// `true` or `false`
     Bool(bool),
@@ -22,7 +21,7 @@ pub enum Token<'a> {
     Null,
 }
 
-/// A place in a text that is known to be JSON, moving from token to token.
+/// A position in a text of valid JSON, moving from token to token.
 #[derive(Clone, Debug)]
 pub struct Lexer<'a> {
     text: &'a str,
@@ -53,16 +52,11 @@ impl<'a> Lexer<'a> {
         if let Some(Token::String(name)) = self.next() { Some(name) } else { None }
     }
 
-    /// The next value of an object or an array, or `None` at the end of the array.
-    pub(super) fn next_value(&mut self) -> Option<Value<'a>> {
-        self.next_element().map(|first| Value { first, text: self.finish_value(first) })
-    }
-
     /// Passes over the rest of the value that `first`, the last token, began, and returns its whole text.
     pub fn finish_value(&mut self, first: Token<'a>) -> &'a str {
         let start = self.start;
         if matches!(first, Token::BeginObject | Token::BeginArray) {
-            self.end = self.text.len().wrapping_sub(after_container(self.rest()).len());
+            self.end = self.text.len() - after_container(self.rest()).len();
         }
         self.text.get(start..self.end).unwrap_or_default()
     }
@@ -73,7 +67,7 @@ impl<'a> Lexer<'a> {
 
     /// The text of `length` bytes from the start of the token that is being read.
     fn slice(&self, length: usize) -> &'a str {
-        self.text.get(self.start..self.start.wrapping_add(length)).unwrap_or_default()
+        self.text.get(self.start..self.start + length).unwrap_or_default()
     }
 }
 
@@ -84,7 +78,7 @@ impl<'a> Iterator for Lexer<'a> {
         let rest = self.rest();
         let skipped = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':'))?;
         let (first, after) = rest.get(skipped..)?.split_first()?;
-        self.start = self.end.wrapping_add(skipped);
+        self.start = self.end + skipped;
         let (token, length) = match first {
             b'{' => (Token::BeginObject, 1),
             b'[' => (Token::BeginArray, 1),
@@ -94,17 +88,17 @@ impl<'a> Iterator for Lexer<'a> {
             b'n' => (Token::Null, 4),
             b'"' => {
                 let (rest, escaped) = after_string(after);
-                let length = after.len().wrapping_sub(rest.len()).wrapping_add(1);
+                let length = after.len() - rest.len() + 1;
                 (Token::String(RawString { quoted: self.slice(length), escaped }), length)
             }
             _ => {
                 let more =
                     after.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
-                let length = more.count().wrapping_add(1);
+                let length = more.count() + 1;
                 (Token::Number(self.slice(length)), length)
             }
         };
-        self.end = self.start.wrapping_add(length);
+        self.end = self.start + length;
         Some(token)
     }
 }
@@ -117,8 +111,8 @@ fn after_container(inside: &[u8]) -> &[u8] {
         rest = after;
         match byte {
             b'"' => rest = after_string(after).0,
-            b'{' | b'[' => depth = depth.wrapping_add(1),
-            b'}' | b']' => depth = depth.wrapping_sub(1),
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
             _ => {}
         }
     }
@@ -126,5 +120,4 @@ fn after_container(inside: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
-#[path = "lexer_tests.rs"]
 mod tests;

@@ -1,13 +1,12 @@
 //! JSON as the client sent it: a [`Value`] is a piece of the body, and numbers and strings stay text until they are used.
 //!
-//! [`JsonText::parse`] has `serde_json` check the syntax of the whole body, once and without recursion. It does not have
-//! it read the values: a general reader turns numbers into floats, keeps one of two fields with the same name, and gives
-//! up on the whole body for one unpaired surrogate. An [`Object`] gives its fields one after another, and reports the
-//! names that are wrong in any object: empty, not Unicode text, or there twice. The [`Lexer`] is for a nested value that
-//! is read in one pass at all its levels.
+//! [`JsonText::parse`] lets `serde_json` check the syntax of the whole body, once and without recursion. The values are
+//! not read by `serde_json`: it converts numbers to floats, keeps one of two fields with the same name, and rejects the
+//! whole body for one unpaired surrogate. An [`Object`] returns its fields one after another, and reports invalid names:
+//! empty, duplicate or not valid Unicode. The [`Lexer`] reads a nested value in one pass at all its levels.
 //!
-//! What is in here must not know which fields a customer or a signal has, what their values may be, or what DynamoDB
-//! can store.
+//! This module must not know which fields a customer or a signal has, which values they may have, or what DynamoDB can
+//! store.
 
 mod lexer;
 mod object;

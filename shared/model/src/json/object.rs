@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::lexer::Lexer;
+use super::lexer::{Lexer, Token};
 use super::string::RawString;
 use super::value::Value;
 use crate::pointer::JsonPointer;
@@ -18,21 +18,24 @@ pub struct Object<'a, 'p> {
 /// A field of an object.
 #[derive(Clone, Debug)]
 pub struct Field<'a, 'p> {
-    /// Its name, decoded. Empty if it is no Unicode text.
+    /// Its name, decoded. Empty if it is not valid Unicode.
     pub name: Cow<'a, str>,
     /// Its value.
     pub value: Value<'a>,
     object: &'p JsonPointer<'p>,
 }
 
-impl<'a, 'p> Object<'a, 'p> {
-    /// The object at `path`, of which `lexer` is at the first name.
-    pub(super) fn new(lexer: Lexer<'a>, path: &'p JsonPointer<'p>) -> Self {
-        Self { lexer, seen: SeenKeys::new(path) }
+impl<'a> Value<'a> {
+    /// The object at `path`, if it is one.
+    #[must_use]
+    pub fn as_object<'p>(self, path: &'p JsonPointer<'p>) -> Option<Object<'a, 'p>> {
+        let object = || Object { lexer: Lexer::inside(self.text), seen: SeenKeys::new(path) };
+        matches!(self.first, Token::BeginObject).then(object)
     }
+}
 
-    /// The next field. What is wrong with its name becomes a validation error; after the last field, so do the names
-    /// that appeared twice.
+impl<'a, 'p> Object<'a, 'p> {
+    /// The next field. An invalid name is a validation error; after the last field, so is each name that appeared twice.
     pub fn next_field(&mut self, errors: &mut FieldErrors) -> Option<Field<'a, 'p>> {
         let Some(name) = self.lexer.next_name() else {
             self.seen.report_duplicates(errors);
@@ -67,7 +70,7 @@ impl<'p> SeenKeys<'p> {
         Self { object, names: String::new(), ends: Vec::new() }
     }
 
-    /// Decodes the next name. An empty name, and one that is no Unicode text, is a validation error.
+    /// Decodes the next name. An empty name, and one that is not valid Unicode, is a validation error.
     pub(crate) fn add<'a>(&mut self, name: RawString<'a>, errors: &mut FieldErrors) -> Cow<'a, str> {
         let Ok(name) = name.decode() else {
             let message = "field names must be valid Unicode (unpaired surrogate)";

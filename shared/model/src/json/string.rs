@@ -1,10 +1,10 @@
-//! A JSON string as it was sent, and the text that it is.
+//! A JSON string as it was sent, and decoded.
 
 use std::borrow::Cow;
 
 use crate::validation::{FieldErrorCode, Violation};
 
-/// A string between its quotes, as it was written.
+/// A string as it was sent, quotes included.
 #[derive(Clone, Copy, Debug)]
 pub struct RawString<'a> {
     pub(super) quoted: &'a str,
@@ -12,7 +12,7 @@ pub struct RawString<'a> {
     pub(super) escaped: bool,
 }
 
-/// A string with an unpaired surrogate in it: JSON by its grammar, but no Unicode text (RFC 8259, section 8.2).
+/// A string with an unpaired surrogate: valid JSON, but not valid Unicode (RFC 8259, section 8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnpairedSurrogate;
 
@@ -20,7 +20,7 @@ impl<'a> RawString<'a> {
     /// The string itself, its escapes resolved.
     ///
     /// # Errors
-    /// [`UnpairedSurrogate`] where the escapes name no Unicode text.
+    /// [`UnpairedSurrogate`] when the escapes are not valid Unicode.
     pub fn decode(self) -> Result<Cow<'a, str>, UnpairedSurrogate> {
         if self.escaped {
             serde_json::from_str::<String>(self.quoted).map(Cow::Owned).map_err(|_| UnpairedSurrogate)

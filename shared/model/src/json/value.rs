@@ -1,9 +1,7 @@
 //! One JSON value, read no further than to its type.
 
 use super::lexer::{Lexer, Token};
-use super::object::Object;
 use super::string::RawString;
-use crate::pointer::JsonPointer;
 
 /// A JSON value of which the syntax is known to be right.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +36,6 @@ impl<'a> Value<'a> {
         matches!(self.first, Token::BeginArray).then(|| std::iter::from_fn(move || lexer.next_value()))
     }
 
-    /// The object at `path`, if it is one.
-    #[must_use]
-    pub fn as_object<'p>(self, path: &'p JsonPointer<'p>) -> Option<Object<'a, 'p>> {
-        matches!(self.first, Token::BeginObject).then(|| Object::new(Lexer::inside(self.text), path))
-    }
-
     /// The names and values in order, if it is an object of which the names were checked before.
     pub(crate) fn raw_fields(self) -> impl Iterator<Item = (RawString<'a>, Value<'a>)> {
         let mut lexer = Lexer::inside(self.text);
@@ -54,5 +46,12 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn lexer(self) -> Lexer<'a> {
         Lexer::new(self.text)
+    }
+}
+
+impl<'a> Lexer<'a> {
+    /// The next value of an object or an array, or `None` at the end of the array.
+    pub(super) fn next_value(&mut self) -> Option<Value<'a>> {
+        self.next_element().map(|first| Value { first, text: self.finish_value(first) })
     }
 }

@@ -25,7 +25,7 @@ fn errors(json: &str) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn an_event_is_a_customer_and_what_they_did() {
+fn event_has_a_customer_and_an_event_type() {
     let signal = accepted(r#"{"customerId":"c1","eventType":"view","data":{"price":1.5}}"#);
     assert!(
         matches!(&signal.identity, Identity::Event { customer_id, event_type } if customer_id == "c1" && event_type == "view")
@@ -35,7 +35,7 @@ fn an_event_is_a_customer_and_what_they_did() {
 }
 
 #[test]
-fn a_step_is_an_emitter_a_node_and_a_flow() {
+fn step_has_an_emitter_a_node_and_an_eventflow() {
     let json = format!(r#"{{"emitterId":"e","stepNodeId":"n","eventflowIdentifier":"{FLOW}","data":{{}}}}"#);
     let signal = accepted(&json);
     assert!(
@@ -45,7 +45,7 @@ fn a_step_is_an_emitter_a_node_and_a_flow() {
 }
 
 #[test]
-fn data_left_out_or_null_is_an_empty_object_in_either_shape() {
+fn absent_or_null_data_is_an_empty_object() {
     assert_eq!(accepted(r#"{"customerId":"c","eventType":"t"}"#).data.as_str(), "{}");
     assert_eq!(accepted(r#"{"customerId":"c","eventType":"t","data":null}"#).data.as_str(), "{}");
     let step = format!(r#"{{"emitterId":"e","stepNodeId":"n","eventflowIdentifier":"{FLOW}","data":null}}"#);
@@ -53,7 +53,7 @@ fn data_left_out_or_null_is_an_empty_object_in_either_shape() {
 }
 
 #[test]
-fn a_member_that_is_null_counts_as_absent() {
+fn null_field_counts_as_absent() {
     let signal = accepted(
         r#"{"customerId":"c","eventType":"t","emitterId":null,"stepNodeId":null,"eventflowIdentifier":null,"extra":null}"#,
     );
@@ -62,7 +62,7 @@ fn a_member_that_is_null_counts_as_absent() {
 }
 
 #[test]
-fn exactly_one_identity_pair_is_needed_and_both_its_halves() {
+fn signal_without_exactly_one_complete_pair_is_rejected() {
     assert_eq!(errors("{}"), [(String::new(), "required")]);
     assert_eq!(errors(r#"{"customerId":"c"}"#), [("/eventType".into(), "required")]);
     assert_eq!(errors(r#"{"eventType":"t"}"#), [("/customerId".into(), "required")]);
@@ -78,7 +78,7 @@ fn exactly_one_identity_pair_is_needed_and_both_its_halves() {
 }
 
 #[test]
-fn what_is_no_object_or_has_other_types_is_named() {
+fn wrong_json_types_are_reported() {
     assert_eq!(errors("17"), [(String::new(), "invalid-type")]);
     assert_eq!(errors("[]"), [(String::new(), "invalid-type")]);
     assert_eq!(errors("null"), [(String::new(), "invalid-type")]);
@@ -94,7 +94,7 @@ fn what_is_no_object_or_has_other_types_is_named() {
 }
 
 #[test]
-fn a_member_twice_at_any_depth_costs_the_signal() {
+fn duplicate_field_at_any_depth_rejects_the_signal() {
     assert_eq!(
         errors(r#"{"customerId":"c","eventType":"t","eventType":"u"}"#),
         [("/eventType".into(), "duplicate-member")]
@@ -106,13 +106,13 @@ fn a_member_twice_at_any_depth_costs_the_signal() {
 }
 
 #[test]
-fn of_many_faults_the_first_five_are_named() {
+fn only_the_first_five_errors_are_reported() {
     let data = (0..9).map(|n| format!("\"n{n}\":1e999")).collect::<Vec<_>>().join(",");
     assert_eq!(errors(&format!(r#"{{"customerId":"c","eventType":"t","data":{{{data}}}}}"#)).len(), 5);
 }
 
 #[test]
-fn a_signal_over_256_kib_is_too_large_however_it_is_padded() {
+fn signal_over_256_kib_with_padding_is_too_large() {
     let padded = |bytes: usize| {
         let bare = r#"{"customerId":"c","eventType":"t"}"#;
         bare.replace(',', &format!(",{}", " ".repeat(bytes - bare.len())))
@@ -122,7 +122,7 @@ fn a_signal_over_256_kib_is_too_large_however_it_is_padded() {
 }
 
 #[test]
-fn members_outside_the_contract_are_kept_and_named() {
+fn unknown_fields_are_stored_with_a_warning() {
     let read = read_one(
         r#"{"customerId":"c","priority":[1],"d\u0061ta":{"x":1},"none":null,"us\u0065r":"ada","eventType":"t","emitterId":null}"#,
     );
@@ -134,7 +134,7 @@ fn members_outside_the_contract_are_kept_and_named() {
 }
 
 #[test]
-fn an_undocumented_member_may_nest_one_level_less_than_data() {
+fn unknown_field_nests_one_level_less_than_data() {
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
     accepted(&format!(r#"{{"customerId":"c","eventType":"t","data":{{"a":{}}},"x":{}}}"#, nested(30), nested(30)));
     assert_eq!(
