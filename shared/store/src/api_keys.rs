@@ -1,60 +1,54 @@
-//! The table ApiKeys: whose a key is. Keys themselves are not in it, only their hashes.
+//! The table ApiKeys: which account a key belongs to. It contains the hashes of keys, not the keys.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::ProvideErrorMetadata;
-
-use crate::attributes::{Item, n, s, text, whole_number};
-use crate::throttling::TableThrottle;
-use crate::{StoreError, before, yield_for_connection_reuse};
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use model::account::AccountId;
 use model::api_key::KeyHash;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
+use serde::{Deserialize, Serialize};
 
-/// What is known of a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::attributes::{Item, epoch_seconds, string};
+use crate::deadline::{before, yield_for_connection_reuse};
+use crate::error::StoreError;
+use crate::throttling::TableThrottle;
+
+/// The partition key: the SHA-256 of the key, in hexadecimal.
+const PARTITION_KEY: &str = "keyHash";
+
+/// The record of a key: the attributes of its item, but for the hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct KeyRecord {
-    /// Names the key where the key itself must not stand: in logs and on the command line.
+    /// Identifies the key where the key itself must not appear: in logs and on the command line.
     pub key_id: String,
-    /// Whose data it opens.
+    /// The account whose data the key gives access to.
     pub account_id: AccountId,
-    /// What its maker called it.
+    /// The name that the operator gave the key.
     pub name: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// From when on it opens nothing; to the second.
+    /// When it expires; exact to the second.
+    #[serde(with = "epoch_seconds", default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Since when it opens nothing.
+    /// When it was revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
 }
 
 impl KeyRecord {
-    /// Whether the key opens anything at `now`.
+    /// Whether the key is valid at `now`.
     #[must_use]
     pub fn is_active(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
 
-    /// The record in an item of the table; `None` when an attribute is not as this service writes it: then nobody can
-    /// tell what the key opens.
-    #[must_use]
-    pub fn from_item(item: &Item) -> Option<Self> {
-        let expires_at = match item.get("expiresAt") {
-            None => None,
-            Some(_) => Some(Timestamp::from_millis(whole_number(item, "expiresAt")?.saturating_mul(1000))),
-        };
-        let revoked_at = match item.get("revokedAt") {
-            None => None,
-            Some(_) => Some(text(item, "revokedAt")?.parse().ok()?),
-        };
-        Some(Self {
-            key_id: text(item, "keyId")?.to_owned(),
-            account_id: text(item, "accountId")?.parse().ok()?,
-            name: text(item, "name")?.to_owned(),
-            created_at: text(item, "createdAt")?.parse().ok()?,
-            expires_at,
-            revoked_at,
-        })
+    /// Reads an item of the table.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] when an attribute is missing or malformed.
+    pub fn from_item(item: Item) -> Result<Self, StoreError> {
+        serde_dynamo::from_item(item).map_err(|_| StoreError::Corrupt)
     }
 }
 
@@ -66,13 +60,15 @@ pub struct ApiKeysTable {
     throttle: TableThrottle,
 }
 
-/// A key that is there already.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a key was not created.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CreateError {
-    /// There is a record of this key.
+    /// The table has this key already.
+    #[error("the key exists")]
     Exists,
-    /// It could not be written.
-    Store(StoreError),
+    /// The record could not be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl ApiKeysTable {
@@ -82,91 +78,88 @@ impl ApiKeysTable {
         Self { client, table: table.into(), throttle: TableThrottle::default() }
     }
 
-    /// What is known of the key with this hash, as of now: the read is strongly consistent (SPEC 2.7).
+    /// The record of the key with this hash. The read is strongly consistent (docs/api.md, API keys).
     ///
     /// # Errors
-    /// When the table cannot be read, or what it holds is no record of a key.
+    /// When the table cannot be read, or the item is not a record of a key.
     pub async fn find(&self, hash: &KeyHash, deadline: Deadline) -> Result<Option<KeyRecord>, StoreError> {
         let mut backoff = self.throttle.backoff(deadline);
         let found = loop {
-            let call = self.client.get_item().table_name(&self.table).key("keyHash", s(hash.to_hex()));
+            let call = self.client.get_item().table_name(&self.table).key(PARTITION_KEY, string(hash.to_hex()));
             let found = before(deadline, call.consistent_read(true).send()).await?.map_err(StoreError::from);
             if !backoff.repeats(&found).await {
                 break found?;
             }
         };
         yield_for_connection_reuse().await;
-        found.item.map(|item| KeyRecord::from_item(&item).ok_or(StoreError::Corrupt)).transpose()
+        found.item.map(KeyRecord::from_item).transpose()
     }
 
     /// Adds a key.
     ///
     /// # Errors
-    /// When there is a record of this key already, or it cannot be written.
+    /// When the table has this key already, or the record cannot be written.
     pub async fn create(&self, hash: &KeyHash, record: &KeyRecord, deadline: Deadline) -> Result<(), CreateError> {
+        let mut item: Item = serde_dynamo::to_item(record).map_err(|_| StoreError::Corrupt)?;
+        item.insert(PARTITION_KEY.to_owned(), string(hash.to_hex()));
         let call = self
             .client
             .put_item()
             .table_name(&self.table)
-            .set_item(Some(write(hash, record)))
+            .set_item(Some(item))
             .condition_expression("attribute_not_exists(keyHash)");
-        let sent = before(deadline, call.send()).await.map_err(|out_of_time| CreateError::Store(out_of_time.into()))?;
-        match sent {
+        match before(deadline, call.send()).await.map_err(StoreError::from)? {
             Ok(_) => Ok(()),
-            Err(error) if error.code() == Some("ConditionalCheckFailedException") => Err(CreateError::Exists),
-            Err(error) => Err(CreateError::Store(error.into())),
+            Err(error) => Err(match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(_)) => CreateError::Exists,
+                _ => CreateError::Store(error.into()),
+            }),
         }
     }
-}
-
-fn write(hash: &KeyHash, record: &KeyRecord) -> Item {
-    let mut item = Item::from([
-        ("keyHash".to_owned(), s(hash.to_hex())),
-        ("keyId".to_owned(), s(&record.key_id)),
-        ("accountId".to_owned(), s(record.account_id.as_str())),
-        ("name".to_owned(), s(&record.name)),
-        ("createdAt".to_owned(), s(record.created_at.to_string())),
-    ]);
-    if let Some(end) = record.expires_at {
-        item.insert("expiresAt".to_owned(), n(end.seconds()));
-    }
-    if let Some(revoked) = record.revoked_at {
-        item.insert("revokedAt".to_owned(), s(revoked.to_string()));
-    }
-    item
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_record_is_read_as_it_was_written() {
-        let record = KeyRecord {
+    fn record() -> KeyRecord {
+        KeyRecord {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
             name: "web".into(),
             created_at: Timestamp::from_millis(1_795_213_000_009),
             expires_at: Some(Timestamp::from_millis(1_795_214_000_000)),
-            revoked_at: Some(Timestamp::from_millis(1_795_213_500_500)),
-        };
-        let mut item = write(&KeyHash::of("k"), &record);
-        assert_eq!(KeyRecord::from_item(&item), Some(record));
-        item.insert("expiresAt".into(), s("tomorrow"));
-        assert_eq!(KeyRecord::from_item(&item), None);
+            revoked_at: None,
+        }
     }
 
     #[test]
-    fn a_key_is_live_until_the_second_it_expires() {
+    fn record_is_read_as_it_was_written() {
+        let revoked = KeyRecord { revoked_at: Some(Timestamp::from_millis(1_795_213_500_500)), ..record() };
+        for record in [record(), KeyRecord { expires_at: None, ..record() }, revoked] {
+            let item: Item = serde_dynamo::to_item(&record).unwrap();
+            assert_eq!(KeyRecord::from_item(item), Ok(record));
+        }
+    }
+
+    #[test]
+    fn record_with_a_malformed_attribute_is_corrupt() {
+        for (name, value) in [
+            ("expiresAt", string("tomorrow")),
+            ("revokedAt", string("yesterday")),
+            ("accountId", string("a b")),
+            ("createdAt", string("")),
+        ] {
+            let mut item: Item = serde_dynamo::to_item(record()).unwrap();
+            item.insert(name.to_owned(), value);
+            assert_eq!(KeyRecord::from_item(item), Err(StoreError::Corrupt), "{name}");
+        }
+    }
+
+    #[test]
+    fn key_is_active_until_the_second_it_expires() {
         let end = Timestamp::from_millis(5_000);
-        let record = KeyRecord {
-            key_id: "key_1".into(),
-            account_id: "shop".parse().unwrap(),
-            name: "web".into(),
-            created_at: Timestamp::from_millis(0),
-            expires_at: Some(end),
-            revoked_at: None,
-        };
+        let record = KeyRecord { expires_at: Some(end), ..record() };
         assert!(record.is_active(Timestamp::from_millis(4_999)));
         assert!(!record.is_active(end));
         assert!(!KeyRecord { revoked_at: Some(end), expires_at: None, ..record }.is_active(Timestamp::from_millis(1)));

@@ -1,143 +1,143 @@
-//! Writing many items with `BatchWriteItem`: within its limits, several calls at once, again what DynamoDB left
-//! unprocessed, and one by one what it finds invalid.
+//! Writes many items with `BatchWriteItem`: splits them into batches within its limits, makes several calls at the same
+//! time, writes unprocessed items again, and writes the items of an invalid batch one by one.
 
 use std::collections::VecDeque;
 
 use aws_sdk_dynamodb::Client;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use model::deadline::Deadline;
 
+use crate::deadline::{before, yield_for_connection_reuse};
 use crate::dynamodb_json::DynamoDbJson;
+use crate::error::{Cause, StoreError};
 use crate::throttling::{Backoff, TableThrottle};
 use crate::unprocessed::{KeepSortKeys, sort_keys};
-use crate::{Cause, StoreError, before, yield_for_connection_reuse};
-use model::deadline::Deadline;
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
 const BATCH_ITEMS: usize = 25;
 
-/// JSON text as sent in one `BatchWriteItem`, in bytes: one of the largest signals. DynamoDB takes 16 MB a call, and its
-/// JSON of an array of one-digit numbers is five times as long as ours.
+/// The payload text in one `BatchWriteItem`, in bytes: one of the largest signals. DynamoDB accepts 16 MB per call, and its
+/// JSON of an array of one-digit numbers is five times as long as the client's.
 const BATCH_BYTES: usize = 256 * 1024;
 
-/// JSON text as sent in all calls at once, in bytes: bounds what is in memory as DynamoDB's JSON, sent and sent back.
-const BYTES_AT_ONCE: usize = 1024 * 1024;
+/// The payload text of all concurrent calls, in bytes: bounds the memory for DynamoDB's JSON, sent and returned.
+const CONCURRENT_BYTES: usize = 1024 * 1024;
 
-/// Calls at once on a table that throttles.
+/// Concurrent calls on a table that throttles.
 const CALLS_WHILE_THROTTLED: usize = 2;
 
-/// An item to be put.
+/// An item to put.
 pub(super) trait BatchItem: Copy {
     /// Its sort key, which no other item of the same request has.
     fn sort_key(self) -> String;
 
-    /// The bytes of JSON text that it was sent as.
+    /// The bytes of its payload text.
     fn text_bytes(self) -> usize;
 
-    /// Writes it in DynamoDB's JSON.
+    /// Writes the item.
     fn write(self, json: &mut DynamoDbJson);
 }
 
-/// A table that takes items in batches.
+/// A table that items are written to in batches.
 #[derive(Clone, Debug)]
 pub(super) struct BatchTable {
     client: Client,
     name: String,
     throttle: TableThrottle,
-    calls_at_once: usize,
+    concurrent_calls: usize,
 }
 
-/// What became of one batch, or of several.
+/// The result of one batch, or of several.
 struct Sent<I> {
-    left: Vec<I>,
-    refused: Vec<I>,
+    unprocessed: Vec<I>,
+    invalid: Vec<I>,
 }
 
 impl BatchTable {
-    /// The table called `name`, written to by so many calls of a request at once. A call occupies a connection, so this is
-    /// also how many connections a request opens.
-    pub(super) fn new(client: Client, name: impl Into<String>, calls_at_once: usize) -> Self {
-        Self { client, name: name.into(), throttle: TableThrottle::default(), calls_at_once }
+    /// The table called `name`. A request makes at most `concurrent_calls` at the same time, and so opens as many
+    /// connections.
+    pub(super) fn new(client: Client, name: impl Into<String>, concurrent_calls: usize) -> Self {
+        Self { client, name: name.into(), throttle: TableThrottle::default(), concurrent_calls }
     }
 
-    /// Puts `items`; returns those that DynamoDB refused as invalid. When it returns, every other one is acknowledged.
+    /// Puts `items`. Returns those that DynamoDB found invalid; every other one is stored.
     ///
     /// # Errors
-    /// When DynamoDB did not take all of them before the deadline: some may be stored, some not.
+    /// When DynamoDB did not store all of them before the deadline: some may be stored, some not.
     pub(super) async fn put<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Vec<I>, StoreError> {
         let mut backoff = self.throttle.backoff(deadline);
-        let mut calls_at_once = if backoff.is_limited() { CALLS_WHILE_THROTTLED } else { self.calls_at_once };
-        let (mut left, mut refused) = (items, Vec::new());
+        let mut concurrent_calls = if backoff.is_limited() { CALLS_WHILE_THROTTLED } else { self.concurrent_calls };
+        let (mut unsent, mut invalid) = (items, Vec::new());
         loop {
-            let sent = self.put_once(left, &mut calls_at_once, &mut backoff, deadline).await?;
-            refused.extend(sent.refused);
-            left = sent.left;
-            if left.is_empty() {
-                return Ok(refused);
+            let sent = self.put_once(unsent, &mut concurrent_calls, &mut backoff, deadline).await?;
+            invalid.extend(sent.invalid);
+            unsent = sent.unprocessed;
+            if unsent.is_empty() {
+                return Ok(invalid);
             }
             backoff.wait().await?;
         }
     }
 
-    /// Sends the items in batches, until a batch comes back whole: then it is time to wait.
+    /// Sends the items in batches, until DynamoDB leaves a whole batch unprocessed: then it is time to wait.
     async fn put_once<I: BatchItem>(
         &self,
         items: Vec<I>,
-        calls_at_once: &mut usize,
+        concurrent_calls: &mut usize,
         backoff: &mut Backoff,
         deadline: Deadline,
     ) -> Result<Sent<I>, StoreError> {
         let mut unsent = batches(items);
-        let mut sent = Sent { left: Vec::new(), refused: Vec::new() };
-        let (mut calls, mut bytes_at_once, mut came_back_whole) = (FuturesUnordered::new(), 0_usize, false);
+        let mut sent = Sent { unprocessed: Vec::new(), invalid: Vec::new() };
+        let (mut calls, mut concurrent_bytes, mut is_throttled) = (FuturesUnordered::new(), 0_usize, false);
         loop {
-            // What is likely to come back is also narrowed by its size: writing it again costs processor time.
-            let max_bytes = if *calls_at_once == CALLS_WHILE_THROTTLED { BATCH_BYTES } else { BYTES_AT_ONCE };
-            while calls.len() < *calls_at_once && !came_back_whole {
-                let fits = |next: &Batch<I>| calls.is_empty() || bytes_at_once.saturating_add(next.bytes) <= max_bytes;
+            // While the table throttles, less text is sent as well: formatting it again costs processor time.
+            let max_bytes = if *concurrent_calls == CALLS_WHILE_THROTTLED { BATCH_BYTES } else { CONCURRENT_BYTES };
+            while calls.len() < *concurrent_calls && !is_throttled {
+                let fits = |next: &Batch<I>| calls.is_empty() || concurrent_bytes + next.bytes <= max_bytes;
                 let Some(batch) = unsent.pop_front_if(|next| fits(next)) else { break };
-                bytes_at_once = bytes_at_once.saturating_add(batch.bytes);
+                concurrent_bytes += batch.bytes;
                 calls
                     .push(async move { (batch.bytes, batch.items.len(), self.put_batch(batch.items, deadline).await) });
             }
             let Some((bytes, length, outcome)) = calls.next().await else { break };
-            bytes_at_once = bytes_at_once.saturating_sub(bytes);
-            let Sent { left, refused } = outcome?;
-            if left.len() < length {
+            concurrent_bytes -= bytes;
+            let Sent { unprocessed, invalid } = outcome?;
+            if unprocessed.len() < length {
                 backoff.answered();
             } else {
-                came_back_whole = true;
+                is_throttled = true;
             }
-            if !left.is_empty() {
-                *calls_at_once = CALLS_WHILE_THROTTLED;
+            if !unprocessed.is_empty() {
+                *concurrent_calls = CALLS_WHILE_THROTTLED;
             }
-            sent.left.extend(left);
-            sent.refused.extend(refused);
+            sent.unprocessed.extend(unprocessed);
+            sent.invalid.extend(invalid);
             if !unsent.is_empty() {
                 yield_for_connection_reuse().await;
             }
         }
-        // Those that were not tried go first the next time.
+        // Items that were not sent go first the next time.
         let mut untried: Vec<I> = unsent.into_iter().flat_map(|batch| batch.items).collect();
-        untried.append(&mut sent.left);
-        Ok(Sent { left: untried, ..sent })
+        untried.append(&mut sent.unprocessed);
+        Ok(Sent { unprocessed: untried, ..sent })
     }
 
     async fn put_batch<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Sent<I>, StoreError> {
         match before(deadline, self.send_batch(&items)).await? {
-            Ok(left) => Ok(Sent { left, refused: Vec::new() }),
-            Err(StoreError::Unavailable(Cause::Throttled)) => Ok(Sent { left: items, refused: Vec::new() }),
-            // One of them spoilt the batch, and DynamoDB does not say which.
+            Ok(unprocessed) => Ok(Sent { unprocessed, invalid: Vec::new() }),
+            Err(StoreError::Unavailable(Cause::Throttled)) => Ok(Sent { unprocessed: items, invalid: Vec::new() }),
+            // DynamoDB rejected the batch for one of its items and does not say which.
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => self.put_one_by_one(items, deadline).await,
             Err(error) => Err(error),
         }
     }
 
-    /// One `BatchWriteItem`; returns what it left unprocessed.
+    /// Makes one call; returns the items that DynamoDB left unprocessed.
     async fn send_batch<I: BatchItem>(&self, items: &[I]) -> Result<Vec<I>, StoreError> {
         let text: usize = items.iter().map(|item| item.text_bytes()).sum();
-        let mut json =
-            DynamoDbJson::with_capacity(text.saturating_add(items.len().saturating_mul(700)).saturating_add(256));
+        let mut json = DynamoDbJson::with_capacity(text + items.len() * 700 + 256);
         json.raw("{\"RequestItems\":{");
         json.string(&self.name);
         json.raw(":[");
@@ -148,7 +148,7 @@ impl BatchTable {
             separator = "}},{\"PutRequest\":{\"Item\":";
         }
         json.raw("}}]}}");
-        // The body is replaced; the table is named for the SDK to find its endpoint by.
+        // The body is replaced; the SDK needs the table name for the endpoint.
         let call = self.client.batch_write_item().request_items(&self.name, Vec::new()).customize();
         let output = call.mutate_request(json.body_override()).interceptor(KeepSortKeys).send().await?;
         let returned: usize = output.unprocessed_items.iter().flat_map(|tables| tables.values()).map(Vec::len).sum();
@@ -156,21 +156,22 @@ impl BatchTable {
             return Ok(Vec::new());
         }
         let keys = sort_keys(&output);
-        let left: Vec<I> = items.iter().copied().filter(|item| keys.contains(item.sort_key().as_str())).collect();
-        // If what came back cannot be told apart, all of it is written again: over itself.
-        Ok(if left.len() == returned { left } else { items.to_vec() })
+        let unprocessed: Vec<I> =
+            items.iter().copied().filter(|item| keys.contains(item.sort_key().as_str())).collect();
+        // If the returned keys cannot be matched, the whole batch is written again, over itself.
+        Ok(if unprocessed.len() == returned { unprocessed } else { items.to_vec() })
     }
 
     async fn put_one_by_one<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Sent<I>, StoreError> {
-        let mut refused = Vec::new();
+        let mut invalid = Vec::new();
         for item in items {
             match self.put_one(item, deadline).await {
                 Ok(()) => {}
-                Err(StoreError::Invalid | StoreError::ItemTooLarge) => refused.push(item),
+                Err(StoreError::Invalid | StoreError::ItemTooLarge) => invalid.push(item),
                 Err(error) => return Err(error),
             }
         }
-        Ok(Sent { left: Vec::new(), refused })
+        Ok(Sent { unprocessed: Vec::new(), invalid })
     }
 
     async fn put_one<I: BatchItem>(&self, item: I, deadline: Deadline) -> Result<(), StoreError> {
@@ -197,15 +198,15 @@ struct Batch<I> {
     bytes: usize,
 }
 
-/// Splits what is to be put, so that no batch is beyond what one call takes.
+/// Splits items into batches within the limits of one call.
 fn batches<I: BatchItem>(items: Vec<I>) -> VecDeque<Batch<I>> {
     let mut batches: VecDeque<Batch<I>> = VecDeque::new();
     for item in items {
         let bytes = item.text_bytes();
         match batches.back_mut() {
-            Some(last) if last.items.len() < BATCH_ITEMS && last.bytes.saturating_add(bytes) <= BATCH_BYTES => {
+            Some(last) if last.items.len() < BATCH_ITEMS && last.bytes + bytes <= BATCH_BYTES => {
                 last.items.push(item);
-                last.bytes = last.bytes.saturating_add(bytes);
+                last.bytes += bytes;
             }
             _ => batches.push_back(Batch { items: vec![item], bytes }),
         }

@@ -1,4 +1,4 @@
-//! What a request cost in DynamoDB: calls, each attempt counted, and the time from the first to the last.
+//! The DynamoDB calls of one request: how many attempts, and the time from the first to the last.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -22,7 +22,7 @@ pub struct CallStats {
 }
 
 impl CallStats {
-    /// Does `work`, and counts the calls that it makes.
+    /// Runs `work` and counts the calls that it makes.
     pub async fn of<T>(work: impl Future<Output = T>) -> (T, Arc<Self>) {
         let call_stats = Arc::new(Self {
             began: Instant::now(),
@@ -33,13 +33,13 @@ impl CallStats {
         (CURRENT.scope(call_stats.clone(), work).await, call_stats)
     }
 
-    /// Attempts that went out.
+    /// Attempts that were sent.
     #[must_use]
     pub fn calls(&self) -> u32 {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// From the first call's begin to the last one's end; nothing when there was none.
+    /// The time from the start of the first call to the end of the last; `None` without calls.
     #[must_use]
     pub fn latency(&self) -> Option<Duration> {
         let (first, last) =
@@ -52,7 +52,7 @@ impl CallStats {
     }
 }
 
-/// Counts each attempt of the SDK for the request that it is made for.
+/// Counts each attempt of the SDK for the request that it belongs to.
 #[derive(Debug)]
 pub(crate) struct CallStatsInterceptor;
 
@@ -67,7 +67,7 @@ impl Intercept for CallStatsInterceptor {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        // Outside of a request, in tools and tests, nobody counts.
+        // Tools and tests make calls outside a request: those are not counted.
         let _ = CURRENT.try_with(|call_stats| {
             call_stats.calls.fetch_add(1, Ordering::Relaxed);
             call_stats.first_microseconds.fetch_min(call_stats.elapsed(), Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The client: where DynamoDB is, how long a call may take, and how often it is tried.
+//! The DynamoDB client: endpoint, timeouts and retries.
 
 use std::time::Duration;
 
@@ -15,33 +15,33 @@ use crate::http;
 use crate::throttling::{BACKOFF_BASE, BACKOFF_CAP};
 use crate::tls::{self, CaBundleError};
 
-/// A connection inside a region is there within a few milliseconds, or not at all.
-pub const CONNECT: Duration = Duration::from_secs(1);
+/// How long connecting may take. Inside a region it takes a few milliseconds, or never succeeds.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// DynamoDB answers within tens of milliseconds even at its slowest percentiles. One that takes longer than this is
-/// better asked again, on another connection.
-const ATTEMPT: Duration = Duration::from_millis(2_500);
+/// How long one attempt may take. DynamoDB responds within tens of milliseconds even at its slowest percentiles, so a retry
+/// on another connection is better than a longer wait.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(2_500);
 
-/// How often a call is tried, the first included.
-const ATTEMPTS: u32 = 4;
+/// Attempts per call, including the first.
+const MAX_ATTEMPTS: u32 = 4;
 
-/// How many tries beyond the first a process has in hand. A call that succeeds after all gives back what it took, and five
-/// calls that succeed at once give one back: so 10 % of faults cost nothing, and an outage is not multiplied. It is enough
-/// for every connection of a request to have died with a frozen environment.
+/// Retries that a process may make before calls succeed again. A call that succeeds after a retry returns its tokens, and
+/// five calls that succeed at once return one retry: 10 % of failing calls never exhaust the budget, and an outage is not
+/// amplified. The budget is enough for every connection of a request to have dropped while the environment was frozen.
 const RETRY_BUDGET: u32 = 20;
 
-/// What one of them costs, whatever the fault but throttling, in the SDK's tokens; a success gives back one token.
+/// The cost of one retry of anything but throttling, in the SDK's tokens; a success returns one token.
 const RETRY_COST: u32 = 5;
 
 /// The tokens of the retry budget.
 const RETRY_TOKENS: u32 = RETRY_BUDGET * RETRY_COST;
 
-/// A client as the functions use it: credentials and region from the variables that Lambda sets, nothing else looked
-/// for. `AWS_ENDPOINT_URL_DYNAMODB` or `AWS_ENDPOINT_URL` points it elsewhere; `AWS_USE_FIPS_ENDPOINT` and
-/// `AWS_USE_DUALSTACK_ENDPOINT` are for the regions that need them (AWS SDKs and Tools Reference Guide).
+/// The client of the functions, with credentials and region from the variables that Lambda sets. It also reads
+/// `AWS_ENDPOINT_URL_DYNAMODB` or `AWS_ENDPOINT_URL`, and `AWS_USE_FIPS_ENDPOINT` and `AWS_USE_DUALSTACK_ENDPOINT` for the
+/// regions that need them (AWS SDKs and Tools Reference Guide).
 ///
-/// The variables are read here because the loader of `aws-config` is linked with profiles, metadata services and
-/// assumed roles, none of which a function has.
+/// The variables are read here because the loader of `aws-config` links profiles, metadata services and assumed roles,
+/// which a function does not use.
 ///
 /// # Errors
 /// As [`http_client`].
@@ -50,7 +50,7 @@ pub async fn from_environment() -> Result<Client, CaBundleError> {
     let truth = |name| variable(name).map(|value| value.eq_ignore_ascii_case("true"));
     let mut config = Builder::new()
         .behavior_version(BehaviorVersion::latest())
-        .http_client(http_client(CONNECT)?)
+        .http_client(http_client(CONNECT_TIMEOUT)?)
         .credentials_provider(EnvironmentVariableCredentialsProvider::new())
         .region(EnvironmentVariableRegionProvider::new().region().await);
     config
@@ -64,36 +64,35 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// `config` with the timeouts and retries of this service, its calls counted.
+/// `config` with the timeouts, retries and call statistics of this service.
 #[must_use]
 pub fn tuned(config: Builder) -> Builder {
     let retries = RetryConfig::standard()
-        .with_max_attempts(ATTEMPTS)
-        // The SDK's default of one second makes a transient fault, which the next attempt usually does not meet, cost half
-        // a second.
+        .with_max_attempts(MAX_ATTEMPTS)
+        // The SDK's default of one second delays a retry, which usually succeeds, by half a second.
         .with_initial_backoff(BACKOFF_BASE)
         .with_max_backoff(BACKOFF_CAP);
     let tokens = TokenBucket::builder()
         .capacity(usize::try_from(RETRY_TOKENS).unwrap_or(usize::MAX))
         .retry_cost(RETRY_COST)
         .timeout_retry_cost(RETRY_COST)
-        // More than there are: the SDK never retries a throttled call. The store waits throttling out itself, which costs no
-        // token and has no bound but the deadline.
+        // More than there are: the SDK never retries a throttled call. The store waits instead, without tokens and until the
+        // deadline.
         .throttling_retry_cost(RETRY_TOKENS + 1);
-    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).build();
+    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
     config
         .retry_config(retries)
         .retry_partition(RetryPartition::custom("intake").token_bucket(tokens.build()).build())
         .timeout_config(timeouts)
-        // Watches bodies that arrive slowly; here an attempt is over in time, body included, or it is given up.
+        // It detects slow bodies; here the attempt timeout covers the body.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
         .interceptor(CallStatsInterceptor)
 }
 
-/// The service's own HTTP client, which waits `connect_within` for a connection.
+/// The HTTP client of this service, which waits at most `connect_timeout` for a connection.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.
-pub fn http_client(connect_within: Duration) -> Result<SharedHttpClient, CaBundleError> {
-    Ok(http::client(tls::client_config()?, connect_within))
+pub fn http_client(connect_timeout: Duration) -> Result<SharedHttpClient, CaBundleError> {
+    Ok(http::client(tls::client_config()?, connect_timeout))
 }

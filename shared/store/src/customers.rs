@@ -1,4 +1,4 @@
-//! The table Customers: one item a customer, the profile's members under their own names.
+//! The table Customers: one item per customer, with the profile fields under their own names.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use serde::Serialize;
-
-use crate::attributes::{Item, text};
-use crate::dynamodb_json::DynamoDbJson;
-use crate::throttling::TableThrottle;
-use crate::{StoreError, before};
 use model::account::AccountId;
 use model::customer::{Change, CustomerUpdate};
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
+use serde::Serialize;
+
+use crate::attributes::{Item, get_timestamp};
+use crate::deadline::before;
+use crate::dynamodb_json::DynamoDbJson;
+use crate::error::StoreError;
+use crate::throttling::TableThrottle;
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ pub struct CustomersTable {
     throttle: TableThrottle,
 }
 
-/// An update as it is written at one time.
+/// An update with the time at which it is written.
 #[derive(Clone, Copy)]
 struct Attempt<'a> {
     account_id: &'a AccountId,
@@ -34,22 +35,15 @@ struct Attempt<'a> {
     now: Timestamp,
 }
 
-/// What came of a call.
+/// The result of a call.
 enum Written {
-    /// The update is stored, over these attributes of the customer.
+    /// The update is stored. These are the attributes that it replaced.
     Over(Item),
-    /// It is not: the customer was updated at the same time or later.
+    /// The update is not stored: the customer was updated at the same time or later.
     Newer { updated_at: Timestamp },
 }
 
-/// The attribute `name` of `item`, if it is there.
-fn timestamp(item: &Item, name: &str) -> Result<Option<Timestamp>, StoreError> {
-    item.contains_key(name)
-        .then(|| text(item, name).and_then(|text| text.parse().ok()).ok_or(StoreError::Corrupt))
-        .transpose()
-}
-
-/// What an update did.
+/// The result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpsertOutcome {
     /// Whether it created the customer.
@@ -58,18 +52,18 @@ pub struct UpsertOutcome {
     pub updated_at: Timestamp,
 }
 
-/// Whether the customer was there before.
+/// Whether the customer existed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UpsertResult {
-    /// It was not.
+    /// It did not.
     Created,
-    /// It was.
+    /// It did.
     Updated,
 }
 
 impl UpsertResult {
-    /// The word for it in answers and in the log.
+    /// The word in responses and in the log.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -86,14 +80,14 @@ impl CustomersTable {
         Self { client, table: table.into(), throttle: TableThrottle::default() }
     }
 
-    /// Changes what `update` names of a customer, and nothing else: one `UpdateItem`, so that two at once both survive.
+    /// Changes the fields that `update` names, and no others, in one `UpdateItem`: two concurrent updates both take effect.
     ///
-    /// An attempt that was given up may still reach DynamoDB later. A condition keeps it from undoing a newer update: an
-    /// update is only written over an older `updatedAt`. One that finds a newer `updatedAt` is not refused: it is written
-    /// again, with the time right after.
+    /// An attempt that timed out may still reach DynamoDB later. A condition prevents it from undoing a newer update: an
+    /// update is written only over an older `updatedAt`. If there is a newer `updatedAt`, the update is written again with
+    /// the millisecond after it.
     ///
     /// # Errors
-    /// [`StoreError::ItemTooLarge`] when the profile would outgrow an item; otherwise when DynamoDB cannot do it.
+    /// [`StoreError::ItemTooLarge`] when the item would exceed DynamoDB's limit; otherwise when DynamoDB fails.
     pub async fn upsert(
         &self,
         account_id: &AccountId,
@@ -102,7 +96,7 @@ impl CustomersTable {
         deadline: Deadline,
     ) -> Result<UpsertOutcome, StoreError> {
         let mut attempt = Attempt { account_id, update, now };
-        // The times of attempts of which it is not known whether they took effect.
+        // The times of attempts that may have taken effect without a response.
         let mut in_doubt = Vec::new();
         let mut backoff = self.throttle.backoff(deadline);
         loop {
@@ -112,7 +106,7 @@ impl CustomersTable {
             }
             match written? {
                 Written::Over(old) => {
-                    let is_new = match timestamp(&old, "createdAt")? {
+                    let is_new = match get_timestamp(&old, "createdAt")? {
                         None => true,
                         Some(created_at) => in_doubt.contains(&created_at),
                     };
@@ -127,7 +121,7 @@ impl CustomersTable {
     async fn write(&self, attempt: Attempt<'_>, in_doubt: &mut Vec<Timestamp>) -> Result<Written, StoreError> {
         let tries = Arc::new(AtomicU32::new(0));
         let (body, counted) = (self.body(attempt).body_override(), tries.clone());
-        // The body is replaced; the table is named for the SDK to find its endpoint by.
+        // The body is replaced; the SDK needs the table name for the endpoint.
         let call = self.client.update_item().table_name(&self.table).customize().mutate_request(move |request| {
             counted.fetch_add(1, Ordering::Relaxed);
             body(request);
@@ -142,7 +136,7 @@ impl CustomersTable {
         };
         match error.as_service_error() {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                let updated_at = failed.item().map(|item| timestamp(item, "updatedAt")).transpose()?.flatten();
+                let updated_at = failed.item().map(|item| get_timestamp(item, "updatedAt")).transpose()?.flatten();
                 Ok(Written::Newer { updated_at: updated_at.ok_or(StoreError::Corrupt)? })
             }
             _ => Err(error.into()),
@@ -183,7 +177,7 @@ impl CustomersTable {
         json.raw("},\"UpdateExpression\":");
         json.string(&(set + &remove));
         json.raw(",\"ConditionExpression\":\"attribute_not_exists(updatedAt) OR updatedAt < :now\"");
-        // Of the old item only what is written over: enough to see whether there was one.
+        // Only the replaced attributes: enough to see whether the item existed.
         json.raw(",\"ReturnValues\":\"UPDATED_OLD\",\"ReturnValuesOnConditionCheckFailure\":\"ALL_OLD\"");
         if !update.changes.is_empty() {
             json.raw(",\"ExpressionAttributeNames\":{");

@@ -1,19 +1,21 @@
-//! DynamoDB's JSON for signals, written once, straight from the text that was sent.
+//! DynamoDB's JSON, written straight from the text that the client sent.
 //!
-//! The SDK would have a tree of values built of every signal and would serialize that: several times the memory of a
-//! 4 MiB body, and twice the work. The SDK still signs, sends, retries and reads the answer; only the body is ours.
-//! Strings and names are copied with their escapes as they were sent, since DynamoDB's JSON is JSON too.
+//! The SDK would build a tree of values of every signal and serialize that: several times the memory of a 4 MiB body, and
+//! twice the instructions. The SDK still signs, sends, retries and parses the response; only the request body is ours.
+//! Strings and names are copied with their escapes, since DynamoDB's JSON is JSON too.
 
 use aws_sdk_dynamodb::config::http::HttpRequest;
+use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
-use serde::Serialize;
-
 use model::json::{Lexer, Token};
 use model::number::for_dynamodb;
 use model::storable::StorableJson;
+use serde::Serialize;
 
-/// A JSON text as it is being written.
+use crate::attributes::Item;
+
+/// A JSON text while it is written.
 #[derive(Default)]
 pub(super) struct DynamoDbJson(Vec<u8>);
 
@@ -22,12 +24,12 @@ impl DynamoDbJson {
         Self(Vec::with_capacity(bytes))
     }
 
-    /// Writes what is JSON already.
+    /// Writes text that is already JSON.
     pub(super) fn raw(&mut self, json: &str) {
         self.0.extend_from_slice(json.as_bytes());
     }
 
-    /// Writes what another wire holds.
+    /// Writes the text of `other`.
     pub(super) fn append(&mut self, other: &Self) {
         self.0.extend_from_slice(&other.0);
     }
@@ -48,7 +50,7 @@ impl DynamoDbJson {
         self.raw("}");
     }
 
-    /// Writes JSON that was sent as an attribute value.
+    /// Writes JSON that the client sent as an attribute value.
     pub(super) fn attribute_value(&mut self, json: StorableJson<'_>) {
         let mut lexer = json.lexer();
         if let Some(first) = lexer.next() {
@@ -97,13 +99,57 @@ impl DynamoDbJson {
         self.raw("}");
     }
 
-    /// What replaces the body of an SDK request: called for each attempt, before it is signed.
+    /// Replaces the body of an SDK request. The SDK calls it before it signs the request.
     pub(super) fn body_override(self) -> impl Fn(&mut HttpRequest) + Send + Sync + 'static {
         let bytes = Bytes::from(self.0);
         move |request| {
             request.headers_mut().insert("content-length", bytes.len().to_string());
             *request.body_mut() = SdkBody::from(bytes.clone());
         }
+    }
+
+    /// Writes an item.
+    pub(super) fn item(&mut self, item: &Item) {
+        self.raw("{");
+        let mut separator = "";
+        for (name, value) in item {
+            self.raw(separator);
+            self.string(name);
+            self.raw(":");
+            self.sdk_value(value);
+            separator = ",";
+        }
+        self.raw("}");
+    }
+
+    fn sdk_value(&mut self, value: &AttributeValue) {
+        self.raw("{");
+        match value {
+            AttributeValue::S(text) => {
+                self.raw("\"S\":");
+                self.string(text);
+            }
+            AttributeValue::N(number) => {
+                self.raw("\"N\":");
+                self.string(number);
+            }
+            AttributeValue::Bool(value) => self.raw(if *value { "\"BOOL\":true" } else { "\"BOOL\":false" }),
+            AttributeValue::M(map) => {
+                self.raw("\"M\":");
+                self.item(map);
+            }
+            AttributeValue::L(list) => {
+                self.raw("\"L\":[");
+                for (index, value) in list.iter().enumerate() {
+                    self.raw(if index > 0 { "," } else { "" });
+                    self.sdk_value(value);
+                }
+                self.raw("]");
+            }
+            // This service writes no sets and no binary values.
+            _ => self.raw("\"NULL\":true"),
+        }
+        self.raw("}");
     }
 
     #[cfg(test)]
@@ -121,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_written_as_dynamodb_has_it() {
+    fn value_is_written_as_dynamodb_json() {
         let data = r#"{ "s" : "a\u0062\n", "n": [1, -2.50, 1e3], "t": true, "f": false, "z": null, "m": {}, "l": [] }"#;
         let signal = format!(r#"{{"customerId":"c","eventType":"t","data":{data}}}"#);
         let signal = Signal::parse(JsonText::parse(&signal).unwrap(), 0, &JsonPointer::Root).unwrap();

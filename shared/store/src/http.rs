@@ -1,8 +1,8 @@
-//! HTTP/1.1 over TLS for the SDK: what DynamoDB speaks, and nothing beside it.
+//! Own HTTP client instead of `aws-smithy-http-client`: 1 MB (a seventh) less binary and 0.2 M fewer instructions per start.
 //!
-//! The SDK's own client also carries HTTP/2, proxies and the system's authorities, a seventh of the whole binary that a cold
-//! start has to load. Pooling, HTTP and TLS are hyper's and rustls' here as there; what is ours is how they are put
-//! together, and when the connections at hand are not to be trusted any more.
+//! The SDK's client also links HTTP/2, proxies and the system's certificate authorities. This one is HTTP/1.1 over TLS, which
+//! is all that DynamoDB uses, from the same parts: hyper and rustls. It also abandons its idle connections when one of them
+//! does not respond.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,17 +21,17 @@ use hyper_util::client::legacy::connect::{CaptureConnection, HttpConnector, capt
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 
-/// How long a connection may lie idle. DynamoDB's end, and what is between, keep one for longer.
+/// How long an idle connection is kept. DynamoDB and the load balancers before it keep one longer.
 const IDLE: Duration = Duration::from_mins(1);
 
 type Pool = Client<HttpsConnector<HttpConnector>, SdkBody>;
 
-/// A client that believes what `tls` believes, and waits so long for a connection. Its clones share their connections.
-pub(super) fn client(tls: ClientConfig, connect_within: Duration) -> SharedHttpClient {
+/// An HTTP client that waits at most `connect_timeout` for a connection. Its clones share their connections.
+pub(super) fn client(tls: ClientConfig, connect_timeout: Duration) -> SharedHttpClient {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(connect_within));
+    tcp.set_connect_timeout(Some(connect_timeout));
     let connector =
         HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(tcp);
     let connector = SharedHttpConnector::new(PooledConnector {
@@ -45,9 +45,9 @@ fn new_pool(connector: HttpsConnector<HttpConnector>) -> Pool {
     Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE).build(connector)
 }
 
-/// The connections of a process. One that is given up unanswered is a sign that it, and so its idle siblings too, died
-/// unheard while the environment was frozen: then all of them are left behind. Otherwise each attempt of a call might
-/// meet another dead one, until there is no time for a new one.
+/// The connections of a process. One that does not respond in time probably dropped while the environment was frozen, and
+/// so did the other idle ones: then the pool is replaced. Otherwise each attempt of a call might use another dropped
+/// connection until the deadline.
 #[derive(Clone, Debug)]
 struct PooledConnector {
     connector: HttpsConnector<HttpConnector>,
@@ -67,21 +67,21 @@ impl SdkConnector for PooledConnector {
         let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let reset_pool = ResetPoolOnDrop(Some(self.clone()));
         HttpConnectorFuture::new(async move {
-            let answer = pool.request(request).await;
-            reset_pool.answered();
-            // Whatever failed between here and there may work the next time, and no call of this service does harm twice.
-            let answer = answer.map_err(|error| ConnectorError::io(error.into()))?;
-            HttpResponse::try_from(answer.map(SdkBody::from_body_1_x))
+            let response = pool.request(request).await;
+            reset_pool.disarm();
+            // A retry may succeed, and no call of this service does harm twice.
+            let response = response.map_err(|error| ConnectorError::io(error.into()))?;
+            HttpResponse::try_from(response.map(SdkBody::from_body_1_x))
                 .map_err(|error| ConnectorError::other(error.into(), None))
         })
     }
 }
 
-/// A call whose answer is awaited. The SDK drops it when it has waited long enough.
+/// A call without a response so far. The SDK drops it at the attempt timeout.
 struct ResetPoolOnDrop(Option<PooledConnector>);
 
 impl ResetPoolOnDrop {
-    fn answered(mut self) {
+    fn disarm(mut self) {
         self.0 = None;
     }
 }
@@ -94,7 +94,7 @@ impl Drop for ResetPoolOnDrop {
     }
 }
 
-/// By which the SDK has a connection closed that brought a 500 or a 503: the next attempt meets another server.
+/// Lets the SDK close a connection after a 500 or a 503, so that the next attempt reaches another server.
 fn metadata(connection: &CaptureConnection) -> Option<ConnectionMetadata> {
     connection.connection_metadata().is_some().then(|| {
         let connection = connection.clone();

@@ -1,22 +1,25 @@
-//! The table Requests: which request came when, so that a retry stores nothing twice (SPEC 2.4).
+//! The table Idempotency: which requestIdentifier was used when and with which body, so that a retry stores nothing twice
+//! (docs/api.md, Retries).
 
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
-
-use crate::attributes::{Item, n, s, text};
-use crate::throttling::TableThrottle;
-use crate::{StoreError, before, yield_for_connection_reuse};
 use model::account::AccountId;
 use model::batch::Batch;
 use model::deadline::Deadline;
 use model::digest::Digest;
-use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
+use serde::{Deserialize, Serialize};
 
-/// How long a claim stands.
+use crate::attributes::{Item, epoch_seconds, number};
+use crate::batch_context::BatchContext;
+use crate::deadline::{before, yield_for_connection_reuse};
+use crate::error::StoreError;
+use crate::throttling::TableThrottle;
+
+/// How long a requestIdentifier is remembered.
 pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
 
 /// The table.
@@ -27,44 +30,36 @@ pub struct IdempotencyTable {
     throttle: TableThrottle,
 }
 
-/// What is claimed: that this account's request with this identifier has this body.
-#[derive(Clone, Copy, Debug)]
-pub struct IdempotencyRecord<'a> {
-    /// Whose request.
-    pub account_id: &'a AccountId,
-    /// Which request.
-    pub request_identifier: &'a RequestIdentifier,
-    /// Its body after decoding, of which the claim holds the SHA-256.
-    pub body: &'a str,
-    /// Its signals.
-    pub batch: &'a Batch<'a>,
-    /// When it arrived.
-    pub received_at: Timestamp,
-    /// Lambda's id of the invocation that it came by.
-    pub invocation_id: &'a str,
+/// The idempotency record of one request: an item of the table.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct IdempotencyRecord {
+    pk: String,
+    account_id: AccountId,
+    /// SHA-256 of the decoded body.
+    body_hash: String,
+    /// SHA-256 of the signals, where the record was written after a failure: the retry has the same signals, but another
+    /// body, since the client adds the requestIdentifier to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signals_hash: Option<String>,
+    received_at: Timestamp,
+    /// Lambda's id of the invocation that wrote the record.
+    invocation: String,
+    #[serde(with = "epoch_seconds")]
+    expires_at: Option<Timestamp>,
 }
 
-/// When a claim is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// Before the first signal, under the identifier that the caller sent.
-    First,
-    /// After storage failed, under an identifier that the caller is yet to be told. The retry's body will have that in
-    /// it, so it will be another body: the claim also holds the SHA-256 of the signals, which will be the same.
-    Late,
-}
-
-/// What came of a claim.
+/// Whether a request is new.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The request is new, or its first claim was written by this very invocation and the answer to that was lost.
+    /// It is new. (Or this very invocation wrote the record, and DynamoDB's response to that was lost.)
     New,
-    /// The same request came before.
+    /// The same request was received before.
     Replay {
-        /// When it first arrived: its signals' keys are made of this.
+        /// When it was first received: the keys of its signals contain this.
         received_at: Timestamp,
     },
-    /// Another request came before under this identifier.
+    /// Another request with this requestIdentifier was received before.
     Conflict,
 }
 
@@ -75,84 +70,99 @@ impl IdempotencyTable {
         Self { client, table: table.into(), throttle: TableThrottle::default() }
     }
 
-    /// Claims the request's identifier, unless somebody did in the last 24 hours.
+    /// Writes the record of a request before its first signal is stored, unless there is one of the last 24 hours.
     ///
     /// # Errors
-    /// When the claim could be neither written nor read.
-    pub async fn claim(
+    /// When the record could be neither written nor read.
+    pub async fn begin(
         &self,
-        claim: IdempotencyRecord<'_>,
-        moment: Moment,
+        context: BatchContext<'_>,
+        body: &str,
+        batch: &Batch<'_>,
         deadline: Deadline,
     ) -> Result<Outcome, StoreError> {
-        let body_hash = Digest::of(claim.body).to_hex();
-        let signals_hash = (moment == Moment::Late).then(|| signals_hash(claim));
+        self.write(&record(context, body, None), batch, deadline).await
+    }
+
+    /// Writes the record of a request of which signals could not be stored, under a generated requestIdentifier that the
+    /// client is about to be told. Returns whether a retry with that identifier will store nothing twice.
+    pub async fn record_after_failure(
+        &self,
+        context: BatchContext<'_>,
+        body: &str,
+        batch: &Batch<'_>,
+        deadline: Deadline,
+    ) -> bool {
+        let record = record(context, body, Some(signals_hash(batch)));
+        matches!(self.write(&record, batch, deadline).await, Ok(Outcome::New))
+    }
+
+    async fn write(
+        &self,
+        record: &IdempotencyRecord,
+        batch: &Batch<'_>,
+        deadline: Deadline,
+    ) -> Result<Outcome, StoreError> {
         let mut backoff = self.throttle.backoff(deadline);
         loop {
-            let item = record(claim, &body_hash, signals_hash.as_deref());
-            let standing = before(deadline, self.put(item, claim.received_at)).await?;
-            if backoff.repeats(&standing).await {
+            let existing = before(deadline, self.put(record)).await?;
+            if backoff.repeats(&existing).await {
                 continue;
             }
-            return match standing? {
-                None => Ok(Outcome::New),
-                Some(standing) => compare(&standing, claim, &body_hash).ok_or(StoreError::Corrupt),
-            };
+            return Ok(match existing? {
+                None => Outcome::New,
+                Some(existing) => compare(&existing, record, batch),
+            });
         }
     }
 
-    /// Puts a record where none stands; returns the one that stands.
-    async fn put(&self, item: Item, now: Timestamp) -> Result<Option<Item>, StoreError> {
+    /// Puts a record; returns the one that exists instead.
+    async fn put(&self, record: &IdempotencyRecord) -> Result<Option<IdempotencyRecord>, StoreError> {
         let call = self
             .client
             .put_item()
             .table_name(&self.table)
-            .set_item(Some(item))
-            // DynamoDB deletes what has expired some days late.
+            .set_item(Some(serde_dynamo::to_item(record).map_err(|_| StoreError::Corrupt)?))
+            // DynamoDB deletes an expired item up to some days later.
             .condition_expression("attribute_not_exists(pk) OR expiresAt <= :now")
-            .expression_attribute_values(":now", n(now.seconds()))
+            .expression_attribute_values(":now", number(record.received_at.seconds()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let sent = call.send().await;
         yield_for_connection_reuse().await;
         let Err(error) = sent else { return Ok(None) };
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(failed)) => {
-                failed.item().cloned().map(Some).ok_or(StoreError::Corrupt)
+                let existing: Item = failed.item().cloned().ok_or(StoreError::Corrupt)?;
+                serde_dynamo::from_item(existing).map(Some).map_err(|_| StoreError::Corrupt)
             }
             _ => Err(error.into()),
         }
     }
 }
 
-fn record(claim: IdempotencyRecord<'_>, body_hash: &str, signals_hash: Option<&str>) -> Item {
-    let now = claim.received_at;
-    let mut item = Item::from([
-        ("pk".to_owned(), s(claim.account_id.partition_key(&claim.request_identifier.canonical()))),
-        ("accountId".to_owned(), s(claim.account_id.as_str())),
-        ("bodyHash".to_owned(), s(body_hash)),
-        ("receivedAt".to_owned(), s(now.to_string())),
-        ("invocation".to_owned(), s(claim.invocation_id)),
-        ("expiresAt".to_owned(), n(now.plus(IDEMPOTENCY_TTL).seconds())),
-    ]);
-    if let Some(signals_hash) = signals_hash {
-        item.insert("signalsHash".to_owned(), s(signals_hash));
+fn record(context: BatchContext<'_>, body: &str, signals_hash: Option<String>) -> IdempotencyRecord {
+    IdempotencyRecord {
+        pk: context.account_id.partition_key(&context.request_identifier.canonical()),
+        account_id: context.account_id.clone(),
+        body_hash: Digest::of(body).to_hex(),
+        signals_hash,
+        received_at: context.received_at,
+        invocation: context.invocation_id.to_owned(),
+        expires_at: Some(context.received_at.plus(IDEMPOTENCY_TTL)),
     }
-    item
 }
 
-fn compare(standing: &Item, claim: IdempotencyRecord<'_>, body_hash: &str) -> Option<Outcome> {
-    let received_at = text(standing, "receivedAt")?.parse().ok()?;
-    let same = text(standing, "bodyHash")? == body_hash
-        || text(standing, "signalsHash").is_some_and(|standing| standing == signals_hash(claim));
-    Some(if !same {
+fn compare(existing: &IdempotencyRecord, record: &IdempotencyRecord, batch: &Batch<'_>) -> Outcome {
+    let is_same_body = existing.body_hash == record.body_hash;
+    if !is_same_body && existing.signals_hash.as_ref().is_none_or(|hash| *hash != signals_hash(batch)) {
         Outcome::Conflict
-    } else if text(standing, "invocation")? == claim.invocation_id {
+    } else if existing.invocation == record.invocation {
         Outcome::New
     } else {
-        Outcome::Replay { received_at }
-    })
+        Outcome::Replay { received_at: existing.received_at }
+    }
 }
 
-fn signals_hash(claim: IdempotencyRecord<'_>) -> String {
-    Digest::of_all(claim.batch.payloads()).to_hex()
+fn signals_hash(batch: &Batch<'_>) -> String {
+    Digest::of_all(batch.payloads()).to_hex()
 }

@@ -1,21 +1,19 @@
-//! The table Signals: one item a signal, keyed so that one Query reads who did what in order, and so that a retry
-//! writes the same items over themselves.
+//! The table Signals: one item per signal. The keys are chosen so that one Query returns the history of a customer or an
+//! emitter in order, and so that a retry overwrites its own items.
 
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-
-use crate::StoreError;
-use crate::batch_write::BatchTable;
-use crate::signal_item::{RequestItems, SignalItem};
-use model::account::AccountId;
 use model::deadline::Deadline;
-use model::identifier::RequestIdentifier;
-use model::signal::Signal;
-use model::timestamp::Timestamp;
+use model::signal::{Identity, Signal};
 
-/// Calls of a request at once.
-const CALLS_AT_ONCE: usize = 16;
+use crate::batch_context::BatchContext;
+use crate::batch_write::{BatchItem, BatchTable};
+use crate::dynamodb_json::DynamoDbJson;
+use crate::error::StoreError;
+
+/// Calls of one request at the same time.
+const CONCURRENT_CALLS: usize = 16;
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -24,39 +22,111 @@ pub struct SignalsTable {
     retention: Option<Duration>,
 }
 
-/// What all signals of one request have in common.
-#[derive(Clone, Copy, Debug)]
-pub struct BatchContext<'a> {
-    /// Whose they are.
-    pub account_id: &'a AccountId,
-    /// Which request brought them.
-    pub request_identifier: &'a RequestIdentifier,
-    /// When it first arrived.
-    pub received_at: Timestamp,
-}
-
 impl SignalsTable {
-    /// The table called `table`. Signals expire `retention` after their arrival, or never.
+    /// The table called `table`. Signals expire `retention` after they were received, or never.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>, retention: Option<Duration>) -> Self {
-        Self { table: BatchTable::new(client, table, CALLS_AT_ONCE), retention }
+        Self { table: BatchTable::new(client, table, CONCURRENT_CALLS), retention }
     }
 
-    /// Stores signals; returns the indices of those that DynamoDB refused, in order. When it returns, every other one
-    /// is acknowledged.
+    /// Stores signals. Returns the indices of those that DynamoDB found invalid, in order; every other one is stored.
     ///
     /// # Errors
-    /// When DynamoDB did not take all of them before the deadline: some may be stored, some not.
+    /// When DynamoDB did not store all of them before the deadline: some may be stored, some not.
     pub async fn put(
         &self,
         context: BatchContext<'_>,
         signals: &[Signal<'_>],
         deadline: Deadline,
     ) -> Result<Vec<usize>, StoreError> {
-        let request = &RequestItems::of(context, self.retention);
-        let items = signals.iter().map(|signal| SignalItem { request, signal }).collect();
-        let mut refused: Vec<_> = self.table.put(items, deadline).await?.iter().map(|item| item.signal.index).collect();
-        refused.sort_unstable();
-        Ok(refused)
+        let common = &CommonAttributes::new(context, self.retention);
+        let items = signals.iter().map(|signal| SignalItem { common, signal }).collect();
+        let invalid = self.table.put(items, deadline).await?;
+        let mut indices: Vec<_> = invalid.iter().map(|item| item.signal.index).collect();
+        indices.sort_unstable();
+        Ok(indices)
+    }
+}
+
+/// What all items of one request have in common, formatted once.
+struct CommonAttributes {
+    /// `accountId#`; the customer or the emitter follows.
+    partition_prefix: String,
+    /// `receivedAt#requestIdentifier#`; the index follows, in four digits.
+    sort_prefix: String,
+    attributes: DynamoDbJson,
+}
+
+impl CommonAttributes {
+    fn new(context: BatchContext<'_>, retention: Option<Duration>) -> Self {
+        let received_at = context.received_at.to_string();
+        let mut attributes = DynamoDbJson::default();
+        attributes.string_attribute("accountId", context.account_id.as_str());
+        attributes.raw(",");
+        attributes.string_attribute("requestIdentifier", context.request_identifier.as_sent());
+        attributes.raw(",");
+        attributes.string_attribute("receivedAt", &received_at);
+        if let Some(retention) = retention {
+            attributes.raw(&format!(",\"expiresAt\":{{\"N\":\"{}\"}}", context.received_at.plus(retention).seconds()));
+        }
+        Self {
+            partition_prefix: context.account_id.partition_key(""),
+            sort_prefix: format!("{received_at}#{}#", context.request_identifier.canonical()),
+            attributes,
+        }
+    }
+}
+
+/// The item of one signal.
+#[derive(Clone, Copy)]
+struct SignalItem<'a> {
+    common: &'a CommonAttributes,
+    signal: &'a Signal<'a>,
+}
+
+impl BatchItem for SignalItem<'_> {
+    fn sort_key(self) -> String {
+        format!("{}{:04}", self.common.sort_prefix, self.signal.index)
+    }
+
+    fn text_bytes(self) -> usize {
+        self.signal.payload.len()
+    }
+
+    fn write(self, json: &mut DynamoDbJson) {
+        let Self { common, signal } = self;
+        let [(subject, subject_id), (action, action_value)] = match &signal.identity {
+            Identity::Event { customer_id, event_type } => [("customerId", customer_id), ("eventType", event_type)],
+            Identity::Step { emitter_id, step_node_id } => [("emitterId", emitter_id), ("stepNodeId", step_node_id)],
+        };
+        json.raw("{");
+        json.string_attribute("pk", &[&common.partition_prefix, subject_id.as_ref()].concat());
+        json.raw(",");
+        json.string_attribute("sk", &self.sort_key());
+        json.raw(",");
+        json.string_attribute(subject, subject_id);
+        json.raw(",");
+        json.string_attribute(action, action_value);
+        if let Some(flow) = &signal.eventflow_identifier {
+            json.raw(",");
+            json.string_attribute("eventflowIdentifier", flow.as_str());
+        }
+        json.raw(",\"data\":");
+        json.attribute_value(signal.data);
+        if !signal.unknown_fields.is_empty() {
+            json.raw(",\"undocumented\":{\"M\":{");
+            let mut separator = "";
+            for (name, value) in signal.unknown_fields.iter() {
+                json.raw(separator);
+                json.raw(name.quoted());
+                json.raw(":");
+                json.attribute_value(value);
+                separator = ",";
+            }
+            json.raw("}}");
+        }
+        json.raw(",");
+        json.append(&common.attributes);
+        json.raw("}");
     }
 }

@@ -1,14 +1,15 @@
 //! Waiting while DynamoDB throttles a table.
 //!
-//! Throttling asks a client to wait and says nothing of an outage, so it costs no retry token: a call that is throttled is
-//! repeated with full jitter until the request's deadline. What a call is and what it writes, this module does not know.
+//! Throttling asks the client to wait and is no sign of an outage, so it costs no retry token: a throttled call is repeated
+//! with full jitter until the request's deadline. This module must not know what a call writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::{Cause, StoreError};
 use model::deadline::Deadline;
+
+use crate::error::{Cause, StoreError};
 
 /// The bound of the first wait; doubled with each wait that follows.
 pub(super) const BACKOFF_BASE: Duration = Duration::from_millis(25);
@@ -16,12 +17,12 @@ pub(super) const BACKOFF_BASE: Duration = Duration::from_millis(25);
 /// The longest bound of a wait.
 pub(super) const BACKOFF_CAP: Duration = Duration::from_secs(1);
 
-/// How often a call is tried on a table that throttled an earlier request throughout: a lasting throttle would otherwise
-/// hold every execution environment for the whole deadline of each of its requests.
+/// How often a call is tried on a table that throttled an earlier request throughout. Otherwise a lasting throttle would
+/// occupy every execution environment until the deadline of each request.
 const TRIES_AFTER_GIVING_UP: u32 = 2;
 
-/// Whether a table throttled an earlier request of this process from its first call to its last, and has answered no call
-/// since. The clones share what they know.
+/// Whether a table throttled an earlier request of this process from its first call to its last, and no call has succeeded
+/// since. Clones share this state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TableThrottle {
     gave_up: Arc<AtomicBool>,
@@ -46,7 +47,7 @@ pub(super) struct Backoff {
     only_throttled: Option<bool>,
 }
 
-/// However the request ends, by its last try, by its deadline in the middle of a call, or with its invocation.
+/// On drop, because a request can also end at its deadline in the middle of a call, or with its invocation.
 impl Drop for Backoff {
     fn drop(&mut self) {
         if self.only_throttled == Some(true) {
@@ -61,7 +62,7 @@ impl Backoff {
         self.tries_left != u32::MAX
     }
 
-    /// Whether to make a call with this `outcome` again: DynamoDB throttled it, and there was time to wait.
+    /// Whether to repeat a call with this `outcome`: DynamoDB throttled it, and there was time to wait.
     pub(super) async fn repeats<T>(&mut self, outcome: &Result<T, StoreError>) -> bool {
         match outcome {
             Err(StoreError::Unavailable(Cause::Throttled)) => self.wait().await.is_ok(),
@@ -73,7 +74,7 @@ impl Backoff {
         }
     }
 
-    /// The table did something of what it was asked for.
+    /// The table processed at least a part of a call.
     pub(super) fn answered(&mut self) {
         self.table.gave_up.store(false, Ordering::Relaxed);
         self.only_throttled = Some(false);

@@ -1,12 +1,11 @@
-//! Whose certificates are believed: Amazon's own roots, compiled in, or what `AWS_CA_BUNDLE` names instead.
+//! TLS: the certificate authorities are Amazon's, compiled in, or those of the file that `AWS_CA_BUNDLE` names.
 //!
-//! A function speaks to DynamoDB and to nobody else, and loading the hundred and more authorities of the system is most
-//! of what a cold start would do. `AWS_CA_BUNDLE` is the SDKs' variable for those who need another authority: behind a
-//! proxy that opens TLS, or with an emulator. It replaces the roots, it does not add to them.
+//! A function connects only to DynamoDB, and loading the more than hundred authorities of the system would be most of a
+//! cold start. `AWS_CA_BUNDLE` is the SDKs' variable for another authority: behind a proxy that terminates TLS, or with an
+//! emulator. The file replaces the compiled-in authorities.
 //!
 //! Source of the roots: "Amazon Trust Services Repository", the five that AWS asks clients to trust.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,23 +19,16 @@ pub const CA_BUNDLE_VARIABLE: &str = "AWS_CA_BUNDLE";
 
 const AMAZON_ROOTS: &str = include_str!("amazon_roots.pem");
 
-/// The file of authorities cannot be used.
-#[derive(Debug)]
+/// The file of certificate authorities cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{CA_BUNDLE_VARIABLE} names {path}, which {reason}", path = path.display())]
 pub struct CaBundleError {
     path: PathBuf,
     reason: String,
 }
 
-impl fmt::Display for CaBundleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{CA_BUNDLE_VARIABLE} names {}, which {}", self.path.display(), self.reason)
-    }
-}
-
-impl std::error::Error for CaBundleError {}
-
-/// TLS that believes in nobody else, over `ring`: what rustls takes by default gathers entropy for a hundred times the
-/// instructions of a whole cold start.
+/// The TLS configuration, with `ring`: rustls's default provider gathers entropy for a hundred times the instructions of a
+/// whole cold start.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be read, or that holds no certificate.
@@ -55,20 +47,20 @@ fn from_file(path: PathBuf) -> Result<ClientConfig, CaBundleError> {
 }
 
 fn from_pem(path: &Path, pem: &[u8]) -> Result<ClientConfig, CaBundleError> {
-    let unusable = |reason: String| CaBundleError { path: path.to_owned(), reason };
+    let bundle_error = |reason: String| CaBundleError { path: path.to_owned(), reason };
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let certificates = certificates.map_err(|error| unusable(format!("holds ill-formed PEM: {error}")))?;
+    let certificates = certificates.map_err(|error| bundle_error(format!("holds ill-formed PEM: {error}")))?;
     let mut roots = RootCertStore::empty();
-    let (believed, ignored) = roots.add_parsable_certificates(certificates);
+    let (added, ignored) = roots.add_parsable_certificates(certificates);
     if ignored > 0 {
         tracing::warn!(ignored, "{CA_BUNDLE_VARIABLE} holds certificates that cannot be read");
     }
-    if believed == 0 {
-        return Err(unusable("holds no certificate in PEM".to_owned()));
+    if added == 0 {
+        return Err(bundle_error("holds no certificate in PEM".to_owned()));
     }
     let versions =
         ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions();
-    let versions = versions.map_err(|error| unusable(error.to_string()))?;
+    let versions = versions.map_err(|error| bundle_error(error.to_string()))?;
     Ok(versions.with_root_certificates(roots).with_no_client_auth())
 }
 
@@ -81,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_compiled_in_roots_are_amazons_five_and_hold_for_another_year() {
+    fn compiled_in_roots_are_amazons_five_and_valid_for_a_year() {
         let in_a_year = SystemTime::now() + Duration::from_hours(365 * 24);
         let in_a_year = i64::try_from(in_a_year.duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap();
         let pems: Vec<Pem> = Pem::iter_from_buffer(AMAZON_ROOTS.as_bytes()).collect::<Result<_, _>>().unwrap();
@@ -96,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_that_cannot_be_used_is_named() {
+    fn unusable_bundle_is_named_in_the_error() {
         let error = from_file(PathBuf::from("/nonexistent/bundle.pem")).unwrap_err().to_string();
         assert!(error.starts_with("AWS_CA_BUNDLE names /nonexistent/bundle.pem, which cannot be read"), "{error}");
         let error =

@@ -1,7 +1,7 @@
-//! Which items of a `BatchWriteItem` DynamoDB left unprocessed: their sort keys, and nothing else of them.
+//! The sort keys of the items that DynamoDB left unprocessed in a `BatchWriteItem`.
 //!
-//! DynamoDB sends unprocessed items back whole, and the SDK would build a tree of values of them: 190 MB for a body of
-//! 4 MiB. The response is cut down to the keys before the SDK reads it; the items are written again from their text.
+//! DynamoDB returns unprocessed items whole, and the SDK would build a tree of values of them: 190 MB for a body of 4 MiB.
+//! The response is cut down to the keys before the SDK parses it; the store writes the items again from their text.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use serde::{Deserialize, Serialize};
 
-/// A response of at most this many bytes is left as it is: that of a batch of which nothing is left.
+/// A response of at most this many bytes is not cut down: DynamoDB left nothing unprocessed.
 const SHORT_BYTES: usize = 1024;
 
 /// The sort keys of the items that `output` leaves unprocessed.
@@ -50,7 +50,7 @@ impl Intercept for KeepSortKeys {
     }
 }
 
-/// A body that is read to its end, and then is its sort keys.
+/// A body that is read to its end and then replaced by its sort keys.
 struct SortKeysBody {
     whole: SdkBody,
     read: Vec<u8>,
@@ -75,7 +75,7 @@ impl Body for SortKeysBody {
     }
 }
 
-/// The part of a response that is kept; what is not of this shape is left for the SDK to complain about.
+/// The response with only the sort keys. One of another shape is returned as it is, for the SDK to reject.
 fn cut_down(response: Vec<u8>) -> Vec<u8> {
     if response.len() <= SHORT_BYTES {
         return response;

@@ -1,0 +1,21 @@
+//! How long DynamoDB may take.
+
+use std::time::Duration;
+
+use model::deadline::{Deadline, DeadlineExceeded};
+
+/// The longest that the writes of one request may take: the idempotency record and the signals together, or the update of a
+/// customer.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Runs `work` until `deadline`, and then drops it.
+pub(crate) async fn before<T>(deadline: Deadline, work: impl Future<Output = T>) -> Result<T, DeadlineExceeded> {
+    // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
+    tokio::time::timeout_at(deadline.until().into(), Box::pin(work)).await.map_err(|_| DeadlineExceeded)
+}
+
+/// Yields once, so that hyper can return the connection to its pool before the next call needs one. It costs a round of the
+/// async runtime, so it is only used where a call follows.
+pub(crate) async fn yield_for_connection_reuse() {
+    tokio::task::yield_now().await;
+}
