@@ -1,55 +1,47 @@
-//! Whose a request is: from the Authorization header to an account (SPEC 2.7).
+//! Authentication: from the Authorization header to the record of an API key (docs/api.md, API keys).
 //!
-//! It says "no" apart from "cannot tell". It reads no meaning into a key, never compares one (keys are found by their
-//! hash), and has no way of printing one. It knows nothing of routes and bodies.
+//! A key is found by its hash: it is never compared, interpreted or printed. An invalid key and an unreadable key table are
+//! different errors. This module must not know routes and bodies.
 
 mod cache;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
-use model::account::AccountId;
 use model::api_key::KeyHash;
 use model::deadline::Deadline;
-use store::StoreError;
 use store::api_keys::{ApiKeysTable, KeyRecord};
+use store::error::StoreError;
 
 use crate::auth::cache::{Cache, CachedKey};
-use crate::invocation::Invocation;
+use crate::context::RequestContext;
 
-/// How long the key table may take when there is an older yes to fall back on.
+/// How long the look-up of a key may take when there is a stale one in the cache.
 const STALE_LOOKUP_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// How long the key table may take otherwise: longer than the throttling that a table recovers from by itself.
+/// How long the look-up of a key may take otherwise: longer than the throttling that a table recovers from by itself.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the key table may take at the start of the process.
+/// How long the look-up at the start of the process may take.
 const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Whose request it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
-    /// Whose data it may touch.
-    pub account_id: AccountId,
-    /// By which key, for the log.
-    pub key_id: String,
-}
-
-/// Why nobody knows whose request it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Denied {
-    /// It is nobody's: no, an ill-formed, an unknown, an expired or a revoked key.
-    No {
-        /// Whether a key was sent at all.
-        key_sent: bool,
-    },
+/// Why authentication failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuthError {
+    /// The request has no API key.
+    #[error("no API key")]
+    MissingKey,
+    /// The API key is malformed, unknown, expired or revoked.
+    #[error("invalid API key")]
+    InvalidKey,
     /// The key table cannot be read.
-    CannotTell(StoreError),
+    #[error(transparent)]
+    Unavailable(#[from] StoreError),
 }
 
-/// Tells whose requests are, and remembers it for a while.
+/// Authenticates requests and caches the look-ups.
 #[derive(Debug)]
 pub struct Authenticator {
     keys: ApiKeysTable,
@@ -57,79 +49,84 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// An authenticator that remembers nothing yet.
+    /// An authenticator with an empty cache.
     #[must_use]
     pub fn new(keys: ApiKeysTable) -> Self {
         Self { keys, cache: Mutex::default() }
     }
 
-    /// Asks for a key that nobody has, for the sake of the asking: the connection to DynamoDB and its handshake then
-    /// belong to the start of the process, which nobody waits for as they do for an answer. Whether it works makes no
-    /// difference.
+    /// Looks up a key that cannot exist, so that TCP and TLS set-up happen during init. A failure changes nothing.
     pub async fn warm_up(&self) {
-        let nobody = KeyHash::of("");
-        if let Err(error) = self.keys.find(&nobody, Deadline::after(WARM_UP_TIMEOUT)).await {
+        let unknown = KeyHash::of("");
+        if let Err(error) = self.keys.find(&unknown, Deadline::after(WARM_UP_TIMEOUT)).await {
             tracing::warn!(%error, "the key table could not be read at the start");
         }
     }
 
-    /// Whose request it is that has these headers.
+    /// Authenticates the request with these headers.
     ///
     /// # Errors
-    /// [`Denied`], which says whether that is a no.
-    pub async fn authenticate(&self, headers: &HeaderMap, invocation: &Invocation) -> Result<Caller, Denied> {
-        let hash = bearer(headers).map_err(|key_sent| Denied::No { key_sent })?;
-        let now = invocation.received_at;
-        let no = Denied::No { key_sent: true };
-        let known = self.with_cache(|cache| cache.get(&hash, now));
-        let deadline = match &known {
-            CachedKey::Fresh(record) => return record.is_active(now).then(|| Caller::of(record)).ok_or(no),
-            CachedKey::Invalid => return Err(no),
-            CachedKey::Stale(_) => invocation.deadline.min(STALE_LOOKUP_TIMEOUT),
-            CachedKey::Miss => invocation.deadline.min(LOOKUP_TIMEOUT),
+    /// [`AuthError`]
+    pub async fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        context: &mut RequestContext,
+    ) -> Result<Arc<KeyRecord>, AuthError> {
+        let hash = bearer_key(headers)?;
+        let record = self.find(hash, context).await?;
+        if !record.is_active(context.received_at) {
+            return Err(AuthError::InvalidKey);
+        }
+        context.key = Some(record.clone());
+        Ok(record)
+    }
+
+    /// The record of a key, which may have expired since it was cached.
+    async fn find(&self, hash: KeyHash, context: &RequestContext) -> Result<Arc<KeyRecord>, AuthError> {
+        let now = context.received_at;
+        let cached = self.with_cache(|cache| cache.get(&hash, now));
+        let timeout = match &cached {
+            CachedKey::Fresh(record) => return Ok(record.clone()),
+            CachedKey::Invalid => return Err(AuthError::InvalidKey),
+            CachedKey::Stale(_) => STALE_LOOKUP_TIMEOUT,
+            CachedKey::Miss => LOOKUP_TIMEOUT,
         };
-        match (self.keys.find(&hash, deadline).await, known) {
+        match (self.keys.find(&hash, context.deadline.min(timeout)).await, cached) {
             (Ok(Some(record)), _) if record.is_active(now) => {
-                let caller = Caller::of(&record);
-                self.with_cache(|cache| cache.insert_valid(hash, record, now));
-                Ok(caller)
+                let record = Arc::new(record);
+                self.with_cache(|cache| cache.insert_valid(hash, record.clone(), now));
+                Ok(record)
             }
             (Ok(_), _) => {
                 self.with_cache(|cache| cache.insert_invalid(hash, now));
-                Err(no)
+                Err(AuthError::InvalidKey)
             }
             (Err(_), CachedKey::Stale(record)) => {
                 self.with_cache(|cache| cache.extend_stale(&hash, now));
-                record.is_active(now).then(|| Caller::of(&record)).ok_or(no)
+                Ok(record)
             }
-            (Err(error), _) => Err(Denied::CannotTell(error)),
+            (Err(error), _) => Err(error.into()),
         }
     }
 
     fn with_cache<T>(&self, work: impl FnOnce(&mut Cache) -> T) -> T {
-        // Nothing in the cache panics half-way, so what a poisoned lock guards is whole.
+        // No method of the cache panics half-way, so the cache behind a poisoned lock is intact.
         work(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Caller {
-    fn of(record: &KeyRecord) -> Self {
-        Self { account_id: record.account_id.clone(), key_id: record.key_id.clone() }
-    }
-}
-
-/// The hash of the key in `Authorization: Bearer <key>` (RFC 6750, section 2.1), or whether one was sent at all.
-fn bearer(headers: &HeaderMap) -> Result<KeyHash, bool> {
+/// The hash of the key in `Authorization: Bearer <key>` (RFC 6750, section 2.1).
+fn bearer_key(headers: &HeaderMap) -> Result<KeyHash, AuthError> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = values.next().ok_or(false)?.as_bytes();
-    let (scheme, key) = value.split_at_checked("Bearer ".len()).ok_or(false)?;
+    let value = values.next().ok_or(AuthError::MissingKey)?.as_bytes();
+    let (scheme, key) = value.split_at_checked("Bearer ".len()).ok_or(AuthError::MissingKey)?;
     let key = key.trim_ascii();
     if !scheme.eq_ignore_ascii_case(b"Bearer ") || key.is_empty() {
-        return Err(false);
+        return Err(AuthError::MissingKey);
     }
-    // Visible ASCII and one header: anything else can be no key, and need not be looked for.
-    let well_formed = key.iter().all(u8::is_ascii_graphic) && values.next().is_none();
-    if well_formed { Ok(KeyHash::of(key)) } else { Err(true) }
+    // A key is visible ASCII, in one header: anything else needs no look-up.
+    let is_well_formed = key.iter().all(u8::is_ascii_graphic) && values.next().is_none();
+    if is_well_formed { Ok(KeyHash::of(key)) } else { Err(AuthError::InvalidKey) }
 }
 
 #[cfg(test)]
@@ -143,21 +140,20 @@ mod tests {
     }
 
     #[test]
-    fn a_key_follows_the_word_bearer_in_any_case() {
+    fn key_follows_the_bearer_scheme_in_any_case() {
         for value in ["Bearer k", "bearer k", "BEARER  k "] {
-            assert_eq!(bearer(&headers(&[value])), Ok(KeyHash::of("k")), "{value}");
+            assert_eq!(bearer_key(&headers(&[value])), Ok(KeyHash::of("k")), "{value}");
         }
     }
 
     #[test]
-    fn whether_a_key_was_sent_is_told_apart() {
-        for none in [vec![], vec![""], vec!["Bearer"], vec!["Bearer "], vec!["Basic a2V5"], vec!["k"]] {
-            assert_eq!(bearer(&headers(&none)), Err(false), "{none:?}");
+    fn missing_and_malformed_keys_are_different_errors() {
+        for missing in [vec![], vec![""], vec!["Bearer"], vec!["Bearer "], vec!["Basic a2V5"], vec!["k"]] {
+            assert_eq!(bearer_key(&headers(&missing)), Err(AuthError::MissingKey), "{missing:?}");
         }
-        for ill_formed in
-            [vec!["Bearer a b"], vec!["Bearer a,Bearer b"], vec!["Bearer a", "Bearer b"], vec!["Bearer ä"]]
+        for malformed in [vec!["Bearer a b"], vec!["Bearer a,Bearer b"], vec!["Bearer a", "Bearer b"], vec!["Bearer ä"]]
         {
-            assert_eq!(bearer(&headers(&ill_formed)), Err(true), "{ill_formed:?}");
+            assert_eq!(bearer_key(&headers(&malformed)), Err(AuthError::InvalidKey), "{malformed:?}");
         }
     }
 }

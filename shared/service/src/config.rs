@@ -1,36 +1,19 @@
-//! The variables that `template.yaml` gives the functions.
-
-use std::fmt;
+//! The environment variables that `template.yaml` gives the functions. This module must not know what they are for.
 
 use store::tls::CaBundleError;
 
-/// Why a function cannot start in its environment.
-#[derive(Debug)]
+/// Why a function cannot start.
+#[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A variable is not there, or not as it must be.
+    /// A variable is missing or malformed.
+    #[error("the variable {0} is missing or malformed")]
     Variable(&'static str),
-    /// The file of authorities cannot be used.
-    Bundle(CaBundleError),
+    /// The file of certificate authorities cannot be used.
+    #[error(transparent)]
+    CaBundle(#[from] CaBundleError),
 }
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Variable(name) => write!(f, "the variable {name} is missing or not as it must be"),
-            Self::Bundle(bundle) => bundle.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
-impl From<CaBundleError> for ConfigError {
-    fn from(bundle: CaBundleError) -> Self {
-        Self::Bundle(bundle)
-    }
-}
-
-/// The variable called `name`.
+/// The variable `name`.
 ///
 /// # Errors
 /// [`ConfigError::Variable`] when it is not set or empty.
@@ -38,10 +21,10 @@ pub fn env_var(name: &'static str) -> Result<String, ConfigError> {
     std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or(ConfigError::Variable(name))
 }
 
-/// The variable called `name`, as a whole number.
+/// The variable `name` as a whole number.
 ///
 /// # Errors
-/// [`ConfigError::Variable`] when it is not set, or not one.
+/// [`ConfigError::Variable`] when it is not set or not a whole number.
 pub fn env_u64(name: &'static str) -> Result<u64, ConfigError> {
     env_var(name)?.parse().map_err(|_| ConfigError::Variable(name))
 }

@@ -1,25 +1,30 @@
-//! Lambda and HTTP: what both functions do with a request before and after their own work.
+//! Lambda and HTTP: what both functions do before and after their own work.
 //!
-//! A request passes these in order: [`runtime`] reads Lambda's event, [`request`] finds its route, [`auth`] finds its
-//! account, [`request`] turns its bytes into JSON text; the function parses and stores; [`response`] turns the outcome into a
-//! response and one log line, by way of [`problem`] where it failed.
+//! [`runtime`] parses Lambda's event, finds the [`route`], calls the function, writes the log line ([`telemetry`]) and the
+//! [`response`]. The function authenticates the request ([`auth`]), reads its body ([`request`]), and returns a [`success`]
+//! or a [`problem`].
 //!
-//! | module | knows | does not know |
+//! | module | knows | must not know |
 //! |---|---|---|
-//! | [`runtime`] | Lambda's events | what they ask for |
-//! | [`invocation`] | the time of arrival and the deadline | everything else |
-//! | [`auth`] | API keys and how long a look-up is cached | routes, bodies |
-//! | [`request`] | routes, media types, encodings, sizes | what a body means |
-//! | [`response`] | responses, panics, the log line | the endpoints |
-//! | [`problem`] | the only table from failure to HTTP | how a failure came about |
+//! | [`runtime`] | Lambda's events, panics | what the functions store |
+//! | [`context`] | when a request was received, its deadline | what it asks for |
+//! | [`route`] | paths and methods | everything else |
+//! | [`auth`] | API keys and the cache of look-ups | routes, bodies |
+//! | [`request`] | media types, encodings, sizes | what a body means |
+//! | [`success`] | the bodies of a 200 | how they are sent |
+//! | [`problem`], [`problem_document`] | the only table from errors to HTTP | how an error came about |
+//! | [`response`] | the HTTP response | the endpoints |
 //! | [`config`] | environment variables | what they are for |
-//! | [`telemetry`] | where log lines go | what they say |
+//! | [`telemetry`] | the log and the metrics | what the functions store |
 
 pub mod auth;
 pub mod config;
-pub mod invocation;
+pub mod context;
 pub mod problem;
+pub mod problem_document;
 pub mod request;
 pub mod response;
+pub mod route;
 pub mod runtime;
+pub mod success;
 pub mod telemetry;

@@ -1,33 +1,85 @@
-//! Lambda's runtime: from its events to requests, and from responses to what API Gateway reads.
+//! Lambda's runtime: from an event to a function's request, and from its response to the event's answer.
 //!
-//! `lambda_http` has both, but not for every event: see [`event`].
+//! An invocation never ends in an error: a panic of a function becomes a 500, and the process goes on.
 
 pub mod event;
 
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
 
+use futures_util::FutureExt as _;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse;
-use lambda_http::lambda_runtime::{self, LambdaEvent, service_fn};
-use lambda_http::{Body, Error, Request, Response};
+use lambda_http::http::Method;
+use lambda_http::{Body, Request, Response};
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use store::call_stats::CallStats;
 
-use crate::runtime::event::HttpApiEvent;
+use self::event::HttpApiEvent;
+use crate::auth::Authenticator;
+use crate::context::RequestContext;
+use crate::problem::Problem;
+use crate::response::respond;
+use crate::route::Route;
+use crate::success::Success;
+use crate::telemetry::request_log;
+
+/// A function behind the HTTP API.
+pub trait Function: Sync {
+    /// The paths that it answers.
+    const ROUTES: &'static [Route];
+
+    /// Its authenticator.
+    fn authenticator(&self) -> &Authenticator;
+
+    /// Handles a request to one of its routes, with any method but OPTIONS.
+    fn handle(
+        &self,
+        route: &Route,
+        request: &Request,
+        context: &mut RequestContext,
+    ) -> impl Future<Output = Result<Success, Problem>> + Send;
+}
 
 /// Serves invocations until the process ends: one at a time, or several where `AWS_LAMBDA_MAX_CONCURRENCY` allows it.
 ///
 /// # Errors
 /// When Lambda's runtime API cannot be reached.
-pub async fn run<H, F>(handler: H) -> Result<(), Error>
-where
-    H: Fn(Request) -> F + Clone + Send + 'static,
-    F: Future<Output = Response<Body>> + Send + 'static,
-{
-    let serve = move |event: LambdaEvent<HttpApiEvent>| {
-        let (event, context) = event.into_parts();
-        // On the heap: the runtime's layers move this future several times before it is polled.
-        let response = Box::pin(handler(event.into_request(context)));
-        async move { Ok::<_, Infallible>(for_api_gateway(response.await)) }
+pub async fn run(function: impl Function + Send + 'static) -> Result<(), Error> {
+    let function = &*Box::leak(Box::new(function));
+    function.authenticator().warm_up().await;
+    let serve_event = move |event: LambdaEvent<HttpApiEvent>| async move {
+        let (event, lambda) = event.into_parts();
+        let request = event.into_request(lambda);
+        let context = RequestContext::from_request(&request);
+        Ok::<_, Infallible>(for_api_gateway(serve(function, &request, context).await))
     };
-    lambda_runtime::run_concurrent(service_fn(serve)).await
+    lambda_runtime::run_concurrent(service_fn(serve_event)).await
+}
+
+/// Serves one request: a response and a line in the log, whatever happens.
+pub async fn serve(function: &impl Function, request: &Request, mut context: RequestContext) -> Response<Body> {
+    let started = Instant::now();
+    // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
+    let handled = AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
+    let (result, calls) = CallStats::of(handled).await;
+    let result = result.unwrap_or(Err(Problem::InternalError));
+    request_log::emit(&context, &result, &calls, started.elapsed());
+    respond(&result, &context.invocation_id)
+}
+
+async fn handle<F: Function>(
+    function: &F,
+    request: &Request,
+    context: &mut RequestContext,
+) -> Result<Success, Problem> {
+    let route = Route::find(F::ROUTES, request)?;
+    context.path = Some(route.path);
+    // A browser's preflight request has no key.
+    if request.method() == Method::OPTIONS {
+        return Ok(Success::Options(route));
+    }
+    function.handle(route, request, context).await
 }
 
 fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
@@ -35,7 +87,52 @@ fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
     let mut response = ApiGatewayV2httpResponse::default();
     response.status_code = parts.status.as_u16().into();
     response.headers = parts.headers;
-    response.is_base64_encoded = matches!(body, Body::Binary(_));
     response.body = (body != Body::Empty).then_some(body);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use lambda_http::RequestExt as _;
+
+    use super::*;
+
+    /// Panics on POST.
+    struct Panicking(Authenticator);
+
+    impl Function for Panicking {
+        const ROUTES: &'static [Route] = &[Route { path: "/", methods: &["GET", "POST"] }];
+
+        fn authenticator(&self) -> &Authenticator {
+            &self.0
+        }
+
+        async fn handle(&self, _: &Route, request: &Request, _: &mut RequestContext) -> Result<Success, Problem> {
+            assert!(request.method() != Method::POST, "a value of the client");
+            Ok(Success::Pong)
+        }
+    }
+
+    #[tokio::test]
+    async fn panic_is_a_500_problem_and_the_next_request_is_served() {
+        let config = aws_sdk_dynamodb::Config::builder().behavior_version_latest().build();
+        let keys = store::api_keys::ApiKeysTable::new(aws_sdk_dynamodb::Client::from_conf(config), "keys");
+        let function = Panicking(Authenticator::new(keys));
+        let send = async |method: Method| {
+            let mut request = Request::new(Body::Empty).with_raw_http_path("/");
+            *request.method_mut() = method;
+            let mut context = RequestContext::from_request(&request);
+            context.invocation_id = "i1".to_owned();
+            serve(&function, &request, context).await
+        };
+        let failed = send(Method::POST).await;
+        assert_eq!(
+            (failed.status().as_u16(), &failed.headers()["content-type"]),
+            (500, &"application/problem+json".parse().unwrap())
+        );
+        let Body::Text(text) = failed.into_body() else { panic!("no text") };
+        assert!(text.contains("\"code\":\"internal-error\"") && !text.contains("a value of the client"), "{text}");
+        let next = send(Method::GET).await;
+        assert_eq!((next.status().as_u16(), next.headers()["x-request-id"].to_str().unwrap()), (200, "i1"));
+    }
 }

@@ -1,10 +1,12 @@
-//! Where log lines go: JSON on standard output, which Lambda hands to CloudWatch.
+//! The log: JSON lines on standard output, which Lambda sends to CloudWatch.
 //!
-//! Each request has one line, made by [`mod@request_log`], whatever the level. Other events are this service's own: the runtime
-//! logs whole events and the SDK whole requests at TRACE, keys and bodies included, so that of theirs nothing below WARN
-//! is ever written. A panic is written by its place, never by its message, which may quote a value.
+//! Each request has one line, written by [`request_log`], at any level. Other events are this service's own: at TRACE, the
+//! runtime logs whole events and the SDK whole requests, with keys and bodies, so nothing of theirs below WARN is written.
+//! The line of a panic has its location, but not its message, which may contain a value.
 
+mod emf;
 mod emf_layer;
+pub mod metric;
 pub mod request_log;
 
 use tracing::{Level, Subscriber};
@@ -14,29 +16,26 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use emf_layer::EmfLayer;
+use self::emf_layer::{EMF_TARGET, EmfLayer};
 
-/// The variable that says how much is logged: `error`, `warn` or `info`. A release has nothing finer compiled in, neither of
-/// its own nor of what it is made of: that is a twentieth of its size.
+/// The variable with the log level: `error`, `warn` or `info`. A release contains no finer event, of its own or of its
+/// dependencies: they would be a twentieth of its size.
 pub const LEVEL_VARIABLE: &str = "LOG_LEVEL";
 
-/// The target of events that are a whole line already.
-pub(crate) const EMF_TARGET: &str = "intake::line";
-
-/// The crates whose events are this service's own.
+/// The crates of this service.
 const OWN: [&str; 5] = ["customers", "model", "service", "signals", "store"];
 
-/// Sends events to standard output from here on, and panics with them. Called once, first of all.
+/// Writes events and panics to standard output from now on. Called once, at the start of the process.
 pub fn init() {
     let level = std::env::var(LEVEL_VARIABLE).ok().and_then(|level| level.parse().ok()).unwrap_or(Level::INFO);
     subscriber(level, std::io::stdout).init();
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        tracing::error!(place, "panic");
+        let location = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(location, "panic");
     }));
 }
 
-/// What writes this service's events of `level` and above, and each request's line, to `writer`.
+/// Writes this service's events of `level` and above, and the line of each request, to `writer`.
 pub fn subscriber<W>(level: Level, writer: W) -> impl Subscriber + Send + Sync
 where
     W: for<'w> MakeWriter<'w> + Clone + Send + Sync + 'static,

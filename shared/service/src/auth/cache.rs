@@ -3,6 +3,7 @@
 //! There are two maps, so that a flood of invalid keys cannot evict valid ones.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lru::LruCache;
@@ -33,18 +34,18 @@ const MAX_INVALID_KEYS: NonZeroUsize = NonZeroUsize::new(8_192).unwrap();
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CachedKey {
     /// A recent look-up found it. The key may have expired since.
-    Fresh(KeyRecord),
+    Fresh(Arc<KeyRecord>),
     /// A recent look-up found it invalid.
     Invalid,
     /// An older look-up found it: usable only while the table cannot be read.
-    Stale(KeyRecord),
+    Stale(Arc<KeyRecord>),
     /// Nothing.
     Miss,
 }
 
 #[derive(Debug)]
 struct ValidKey {
-    record: KeyRecord,
+    record: Arc<KeyRecord>,
     read_at: Timestamp,
     revalidate_at: Timestamp,
 }
@@ -83,7 +84,7 @@ impl Cache {
         }
     }
 
-    pub(crate) fn insert_valid(&mut self, hash: KeyHash, record: KeyRecord, now: Timestamp) {
+    pub(crate) fn insert_valid(&mut self, hash: KeyHash, record: Arc<KeyRecord>, now: Timestamp) {
         self.invalid.pop(&hash);
         self.valid.put(hash, ValidKey { record, read_at: now, revalidate_at: now.plus(POSITIVE_TTL) });
     }
@@ -105,15 +106,15 @@ impl Cache {
 mod tests {
     use super::*;
 
-    fn record() -> KeyRecord {
-        KeyRecord {
+    fn record() -> Arc<KeyRecord> {
+        Arc::new(KeyRecord {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
             name: "web".into(),
             created_at: Timestamp::from_millis(0),
             expires_at: None,
             revoked_at: None,
-        }
+        })
     }
 
     fn at(seconds: u64) -> Timestamp {

@@ -1,13 +1,13 @@
-//! The rows of the table: status, code and title of each kind of problem (SPEC 2.5). Why one comes up, it does not know.
+//! The problem types: status, code and title of each (docs/api.md, Errors). This module must not know when one occurs.
 
-/// A kind of problem: a row of the table.
+/// A problem type (RFC 9457, section 3.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProblemType {
     /// The HTTP status.
     pub status: u16,
     /// The code, which is also the end of `type`.
     pub code: &'static str,
-    /// The same for every problem of the kind.
+    /// The title, the same for every problem of this type.
     pub title: &'static str,
 }
 
@@ -16,7 +16,7 @@ macro_rules! problem_types {
         impl ProblemType {
             $(#[doc = $title] pub const $name: Self = Self { status: $status, code: $code, title: $title };)*
 
-            /// The whole table, in SPEC's order.
+            /// All types, in the order of docs/api.md.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
         }
     };
@@ -30,7 +30,7 @@ problem_types! {
     METHOD_NOT_ALLOWED = 405 "method-not-allowed" "Method not allowed";
     PAYLOAD_TOO_LARGE = 413 "payload-too-large" "Request body too large";
     TOO_MANY_SIGNALS = 413 "too-many-signals" "Too many signals";
-    UNSUPPORTED_MEDIA_TYPE = 415 "unsupported-media-type" "The body is of a problem_type that is not read here";
+    UNSUPPORTED_MEDIA_TYPE = 415 "unsupported-media-type" "Unsupported media type or content encoding";
     REQUEST_IDENTIFIER_REUSED = 422 "request-identifier-reused" "requestIdentifier already used";
     CUSTOMER_TOO_LARGE = 422 "customer-too-large" "Customer too large";
     INTERNAL_ERROR = 500 "internal-error" "Internal error";
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_kinds_share_a_code() {
+    fn problem_types_have_distinct_codes() {
         let mut codes: Vec<_> = ProblemType::ALL.iter().map(|problem_type| problem_type.code).collect();
         codes.sort_unstable();
         codes.dedup();

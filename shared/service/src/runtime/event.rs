@@ -1,8 +1,9 @@
-//! An event of an HTTP API, payload format 2.0, and the request that it becomes.
+//! Own parser of Lambda's event instead of `lambda_http`'s types: 24 k instructions fewer per request.
 //!
-//! Callers choose much of an event: a header's name or value may be invalid, and a path need not make a URI. The types of
-//! `lambda_http` refuse such an event; `lambda_runtime` then logs the value that they refuse, which may be a key, and the
-//! invocation ends in an error. So this reads only the members that are used, and leaves out what it cannot use.
+//! The event is that of an HTTP API, payload format 2.0. Clients choose much of it: the name or the value of a header may be
+//! invalid, and a path may not form a URI. `lambda_http` rejects such an event; `lambda_runtime` then logs the rejected
+//! value, which may be a key, and the invocation ends in an error. This parser reads only the members that are used, and
+//! ignores invalid values.
 
 use std::fmt;
 
@@ -15,10 +16,10 @@ use lambda_http::{Body, Context, Request, RequestExt as _};
 use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// The method of a request whose event has no valid one. No route has it, and API Gateway never forwards it.
+/// The method of a request whose event has no valid method. No route has it, and API Gateway never forwards it.
 const NO_METHOD: Method = Method::CONNECT;
 
-/// What is used of an event. It cannot be printed: it holds the key.
+/// The members of an event that are used. It cannot be printed, since it contains the key.
 #[derive(Default)]
 pub struct HttpApiEvent {
     is_json: bool,
@@ -35,14 +36,14 @@ impl<'de> Deserialize<'de> for HttpApiEvent {
     /// Never fails.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut event = Self { is_json: true, ..Self::default() };
-        let read = Reader { event: &mut event, at: Place::Event }.deserialize(deserializer);
+        let read = Reader { event: &mut event, at: Member::Event }.deserialize(deserializer);
         Ok(if read.is_ok() { event } else { Self::default() })
     }
 }
 
 impl HttpApiEvent {
-    /// The request as handlers know it: its path, method, headers and body, Lambda's context, and the request id of API
-    /// Gateway's context. An event that is no request has an empty path, which no route has.
+    /// The request: path, method, headers and body, Lambda's context, and the request id of API Gateway. An event that is
+    /// not a request gets an empty path, which no route has.
     #[must_use]
     pub fn into_request(self, context: Context) -> Request {
         let ignored = |reason| {
@@ -81,8 +82,8 @@ impl HttpApiEvent {
     }
 }
 
-/// A value in the event that is used, or in which one may be.
-enum Place {
+/// A value of the event that is used, or that contains one.
+enum Member {
     Event,
     RawPath,
     Headers,
@@ -97,9 +98,9 @@ enum Place {
     Unused,
 }
 
-impl Place {
-    /// The member of this name.
-    fn member(&self, name: &str) -> Self {
+impl Member {
+    /// The member with this name.
+    fn child(&self, name: &str) -> Self {
         match (self, name) {
             (Self::Event, "rawPath") => Self::RawPath,
             (Self::Event, "headers") => Self::Headers,
@@ -115,33 +116,33 @@ impl Place {
     }
 }
 
-/// Reads the value at a place into the event. Only text that is not JSON is an error.
+/// Reads one value into the event. The only error is text that is not JSON.
 struct Reader<'e> {
     event: &'e mut HttpApiEvent,
-    at: Place,
+    at: Member,
 }
 
 impl Reader<'_> {
-    /// Takes the text that is here; `None` where there is a value of another type.
+    /// Stores the text of the value; `None` for a value of another type.
     fn take(self, text: Option<&str>) {
         let Self { event, at } = self;
         match at {
-            Place::RawPath => event.path = text.map(ToOwned::to_owned),
-            Place::Body => event.body = text.map(ToOwned::to_owned),
-            Place::RequestId => event.request_id = text.map(ToOwned::to_owned),
-            Place::Method => event.method = text.and_then(|text| Method::from_bytes(text.as_bytes()).ok()),
-            Place::Header(name) => {
+            Member::RawPath => event.path = text.map(ToOwned::to_owned),
+            Member::Body => event.body = text.map(ToOwned::to_owned),
+            Member::RequestId => event.request_id = text.map(ToOwned::to_owned),
+            Member::Method => event.method = text.and_then(|text| Method::from_bytes(text.as_bytes()).ok()),
+            Member::Header(name) => {
                 let value = text.and_then(|text| HeaderValue::from_str(text).ok());
                 let inserted = value.and_then(|value| event.headers.try_insert(name, value).ok());
                 event.has_invalid_header |= inserted.is_none();
             }
-            Place::InvalidHeader => event.has_invalid_header = true,
-            Place::Event
-            | Place::Headers
-            | Place::IsBase64Encoded
-            | Place::RequestContext
-            | Place::Http
-            | Place::Unused => {}
+            Member::InvalidHeader => event.has_invalid_header = true,
+            Member::Event
+            | Member::Headers
+            | Member::IsBase64Encoded
+            | Member::RequestContext
+            | Member::Http
+            | Member::Unused => {}
         }
     }
 }
@@ -151,7 +152,7 @@ impl<'de> DeserializeSeed<'de> for Reader<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         match self.at {
-            Place::Unused => deserializer.deserialize_ignored_any(IgnoredAny).map(|_| ()),
+            Member::Unused => deserializer.deserialize_ignored_any(IgnoredAny).map(|_| ()),
             _ => deserializer.deserialize_any(self),
         }
     }
@@ -170,7 +171,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<(), E> {
-        if matches!(self.at, Place::IsBase64Encoded) {
+        if matches!(self.at, Member::IsBase64Encoded) {
             self.event.is_base64_encoded = value;
         }
         self.visit_unit()
@@ -200,34 +201,34 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         let Self { event, at } = self;
-        while let Some(member) = members.next_key_seed(Name { of: &at })? {
+        while let Some(member) = members.next_key_seed(Name { parent: &at })? {
             members.next_value_seed(Reader { event, at: member })?;
         }
         Reader { event, at }.visit_unit()
     }
 }
 
-/// Reads a member's name: the place that it has in another.
+/// Reads the name of a member.
 struct Name<'p> {
-    of: &'p Place,
+    parent: &'p Member,
 }
 
 impl<'de> DeserializeSeed<'de> for Name<'_> {
-    type Value = Place;
+    type Value = Member;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Place, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Member, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
 impl Visitor<'_> for Name<'_> {
-    type Value = Place;
+    type Value = Member;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a name")
     }
 
-    fn visit_str<E>(self, name: &str) -> Result<Place, E> {
-        Ok(self.of.member(name))
+    fn visit_str<E>(self, name: &str) -> Result<Member, E> {
+        Ok(self.parent.child(name))
     }
 }

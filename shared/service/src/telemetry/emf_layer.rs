@@ -1,6 +1,6 @@
-//! Writes events that are a whole line already, as they are.
+//! Writes events that are already a whole line as they are.
 //!
-//! The formatter of other events cannot nest one object in another, and CloudWatch's embedded metrics have to.
+//! The formatter of other events cannot nest objects, which the embedded metric format requires.
 
 use std::io::Write as _;
 
@@ -10,7 +10,10 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::Context;
 
-/// The field that holds the line.
+/// The target of events that are already a whole line.
+pub(super) const EMF_TARGET: &str = "intake::emf";
+
+/// The field that contains the line.
 pub(super) const FIELD: &str = "line";
 
 pub(super) struct EmfLayer<W>(W);
@@ -32,7 +35,7 @@ struct Write<'a, W>(&'a W);
 impl<W: for<'w> MakeWriter<'w>> Visit for Write<'_, W> {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == FIELD {
-            // One write, so that lines of requests at once do not mix. Nobody is left to tell when stdout is closed.
+            // One write, so that lines of concurrent requests do not mix. If stdout is closed, there is no other output.
             let _ = self.0.make_writer().write_all(format!("{value}\n").as_bytes());
         }
     }

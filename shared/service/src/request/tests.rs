@@ -1,4 +1,4 @@
-//! What is refused of a request before anybody looks at what it means.
+//! Which bodies are rejected before they are parsed.
 
 use std::io::Write as _;
 
@@ -29,44 +29,44 @@ const GZIP: (&str, &str) = ("content-encoding", "gzip");
 #[test]
 fn json_is_read_whatever_its_charset_parameter() {
     for media_type in ["application/json", "Application/JSON; charset=utf-8", "application/json ;charset=\"UTF-8\""] {
-        assert_eq!(read_body(&request(&[("content-type", media_type)], "{}")).unwrap(), "{}");
+        assert_eq!(decode_body(&request(&[("content-type", media_type)], "{}")).unwrap(), "{}");
     }
     for media_type in ["", "text/plain", "application/problem+json", "application/jsonp", "text/json"] {
-        let refused = read_body(&request(&[("content-type", media_type)], "{}")).unwrap_err();
+        let refused = decode_body(&request(&[("content-type", media_type)], "{}")).unwrap_err();
         assert!(matches!(refused, Problem::UnsupportedMediaType(_)), "{media_type}");
     }
 }
 
 #[test]
 fn gzip_is_unpacked_and_other_encodings_are_refused() {
-    assert_eq!(read_body(&request(&[JSON, GZIP], gzip(b"{}"))).unwrap(), "{}");
-    assert_eq!(read_body(&request(&[JSON, ("content-encoding", "identity")], "{}")).unwrap(), "{}");
+    assert_eq!(decode_body(&request(&[JSON, GZIP], gzip(b"{}"))).unwrap(), "{}");
+    assert_eq!(decode_body(&request(&[JSON, ("content-encoding", "identity")], "{}")).unwrap(), "{}");
     for encoding in ["br", "deflate", "gzip, gzip", "zstd"] {
-        let refused = read_body(&request(&[JSON, ("content-encoding", encoding)], "{}")).unwrap_err();
+        let refused = decode_body(&request(&[JSON, ("content-encoding", encoding)], "{}")).unwrap_err();
         assert!(matches!(refused, Problem::UnsupportedMediaType(_)), "{encoding}");
     }
-    assert!(matches!(read_body(&request(&[JSON, GZIP], "{}")), Err(Problem::MalformedGzip)));
+    assert!(matches!(decode_body(&request(&[JSON, GZIP], "{}")), Err(Problem::MalformedGzip)));
     let cut = gzip(b"{\"a\":1}");
-    assert!(matches!(read_body(&request(&[JSON, GZIP], cut[..cut.len() - 4].to_vec())), Err(Problem::MalformedGzip)));
+    assert!(matches!(decode_body(&request(&[JSON, GZIP], cut[..cut.len() - 4].to_vec())), Err(Problem::MalformedGzip)));
 }
 
 #[test]
 fn gzip_body_of_16_members_is_read_and_one_of_17_is_malformed() {
     let members = |count: usize| [gzip(b"{}"), gzip(b"").repeat(count - 1)].concat();
-    assert_eq!(read_body(&request(&[JSON, GZIP], members(MAX_GZIP_MEMBERS))).unwrap(), "{}");
-    let refused = read_body(&request(&[JSON, GZIP], members(MAX_GZIP_MEMBERS + 1))).unwrap_err();
+    assert_eq!(decode_body(&request(&[JSON, GZIP], members(MAX_GZIP_MEMBERS))).unwrap(), "{}");
+    let refused = decode_body(&request(&[JSON, GZIP], members(MAX_GZIP_MEMBERS + 1))).unwrap_err();
     assert!(matches!(refused, Problem::TooManyGzipMembers), "{refused:?}");
     let trailing = [gzip(b"{}"), b"{}".to_vec()].concat();
-    assert!(matches!(read_body(&request(&[JSON, GZIP], trailing)), Err(Problem::MalformedGzip)));
+    assert!(matches!(decode_body(&request(&[JSON, GZIP], trailing)), Err(Problem::MalformedGzip)));
 }
 
 #[test]
 fn gzip_body_beyond_4_mib_is_too_large_whatever_follows() {
     let half = gzip(&vec![b' '; MAX_BODY_BYTES / 2]);
-    assert_eq!(read_body(&request(&[JSON, GZIP], half.repeat(2))).unwrap().len(), MAX_BODY_BYTES);
+    assert_eq!(decode_body(&request(&[JSON, GZIP], half.repeat(2))).unwrap().len(), MAX_BODY_BYTES);
     for after in [gzip(b" "), gzip(b" ").repeat(MAX_GZIP_MEMBERS), gzip(b" ")[..12].to_vec()] {
         let sent = [half.repeat(2), after].concat();
-        let refused = read_body(&request(&[JSON, GZIP], sent)).unwrap_err();
+        let refused = decode_body(&request(&[JSON, GZIP], sent)).unwrap_err();
         assert!(matches!(refused, Problem::PayloadTooLarge { sent: None }), "{refused:?}");
     }
 }
@@ -74,26 +74,26 @@ fn gzip_body_beyond_4_mib_is_too_large_whatever_follows() {
 #[test]
 fn a_body_over_4_mib_is_refused_packed_or_not() {
     let full = " ".repeat(MAX_BODY_BYTES);
-    assert_eq!(read_body(&request(&[JSON], full.as_str())).unwrap().len(), MAX_BODY_BYTES);
-    assert_eq!(read_body(&request(&[JSON, GZIP], gzip(full.as_bytes()))).unwrap().len(), MAX_BODY_BYTES);
+    assert_eq!(decode_body(&request(&[JSON], full.as_str())).unwrap().len(), MAX_BODY_BYTES);
+    assert_eq!(decode_body(&request(&[JSON, GZIP], gzip(full.as_bytes()))).unwrap().len(), MAX_BODY_BYTES);
     let over = format!("{full} ");
     assert!(matches!(
-        read_body(&request(&[JSON], over.as_str())),
+        decode_body(&request(&[JSON], over.as_str())),
         Err(Problem::PayloadTooLarge { sent: Some(sent) }) if sent == MAX_BODY_BYTES + 1
     ));
     let bomb = gzip(&vec![b' '; 200 * 1024 * 1024]);
     assert!(bomb.len() < MAX_BODY_BYTES);
-    assert!(matches!(read_body(&request(&[JSON, GZIP], bomb)), Err(Problem::PayloadTooLarge { sent: None })));
+    assert!(matches!(decode_body(&request(&[JSON, GZIP], bomb)), Err(Problem::PayloadTooLarge { sent: None })));
 }
 
 #[test]
-fn invalid_utf_8_is_named_with_its_place() {
-    let refused = read_body(&request(&[JSON], b"{\n \"a\xff\"}".to_vec())).unwrap_err();
+fn invalid_utf_8_is_reported_with_line_and_column() {
+    let refused = decode_body(&request(&[JSON], b"{\n \"a\xff\"}".to_vec())).unwrap_err();
     assert!(matches!(refused, Problem::MalformedJson(JsonSyntaxError { line: 2, column: 4, .. })), "{refused:?}");
 }
 
 #[test]
-fn strict_handling_is_a_preference_among_others() {
+fn strict_handling_is_found_among_other_preferences() {
     for strict in
         ["handling=strict", "Handling=Strict", "respond-async, handling=\"strict\"; x=1", "wait=5,handling = strict"]
     {
@@ -104,23 +104,4 @@ fn strict_handling_is_a_preference_among_others() {
         assert!(!prefers_strict_handling(request(&[("prefer", other)], "").headers()), "{other}");
     }
     assert!(prefers_strict_handling(request(&[("prefer", "wait=1"), ("prefer", "handling=strict")], "").headers()));
-}
-
-#[test]
-fn a_route_is_a_path_and_its_methods() {
-    const ROUTES: &[Route] = &[Route { path: "/api/customers", methods: &["PATCH", "POST"] }];
-    let at = |method: &str, path: &str| {
-        let mut request = Request::default().with_raw_http_path(path);
-        *request.method_mut() = method.parse().unwrap();
-        request
-    };
-    for method in ["PATCH", "POST", "OPTIONS"] {
-        assert_eq!(route(ROUTES, &at(method, "/api/customers")).unwrap(), &ROUTES[0]);
-        assert!(matches!(route(ROUTES, &at(method, "/api/customers/")), Err(Problem::NotFound)), "{method}");
-    }
-    for method in ["GET", "HEAD", "PUT", "DELETE", "TRACE", "CONNECT", "options"] {
-        let refused = route(ROUTES, &at(method, "/api/customers")).unwrap_err();
-        assert!(matches!(refused, Problem::MethodNotAllowed(route) if *route == ROUTES[0]), "{method}");
-    }
-    assert_eq!(ROUTES[0].allow(), "PATCH, POST, OPTIONS");
 }

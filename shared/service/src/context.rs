@@ -1,0 +1,85 @@
+//! One request: when it was received, until when it must be answered, and what the log says of it.
+//!
+//! The clock is read here, once per request. Everything that depends on the time of day uses `received_at`, so that a test
+//! can choose it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lambda_http::request::RequestContext as ApiContext;
+use lambda_http::{Request, RequestExt};
+use model::deadline::Deadline;
+use model::timestamp::Timestamp;
+use store::api_keys::KeyRecord;
+
+/// The longest that a request may take. API Gateway waits 30 s and clients 60 s; a call to DynamoDB that has failed for ten
+/// seconds is unlikely to succeed in the next ones.
+pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
+
+/// The part of the invocation's time that is reserved for the response.
+pub const RESPONSE_RESERVE: Duration = Duration::from_secs(1);
+
+/// One request and its invocation.
+#[derive(Clone, Debug)]
+pub struct RequestContext {
+    /// Lambda's id of the invocation: the `x-request-id` of the response.
+    pub invocation_id: String,
+    /// API Gateway's id of the request: the `requestId` of its access log.
+    pub api_request_id: Option<String>,
+    /// When the request was received.
+    pub received_at: Timestamp,
+    /// Until when DynamoDB may take.
+    pub deadline: Deadline,
+    /// The path of its route, once that is found.
+    pub path: Option<&'static str>,
+    /// The record of its API key, once it is authenticated.
+    pub key: Option<Arc<KeyRecord>>,
+    /// The bytes of its body after decoding, once it is read.
+    pub body_bytes: Option<usize>,
+}
+
+impl RequestContext {
+    /// The context of `request`, received now.
+    #[must_use]
+    pub fn from_request(request: &Request) -> Self {
+        let lambda = request.lambda_context_ref();
+        let received_at = Timestamp::now();
+        let invocation_ends = Timestamp::from_millis(lambda.map_or(0, |lambda| lambda.deadline));
+        Self {
+            invocation_id: lambda.map(|lambda| lambda.request_id.clone()).unwrap_or_default(),
+            api_request_id: match request.request_context_ref() {
+                Some(ApiContext::ApiGatewayV2(api)) => api.request_id.clone(),
+                _ => None,
+            },
+            received_at,
+            deadline: Deadline::after(time_left(received_at, invocation_ends)),
+            path: None,
+            key: None,
+            body_bytes: None,
+        }
+    }
+}
+
+/// The time for a request until its invocation ends. An end in the past is ignored: `cargo lambda watch` sends one in 1970.
+fn time_left(now: Timestamp, invocation_ends: Timestamp) -> Duration {
+    if invocation_ends > now {
+        invocation_ends.duration_since(now).saturating_sub(RESPONSE_RESERVE).min(MAX_REQUEST_DURATION)
+    } else {
+        MAX_REQUEST_DURATION
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_keeps_a_reserve_and_ignores_an_end_in_the_past() {
+        let now = Timestamp::from_millis(1_000_000);
+        let in_seconds = |seconds| now.plus(Duration::from_secs(seconds));
+        assert_eq!(time_left(now, in_seconds(5)), Duration::from_secs(4));
+        assert_eq!(time_left(now, in_seconds(60)), MAX_REQUEST_DURATION);
+        assert_eq!(time_left(now, in_seconds(1)), Duration::ZERO);
+        assert_eq!(time_left(now, Timestamp::from_millis(0)), MAX_REQUEST_DURATION);
+    }
+}

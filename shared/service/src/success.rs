@@ -1,0 +1,90 @@
+//! Successes: what a function stored, and the body that says so (docs/api.md, Customers and Signals).
+
+use model::batch::Batch;
+use model::identifier::RequestIdentifier;
+use model::timestamp::Timestamp;
+use model::validation::{FieldError, Warning};
+use serde::Serialize;
+use store::customers::UpsertResult;
+
+use crate::route::Route;
+
+/// A success.
+#[derive(Debug)]
+pub enum Success {
+    /// The API key is valid.
+    Pong,
+    /// The methods of a path: a 204 without a body. Every other success is a 200.
+    Options(&'static Route),
+    /// A customer was created or updated.
+    Customer(CustomerResponse),
+    /// At least one signal of a batch was stored.
+    Batch(BatchResponse),
+}
+
+/// The response to an update of a customer.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CustomerResponse {
+    /// The customer, as it was sent.
+    pub customer_id: String,
+    /// Whether the customer is new.
+    pub result: UpsertResult,
+    /// The stored `updatedAt`.
+    pub updated_at: Timestamp,
+    /// Fields that are not in the contract.
+    pub warnings: Vec<Warning>,
+}
+
+/// The response to a batch, also to one of which nothing was stored.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchResponse {
+    /// The client's requestIdentifier, or the generated one.
+    pub request_identifier: String,
+    /// How many signals were received, accepted and rejected.
+    #[serde(flatten)]
+    pub counts: BatchCounts,
+    /// The validation errors, in the order of the signals.
+    pub field_errors: Vec<FieldError>,
+    /// Fields that are not in the contract.
+    pub warnings: Vec<Warning>,
+}
+
+/// The counts of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BatchCounts {
+    /// Signals in the request.
+    pub received: usize,
+    /// Signals that are stored.
+    pub accepted: usize,
+    /// Signals that are not stored.
+    pub rejected: usize,
+    /// Whether the same request was received before.
+    pub replayed: bool,
+}
+
+impl BatchResponse {
+    /// The response to `batch`, of which every valid signal is stored.
+    #[must_use]
+    pub fn new(batch: Batch<'_>, request_identifier: &RequestIdentifier, replayed: bool) -> Self {
+        Self {
+            request_identifier: request_identifier.as_sent().to_owned(),
+            counts: BatchCounts {
+                received: batch.received(),
+                accepted: batch.signals.len(),
+                rejected: batch.rejected.len(),
+                replayed,
+            },
+            field_errors: batch.rejected.into_iter().flat_map(|rejected| rejected.errors).collect(),
+            warnings: batch.warnings,
+        }
+    }
+
+    /// The response when the whole batch is rejected although signals of it are valid.
+    #[must_use]
+    pub fn rejecting_all(self) -> Self {
+        let counts = BatchCounts { accepted: 0, rejected: self.counts.received, ..self.counts };
+        Self { counts, ..self }
+    }
+}

@@ -1,0 +1,92 @@
+//! Log lines in CloudWatch's embedded metric format ("Specification: Embedded metric format" in the CloudWatch user guide).
+//! This module must not know what a line says.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use model::timestamp::Timestamp;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+
+use super::emf_layer::EMF_TARGET;
+use super::metric::{FUNCTION, Metric, NAMESPACE};
+
+static FUNCTION_NAME: LazyLock<String> =
+    LazyLock::new(|| std::env::var("AWS_LAMBDA_FUNCTION_NAME").unwrap_or_else(|_| "local".to_owned()));
+
+/// A log line with metrics. It serializes without a tree of values in between, since each request writes one.
+pub(super) struct EmfRecord<'a> {
+    pub(super) at: Timestamp,
+    pub(super) members: &'a [(&'static str, Option<Value<'a>>)],
+    pub(super) dimension: Option<(&'static str, &'static str)>,
+    pub(super) metrics: &'a [(Metric, Option<Value<'a>>)],
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Value<'a> {
+    Text(&'a str),
+    Count(usize),
+    Bool(bool),
+    Counts(&'a BTreeMap<&'static str, usize>),
+    #[serde(serialize_with = "to_a_hundredth")]
+    Milliseconds(Duration),
+}
+
+impl Serialize for EmfRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_some = |value: &Option<Value<'_>>| value.is_some();
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.members.iter().filter(|(_, value)| is_some(value)) {
+            map.serialize_entry(name, value)?;
+        }
+        for (metric, value) in self.metrics.iter().filter(|(_, value)| is_some(value)) {
+            map.serialize_entry(metric.name(), value)?;
+        }
+        map.serialize_entry(FUNCTION, FUNCTION_NAME.as_str())?;
+        if let Some((name, value)) = self.dimension {
+            map.serialize_entry(name, value)?;
+        }
+        let names = std::iter::once(FUNCTION).chain(self.dimension.map(|(name, _)| name)).collect();
+        let metrics = self.metrics.iter().filter(|(_, value)| is_some(value));
+        let metrics = metrics.map(|(metric, _)| Declared { name: metric.name(), unit: metric.unit() }).collect();
+        let directive = Directive { namespace: NAMESPACE, dimensions: [names], metrics };
+        map.serialize_entry("_aws", &Metadata { timestamp: self.at.millis(), cloud_watch_metrics: [directive] })?;
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Metadata {
+    timestamp: u64,
+    cloud_watch_metrics: [Directive; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Directive {
+    namespace: &'static str,
+    dimensions: [Vec<&'static str>; 1],
+    metrics: Vec<Declared>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Declared {
+    name: &'static str,
+    unit: &'static str,
+}
+
+/// Writes a record to the log.
+pub(super) fn write(record: &EmfRecord<'_>) {
+    // Strings, numbers and maps of them always serialize.
+    let text = serde_json::to_string(record).unwrap_or_default();
+    tracing::info!(target: EMF_TARGET, line = text.as_str());
+}
+
+/// Milliseconds with two decimals: DynamoDB responds within a few.
+fn to_a_hundredth<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((duration.as_secs_f64() * 100_000.0).round() / 100.0)
+}

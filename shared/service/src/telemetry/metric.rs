@@ -1,0 +1,51 @@
+//! The metrics of the functions: names and units in CloudWatch. Their values come from [`super::request_log`].
+
+/// The namespace of every metric.
+pub const NAMESPACE: &str = "Intake";
+
+/// The dimension of every metric: the name of the function, which contains the name of the stack.
+pub const FUNCTION: &str = "FunctionName";
+
+/// The second dimension of [`Metric::SignalsRejected`], for its values by error code.
+pub const CODE: &str = "Code";
+
+macro_rules! metrics {
+    ($($name:ident $unit:literal $meaning:literal;)*) => {
+        /// The metrics of the functions. A test compares the dashboard and the alarms with them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Metric { $(#[doc = $meaning] $name,)* }
+
+        impl Metric {
+            /// All metrics.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// Its name in CloudWatch.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name),)* }
+            }
+
+            /// Its unit in CloudWatch.
+            #[must_use]
+            pub fn unit(self) -> &'static str {
+                match self { $(Self::$name => $unit,)* }
+            }
+        }
+    };
+}
+
+metrics! {
+    SignalsAccepted "Count" "Signals stored.";
+    SignalsRejected "Count" "Signals rejected; also by error code, counting the first five errors of each signal.";
+    RejectionRate "Percent" "The share of the signals of a request that was rejected.";
+    DeadLetterFailures "Count" "Requests whose rejected signals could not be stored.";
+    CustomersCreated "Count" "Customers created.";
+    CustomersUpdated "Count" "Customers updated.";
+    Unauthorized "Count" "Responses with status 401.";
+    StorageUnavailable "Count" "Responses with status 503.";
+    InternalErrors "Count" "Responses with status 500.";
+    Replays "Count" "Retried requests.";
+    DynamoDbLatency "Milliseconds" "The time from a request's first call to DynamoDB to the end of its last.";
+    DynamoDbCalls "Count" "Attempts of calls to DynamoDB.";
+    ColdStarts "Count" "First requests of a process.";
+}
