@@ -7,7 +7,6 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
     reason = "a failed measurement ends the benchmark"
 )]
 
@@ -16,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use serde_json::Value;
-use tests::{Stack, Tables};
+use testkit::{Tables, TestApp};
 
 #[path = "../tests/operator/export.rs"]
 mod export;
@@ -47,7 +46,7 @@ async fn main() {
 }
 
 fn import(text: &str) -> Duration {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     operator.file("s.ndjson", text);
     let started = Instant::now();
@@ -59,7 +58,7 @@ fn import(text: &str) -> Duration {
 
 /// What the import is compared with: one `BatchWriteItem` of 25 items after another, each item built from its line.
 async fn plain_loop(text: &str) -> Duration {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let started = Instant::now();
     let table = Tables::name("SignalsTable");
     let lines: Vec<&str> = text.lines().collect();

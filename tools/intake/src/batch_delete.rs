@@ -7,7 +7,7 @@ use anyhow::Result;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use store::{Cause, StoreError};
+use store::error::{Cause, StoreError};
 
 use crate::error::{call_error, store_error};
 use crate::item::Item;

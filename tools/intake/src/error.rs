@@ -4,7 +4,7 @@
 
 use anyhow::{Error, anyhow};
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use store::{Cause, StoreError};
+use store::error::{Cause, StoreError};
 
 /// The error of a call that the SDK made.
 pub(crate) fn call_error<E: ProvideErrorMetadata, R>(table: &str, error: SdkError<E, R>) -> Error {

@@ -1,6 +1,6 @@
 //! DynamoDB items: single attributes, and whole items as JSON.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -9,8 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize as _, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// An item, as the SDK has it.
-pub(crate) type Item = HashMap<String, AttributeValue>;
+pub(crate) use store::attributes::Item;
 
 /// The string attribute `name` of `item`.
 pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {

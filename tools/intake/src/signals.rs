@@ -91,7 +91,7 @@ impl Listing {
     }
 
     fn add(&mut self, signals: &[Item]) -> Result<()> {
-        self.count = self.count.saturating_add(signals.len());
+        self.count += signals.len();
         if self.format == Format::Json {
             return signals.iter().try_for_each(|signal| print_json(&json_object(signal, &["pk", "sk", "accountId"])));
         }

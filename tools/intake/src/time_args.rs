@@ -42,7 +42,7 @@ mod tests {
         assert_eq!(timestamp("2026-11-20").unwrap().to_string(), "2026-11-20T00:00:00.000Z");
         assert_eq!(timestamp("2026-11-20T22:16:40Z").unwrap().to_string(), "2026-11-20T22:16:40.000Z");
         assert_eq!(timestamp("2026-11-20T22:16:40.009Z").unwrap().to_string(), "2026-11-20T22:16:40.009Z");
-        assert!(Timestamp::now().since(timestamp("1h").unwrap()) >= Duration::from_hours(1));
+        assert!(Timestamp::now().duration_since(timestamp("1h").unwrap()) >= Duration::from_hours(1));
         for wrong in ["", "yesterday", "2026-13-01", "1"] {
             assert!(timestamp(wrong).is_err(), "{wrong}");
         }

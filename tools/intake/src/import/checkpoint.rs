@@ -5,7 +5,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::chunks::Position;
-use super::writer::Stored;
+use super::error_file::StoredChunk;
 use super::{Import, Kind};
 use crate::item::as_text;
 
@@ -57,13 +57,6 @@ pub(super) struct FileVersion {
     modified_nanos: u128,
 }
 
-/// `file` with `suffix` appended to its name.
-pub(super) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
 impl Checkpoint {
     /// Reads the checkpoint of an import into `table`, or creates it.
     ///
@@ -92,7 +85,7 @@ impl Checkpoint {
             error_bytes: 0,
             done: false,
         };
-        let path = with_suffix(&args.file, ".import.json");
+        let path = args.file.with_added_extension("import.json");
         if path.exists() {
             let checkpoint = path.display();
             let json = std::fs::read(&path).with_context(|| format!("Cannot read {checkpoint}"))?;
@@ -114,7 +107,7 @@ impl Checkpoint {
     /// Writes the checkpoint to disk, completely or not at all.
     pub(super) fn save(&self) -> Result<()> {
         let json = serde_json::to_vec_pretty(&self.state)?;
-        let new = with_suffix(&self.path, ".new");
+        let new = self.path.with_added_extension("new");
         let write = || {
             let mut file = File::create(&new)?;
             file.write_all(&json)?;
@@ -127,10 +120,10 @@ impl Checkpoint {
 
 impl State {
     /// Records that a chunk and all before it are stored.
-    pub(super) fn record(&mut self, chunk: &Stored, error_bytes: u64) {
+    pub(super) fn record(&mut self, chunk: &StoredChunk, error_bytes: u64) {
         self.position = chunk.end;
-        self.stored = self.stored.saturating_add(chunk.count);
-        self.rejected = self.rejected.saturating_add(chunk.errors.len() as u64);
+        self.stored += chunk.count;
+        self.rejected += chunk.errors.len() as u64;
         self.error_bytes = error_bytes;
     }
 

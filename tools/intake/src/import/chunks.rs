@@ -67,14 +67,11 @@ fn read_chunk(reader: &mut impl BufRead, begin: Position) -> std::io::Result<Opt
     let (mut lines, mut bytes) = (Vec::new(), 0_usize);
     while lines.len() < CHUNK_LINES && bytes < CHUNK_BYTES {
         let Some((line, length)) = read_line(reader)? else { break };
-        bytes = bytes.saturating_add(length);
+        bytes += length;
         lines.push(line);
     }
-    let end = Position {
-        chunk: begin.chunk.saturating_add(1),
-        byte: begin.byte.saturating_add(bytes as u64),
-        line: begin.line.saturating_add(lines.len() as u64),
-    };
+    let end =
+        Position { chunk: begin.chunk + 1, byte: begin.byte + bytes as u64, line: begin.line + lines.len() as u64 };
     Ok((!lines.is_empty()).then_some(Chunk { begin, end, lines }))
 }
 
@@ -87,7 +84,7 @@ fn read_line(reader: &mut impl BufRead) -> std::io::Result<Option<(Line, usize)>
     }
     if bytes.pop_if(|last| *last == b'\n').is_none() && length == MAX_LINE_BYTES {
         let rest = reader.skip_until(b'\n')?;
-        return Ok(Some((Line::TooLong, length.saturating_add(rest))));
+        return Ok(Some((Line::TooLong, length + rest)));
     }
     Ok(Some((String::from_utf8(bytes).map_or(Line::NotUtf8, Line::Text), length)))
 }

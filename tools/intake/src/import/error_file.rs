@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use model::validation::FieldError;
 use serde::Serialize;
 
-use super::checkpoint::with_suffix;
+use super::chunks::Position;
 
 /// A rejected line.
 #[derive(Debug, Serialize)]
@@ -28,6 +28,14 @@ pub(super) enum LineError {
     Validation(FieldError),
 }
 
+/// A chunk that is stored.
+pub(super) struct StoredChunk {
+    pub(super) end: Position,
+    /// How many of its lines were stored.
+    pub(super) count: u64,
+    pub(super) errors: Vec<LineErrors>,
+}
+
 pub(super) struct ErrorFile {
     pub(super) path: PathBuf,
     /// Its length.
@@ -37,7 +45,7 @@ pub(super) struct ErrorFile {
 impl ErrorFile {
     /// Cuts an existing file of `file` to the length in the checkpoint: what follows will be written again.
     pub(super) fn open(file: &Path, bytes: u64) -> Result<Self> {
-        let error_file = Self { path: with_suffix(file, ".errors.ndjson"), bytes };
+        let error_file = Self { path: file.with_added_extension("errors.ndjson"), bytes };
         if error_file.path.exists() {
             let cut = OpenOptions::new().write(true).open(&error_file.path).and_then(|file| file.set_len(bytes));
             cut.with_context(|| error_file.cannot_write())?;
@@ -56,7 +64,7 @@ impl ErrorFile {
         }
         let file = OpenOptions::new().create(true).append(true).open(&self.path);
         file.and_then(|mut file| file.write_all(&json)).with_context(|| self.cannot_write())?;
-        self.bytes = self.bytes.saturating_add(json.len() as u64);
+        self.bytes += json.len() as u64;
         Ok(())
     }
 

@@ -12,16 +12,17 @@ use model::json::JsonText;
 use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
-use model::validation::{FieldError, FieldErrorCode};
-use store::StoreError;
-use store::customers::CustomersFunction;
-use store::signals::{BatchContext, Signals};
+use model::validation::FieldError;
+use store::batch_context::BatchContext;
+use store::customers::CustomersTable;
+use store::error::StoreError;
+use store::signals::SignalsTable;
 use uuid::Uuid;
 
 use super::Kind;
 use super::checkpoint::State;
-use super::chunks::{Chunk, Line, Position};
-use super::error_file::{LineError, LineErrors};
+use super::chunks::{Chunk, Line};
+use super::error_file::{LineError, LineErrors, StoredChunk};
 use crate::error::{is_transient, store_error};
 use crate::stack::{Stack, WRITE_TIMEOUT};
 
@@ -41,16 +42,8 @@ pub(super) struct Writer {
     received_at: Timestamp,
     import: Uuid,
     table: String,
-    signals: Signals,
-    customers: Customers,
-}
-
-/// A chunk that is stored.
-pub(super) struct Stored {
-    pub(super) end: Position,
-    /// How many of its lines were stored.
-    pub(super) count: u64,
-    pub(super) errors: Vec<LineErrors>,
+    signals: SignalsTable,
+    customers: CustomersTable,
 }
 
 /// Indices of lines in their chunk, and what is wrong with each.
@@ -66,13 +59,13 @@ impl Writer {
             received_at: state.received_at,
             import: state.import,
             table: state.table.clone(),
-            signals: Signals::new(stack.client.clone(), &state.table, retention),
-            customers: Customers::new(stack.client.clone(), &state.table),
+            signals: SignalsTable::new(stack.client.clone(), &state.table, retention),
+            customers: CustomersTable::new(stack.client.clone(), &state.table),
         })
     }
 
     /// Stores the valid lines of a chunk. When it returns, DynamoDB has acknowledged them.
-    pub(super) async fn store(&self, chunk: Chunk) -> Result<Stored> {
+    pub(super) async fn store(&self, chunk: Chunk) -> Result<StoredChunk> {
         let mut errors = IndexedErrors::new();
         let (valid, refused) = match self.kind {
             Kind::Signals => {
@@ -87,21 +80,23 @@ impl Writer {
                 (updates.len(), self.update_customers(updates).await?)
             }
         };
-        let count = valid.saturating_sub(refused.len()) as u64;
-        let refused_by_store =
-            || FieldError::new(&JsonPointer::Root, FieldErrorCode::RefusedByStore, "was rejected by DynamoDB");
-        errors.extend(refused.into_iter().map(|index| (index, vec![LineError::Validation(refused_by_store())])));
+        let count = (valid - refused.len()) as u64;
+        errors.extend(
+            refused
+                .into_iter()
+                .map(|index| (index, vec![LineError::Validation(FieldError::refused_by_store(&JsonPointer::Root))])),
+        );
         errors.sort_by_key(|(index, _)| *index);
-        let number = |index: usize| chunk.begin.line.saturating_add(index as u64).saturating_add(1);
+        let number = |index: usize| chunk.begin.line + index as u64 + 1;
         let errors = errors.into_iter().map(|(index, errors)| LineErrors { line: number(index), errors }).collect();
-        Ok(Stored { end: chunk.end, count, errors })
+        Ok(StoredChunk { end: chunk.end, count, errors })
     }
 
     /// Stores the signals of a chunk; returns the indices of those that DynamoDB refused.
     async fn put_signals(&self, chunk: u64, signals: &[Signal<'_>]) -> Result<Vec<usize>> {
         let request_identifier = &request_identifier(self.import, chunk);
-        let origin = BatchContext { account_id: &self.account, request_identifier, received_at: self.received_at };
-        self.retry(|| self.signals.put(origin, signals, Deadline::after(WRITE_TIMEOUT))).await
+        let context = BatchContext::without_request(&self.account, request_identifier, self.received_at);
+        self.retry(|| self.signals.put(context, signals, Deadline::after(WRITE_TIMEOUT))).await
     }
 
     /// Updates customers concurrently, one customer in the order of the lines; returns the indices that DynamoDB refused.
@@ -138,7 +133,7 @@ impl Writer {
                 Err(error) if retries > 0 && is_transient(&error) => tokio::time::sleep(backoff).await,
                 result => return result.map_err(|error| store_error(&self.table, &error)),
             }
-            retries = retries.saturating_sub(1);
+            retries -= 1;
             backoff = backoff.saturating_mul(2);
         }
     }

@@ -37,7 +37,7 @@ fn read_key() -> Result<String> {
         key = Term::stderr().read_secure_line()?;
     } else {
         // One more than is valid, and the end of the line.
-        std::io::stdin().take((MAX_KEY_CHARS as u64).saturating_add(3)).read_to_string(&mut key)?;
+        std::io::stdin().take(MAX_KEY_CHARS as u64 + 3).read_to_string(&mut key)?;
     }
     let key = key.trim_end_matches(['\r', '\n']);
     if !(MIN_KEY_CHARS..=MAX_KEY_CHARS).contains(&key.len()) || !key.bytes().all(|byte| byte.is_ascii_graphic()) {

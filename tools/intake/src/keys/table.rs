@@ -1,7 +1,7 @@
 //! The operator's access to the table ApiKeys: by the id of a key, where the functions know only its hash.
 
 use anyhow::{Context as _, Result};
-use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::KeyHash;
 use model::deadline::Deadline;
@@ -50,7 +50,7 @@ impl<'a> KeyTable<'a> {
         while let Some(item) = items.next().await {
             let item = item.map_err(|error| call_error(self.table, error))?;
             bar.inc(1);
-            match StoredKey::from_item(&item) {
+            match StoredKey::from_item(item) {
                 Some(key) => keys.push(key),
                 None => bar.suspend(|| note(&format!("Skipped an item of {} that is no key record.", self.table))),
             }
@@ -84,16 +84,18 @@ impl<'a> KeyTable<'a> {
             .condition_expression("attribute_exists(keyHash)")
             .update_expression(expression)
             .expression_attribute_values(":value", value);
-        update.send().await.map(drop).map_err(|error| match error.code() {
-            Some("ConditionalCheckFailedException") => anyhow::anyhow!(no_such_key(&key.record.key_id)),
+        update.send().await.map(drop).map_err(|error| match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(_)) => {
+                anyhow::anyhow!(no_such_key(&key.record.key_id))
+            }
             _ => call_error(self.table, error),
         })
     }
 }
 
 impl StoredKey {
-    fn from_item(item: &Item) -> Option<Self> {
-        Some(Self { hash: text(item, "keyHash")?.to_owned(), record: KeyRecord::from_item(item)? })
+    fn from_item(item: Item) -> Option<Self> {
+        Some(Self { hash: text(&item, "keyHash")?.to_owned(), record: KeyRecord::from_item(item).ok()? })
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) async fn list(rejected: &RejectedSignalsTable<'_>, list: &List, forma
                 continue;
             }
             // The first error only: `rejected show` has all of them.
-            let (code, message) = signal.errors.first().map_or(("", ""), |error| (&error.code, &error.message));
+            let (code, message) = signal.errors.first().map_or(("", ""), |error| (error.code.as_str(), &error.message));
             let subject_id = signal.subject_id.as_deref().unwrap_or("-");
             table.row([&signal.id.to_string(), &format_utc(signal.received_at), subject_id, code, message]);
         }
@@ -55,7 +55,7 @@ pub(super) async fn show(
     table.row(["key", &signal.key_id]);
     table.row(["subjectId", signal.subject_id.as_deref().unwrap_or("-")]);
     for error in &signal.errors {
-        table.row([&error.code, &error.message]);
+        table.row([error.code.as_str(), &error.message]);
     }
     table.row([if signal.truncated { "payload (truncated)" } else { "payload" }, &signal.payload]);
     table.print()

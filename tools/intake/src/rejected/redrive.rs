@@ -14,8 +14,9 @@ use model::signal::Signal;
 use model::timestamp::Timestamp;
 use model::validation::{FieldError, FieldErrorCode};
 use serde_json::json;
+use store::batch_context::BatchContext;
 use store::rejected_signals::RETENTION;
-use store::signals::{BatchContext, Signals};
+use store::signals::SignalsTable;
 
 use super::id::RejectedSignalId;
 use super::list::not_found;
@@ -37,7 +38,7 @@ pub(super) async fn redrive(
     format: Format,
 ) -> Result<()> {
     let table = stack.table(SIGNALS)?;
-    let signals = Signals::new(stack.client.clone(), table, stack.retention()?);
+    let signals = SignalsTable::new(stack.client.clone(), table, stack.retention()?);
     let rows = Table::with_heading(["ID", "STILL REJECTED", "MESSAGE"]);
     let mut run = Run { rejected, signals, table, args, format, rows, outcomes: HashMap::new() };
     if let Some(file) = &args.from {
@@ -61,7 +62,7 @@ pub(super) async fn redrive(
 
 struct Run<'a> {
     rejected: &'a RejectedSignalsTable<'a>,
-    signals: Signals,
+    signals: SignalsTable,
     /// The name of the table of `signals`.
     table: &'a str,
     args: &'a Redrive,
@@ -107,20 +108,16 @@ impl Run<'_> {
         if self.args.dry_run {
             return Ok(Vec::new());
         }
-        let origin = BatchContext {
-            account_id: &self.args.account,
-            request_identifier: &rejected.request_identifier,
-            received_at: rejected.received_at,
-        };
-        let put = self.signals.put(origin, &[signal], Deadline::after(WRITE_TIMEOUT)).await;
+        let context =
+            BatchContext::without_request(&self.args.account, &rejected.request_identifier, rejected.received_at);
+        let put = self.signals.put(context, &[signal], Deadline::after(WRITE_TIMEOUT)).await;
         let refused = put.map_err(|error| store_error(self.table, &error))?;
-        let error = |_| FieldError::new(&JsonPointer::Root, FieldErrorCode::RefusedByStore, "was rejected by DynamoDB");
-        Ok(refused.into_iter().map(error).collect())
+        Ok(refused.into_iter().map(|_| FieldError::refused_by_store(&JsonPointer::Root)).collect())
     }
 
     fn report(&mut self, id: &RejectedSignalId, outcome: &'static str, errors: &[FieldError]) -> Result<()> {
         let count = self.outcomes.entry(outcome).or_default();
-        *count = count.saturating_add(1);
+        *count += 1;
         let id = id.to_string();
         if self.format == Format::Json {
             let dry_run = self.args.dry_run;

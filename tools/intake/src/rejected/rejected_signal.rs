@@ -1,60 +1,61 @@
 //! One rejected signal: an item of the table, and a line of `rejected list --json`.
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use std::borrow::Cow;
+
 use model::account::AccountId;
 use model::identifier::{RequestIdentifier, UuidText};
 use model::timestamp::Timestamp;
-use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use model::validation::FieldError;
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+use store::attributes::Item;
+use store::rejected_signals::RejectedSignalRecord;
 
 use super::id::RejectedSignalId;
-use crate::item::{Item, Json, as_text, json_object};
+use crate::item::as_text;
 
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RejectedSignal {
     #[serde(with = "as_text")]
     pub(super) id: RejectedSignalId,
-    #[serde(with = "as_text")]
     pub(super) received_at: Timestamp,
-    #[serde(with = "as_sent")]
+    #[serde(serialize_with = "as_sent")]
     pub(super) request_identifier: RequestIdentifier,
     /// The index of the signal in the request.
     pub(super) index: usize,
     pub(super) key_id: String,
     /// The customer or the emitter, if it could be parsed.
-    #[serde(alias = "who")]
     pub(super) subject_id: Option<String>,
-    #[serde(alias = "faults")]
-    pub(super) errors: Vec<StoredError>,
+    /// The validation errors that the client received.
+    pub(super) errors: Vec<FieldError>,
     /// Whether the payload is only the beginning of what was received.
-    #[serde(default)]
     pub(super) truncated: bool,
     #[serde(serialize_with = "serialize_payload")]
     pub(super) payload: String,
 }
 
-/// A validation error, as the client received it.
-#[derive(Debug, Deserialize, Serialize)]
-pub(super) struct StoredError {
-    pub(super) field: String,
-    pub(super) pointer: String,
-    pub(super) code: String,
-    pub(super) message: String,
-}
-
 impl RejectedSignal {
     /// `None` when the item is not as the function writes it.
-    pub(super) fn from_item(account: &AccountId, item: &Item) -> Option<Self> {
-        let id = AttributeValue::S(RejectedSignalId::from_item(account, item)?.to_string());
-        let mut object = json_object(item, &[]);
-        object.insert("id", Json(&id));
-        serde_json::from_str(&serde_json::to_string(&object).ok()?).ok()
+    pub(super) fn from_item(account: &AccountId, item: Item) -> Option<Self> {
+        let id = RejectedSignalId::from_item(account, &item)?;
+        let record = RejectedSignalRecord::from_item(item).ok()?;
+        Some(Self {
+            id,
+            received_at: record.received_at,
+            request_identifier: UuidText::parse(record.request_identifier)?.into(),
+            index: record.index,
+            key_id: record.key_id.into_owned(),
+            subject_id: record.subject_id.map(Cow::into_owned),
+            errors: record.errors.into_owned(),
+            truncated: record.truncated,
+            payload: record.payload.into_owned(),
+        })
     }
 
     pub(super) fn has_code(&self, code: &str) -> bool {
-        self.errors.iter().any(|error| error.code == code)
+        self.errors.iter().any(|error| error.code.as_str() == code)
     }
 
     /// Whether the signal is about this customer or emitter, as far as an invalid payload tells.
@@ -77,18 +78,9 @@ fn serialize_payload<S: Serializer>(payload: &str, serializer: S) -> Result<S::O
     }
 }
 
-/// The identifier of a request as the client wrote it.
-mod as_sent {
-    use super::*;
-
-    pub(super) fn serialize<S: Serializer>(id: &RequestIdentifier, serializer: S) -> Result<S::Ok, S::Error> {
-        id.as_sent().serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RequestIdentifier, D::Error> {
-        let uuid = UuidText::parse(String::deserialize(deserializer)?);
-        uuid.map(Into::into).ok_or_else(|| D::Error::custom("not a UUID"))
-    }
+/// Writes a requestIdentifier as the client sent it.
+fn as_sent<S: Serializer>(id: &RequestIdentifier, serializer: S) -> Result<S::Ok, S::Error> {
+    id.as_sent().serialize(serializer)
 }
 
 /// Tells whether an object has this customerId or emitterId; a duplicate member counts, too.
@@ -117,8 +109,6 @@ impl<'de> Visitor<'de> for HasSubject<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
 
     fn rejected(payload: &str) -> RejectedSignal {
@@ -163,30 +153,5 @@ mod tests {
         let json = |payload| serde_json::to_string(&rejected(payload)).unwrap();
         assert!(json("{\n\"a\": \"\\ud800\"\r\n}").ends_with(r#","payload":{ "a": "\ud800"  }}"#));
         assert!(json("{\"a\":\n").ends_with(r#","payload":"{\"a\":\n"}"#));
-    }
-
-    #[test]
-    fn an_item_is_read_with_present_and_former_attribute_names() {
-        let account: AccountId = "shop".parse().unwrap();
-        let text = |text: &str| AttributeValue::S(text.to_owned());
-        let item = |subject_id: &str, errors: &str| {
-            Item::from([
-                ("pk".to_owned(), text("shop#2026-11-20#07")),
-                ("sk".to_owned(), text("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff")),
-                ("requestIdentifier".to_owned(), text("3FA85F64-5717-4562-b3fc-2c963f66afa6")),
-                ("index".to_owned(), AttributeValue::N("3".to_owned())),
-                ("payload".to_owned(), text("17")),
-                (errors.to_owned(), AttributeValue::L(Vec::new())),
-                ("keyId".to_owned(), text("key_1")),
-                (subject_id.to_owned(), text("ada")),
-                ("receivedAt".to_owned(), text("2026-11-20T22:16:40.009Z")),
-            ])
-        };
-        for item in [item("subjectId", "errors"), item("who", "faults")] {
-            let json = serde_json::to_value(RejectedSignal::from_item(&account, &item).unwrap()).unwrap();
-            assert_eq!(json["id"], "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff");
-            assert_eq!(json["requestIdentifier"], "3FA85F64-5717-4562-b3fc-2c963f66afa6");
-            assert_eq!((&json["subjectId"], &json["errors"]), (&Value::from("ada"), &Value::Array(Vec::new())));
-        }
     }
 }

@@ -47,7 +47,7 @@ impl<'a> RejectedSignalsTable<'a> {
         let mut items = self.stack.query(self.table, partition).into_paginator().items().send();
         let mut signals = Vec::new();
         while let Some(item) = items.next().await {
-            match RejectedSignal::from_item(account, &item.map_err(|error| call_error(self.table, error))?) {
+            match RejectedSignal::from_item(account, item.map_err(|error| call_error(self.table, error))?) {
                 Some(signal) => signals.push(signal),
                 None => note(&format!("Skipped an item of {} that is no rejected signal.", self.table)),
             }
@@ -60,7 +60,7 @@ impl<'a> RejectedSignalsTable<'a> {
         let get =
             self.stack.client.get_item().table_name(self.table).set_key(Some(id.key(account))).consistent_read(true);
         let item = get.send().await.map_err(|error| call_error(self.table, error))?.item;
-        Ok(item.and_then(|item| RejectedSignal::from_item(account, &item)))
+        Ok(item.and_then(|item| RejectedSignal::from_item(account, item)))
     }
 
     /// The keys of all signals about `subject_id`, those included that have expired but are not deleted.
@@ -89,7 +89,7 @@ pub(super) fn days(since: Timestamp) -> impl Iterator<Item = String> {
 
 /// Not more days than items can exist of.
 fn days_between(since: Timestamp, now: Timestamp) -> Vec<String> {
-    let oldest = before(now, RETENTION.saturating_add(DELETION_DELAY));
+    let oldest = before(now, RETENTION + DELETION_DELAY);
     let mut time = since.max(oldest);
     let mut days = vec![day(time)];
     while days.last().is_some_and(|last| *last < day(now)) {

@@ -24,7 +24,7 @@ const LOOK_BACK: Duration = Duration::from_secs(30);
 pub(super) async fn follow(history: &History<'_>, begin: Timestamp, listing: &mut Listing) -> Result<()> {
     let mut listed = HashSet::new();
     loop {
-        let mut signals = history.duration_since(before(Timestamp::now(), LOOK_BACK).max(begin)).await?;
+        let mut signals = history.since(before(Timestamp::now(), LOOK_BACK).max(begin)).await?;
         let keys: HashSet<String> =
             signals.iter().filter_map(|signal| text(signal, "sk")).map(ToOwned::to_owned).collect();
         signals.retain(|signal| text(signal, "sk").is_some_and(|key| !listed.contains(key)));

@@ -2,29 +2,29 @@
 
 use model::timestamp::Timestamp;
 use serde_json::json;
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
 
 /// Customers whose names look like parts of keys.
 const SUBJECT_IDS: [&str; 4] = ["c", "c#2026-11-20", "#", "shop#c"];
 
-async fn fill(stack: &Stack, account: &str) {
+async fn fill(stack: &TestApp, account: &str) {
     let key = stack.key(account).await;
     for subject_id in SUBJECT_IDS {
         let customer = json!({"customerId": subject_id, "customerData": {"city": account}});
-        assert_eq!(stack.send(Call::customer(customer).key(&key)).await.status, 200);
+        assert_eq!(stack.send(RequestBuilder::customer(customer).key(&key)).await.status, 200);
         let signals = json!({"signals": [
             {"customerId": subject_id, "eventType": account},
             {"customerId": subject_id, "eventType": ""},
         ]});
-        assert_eq!(stack.send(Call::signals(signals).key(&key).at(Timestamp::now())).await.status, 200);
+        assert_eq!(stack.send(RequestBuilder::signals(signals).key(&key).at(Timestamp::now())).await.status, 200);
     }
 }
 
 #[tokio::test]
 async fn commands_see_only_data_of_the_given_account() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let accounts = ["shop", "shop-2", "sho"];
     for account in accounts {
@@ -50,7 +50,7 @@ async fn commands_see_only_data_of_the_given_account() {
 
 #[tokio::test]
 async fn commands_with_another_account_find_and_change_nothing() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     fill(&stack, "shop").await;
     let before = (stack.items("CustomersTable").await.len(), stack.items("SignalsTable").await.len());

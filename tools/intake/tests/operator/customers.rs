@@ -1,20 +1,20 @@
 //! `customers`.
 
 use serde_json::json;
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
 
-async fn send(stack: &Stack, key: &str, call: Call) {
+async fn send(stack: &TestApp, key: &str, call: RequestBuilder) {
     assert_eq!(stack.send(call.key(key)).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_customer_is_shown_as_a_table_and_as_json() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     let data = r#"{"email":"ada@example.com","firstName":"Ada","zip":"","visits":12345678901234567890123}"#;
-    send(&stack, &key, Call::customer(format!(r#"{{"customerId":"c#1","customerData":{data}}}"#))).await;
+    send(&stack, &key, RequestBuilder::customer(format!(r#"{{"customerId":"c#1","customerData":{data}}}"#))).await;
     let shown = operator.run(&["customers", "show", "--account", "shop", "c#1"]).success();
     let names: Vec<_> = shown.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(names, ["customerId", "email", "firstName", "zip", "visits", "createdAt", "updatedAt"]);
@@ -28,15 +28,16 @@ async fn a_customer_is_shown_as_a_table_and_as_json() {
 
 #[tokio::test]
 async fn an_erasure_deletes_everything_of_one_customer_and_nothing_of_another() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     for subject_id in ["ada", "bob"] {
-        send(&stack, &key, Call::customer(json!({"customerId": subject_id, "customerData": {"city": "X"}}))).await;
+        send(&stack, &key, RequestBuilder::customer(json!({"customerId": subject_id, "customerData": {"city": "X"}})))
+            .await;
         let mut signals = vec![json!({"customerId": subject_id, "eventType": "t"}); 60];
         signals.push(json!({"customerId": subject_id, "eventType": ""}));
         // It names both subjects, so it is about both.
         signals.push(json!({"customerId": subject_id, "eventType": "t", "emitterId": "both", "stepNodeId": "n"}));
-        send(&stack, &key, Call::signals(json!({"signals": signals}))).await;
+        send(&stack, &key, RequestBuilder::signals(json!({"signals": signals}))).await;
     }
     let erase = ["customers", "erase", "--account", "shop", "ada"];
     let unconfirmed = operator.run(&erase).error_message();

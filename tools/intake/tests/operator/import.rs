@@ -1,7 +1,7 @@
 //! `import`.
 
 use serde_json::{Value, json};
-use tests::Stack;
+use testkit::TestApp;
 
 use crate::operator::Operator;
 
@@ -11,7 +11,7 @@ fn lines(text: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn valid_lines_are_stored_as_sent_signals_and_invalid_lines_are_reported_with_their_numbers() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack).variable("SIGNAL_RETENTION_DAYS", "30");
     let file = concat!(
         "\u{feff}{\"customerId\":\"ada\",\"eventType\":\"buy\",\"data\":{\"price\":123456789012345678901234567890}}\r\n",
@@ -49,7 +49,7 @@ async fn valid_lines_are_stored_as_sent_signals_and_invalid_lines_are_reported_w
 
 #[tokio::test]
 async fn lines_about_one_customer_take_effect_in_their_order() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let mut file = String::new();
     for round in 0..40 {
@@ -74,7 +74,7 @@ async fn lines_about_one_customer_take_effect_in_their_order() {
 
 #[tokio::test]
 async fn an_import_with_other_options_than_its_checkpoint_is_an_error() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     operator.run(&["import", "--account", "shop", "s"]).success();
@@ -90,7 +90,7 @@ async fn an_import_with_other_options_than_its_checkpoint_is_an_error() {
 
 #[tokio::test]
 async fn a_file_that_cannot_be_imported_is_an_error_that_says_why() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     operator.file("empty", "\n\n");
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");

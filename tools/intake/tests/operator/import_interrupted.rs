@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::types::Select;
 use serde_json::Value;
-use tests::{Stack, Tables};
+use testkit::{Tables, TestApp};
 
 use crate::export::export;
 use crate::operator::Operator;
@@ -21,7 +21,7 @@ fn file_with_invalid_lines(signals: usize) -> String {
     text
 }
 
-async fn count(stack: &Stack) -> usize {
+async fn count(stack: &TestApp) -> usize {
     // The functions' timeout is too short for a page of a table of this size in the emulator.
     let config = stack.client.config().to_builder().timeout_config(TimeoutConfig::disabled()).build();
     let scan = Client::from_conf(config).scan().table_name(Tables::name("SignalsTable")).select(Select::Count);
@@ -55,7 +55,7 @@ fn kill_half_way(operator: &Operator, bytes: u64) {
 #[tokio::test]
 async fn a_killed_import_of_200_000_signals_continues_and_stores_nothing_twice() {
     let signals = 200_000;
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let text = file_with_invalid_lines(signals);
     operator.file("s.ndjson", &text);

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use model::timestamp::Timestamp;
 use serde_json::Value;
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
 
-async fn status(stack: &Stack, key: &str) -> u16 {
-    stack.send(Call::ping().key(key)).await.status
+async fn status(stack: &TestApp, key: &str) -> u16 {
+    stack.send(RequestBuilder::ping().key(key)).await.status
 }
 
 fn key_of(text: &str) -> &str {
@@ -26,7 +26,7 @@ fn id_of(operator: &Operator, state: &str) -> String {
 
 #[tokio::test]
 async fn a_created_key_is_accepted_listed_without_its_value_and_rejected_after_a_rotation() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
 
     let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web"]).success();
@@ -47,14 +47,14 @@ async fn a_created_key_is_accepted_listed_without_its_value_and_rejected_after_a
     let rotated = operator.run(&["keys", "rotate", &id, "--overlap", "0s", "--yes"]).success();
     let new = key_of(&rotated.stdout);
     // A function that has cached the old key accepts it for a minute: this one has not.
-    let fresh = Stack::over(Stack::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
+    let fresh = TestApp::over(TestApp::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
     assert_eq!((status(&fresh, key).await, status(&fresh, new).await), (401, 200));
     assert_eq!(id_of(&operator, "expired"), id);
 }
 
 #[tokio::test]
 async fn a_rotated_key_stays_valid_for_the_overlap_and_the_new_key_has_the_lifetime_of_the_old() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--expires-in", "90d"]).success();
     operator.run(&["keys", "rotate", &id_of(&operator, "active"), "--overlap", "24h"]).success();
@@ -76,7 +76,7 @@ async fn a_rotated_key_stays_valid_for_the_overlap_and_the_new_key_has_the_lifet
 
 #[tokio::test]
 async fn a_revoked_key_is_rejected_and_stays_revoked() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).success().json();
     let (id, key) = (made[0]["keyId"].as_str().unwrap(), made[0]["key"].as_str().unwrap());
@@ -86,10 +86,10 @@ async fn a_revoked_key_is_rejected_and_stays_revoked() {
     assert_eq!(status(&stack, key).await, 200);
 
     operator.run(&["keys", "revoke", id, "--yes"]).success();
-    let fresh = Stack::over(Stack::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
+    let fresh = TestApp::over(TestApp::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
     assert_eq!(status(&fresh, key).await, 401);
     // A function that has cached the key rejects it after a minute.
-    let after = |seconds| Call::ping().key(key).at(Timestamp::now().plus(Duration::from_secs(seconds)));
+    let after = |seconds| RequestBuilder::ping().key(key).at(Timestamp::now().plus(Duration::from_secs(seconds)));
     assert_eq!(stack.send(after(61)).await.status, 401);
     let shown = operator.run(&["keys", "show", id, "--json"]).success().json();
     let again = operator.run(&["keys", "revoke", id, "--yes"]).success();
@@ -101,7 +101,7 @@ async fn a_revoked_key_is_rejected_and_stays_revoked() {
 
 #[tokio::test]
 async fn an_imported_key_is_read_from_standard_input_and_accepted() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let import = ["keys", "import", "--account", "shop", "--name", "old system"];
     let key = "a key-of:another system".replace(' ', "_") + &"7".repeat(20);
@@ -121,7 +121,7 @@ async fn an_imported_key_is_read_from_standard_input_and_accepted() {
 
 #[tokio::test]
 async fn keys_listed_for_an_account_are_only_its_own() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     for account in ["shop", "shop2", "Shop"] {
         operator.run(&["keys", "create", "--account", account, "--name", "web"]).success();
@@ -133,7 +133,7 @@ async fn keys_listed_for_an_account_are_only_its_own() {
 
 #[test]
 fn an_unknown_key_id_is_an_error() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     for command in
         [vec!["keys", "show", "key_x"], vec!["keys", "revoke", "key_x", "--yes"], vec!["keys", "rotate", "key_x"]]

@@ -5,7 +5,6 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
-    clippy::arithmetic_side_effects,
     reason = "only tests call this: to panic is to fail the test"
 )]
 

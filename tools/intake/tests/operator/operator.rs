@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tests::{Stack, Tables};
+use testkit::{Tables, TestApp};
 
 /// The tables of template.yaml, by the variables that name them.
 pub(crate) const VARIABLES: [(&str, &str); 4] = [
@@ -32,7 +32,7 @@ pub(crate) struct Outcome {
 
 impl Operator {
     /// An operator whose environment names the tables of this stack.
-    pub(crate) fn of(stack: &Stack) -> Self {
+    pub(crate) fn of(stack: &TestApp) -> Self {
         let mut operator = Self::with_credentials(&stack.emulator.endpoint());
         for (variable, table) in VARIABLES {
             operator.variables.push((variable.to_owned(), Tables::name(table).to_owned()));

@@ -2,14 +2,14 @@
 
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::{Operator, Outcome};
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 
 /// Sends one valid signal between two invalid ones.
-async fn send(stack: &Stack, arrived: Timestamp) {
+async fn send(stack: &TestApp, arrived: Timestamp) {
     let key = stack.key("shop").await;
     let body = format!(
         r#"{{"requestIdentifier":"{REQUEST}","signals":[
@@ -19,7 +19,7 @@ async fn send(stack: &Stack, arrived: Timestamp) {
             {{"customerId":"undefined","eventType":"look","data":{{"price":123456789012345678901234567890}}}}
         ]}}"#
     );
-    let answer = stack.send(Call::signals(body).key(&key).at(arrived)).await;
+    let answer = stack.send(RequestBuilder::signals(body).key(&key).at(arrived)).await;
     assert_eq!((answer.status, answer.json()["rejected"].as_u64()), (200, Some(2)));
 }
 
@@ -40,7 +40,7 @@ fn redrive(operator: &Operator, more: &[&str]) -> Outcome {
 
 #[tokio::test]
 async fn rejected_signals_are_listed_edited_redriven_and_then_deleted() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let arrived = an_hour_ago();
     send(&stack, arrived).await;
@@ -82,7 +82,7 @@ async fn rejected_signals_are_listed_edited_redriven_and_then_deleted() {
 
 #[tokio::test]
 async fn rejected_signals_are_selected_by_code_by_id_and_by_time() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     send(&stack, an_hour_ago()).await;
     assert_eq!(list(&operator, &["--code", "placeholder-identifier"]).len(), 1);
@@ -111,7 +111,7 @@ async fn rejected_signals_are_selected_by_code_by_id_and_by_time() {
 
 #[tokio::test]
 async fn a_signal_that_has_become_valid_is_redriven_without_an_edit() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let arrived = an_hour_ago();
     send(&stack, arrived).await;
@@ -120,7 +120,7 @@ async fn a_signal_that_has_become_valid_is_redriven_without_an_edit() {
         let update = stack
             .client
             .update_item()
-            .table_name(tests::Tables::name("RejectedSignalsTable"))
+            .table_name(testkit::Tables::name("RejectedSignalsTable"))
             .key("pk", item["pk"].clone())
             .key("sk", item["sk"].clone())
             .update_expression("SET payload = :payload")
@@ -139,7 +139,7 @@ async fn a_signal_that_has_become_valid_is_redriven_without_an_edit() {
 
 #[tokio::test]
 async fn a_redrive_of_an_invalid_file_is_an_error_and_changes_nothing() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     send(&stack, an_hour_ago()).await;
     let line = serde_json::to_string(&list(&operator, &[])[0]).unwrap();

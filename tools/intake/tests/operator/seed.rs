@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use tests::Stack;
+use testkit::TestApp;
 
 use crate::operator::Operator;
 
 #[tokio::test]
 async fn every_line_of_the_sample_data_is_stored_and_both_shapes_of_signals_are_there() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     for (name, stored) in [("customers.ndjson", 200), ("signals.ndjson", 1957)] {
         let path = format!("{}/../../events/seed/{name}", env!("CARGO_MANIFEST_DIR"));

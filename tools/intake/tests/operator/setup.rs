@@ -3,13 +3,13 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 
-use tests::{Stack, Tables};
+use testkit::{Tables, TestApp};
 
 use crate::operator::{Operator, VARIABLES};
 
 #[test]
 fn a_missing_region_credentials_or_table_is_an_error_that_names_it() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let list = ["keys", "list"];
     let nothing = Operator::with_nothing();
     assert!(nothing.run(&list).error_message().starts_with("No AWS region. Set AWS_REGION"));
@@ -32,7 +32,7 @@ fn a_missing_region_credentials_or_table_is_an_error_that_names_it() {
 
 #[test]
 fn the_file_of_the_local_stack_is_found_from_any_folder_of_the_repository() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::with_nothing();
     assert!(operator.run(&["--local", "keys", "list"]).error_message().starts_with("No local stack is running"));
     assert!(operator.run(&["--local=x.env", "keys", "list"]).error_message().starts_with("Cannot read x.env"));
@@ -81,7 +81,7 @@ fn cloudformation(answers: Vec<(u16, String)>) -> String {
 
 #[test]
 fn the_tables_of_a_deployed_stack_are_read_from_its_outputs() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     // As template.yaml names its outputs, so that a renamed one is noticed here.
     let template = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml")).unwrap();
     let mut outputs = String::new();
@@ -101,7 +101,7 @@ fn the_tables_of_a_deployed_stack_are_read_from_its_outputs() {
          </member></Stacks></DescribeStacksResult></DescribeStacksResponse>"
     );
     let missing = "<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code>\
-                   <Message>Stack with id intake-test does not exist</Message></Error></ErrorResponse>";
+                   <Message>TestApp with id intake-test does not exist</Message></Error></ErrorResponse>";
     let endpoint = cloudformation(vec![(200, described.clone()), (200, described), (400, missing.to_owned())]);
     let operator = Operator::with_credentials(&stack.emulator.endpoint())
         .variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &endpoint)

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
 
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
 /// Three signals of one customer: two hours ago, one hour ago in a flow, and now.
-async fn history(stack: &Stack, key: &str) {
+async fn history(stack: &TestApp, key: &str) {
     let now = Timestamp::now().millis();
     for (hours_ago, what, flow) in
         [(2, "first", Value::Null), (1, "second", json!(FLOW.to_uppercase())), (0, "third", Value::Null)]
@@ -22,14 +22,14 @@ async fn history(stack: &Stack, key: &str) {
         let signal =
             json!({"customerId": "c", "eventType": what, "data": {"n": hours_ago}, "eventflowIdentifier": flow});
         let arrived = Timestamp::from_millis(now - hours_ago * 3_600_000);
-        let call = Call::signals(json!({"signals": [signal]})).key(key).at(arrived);
+        let call = RequestBuilder::signals(json!({"signals": [signal]})).key(key).at(arrived);
         assert_eq!(stack.send(call).await.status, 200);
     }
 }
 
 #[tokio::test]
 async fn signals_are_listed_oldest_first_and_selected_by_time_by_flow_and_by_number() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     history(&stack, &key).await;
     let listed = |more: &[&str]| {
@@ -63,7 +63,7 @@ async fn signals_are_listed_oldest_first_and_selected_by_time_by_flow_and_by_num
 
 #[tokio::test]
 async fn follow_lists_each_new_signal_once_and_ends_when_the_reader_closes_the_pipe() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     history(&stack, &key).await;
     let mut command =
@@ -83,8 +83,9 @@ async fn follow_lists_each_new_signal_once_and_ends_when_the_reader_closes_the_p
     };
     assert_eq!(next(), "third");
     for what in ["fourth", "fifth"] {
-        let call =
-            Call::signals(json!({"signals": [{"customerId": "c", "eventType": what}]})).key(&key).at(Timestamp::now());
+        let call = RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": what}]}))
+            .key(&key)
+            .at(Timestamp::now());
         stack.send(call).await;
         assert_eq!(next(), what);
     }
@@ -92,7 +93,7 @@ async fn follow_lists_each_new_signal_once_and_ends_when_the_reader_closes_the_p
     // With the next line, it notices that the pipe is closed.
     stack
         .send(
-            Call::signals(json!({"signals": [{"customerId": "c", "eventType": "sixth"}]}))
+            RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "sixth"}]}))
                 .key(&key)
                 .at(Timestamp::now()),
         )

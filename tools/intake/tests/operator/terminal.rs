@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::json;
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
 
@@ -74,7 +74,7 @@ impl Terminal {
 
 #[tokio::test]
 async fn a_destructive_command_without_confirmation_changes_nothing() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).success().json();
     let id = made[0]["keyId"].as_str().unwrap();
@@ -96,7 +96,7 @@ async fn a_destructive_command_without_confirmation_changes_nothing() {
 
 #[test]
 fn a_pasted_key_is_not_shown() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let mut terminal = Terminal::run(&operator, &["keys", "import", "--account", "shop", "--name", "old"]);
     terminal.wait_for("it is not shown");
@@ -109,10 +109,10 @@ fn a_pasted_key_is_not_shown() {
 
 #[tokio::test]
 async fn a_row_takes_one_line_and_its_control_characters_are_escaped() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     let signal = json!({"customerId": "c", "eventType": "\u{1b}[2J\u{7}evil\n", "data": {"long": "x".repeat(500)}});
-    assert_eq!(stack.send(Call::signals(json!({"signals": [signal]})).key(&key)).await.status, 200);
+    assert_eq!(stack.send(RequestBuilder::signals(json!({"signals": [signal]})).key(&key)).await.status, 200);
     let (code, shown) = Terminal::run(&operator, &["signals", "list", "--account", "shop", "c"]).end();
     assert_eq!(code, Some(0));
     assert!(shown.contains("\\u{1b}[2J\\u{7}evil\\n") && !shown.contains('\u{1b}'), "{shown:?}");
@@ -124,7 +124,7 @@ async fn a_row_takes_one_line_and_its_control_characters_are_escaped() {
 
 #[test]
 fn an_import_shows_progress_in_a_terminal_but_not_in_a_pipe() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let text = "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n".repeat(5_000);
     operator.file("a", &text);
