@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use dev::development_key;
 use libfuzzer_sys::fuzz_target;
-use tests::{Stack, template};
+use testkit::{TestApp, template};
 use tokio::runtime::{Builder, Runtime};
 
 /// The emulator keeps everything in memory, so it is another one after so many events.
@@ -14,14 +14,14 @@ const EVENTS_PER_STACK: usize = 2_000;
 
 struct Bench {
     runtime: Runtime,
-    stack: Stack,
+    stack: TestApp,
     events: usize,
 }
 
 impl Bench {
     fn new() -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let stack = runtime.block_on(async { Stack::start() });
+        let stack = runtime.block_on(async { TestApp::start() });
         development_key::load(&stack.emulator, template()).expect("the key can be stored");
         Self { runtime, stack, events: 0 }
     }

@@ -6,7 +6,10 @@ use lambda_http::http::Request;
 use lambda_http::{Body, http};
 use libfuzzer_sys::fuzz_target;
 use model::limits::MAX_BODY_BYTES;
-use service::request::{parse_json, prefers_strict_handling, read_body};
+use model::json::JsonText;
+use service::context::RequestContext;
+use service::problem::Problem;
+use service::request::{prefers_strict_handling, read_body};
 
 fuzz_target!(|input: &[u8]| {
     let mut request = Request::new(Body::Empty);
@@ -23,8 +26,10 @@ fuzz_target!(|input: &[u8]| {
     }
     *request.body_mut() = Body::Binary(rest.to_vec());
     let _ = prefers_strict_handling(request.headers());
-    match read_body(&request).and_then(|body| parse_json(&body).map(|_| body.len())) {
+    let mut context = RequestContext::from_request(&request);
+    let parse = |body: &str| JsonText::parse(body).map(|_| body.len()).map_err(Problem::from);
+    match read_body(&request, &mut context).and_then(|body| parse(&body)) {
         Ok(length) => assert!(length <= MAX_BODY_BYTES),
-        Err(problem) => assert!((400..500).contains(&problem.kind().status)),
+        Err(problem) => assert!((400..500).contains(&problem.problem_type().status)),
     }
 });

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 
 use libfuzzer_sys::fuzz_target;
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 use tokio::runtime::{Builder, Runtime};
 
 /// The emulator keeps everything in memory, so it is another one after so many requests.
@@ -13,14 +13,14 @@ const REQUESTS_PER_STACK: usize = 500;
 
 struct Bench {
     runtime: Runtime,
-    stack: Stack,
+    stack: TestApp,
     requests: usize,
 }
 
 impl Bench {
     fn new() -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let stack = runtime.block_on(async { Stack::start() });
+        let stack = runtime.block_on(async { TestApp::start() });
         Self { runtime, stack, requests: 0 }
     }
 
@@ -32,9 +32,9 @@ impl Bench {
             let key = stack.key(&account).await;
             let (endpoint, body) = input.split_first().map_or((0, input), |(first, rest)| (first % 3, rest));
             let call = match endpoint {
-                0 => Call::signals(""),
-                1 => Call::customer(""),
-                _ => Call::customer("").method("PATCH"),
+                0 => RequestBuilder::signals(""),
+                1 => RequestBuilder::customer(""),
+                _ => RequestBuilder::customer("").method("PATCH"),
             };
             let answer = stack.send(call.key(&key).bytes(body)).await;
             assert!(answer.status < 500, "{}", answer.text);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::timestamp::Timestamp;
 use serde_json::json;
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_000);
 
@@ -14,28 +14,28 @@ fn later(seconds: u64) -> Timestamp {
 
 #[tokio::test]
 async fn a_ping_with_a_key_is_answered_and_needs_no_media_type() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    let answer = stack.send(Call::ping().key(&key)).await;
+    let answer = stack.send(RequestBuilder::ping().key(&key)).await;
     assert_eq!((answer.status, answer.text.as_str()), (200, r#"{"response":"pong"}"#));
     assert!(!answer.header("x-request-id").is_empty());
 }
 
 #[tokio::test]
 async fn a_401_says_whether_a_key_was_sent_and_nothing_more() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let revoked = stack.key_with("shop", |record| record.revoked_at = Some(NOW)).await;
     let expired = stack.key_with("shop", |record| record.expires_at = Some(NOW)).await;
     let mut bodies = std::collections::HashSet::new();
     for (call, challenge) in [
-        (Call::ping(), r#"Bearer realm="intake""#),
-        (Call::ping().header("authorization", "Basic YTpi"), r#"Bearer realm="intake""#),
-        (Call::ping().header("authorization", "Bearer"), r#"Bearer realm="intake""#),
-        (Call::ping().key("two words"), r#"Bearer realm="intake", error="invalid_token""#),
-        (Call::ping().key("unknown"), r#"Bearer realm="intake", error="invalid_token""#),
-        (Call::ping().key(&"k".repeat(7_000)), r#"Bearer realm="intake", error="invalid_token""#),
-        (Call::ping().key(&revoked), r#"Bearer realm="intake", error="invalid_token""#),
-        (Call::ping().key(&expired), r#"Bearer realm="intake", error="invalid_token""#),
+        (RequestBuilder::ping(), r#"Bearer realm="intake""#),
+        (RequestBuilder::ping().header("authorization", "Basic YTpi"), r#"Bearer realm="intake""#),
+        (RequestBuilder::ping().header("authorization", "Bearer"), r#"Bearer realm="intake""#),
+        (RequestBuilder::ping().key("two words"), r#"Bearer realm="intake", error="invalid_token""#),
+        (RequestBuilder::ping().key("unknown"), r#"Bearer realm="intake", error="invalid_token""#),
+        (RequestBuilder::ping().key(&"k".repeat(7_000)), r#"Bearer realm="intake", error="invalid_token""#),
+        (RequestBuilder::ping().key(&revoked), r#"Bearer realm="intake", error="invalid_token""#),
+        (RequestBuilder::ping().key(&expired), r#"Bearer realm="intake", error="invalid_token""#),
     ] {
         let answer = stack.send(call.at(NOW).invocation("the-same")).await;
         answer.assert_problem(401, "unauthorized");
@@ -47,13 +47,13 @@ async fn a_401_says_whether_a_key_was_sent_and_nothing_more() {
 
 #[tokio::test]
 async fn a_401_comes_before_every_other_fault() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let large = " ".repeat(5 * 1024 * 1024);
     for call in [
-        Call::customer("not json"),
-        Call::signals(&large),
-        Call::customer("{}").without_header("content-type"),
-        Call::signals("{}").header("content-encoding", "br"),
+        RequestBuilder::customer("not json"),
+        RequestBuilder::signals(&large),
+        RequestBuilder::customer("{}").without_header("content-type"),
+        RequestBuilder::signals("{}").header("content-encoding", "br"),
     ] {
         stack.send(call).await.assert_problem(401, "unauthorized");
     }
@@ -61,22 +61,22 @@ async fn a_401_comes_before_every_other_fault() {
 
 #[tokio::test]
 async fn no_key_reaches_another_accounts_customers() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let (one, two) = (stack.key("one").await, stack.key("two").await);
     let body = |email: &str| json!({"customerId": "c", "customerData": {"email": email}});
-    stack.send(Call::customer(body("1")).key(&one)).await;
-    assert_eq!(stack.send(Call::customer(body("2")).key(&two)).await.json()["result"], "created");
+    stack.send(RequestBuilder::customer(body("1")).key(&one)).await;
+    assert_eq!(stack.send(RequestBuilder::customer(body("2")).key(&two)).await.json()["result"], "created");
     assert_eq!(stack.customer("one", "c").await.unwrap()["email"].as_s().unwrap(), "1");
 }
 
 #[tokio::test]
 async fn separators_in_an_identifier_do_not_lead_out_of_the_account() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let (a, a_b) = (stack.key("a").await, stack.key("a-b").await);
     for id in ["#c", "b#c", "../a-b#c", "a-b#c", "\u{0}c"] {
-        stack.send(Call::customer(json!({"customerId": id, "customerData": {"city": "x"}})).key(&a)).await;
+        stack.send(RequestBuilder::customer(json!({"customerId": id, "customerData": {"city": "x"}})).key(&a)).await;
     }
-    stack.send(Call::customer(json!({"customerId": "c", "customerData": {"city": "y"}})).key(&a_b)).await;
+    stack.send(RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "y"}})).key(&a_b)).await;
     let items = stack.items("CustomersTable").await;
     assert_eq!(items.len(), 6);
     for item in items {
@@ -90,36 +90,36 @@ async fn separators_in_an_identifier_do_not_lead_out_of_the_account() {
 
 #[tokio::test]
 async fn a_key_expires_to_the_second_although_it_is_remembered() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key_with("shop", |record| record.expires_at = Some(later(30))).await;
-    assert_eq!(stack.send(Call::ping().key(&key).at(NOW)).await.status, 200);
+    assert_eq!(stack.send(RequestBuilder::ping().key(&key).at(NOW)).await.status, 200);
     let last = Timestamp::from_millis(later(30).millis() - 1);
-    assert_eq!(stack.send(Call::ping().key(&key).at(last)).await.status, 200);
-    assert_eq!(stack.send(Call::ping().key(&key).at(later(30))).await.status, 401);
+    assert_eq!(stack.send(RequestBuilder::ping().key(&key).at(last)).await.status, 200);
+    assert_eq!(stack.send(RequestBuilder::ping().key(&key).at(later(30))).await.status, 401);
 }
 
 #[tokio::test]
 async fn a_yes_is_remembered_for_a_minute_and_a_no_for_ten_seconds() {
-    let mut stack = Stack::start();
+    let mut stack = TestApp::start();
     let known = stack.key("shop").await;
-    assert_eq!(stack.send(Call::ping().key(&known).at(NOW)).await.status, 200);
-    assert_eq!(stack.send(Call::ping().key("unknown").at(NOW)).await.status, 401);
+    assert_eq!(stack.send(RequestBuilder::ping().key(&known).at(NOW)).await.status, 200);
+    assert_eq!(stack.send(RequestBuilder::ping().key("unknown").at(NOW)).await.status, 401);
     // From here on the key table cannot be read: what is still known is remembered.
     stack.emulator.stop();
-    assert_eq!(stack.send(Call::ping().key(&known).at(later(59))).await.status, 200);
-    assert_eq!(stack.send(Call::ping().key("unknown").at(later(9))).await.status, 401);
-    stack.send(Call::ping().key("unknown").at(later(10))).await.assert_problem(503, "storage-unavailable");
+    assert_eq!(stack.send(RequestBuilder::ping().key(&known).at(later(59))).await.status, 200);
+    assert_eq!(stack.send(RequestBuilder::ping().key("unknown").at(later(9))).await.status, 401);
+    stack.send(RequestBuilder::ping().key("unknown").at(later(10))).await.assert_problem(503, "storage-unavailable");
 }
 
 #[tokio::test]
 async fn when_the_key_table_cannot_be_read_a_yes_stands_for_fifteen_minutes() {
-    let mut stack = Stack::start();
+    let mut stack = TestApp::start();
     let known = stack.key("shop").await;
-    assert_eq!(stack.send(Call::ping().key(&known).at(NOW)).await.status, 200);
+    assert_eq!(stack.send(RequestBuilder::ping().key(&known).at(NOW)).await.status, 200);
     stack.emulator.stop();
-    assert_eq!(stack.send(Call::ping().key(&known).at(later(899))).await.status, 200);
-    let answer = stack.send(Call::ping().key(&known).at(later(900))).await;
+    assert_eq!(stack.send(RequestBuilder::ping().key(&known).at(later(899))).await.status, 200);
+    let answer = stack.send(RequestBuilder::ping().key(&known).at(later(900))).await;
     answer.assert_problem(503, "storage-unavailable");
     assert_eq!(answer.header("retry-after"), "2");
-    stack.send(Call::ping().key("never-seen").at(NOW)).await.assert_problem(503, "storage-unavailable");
+    stack.send(RequestBuilder::ping().key("never-seen").at(NOW)).await.assert_problem(503, "storage-unavailable");
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use tests::history::checker::{Report, Violation, check};
-use tests::history::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
+use testkit::history::checker::{Report, Violation, check};
+use testkit::history::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
 
 /// Request 7 has three signals of which the second was refused, request 8 one that may be stored or not, request 9 was
 /// refused whole, and request 10 was sent after 7 was acknowledged.

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 const PROFILE: [&str; 10] =
     ["email", "phoneNumber", "firstName", "lastName", "gender", "dob", "city", "state", "country", "zip"];
@@ -15,12 +15,12 @@ fn s(text: &str) -> AttributeValue {
 
 #[tokio::test]
 async fn a_new_customer_is_created_and_a_known_one_updated() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = json!({"customerId": "c1", "customerData": {"email": "ada@example.com", "zip": ""}});
     let first = Timestamp::from_millis(1_795_214_024_123);
 
-    let created = stack.send(Call::customer(&body).key(&key).at(first)).await;
+    let created = stack.send(RequestBuilder::customer(&body).key(&key).at(first)).await;
     assert_eq!(created.status, 200);
     assert_eq!(created.header("content-type"), "application/json");
     assert_eq!(
@@ -29,7 +29,7 @@ async fn a_new_customer_is_created_and_a_known_one_updated() {
     );
 
     let second = Timestamp::from_millis(1_795_214_099_001);
-    let updated = stack.send(Call::customer(&body).method("PATCH").key(&key).at(second)).await;
+    let updated = stack.send(RequestBuilder::customer(&body).method("PATCH").key(&key).at(second)).await;
     assert_eq!(
         updated.text,
         r#"{"customerId":"c1","result":"updated","updatedAt":"2026-11-20T22:34:59.001Z","warnings":[]}"#
@@ -50,13 +50,13 @@ async fn a_new_customer_is_created_and_a_known_one_updated() {
 
 #[tokio::test]
 async fn an_absent_member_stays_null_removes_and_text_replaces() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let before =
         json!({"customerId": "c1", "customerData": {"email": "a", "city": "London", "state": "x", "tier": "gold"}});
-    stack.send(Call::customer(before).key(&key)).await;
+    stack.send(RequestBuilder::customer(before).key(&key)).await;
     let change = json!({"customerId": "c1", "customerData": {"city": null, "state": "", "tier": null, "dob": null}});
-    assert_eq!(stack.send(Call::customer(change).key(&key)).await.status, 200);
+    assert_eq!(stack.send(RequestBuilder::customer(change).key(&key)).await.status, 200);
 
     let item = stack.customer("shop", "c1").await.unwrap();
     assert_eq!((item.get("email"), item.get("state")), (Some(&s("a")), Some(&s(""))));
@@ -65,20 +65,20 @@ async fn an_absent_member_stays_null_removes_and_text_replaces() {
 
 #[tokio::test]
 async fn empty_customer_data_only_creates_the_customer() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    let answer = stack.send(Call::customer(json!({"customerId": "c1", "customerData": {}})).key(&key)).await;
+    let answer = stack.send(RequestBuilder::customer(json!({"customerId": "c1", "customerData": {}})).key(&key)).await;
     assert_eq!(answer.json()["result"], "created");
     assert_eq!(stack.customer("shop", "c1").await.unwrap().len(), 5);
 }
 
 #[tokio::test]
 async fn ten_updates_at_once_of_ten_members_all_survive_and_one_of_them_created() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let answers = join_all(PROFILE.map(|member| {
         let body = json!({"customerId": "c1", "customerData": {member: member}});
-        stack.send(Call::customer(body).key(&key))
+        stack.send(RequestBuilder::customer(body).key(&key))
     }))
     .await;
     let results: Vec<_> = answers.iter().map(|answer| answer.json()["result"].clone()).collect();
@@ -91,20 +91,20 @@ async fn ten_updates_at_once_of_ten_members_all_survive_and_one_of_them_created(
 
 #[tokio::test]
 async fn what_was_sent_is_stored_to_the_character() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let value = " \u{0}\t\"\\/ Ünïcödé 😀 ";
     let body = json!({"customerId": " c 1 ", "customerData": {"firstName": value}});
-    assert_eq!(stack.send(Call::customer(body).key(&key)).await.status, 200);
+    assert_eq!(stack.send(RequestBuilder::customer(body).key(&key)).await.status, 200);
     assert_eq!(stack.customer("shop", " c 1 ").await.unwrap().get("firstName"), Some(&s(value)));
 }
 
 #[tokio::test]
 async fn undocumented_members_are_stored_as_the_values_they_are_and_named() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = r#"{"customerId":"c1","customerData":{"phone":"1","prefs":{"n":[1.50,12345678901234567890123456789012345678,null,true]}}}"#;
-    let answer = stack.send(Call::customer(body).key(&key)).await;
+    let answer = stack.send(RequestBuilder::customer(body).key(&key)).await;
     insta::assert_json_snapshot!(answer.json()["warnings"], @r#"
     [
       {
@@ -129,10 +129,10 @@ async fn undocumented_members_are_stored_as_the_values_they_are_and_named() {
 
 #[tokio::test]
 async fn every_fault_is_named_at_once_and_nothing_is_stored() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = r#"{"customerId":"null","customerData":{"email":1,"createdAt":"x","zip":"1","zip":"2","score":1e999}}"#;
-    let answer = stack.send(Call::customer(body).key(&key)).await;
+    let answer = stack.send(RequestBuilder::customer(body).key(&key)).await;
     answer.assert_problem(400, "validation-failed");
     let expected = [
         ("/customerId", "placeholder-identifier"),
@@ -147,12 +147,13 @@ async fn every_fault_is_named_at_once_and_nothing_is_stored() {
 
 #[tokio::test]
 async fn a_profile_that_would_outgrow_an_item_is_refused() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let value = "x".repeat(1000);
     for round in 0.. {
         let data: serde_json::Map<_, _> = (0..20).map(|n| (format!("m{round}-{n}"), json!(value))).collect();
-        let answer = stack.send(Call::customer(json!({"customerId": "c1", "customerData": data})).key(&key)).await;
+        let answer =
+            stack.send(RequestBuilder::customer(json!({"customerId": "c1", "customerData": data})).key(&key)).await;
         if answer.status != 200 {
             answer.assert_problem(422, "customer-too-large");
             assert!((19..=21).contains(&round), "refused after {round} rounds of 20 KB");

@@ -5,7 +5,7 @@ use std::path::Path;
 use dev::development_key;
 use lambda_http::RequestExt as _;
 use lambda_http::request::from_str;
-use tests::{Call, Stack, read_event};
+use testkit::{RequestBuilder, TestApp, read_event};
 
 #[tokio::test]
 async fn every_event_in_the_folder_is_answered_with_a_200_and_a_preflight_with_a_204() {
@@ -18,9 +18,9 @@ async fn every_event_in_the_folder_is_answered_with_a_200_and_a_preflight_with_a
             continue;
         }
         let event = std::fs::read_to_string(&path).unwrap();
-        let stack = Stack::start();
-        development_key::load(&stack.emulator, tests::template()).unwrap();
-        let call = Call::from_event(&event);
+        let stack = TestApp::start();
+        development_key::load(&stack.emulator, testkit::template()).unwrap();
+        let call = RequestBuilder::from_event(&event);
         assert_read_as_lambda_http_does(&event);
         let function = if call.is_for_signals() { "signals" } else { "customers" };
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();

@@ -10,8 +10,8 @@ mod throttled;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::faults::{Fault, FaultProxy, Plan};
-use tests::{Answer, Call, Stack};
+use testkit::faults::{Fault, FaultProxy, Plan};
+use testkit::{RequestBuilder, TestApp, TestResponse};
 
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 
@@ -28,11 +28,11 @@ const PASSING: [Fault; 8] = [
 ];
 
 /// A stack that has a proxy before every table but the keys, and a key.
-async fn behind(plan: impl Into<Plan>) -> (Stack, FaultProxy, String) {
-    let emulator = Stack::emulator();
+async fn behind(plan: impl Into<Plan>) -> (TestApp, FaultProxy, String) {
+    let emulator = TestApp::emulator();
     let keys = emulator.endpoint();
     let proxy = FaultProxy::start(&keys, plan).await;
-    let stack = Stack::over(emulator, &keys, &proxy.endpoint(), None);
+    let stack = TestApp::over(emulator, &keys, &proxy.endpoint(), None);
     let key = stack.key("shop").await;
     (stack, proxy, key)
 }
@@ -41,20 +41,20 @@ fn signals(n: usize) -> Value {
     (0..n).map(|n| json!({"customerId": "c", "eventType": "view", "data": {"n": n}})).collect()
 }
 
-fn named(n: usize) -> Call {
-    Call::signals(json!({"requestIdentifier": REQUEST, "signals": signals(n)}))
+fn named(n: usize) -> RequestBuilder {
+    RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": signals(n)}))
 }
 
-fn unnamed(n: usize) -> Call {
-    Call::signals(json!({"signals": signals(n)}))
+fn unnamed(n: usize) -> RequestBuilder {
+    RequestBuilder::signals(json!({"signals": signals(n)}))
 }
 
-fn customer() -> Call {
-    Call::customer(json!({"customerId": "c", "customerData": {"city": "Ulm"}}))
+fn customer() -> RequestBuilder {
+    RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "Ulm"}}))
 }
 
 /// The numbers of the signals that are stored, in their order.
-async fn stored(stack: &Stack) -> Vec<usize> {
+async fn stored(stack: &TestApp) -> Vec<usize> {
     let number = |item: &std::collections::HashMap<String, aws_sdk_dynamodb::types::AttributeValue>| {
         item["data"].as_m().unwrap()["n"].as_n().unwrap().parse().unwrap()
     };
@@ -62,7 +62,7 @@ async fn stored(stack: &Stack) -> Vec<usize> {
 }
 
 #[track_caller]
-fn assert_unavailable(answer: &Answer) {
+fn assert_unavailable(answer: &TestResponse) {
     answer.assert_problem(503, "storage-unavailable");
     assert_eq!(answer.header("retry-after"), "2");
 }
@@ -107,12 +107,12 @@ async fn a_customer_that_a_lost_first_attempt_created_is_answered_as_created() {
 #[tokio::test]
 async fn a_passing_fault_of_the_key_table_costs_no_caller_an_answer() {
     for fault in PASSING {
-        let emulator = Stack::emulator();
+        let emulator = TestApp::emulator();
         let direct = emulator.endpoint();
         let keys = FaultProxy::start(&direct, fault.at(1)).await;
-        let stack = Stack::over(emulator, &keys.endpoint(), &direct, None);
+        let stack = TestApp::over(emulator, &keys.endpoint(), &direct, None);
         let key = stack.key("shop").await;
-        assert_eq!(stack.send(Call::ping().key(&key)).await.status, 200, "{fault:?}");
+        assert_eq!(stack.send(RequestBuilder::ping().key(&key)).await.status, 200, "{fault:?}");
         assert_eq!(stack.send(customer().key(&key)).await.status, 200, "{fault:?}");
     }
 }

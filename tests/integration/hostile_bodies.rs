@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
-use tests::faults::{Fault, Plan};
-use tests::hostile_bodies::{self, HostileBody};
-use tests::{FunctionProcess, Stack, build_functions};
+use testkit::faults::{Fault, Plan};
+use testkit::hostile_bodies::{self, HostileBody};
+use testkit::{FunctionProcess, TestApp, build_functions};
 
 /// The most memory that a request may cost a process, in bytes.
 const MAX_MEMORY: u64 = 64_000_000;
@@ -43,7 +43,7 @@ async fn hostile_body_that_comes_back_unprocessed_costs_at_most_80_mb() {
 async fn assert_costs(bodies: Vec<HostileBody>, plan: &Plan, max_memory: u64) {
     let released = std::env::var_os("INTAKE_RELEASED_FUNCTIONS").map(PathBuf::from);
     let programs = released.clone().unwrap_or_else(|| build_functions().unwrap());
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let (key, endpoint) = (stack.key("shop").await, stack.emulator.endpoint());
     let (programs, key, endpoint) = (&programs, key.as_str(), endpoint.as_str());
     let costs = stream::iter(bodies).map(async |body| measure(&body, programs, key, endpoint, plan).await);

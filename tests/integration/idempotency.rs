@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 
@@ -16,11 +16,11 @@ fn body(n: usize) -> Value {
 
 #[tokio::test]
 async fn the_same_request_from_twelve_connections_at_once_is_stored_once() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = body(125);
-    stack.send(Call::signals(&body).key(&key)).await;
-    let answers = join_all((0..12).map(|_| stack.send(Call::signals(&body).key(&key)))).await;
+    stack.send(RequestBuilder::signals(&body).key(&key)).await;
+    let answers = join_all((0..12).map(|_| stack.send(RequestBuilder::signals(&body).key(&key)))).await;
     for answer in answers {
         assert_eq!((answer.status, &answer.json()["replayed"]), (200, &json!(true)), "{}", answer.text);
         assert_eq!(answer.json()["accepted"], 125);
@@ -30,10 +30,10 @@ async fn the_same_request_from_twelve_connections_at_once_is_stored_once() {
 
 #[tokio::test]
 async fn twelve_first_attempts_at_once_are_one_request_and_eleven_retries() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = body(60);
-    let answers = join_all((0..12).map(|_| stack.send(Call::signals(&body).key(&key)))).await;
+    let answers = join_all((0..12).map(|_| stack.send(RequestBuilder::signals(&body).key(&key)))).await;
     assert!(answers.iter().all(|answer| answer.status == 200));
     assert_eq!(answers.iter().filter(|answer| answer.json()["replayed"] == false).count(), 1);
     assert_eq!(stack.items("SignalsTable").await.len(), 60);
@@ -41,11 +41,11 @@ async fn twelve_first_attempts_at_once_are_one_request_and_eleven_retries() {
 
 #[tokio::test]
 async fn a_retry_keeps_the_time_of_the_first_arrival() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
-    stack.send(Call::signals(body(2)).key(&key).at(first)).await;
-    stack.send(Call::signals(body(2)).key(&key).at(first.plus(Duration::from_hours(1)))).await;
+    stack.send(RequestBuilder::signals(body(2)).key(&key).at(first)).await;
+    stack.send(RequestBuilder::signals(body(2)).key(&key).at(first.plus(Duration::from_hours(1)))).await;
     let history = stack.history("shop", "c").await;
     assert_eq!(history.len(), 2);
     assert!(history.iter().all(|item| item["receivedAt"].as_s().unwrap() == "2026-11-20T22:33:44.123Z"));
@@ -53,74 +53,77 @@ async fn a_retry_keeps_the_time_of_the_first_arrival() {
 
 #[tokio::test]
 async fn the_same_identifier_with_another_body_is_refused_and_writes_nothing() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    stack.send(Call::signals(body(2)).key(&key)).await;
-    let answer = stack.send(Call::signals(body(3)).key(&key)).await;
+    stack.send(RequestBuilder::signals(body(2)).key(&key)).await;
+    let answer = stack.send(RequestBuilder::signals(body(3)).key(&key)).await;
     answer.assert_problem(422, "request-identifier-reused");
     assert_eq!(stack.items("SignalsTable").await.len(), 2);
 }
 
 #[tokio::test]
 async fn the_letters_of_an_identifier_may_change_their_case_but_it_stays_the_same() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    stack.send(Call::signals(body(1)).key(&key)).await;
+    stack.send(RequestBuilder::signals(body(1)).key(&key)).await;
     let mut upper = body(1);
     upper["requestIdentifier"] = REQUEST.to_uppercase().into();
     // The body differs by that, so it is another body under the same identifier.
-    stack.send(Call::signals(upper).key(&key)).await.assert_problem(422, "request-identifier-reused");
+    stack.send(RequestBuilder::signals(upper).key(&key)).await.assert_problem(422, "request-identifier-reused");
 }
 
 #[tokio::test]
 async fn an_identifier_is_free_again_after_24_hours_although_the_item_lingers() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
-    stack.send(Call::signals(body(1)).key(&key).at(first)).await;
+    stack.send(RequestBuilder::signals(body(1)).key(&key).at(first)).await;
     let almost = first.plus(Duration::from_secs(24 * 3600 - 1));
-    stack.send(Call::signals(body(2)).key(&key).at(almost)).await.assert_problem(422, "request-identifier-reused");
+    stack
+        .send(RequestBuilder::signals(body(2)).key(&key).at(almost))
+        .await
+        .assert_problem(422, "request-identifier-reused");
     let later = first.plus(Duration::from_secs(24 * 3600 + 1));
-    let answer = stack.send(Call::signals(body(2)).key(&key).at(later)).await;
+    let answer = stack.send(RequestBuilder::signals(body(2)).key(&key).at(later)).await;
     assert_eq!((answer.status, &answer.json()["replayed"]), (200, &json!(false)));
     assert_eq!(stack.items("SignalsTable").await.len(), 3);
 }
 
 #[tokio::test]
 async fn two_accounts_may_use_one_identifier() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let (one, two) = (stack.key("one").await, stack.key("two").await);
-    assert_eq!(stack.send(Call::signals(body(1)).key(&one)).await.json()["replayed"], false);
-    assert_eq!(stack.send(Call::signals(body(2)).key(&two)).await.json()["replayed"], false);
+    assert_eq!(stack.send(RequestBuilder::signals(body(1)).key(&one)).await.json()["replayed"], false);
+    assert_eq!(stack.send(RequestBuilder::signals(body(2)).key(&two)).await.json()["replayed"], false);
 }
 
 #[tokio::test]
 async fn a_claim_of_this_very_invocation_is_no_replay() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    let call = Call::signals(body(1)).key(&key).invocation("invocation-1");
+    let call = RequestBuilder::signals(body(1)).key(&key).invocation("invocation-1");
     stack.send(call.clone()).await;
     assert_eq!(stack.send(call).await.json()["replayed"], false);
 }
 
 #[tokio::test]
 async fn two_equal_signals_in_one_request_are_two_signals() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let signal = json!({"customerId": "c", "eventType": "view"});
-    let answer = stack.send(Call::signals(json!({"signals": [signal, signal]})).key(&key)).await;
+    let answer = stack.send(RequestBuilder::signals(json!({"signals": [signal, signal]})).key(&key)).await;
     assert_eq!(answer.json()["accepted"], 2);
     assert_eq!(stack.history("shop", "c").await.len(), 2);
 }
 
 #[tokio::test]
 async fn rejected_signals_count_in_the_index_so_a_retry_lands_on_the_same_items() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let good = json!({"customerId": "c", "eventType": "view"});
     let body = json!({"requestIdentifier": REQUEST, "signals": [good, 1, good]});
     for replayed in [false, true] {
-        let answer = stack.send(Call::signals(&body).key(&key)).await;
+        let answer = stack.send(RequestBuilder::signals(&body).key(&key)).await;
         assert_eq!((&answer.json()["accepted"], &answer.json()["replayed"]), (&json!(2), &json!(replayed)));
     }
     let keys: Vec<_> = stack
@@ -134,10 +137,11 @@ async fn rejected_signals_count_in_the_index_so_a_retry_lands_on_the_same_items(
 
 #[tokio::test]
 async fn a_request_without_an_identifier_gets_one_and_saves_the_claim() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    let answer =
-        stack.send(Call::signals(json!({"signals": [{"customerId": "c", "eventType": "view"}]})).key(&key)).await;
+    let answer = stack
+        .send(RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "view"}]})).key(&key))
+        .await;
     let made = answer.json()["requestIdentifier"].as_str().unwrap().to_owned();
     assert_eq!(made.len(), 36);
     assert_eq!(stack.history("shop", "c").await[0]["requestIdentifier"].as_s().unwrap(), &made);

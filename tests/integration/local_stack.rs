@@ -1,7 +1,7 @@
 //! `cargo dev`, end to end: the compiled functions behind HTTP, and what they wrote, read through DynamoDB's protocol.
 
 use serde_json::json;
-use tests::{LocalStack, client_at};
+use testkit::{LocalStack, client_at};
 
 #[tokio::test]
 async fn one_command_serves_every_endpoint_and_a_signal_ends_all_of_it() {
@@ -66,7 +66,7 @@ fn a_page_of_an_allowed_origin_may_call_and_one_of_another_may_not() {
         let request = ureq::http::Request::builder()
             .method(method)
             .uri(format!("{}/api/sdk/ping", stack.variable("BASE_URL")))
-            .header("BatchContext", origin)
+            .header("Origin", origin)
             .header("Access-Control-Request-Method", "GET");
         let response = agent.run(request.body(()).unwrap()).unwrap();
         let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use service::telemetry;
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 use tracing::Level;
 use tracing::instrument::WithSubscriber as _;
 
@@ -31,7 +31,7 @@ async fn a_log_line_holds_what_an_operator_needs_and_no_canary() {
         let written = lines.clone();
         let subscriber = telemetry::subscriber(level, move || written.clone());
         let key = async {
-            let mut stack = Stack::start();
+            let mut stack = TestApp::start();
             let key = stack.key("shop").await;
             let data = json!({"email": CANARY, "tier": CANARY});
             let signal = json!({"customerId": CANARY, "eventType": CANARY, "data": {"x": CANARY}, "more": CANARY});
@@ -41,11 +41,12 @@ async fn a_log_line_holds_what_an_operator_needs_and_no_canary() {
                     stack.emulator.stop();
                 }
                 for call in [
-                    Call::customer(json!({"customerId": CANARY, "customerData": data})).key(&key),
-                    Call::customer(json!({"customerId": CANARY, "customerData": {"email": [CANARY]}})).key(&key),
-                    Call::signals(json!({"signals": [signal, bad]})).key(&key),
-                    Call::signals(format!("{{\"{CANARY}")).key(&key),
-                    Call::ping().key(CANARY),
+                    RequestBuilder::customer(json!({"customerId": CANARY, "customerData": data})).key(&key),
+                    RequestBuilder::customer(json!({"customerId": CANARY, "customerData": {"email": [CANARY]}}))
+                        .key(&key),
+                    RequestBuilder::signals(json!({"signals": [signal, bad]})).key(&key),
+                    RequestBuilder::signals(format!("{{\"{CANARY}")).key(&key),
+                    RequestBuilder::ping().key(CANARY),
                 ] {
                     stack.send(call).await;
                 }
@@ -77,8 +78,8 @@ async fn request_line_has_the_ids_of_lambda_and_of_api_gateway() {
     let lines = Lines::default();
     let written = lines.clone();
     let subscriber = telemetry::subscriber(Level::ERROR, move || written.clone());
-    let call = Call::ping().invocation("5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90");
-    let answer = async { Stack::start().send(call).await }.with_subscriber(subscriber).await;
+    let call = RequestBuilder::ping().invocation("5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90");
+    let answer = async { TestApp::start().send(call).await }.with_subscriber(subscriber).await;
     let line: serde_json::Value = serde_json::from_slice(&lines.0.lock().unwrap()).unwrap();
     assert_eq!(line["requestId"], answer.header("x-request-id"));
     assert_eq!(line["requestId"], "5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90");
@@ -91,9 +92,9 @@ async fn the_line_of_a_preflight_says_204_and_counts_nothing_but_the_request() {
     let written = lines.clone();
     let subscriber = telemetry::subscriber(Level::INFO, move || written.clone());
     let preflights = async {
-        let stack = Stack::start();
+        let stack = TestApp::start();
         for path in ["/api/customers", "/api/event-flows/signal"] {
-            stack.send(Call::new("OPTIONS", path)).await;
+            stack.send(RequestBuilder::new("OPTIONS", path)).await;
         }
     };
     preflights.with_subscriber(subscriber).await;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -15,7 +15,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 #[tokio::test]
 async fn what_is_not_json_is_named_with_line_and_column() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     for (body, detail) in [
         ("", "The body is not JSON: EOF while parsing a value at line 1, column 0."),
@@ -23,7 +23,7 @@ async fn what_is_not_json_is_named_with_line_and_column() {
         ("{} {}", "The body is not JSON: trailing characters at line 1, column 4."),
         ("{'a':1}", "The body is not JSON: key must be a string at line 1, column 2."),
     ] {
-        for call in [Call::customer(body), Call::signals(body)] {
+        for call in [RequestBuilder::customer(body), RequestBuilder::signals(body)] {
             let answer = stack.send(call.key(&key)).await;
             answer.assert_problem(400, "malformed-json");
             assert_eq!(answer.json()["detail"], detail);
@@ -33,23 +33,23 @@ async fn what_is_not_json_is_named_with_line_and_column() {
 
 #[tokio::test]
 async fn a_hundred_thousand_brackets_are_a_400_open_or_closed() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let open = "[".repeat(100_000);
     let closed = format!("{open}{}", "]".repeat(100_000));
     let inside = format!(r#"{{"signals":[{closed},{{"customerId":"c","eventType":"t","data":{{"x":{closed}}}}}]}}"#);
     for (body, code) in [(&open, "malformed-json"), (&closed, "validation-failed"), (&inside, "validation-failed")] {
-        stack.send(Call::signals(body).key(&key)).await.assert_problem(400, code);
+        stack.send(RequestBuilder::signals(body).key(&key)).await.assert_problem(400, code);
     }
-    stack.send(Call::customer(&open).key(&key)).await.assert_problem(400, "malformed-json");
-    stack.send(Call::customer(&closed).key(&key)).await.assert_problem(400, "validation-failed");
+    stack.send(RequestBuilder::customer(&open).key(&key)).await.assert_problem(400, "malformed-json");
+    stack.send(RequestBuilder::customer(&closed).key(&key)).await.assert_problem(400, "validation-failed");
 }
 
 #[tokio::test]
 async fn a_body_of_5_mb_is_a_413_that_names_both_sizes() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    for call in [Call::customer("x".repeat(5_000_000)), Call::signals("x".repeat(5_000_000))] {
+    for call in [RequestBuilder::customer("x".repeat(5_000_000)), RequestBuilder::signals("x".repeat(5_000_000))] {
         let answer = stack.send(call.key(&key)).await;
         answer.assert_problem(413, "payload-too-large");
         assert_eq!(answer.json()["detail"], "Request body too large: 5000000 bytes, limit 4194304.");
@@ -58,10 +58,10 @@ async fn a_body_of_5_mb_is_a_413_that_names_both_sizes() {
 
 #[tokio::test]
 async fn a_gzip_bomb_is_a_413_and_a_broken_one_a_400() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let bomb = gzip(&vec![b'['; 100 * 1024 * 1024]);
-    let packed = |bytes: &[u8]| Call::signals("").bytes(bytes).header("content-encoding", "gzip").key(&key);
+    let packed = |bytes: &[u8]| RequestBuilder::signals("").bytes(bytes).header("content-encoding", "gzip").key(&key);
     stack.send(packed(&bomb)).await.assert_problem(413, "payload-too-large");
     stack.send(packed(b"no gzip")).await.assert_problem(400, "malformed-json");
     let good = gzip(br#"{"signals":[{"customerId":"c","eventType":"t"}]}"#);
@@ -71,21 +71,21 @@ async fn a_gzip_bomb_is_a_413_and_a_broken_one_a_400() {
 
 #[tokio::test]
 async fn invalid_utf_8_is_a_400() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    let answer = stack.send(Call::customer("").bytes(b"{\"customerId\":\"\xff\xfe\"}").key(&key)).await;
+    let answer = stack.send(RequestBuilder::customer("").bytes(b"{\"customerId\":\"\xff\xfe\"}").key(&key)).await;
     answer.assert_problem(400, "malformed-json");
     assert_eq!(answer.json()["detail"], "The body is not JSON: invalid UTF-8 at line 1, column 16.");
 }
 
 #[tokio::test]
 async fn a_body_that_is_not_json_by_its_label_is_a_415() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     for call in [
-        Call::customer("{}").header("content-type", "text/plain"),
-        Call::customer("{}").without_header("content-type").bytes(b"{}"),
-        Call::signals("{}").header("content-encoding", "br"),
+        RequestBuilder::customer("{}").header("content-type", "text/plain"),
+        RequestBuilder::customer("{}").without_header("content-type").bytes(b"{}"),
+        RequestBuilder::signals("{}").header("content-encoding", "br"),
     ] {
         stack.send(call.key(&key)).await.assert_problem(415, "unsupported-media-type");
     }
@@ -93,14 +93,14 @@ async fn a_body_that_is_not_json_by_its_label_is_a_415() {
 
 #[tokio::test]
 async fn an_answer_to_nothing_but_faults_fits_into_what_lambda_may_answer() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let name = |n: usize| format!("{}{n}", "\\u0001".repeat(250));
     let members: Vec<String> = (0..5).map(|n| format!("\"{}\":1e999", name(n))).collect();
     let signal = format!(r#"{{"customerId":"c","eventType":"t",{}}}"#, members.join(","));
     let body = format!(r#"{{"signals":[{}]}}"#, vec![signal; 500].join(","));
     assert!(body.len() < 4 * 1024 * 1024);
-    let answer = stack.send(Call::signals(body).key(&key)).await;
+    let answer = stack.send(RequestBuilder::signals(body).key(&key)).await;
     assert_eq!(answer.field_errors().len(), 2_500);
     let as_lambda_answers = serde_json::to_string(&answer.text).unwrap();
     assert!(as_lambda_answers.len() < 5_500_000, "{} bytes", as_lambda_answers.len());
@@ -108,7 +108,7 @@ async fn an_answer_to_nothing_but_faults_fits_into_what_lambda_may_answer() {
 
 #[tokio::test]
 async fn no_answer_repeats_a_value_that_was_sent() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let canary = "canary-7f3a";
     let bodies = [
@@ -117,7 +117,7 @@ async fn no_answer_repeats_a_value_that_was_sent() {
         json!({"signals": [{"customerId": canary, "eventType": 1, "eventflowIdentifier": canary}, canary]}),
     ];
     for body in bodies {
-        for call in [Call::customer(&body), Call::signals(&body)] {
+        for call in [RequestBuilder::customer(&body), RequestBuilder::signals(&body)] {
             let answer = stack.send(call.key(&key)).await;
             assert_eq!(answer.status, 400);
             assert!(!answer.text.contains(canary) && !answer.text.contains(&key), "{}", answer.text);
@@ -127,8 +127,8 @@ async fn no_answer_repeats_a_value_that_was_sent() {
 
 #[tokio::test]
 async fn a_query_or_a_host_that_is_no_uri_changes_nothing() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    let call = Call::ping().key(&key).query("a=<b>|{c} \u{7f}").header("host", "a b\"<>");
+    let call = RequestBuilder::ping().key(&key).query("a=<b>|{c} \u{7f}").header("host", "a b\"<>");
     assert_eq!(stack.send(call).await.status, 200);
 }

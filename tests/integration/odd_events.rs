@@ -2,16 +2,16 @@
 //! functions log no value of it.
 
 use serde_json::{Value, json};
-use tests::{Call, FunctionProcess, Stack};
+use testkit::{FunctionProcess, RequestBuilder, TestApp};
 
 const CANARY: &str = "canary-9be2";
 
 /// The event of a ping with this key, changed.
 fn ping(key: &str, change: impl FnOnce(&mut Value)) -> String {
-    changed(&Call::ping().key(key), change)
+    changed(&RequestBuilder::ping().key(key), change)
 }
 
-fn changed(call: &Call, change: impl FnOnce(&mut Value)) -> String {
+fn changed(call: &RequestBuilder, change: impl FnOnce(&mut Value)) -> String {
     let mut event = serde_json::from_str(&call.event()).unwrap();
     change(&mut event);
     event.to_string()
@@ -19,7 +19,7 @@ fn changed(call: &Call, change: impl FnOnce(&mut Value)) -> String {
 
 #[tokio::test]
 async fn odd_events_sent_to_one_process_get_responses_and_leave_no_value_in_its_log() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let process = FunctionProcess::start("customers", &stack.emulator.endpoint()).await;
     let bearer = format!("Bearer {key}");
@@ -30,7 +30,7 @@ async fn odd_events_sent_to_one_process_get_responses_and_leave_no_value_in_its_
         (ping(&key, |event| event["rawPath"] = format!("/{CANARY} <>").into()), 404),
         (ping(&key, |event| event["requestContext"]["http"]["method"] = format!("{CANARY} GET").into()), 405),
         (ping(&key, |event| event["cookies"] = json!({CANARY: "a\u{1}"})), 200),
-        (changed(&Call::customer(CANARY).key(&key), |event| event["isBase64Encoded"] = true.into()), 400),
+        (changed(&RequestBuilder::customer(CANARY).key(&key), |event| event["isBase64Encoded"] = true.into()), 400),
         (format!(r#"{{"source":"aws.events","detail":{{"authorization":"{bearer}"}}}}"#), 404),
         (format!(r#""{CANARY}""#), 404),
         (format!(r#"{{"headers":{{"authorization":"{bearer}"#), 404),
@@ -54,7 +54,7 @@ async fn odd_events_sent_to_one_process_get_responses_and_leave_no_value_in_its_
 }
 
 /// Invokes both functions with each event, and holds the status of the one for customers against what is expected.
-async fn assert_statuses(stack: &Stack, cases: impl IntoIterator<Item = (impl AsRef<[u8]>, u16)>) {
+async fn assert_statuses(stack: &TestApp, cases: impl IntoIterator<Item = (impl AsRef<[u8]>, u16)>) {
     for (event, status) in cases {
         let event = event.as_ref();
         let shown = String::from_utf8_lossy(event);
@@ -73,7 +73,7 @@ async fn assert_statuses(stack: &Stack, cases: impl IntoIterator<Item = (impl As
 
 #[tokio::test]
 async fn unused_member_of_any_type_changes_nothing() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let odd = ["null", "true", "-1", "1.5e300", r#""\u0000""#, "[[{}]]", r#"{"a":{"b":[]}}"#];
     let unused = [
@@ -112,7 +112,7 @@ async fn unused_member_of_any_type_changes_nothing() {
 
 #[tokio::test]
 async fn invalid_header_is_dropped() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let bearer = format!("Bearer {key}");
     for value in [json!(null), json!([bearer]), json!({"a": bearer}), json!(1), json!(format!("{bearer}\n"))] {
@@ -143,7 +143,7 @@ async fn invalid_header_is_dropped() {
 
 #[tokio::test]
 async fn path_that_is_no_uri_is_a_404_and_invalid_method_a_405() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let path = |path: Value| (ping("k", |event| event["rawPath"] = path), 404);
     let paths = [
         json!(""),
@@ -169,18 +169,19 @@ async fn path_that_is_no_uri_is_a_404_and_invalid_method_a_405() {
 
 #[tokio::test]
 async fn body_that_is_not_base64_is_a_400_after_authentication() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     for body in ["{}", "e30", "e30=\n", "ä"] {
-        let encoded =
-            |key: &str| changed(&Call::customer(body).key(key), |event| event["isBase64Encoded"] = true.into());
+        let encoded = |key: &str| {
+            changed(&RequestBuilder::customer(body).key(key), |event| event["isBase64Encoded"] = true.into())
+        };
         assert_statuses(&stack, [(encoded("unknown"), 401), (encoded(&key), 400)]).await;
     }
 }
 
 #[tokio::test]
 async fn event_that_is_no_request_is_a_404() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let scheduled = r#"{"version":"0","source":"aws.events","detail-type":"Scheduled Event","detail":{}}"#;
     let rest = r#"{"resource":"/","path":"/api/sdk/ping","httpMethod":"GET","headers":null,"requestContext":{}}"#;
     let deep = format!(r#"{{"requestContext":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
@@ -208,7 +209,7 @@ async fn event_that_is_no_request_is_a_404() {
 
 #[tokio::test]
 async fn repeated_member_has_its_last_value() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let event = ping(&key, |_| {});
     let first =

@@ -13,6 +13,7 @@ mod schema_vs_parser;
 
 use std::collections::BTreeSet;
 
+use customers::CustomersFunction;
 use model::customer::{PROFILE_FIELDS, RESERVED_FIELDS};
 use model::limits::{
     MAX_BODY_BYTES, MAX_ERRORS_PER_SIGNAL, MAX_IDENTIFIER_CHARS, MAX_PROFILE_VALUE_CHARS, MAX_SIGNAL_BYTES,
@@ -21,8 +22,10 @@ use model::limits::{
 use model::validation::{FieldErrorCode, Warning};
 use serde_json::json;
 use service::problem::ProblemType;
-use service::request::Route;
-use tests::{Call, Stack};
+use service::route::Route;
+use service::runtime::Function as _;
+use signals::SignalsFunction;
+use testkit::{RequestBuilder, TestApp};
 
 use self::document::Document;
 
@@ -187,7 +190,7 @@ fn the_paths_and_methods_are_those_that_the_functions_route() {
     let document = Document::read();
     let in_document: BTreeSet<_> =
         document.operations().into_iter().map(|operation| (operation.path.to_owned(), operation.method)).collect();
-    let routes = customers::ROUTES.iter().chain(signals::ROUTES);
+    let routes = CustomersFunction::ROUTES.iter().chain(SignalsFunction::ROUTES);
     let in_code: BTreeSet<_> = routes
         .flat_map(|route| {
             route.methods.iter().chain(&["OPTIONS"]).map(|method| (route.path.to_owned(), (*method).to_owned()))
@@ -199,11 +202,11 @@ fn the_paths_and_methods_are_those_that_the_functions_route() {
 #[tokio::test]
 async fn options_is_answered_as_the_document_says_without_a_key() {
     let document = Document::read();
-    let stack = Stack::start();
+    let stack = TestApp::start();
     for operation in document.operations().iter().filter(|operation| operation.method == "OPTIONS") {
         assert_eq!(operation.definition["security"], json!([]), "{}", operation.path);
         let response = document.resolve(&operation.definition["responses"]["204"]);
-        let answer = stack.send(Call::new("OPTIONS", operation.path)).await;
+        let answer = stack.send(RequestBuilder::new("OPTIONS", operation.path)).await;
         assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{}", operation.path);
         let described = response["headers"].as_object().unwrap();
         for (name, header) in described {
@@ -218,7 +221,8 @@ async fn options_is_answered_as_the_document_says_without_a_key() {
 #[test]
 fn every_allow_header_of_the_code_is_listed() {
     let document = Document::read();
-    let in_code: BTreeSet<_> = customers::ROUTES.iter().chain(signals::ROUTES).map(Route::allow).collect();
+    let in_code: BTreeSet<_> =
+        CustomersFunction::ROUTES.iter().chain(SignalsFunction::ROUTES).map(Route::allow).collect();
     assert_eq!(listed(&document, "/components/headers/Allow/schema/enum"), in_code);
 }
 

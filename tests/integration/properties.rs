@@ -1,12 +1,7 @@
 //! What holds for every request, tried on requests by chance. Each property is tried in the same few hundred cases every
 //! time; `PROPTEST_CASES` tries more of them and `PROPTEST_RNG_SEED` others. A failure is told with the smallest case
 //! and with the seed.
-#![expect(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::arithmetic_side_effects,
-    reason = "only tests are in here: to panic is to fail the test"
-)]
+#![expect(clippy::indexing_slicing, clippy::panic, reason = "only tests are in here: to panic is to fail the test")]
 
 mod exact;
 pub(crate) mod text;
@@ -23,7 +18,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestRunner};
 use serde_json::{Map, Value};
-use tests::{Answer, Call, Stack};
+use testkit::{RequestBuilder, TestApp, TestResponse};
 
 use self::exact::{Decimal, Exact};
 
@@ -60,14 +55,14 @@ pub(crate) fn hold<S: Strategy<Value: Debug>>(
 /// A stack, and an account of its own for each case.
 struct Bench {
     runtime: tokio::runtime::Runtime,
-    stack: Stack,
+    stack: TestApp,
     cases: AtomicUsize,
 }
 
 impl Bench {
     fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let stack = runtime.block_on(async { Stack::start() });
+        let stack = runtime.block_on(async { TestApp::start() });
         Self { runtime, stack, cases: AtomicUsize::new(0) }
     }
 
@@ -78,7 +73,7 @@ impl Bench {
         (account, key)
     }
 
-    fn send(&self, call: Call) -> Answer {
+    fn send(&self, call: RequestBuilder) -> TestResponse {
         self.runtime.block_on(self.stack.send(call))
     }
 
@@ -150,7 +145,7 @@ fn what_the_parser_accepts_the_database_accepts_and_gives_back_exactly() {
     let bench = Bench::new();
     hold(64, text::batch(), |(signals, request)| {
         let (account, key) = bench.account();
-        let answer = bench.send(Call::signals(&request).key(&key));
+        let answer = bench.send(RequestBuilder::signals(&request).key(&key));
         prop_assert!([200, 400].contains(&answer.status), "{}", answer.text);
         let body = answer.json();
         if body.get("received").is_none() {
@@ -202,7 +197,7 @@ fn a_customer_is_accepted_whole_or_not_at_all_and_stored_exactly() {
     let bench = Bench::new();
     hold(128, text::customer("c"), |(profile, request)| {
         let (account, key) = bench.account();
-        let answer = bench.send(Call::customer(&request).key(&key));
+        let answer = bench.send(RequestBuilder::customer(&request).key(&key));
         prop_assert!([200, 400].contains(&answer.status), "{}", answer.text);
         let stored = bench.runtime.block_on(bench.stack.customer(&account, "c"));
         prop_assert_eq!(stored.is_some(), answer.status == 200);
@@ -252,7 +247,7 @@ fn whatever_is_sent_is_answered_in_the_one_shape_and_never_by_a_5xx() {
     let method = select(vec!["POST", "PATCH", "GET", "DELETE", "OPTIONS", "BREW"]);
     let path = select(vec!["/api/customers", "/api/event-flows/signal", "/api/sdk/ping", "/", "/api/customers/1"]);
     hold(400, (method, path, headers(), bytes()), |(method, path, headers, body)| {
-        let mut call = Call::new(method, path).key(&key).bytes(&body);
+        let mut call = RequestBuilder::new(method, path).key(&key).bytes(&body);
         for (name, value) in &headers {
             call = call.header(name, value);
         }
@@ -283,7 +278,7 @@ fn no_answer_outgrows_what_lambda_lets_an_answer_have() {
             let signal = format!("{{\"customerId\":\"c\",\"eventType\":\"t\",{}}}", members.join(","));
             let signals = (4_000_000 / signal.len()).clamp(1, 500);
             let request = format!("{{\"signals\":[{}]}}", vec![signal; signals].join(","));
-            let answer = bench.send(Call::signals(&request).key(&key));
+            let answer = bench.send(RequestBuilder::signals(&request).key(&key));
             let as_lambda_answers = serde_json::to_string(&answer.text).unwrap().len();
             prop_assert!(as_lambda_answers < ANSWER_BYTES, "{} bytes", as_lambda_answers);
             Ok(())

@@ -7,7 +7,7 @@ use model::limits;
 use model::timestamp::Timestamp;
 use serde_json::Value;
 use service::problem::ProblemType;
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 fn readme() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap()
@@ -59,15 +59,15 @@ async fn the_examples_in_the_readme_are_answered_as_it_says() {
     let readme = readme();
     let section = readme.split("\n## A first customer and a first batch\n").nth(1).unwrap();
     let blocks: Vec<_> = section.split("```").skip(1).step_by(2).take(4).collect();
-    let stack = Stack::start();
-    development_key::load(&stack.emulator, tests::template()).unwrap();
+    let stack = TestApp::start();
+    development_key::load(&stack.emulator, testkit::template()).unwrap();
     for pair in blocks.chunks(2) {
         let command = pair[0].strip_prefix("sh\n").unwrap();
         let body = command.split("-d '").nth(1).unwrap().trim_end().strip_suffix('\'').unwrap();
         let path = command.split("http://127.0.0.1:9000").nth(1).unwrap().split_whitespace().next().unwrap();
         assert!(command.contains(&format!("Bearer {}'", development_key::API_KEY)));
         let moment: Timestamp = "2026-11-20T22:33:44.123Z".parse().unwrap();
-        let call = Call::new("POST", path).body(body).key(development_key::API_KEY).at(moment);
+        let call = RequestBuilder::new("POST", path).body(body).key(development_key::API_KEY).at(moment);
         let expected: Value = serde_json::from_str(pair[1].strip_prefix("json\n").unwrap()).unwrap();
         assert_eq!(stack.send(call).await.json(), expected);
     }

@@ -2,19 +2,19 @@
 
 use model::timestamp::Timestamp;
 use serde_json::json;
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 const ARRIVED: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 
 #[tokio::test]
 async fn a_rejected_signal_is_kept_as_it_was_sent_with_its_faults() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let bad = r#"{ "customerId":"c1", "eventType":"", "data":{"n":1e999} }"#;
     let body = format!(r#"{{"requestIdentifier":"{REQUEST}","signals":[{{"customerId":"c","eventType":"t"}},{bad}]}}"#);
     for _ in 0..2 {
-        assert_eq!(stack.send(Call::signals(&body).key(&key).at(ARRIVED)).await.status, 200);
+        assert_eq!(stack.send(RequestBuilder::signals(&body).key(&key).at(ARRIVED)).await.status, 200);
     }
     let items = stack.items("RejectedSignalsTable").await;
     assert_eq!(items.len(), 1, "a retry writes the same item over itself");
@@ -35,9 +35,9 @@ async fn a_rejected_signal_is_kept_as_it_was_sent_with_its_faults() {
 
 #[tokio::test]
 async fn a_request_of_which_nothing_is_valid_is_kept_too() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    let answer = stack.send(Call::signals(json!({"signals": [1, "x", {}]})).key(&key)).await;
+    let answer = stack.send(RequestBuilder::signals(json!({"signals": [1, "x", {}]})).key(&key)).await;
     assert_eq!(answer.status, 400);
     let items = stack.items("RejectedSignalsTable").await;
     assert_eq!(items.len(), 3);
@@ -46,28 +46,30 @@ async fn a_request_of_which_nothing_is_valid_is_kept_too() {
 
 #[tokio::test]
 async fn three_wholly_invalid_bodies_under_one_request_identifier_leave_three_records() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     for event_type in ["", " ", "  ", "  "] {
         let signals = json!([{"customerId": "c", "eventType": event_type}]);
-        let call = Call::signals(json!({"requestIdentifier": REQUEST, "signals": signals}));
+        let call = RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": signals}));
         assert_eq!(stack.send(call.key(&key).at(ARRIVED)).await.status, 400);
     }
     let items = stack.items("RejectedSignalsTable").await;
     assert_eq!(items.len(), 3, "three bodies, one of them sent twice");
     let later = ARRIVED.plus(std::time::Duration::from_hours(24));
-    let again = Call::signals(json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": ""}]}));
+    let again = RequestBuilder::signals(
+        json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": ""}]}),
+    );
     assert_eq!(stack.send(again.key(&key).at(later)).await.status, 400);
     assert_eq!(stack.items("RejectedSignalsTable").await.len(), 4, "the next day's is a record of its own");
 }
 
 #[tokio::test]
 async fn nothing_is_kept_of_a_strict_request_nor_of_too_many_signals_nor_of_a_broken_envelope() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    let strict = Call::signals(json!({"signals": [1]})).header("prefer", "handling=strict");
-    let many = Call::signals(json!({"signals": vec![1; 501]}));
-    let broken = Call::signals(json!({"requestIdentifier": "x", "signals": [1]}));
+    let strict = RequestBuilder::signals(json!({"signals": [1]})).header("prefer", "handling=strict");
+    let many = RequestBuilder::signals(json!({"signals": vec![1; 501]}));
+    let broken = RequestBuilder::signals(json!({"requestIdentifier": "x", "signals": [1]}));
     for call in [strict, many, broken] {
         assert!(stack.send(call.key(&key)).await.status >= 400);
     }
@@ -76,11 +78,11 @@ async fn nothing_is_kept_of_a_strict_request_nor_of_too_many_signals_nor_of_a_br
 
 #[tokio::test]
 async fn a_payload_beyond_an_item_is_kept_cut_off_and_says_so() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let long = json!({"customerId": "c", "eventType": "t", "data": {"x": "ü".repeat(200_000)}});
     let body = json!({"signals": [long, {"customerId": "c", "eventType": "t"}]});
-    assert_eq!(stack.send(Call::signals(&body).key(&key)).await.field_errors()[0].1, "too-large");
+    assert_eq!(stack.send(RequestBuilder::signals(&body).key(&key)).await.field_errors()[0].1, "too-large");
     let items = stack.items("RejectedSignalsTable").await;
     assert_eq!(items[0]["truncated"].as_bool(), Ok(&true));
     assert!(long.to_string().starts_with(items[0]["payload"].as_s().unwrap().as_str()));
@@ -88,8 +90,8 @@ async fn a_payload_beyond_an_item_is_kept_cut_off_and_says_so() {
 
 #[tokio::test]
 async fn five_hundred_rejected_signals_are_all_kept() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    stack.send(Call::signals(json!({"signals": vec![json!({"customerId": "c"}); 500]})).key(&key)).await;
+    stack.send(RequestBuilder::signals(json!({"signals": vec![json!({"customerId": "c"}); 500]})).key(&key)).await;
     assert_eq!(stack.items("RejectedSignalsTable").await.len(), 500);
 }

@@ -3,15 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use customers::CustomersFunction;
 use dev::Template;
-use service::request::Route;
-use tests::{Call, Stack};
+use service::route::Route;
+use service::runtime::Function as _;
+use signals::SignalsFunction;
+use testkit::{RequestBuilder, TestApp};
 
 #[tokio::test]
 async fn another_path_is_a_404_and_another_method_a_405_that_allows_the_right_ones() {
-    let stack = Stack::start();
-    stack.send(Call::new("GET", "/api/nothing")).await.assert_problem(404, "not-found");
-    stack.send(Call::new("POST", "/api/customers/")).await.assert_problem(404, "not-found");
+    let stack = TestApp::start();
+    stack.send(RequestBuilder::new("GET", "/api/nothing")).await.assert_problem(404, "not-found");
+    stack.send(RequestBuilder::new("POST", "/api/customers/")).await.assert_problem(404, "not-found");
     for (method, path, allow) in [
         ("GET", "/api/customers", "PATCH, POST, OPTIONS"),
         ("DELETE", "/api/customers", "PATCH, POST, OPTIONS"),
@@ -20,7 +23,7 @@ async fn another_path_is_a_404_and_another_method_a_405_that_allows_the_right_on
         ("PUT", "/api/event-flows/signal", "POST, OPTIONS"),
         ("PATCH", "/api/event-flows/signal", "POST, OPTIONS"),
     ] {
-        let answer = stack.send(Call::new(method, path)).await;
+        let answer = stack.send(RequestBuilder::new(method, path)).await;
         answer.assert_problem(405, "method-not-allowed");
         assert_eq!(answer.header("allow"), allow);
     }
@@ -28,18 +31,19 @@ async fn another_path_is_a_404_and_another_method_a_405_that_allows_the_right_on
 
 #[tokio::test]
 async fn options_on_a_known_path_is_a_204_with_allow_and_no_body_whatever_the_request_carries() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     for (path, allow) in [
         ("/api/customers", "PATCH, POST, OPTIONS"),
         ("/api/sdk/ping", "GET, OPTIONS"),
         ("/api/event-flows/signal", "POST, OPTIONS"),
     ] {
-        let preflight = Call::new("OPTIONS", path)
+        let preflight = RequestBuilder::new("OPTIONS", path)
             .without_header("content-type")
             .header("origin", "https://shop.example")
             .header("access-control-request-method", "POST")
             .header("access-control-request-headers", "authorization,content-type");
-        let with_everything = Call::new("OPTIONS", path).key("no-key").body("{").header("content-encoding", "br");
+        let with_everything =
+            RequestBuilder::new("OPTIONS", path).key("no-key").body("{").header("content-encoding", "br");
         for call in [preflight, with_everything] {
             let answer = stack.send(call.invocation("i1")).await;
             assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{path}");
@@ -52,17 +56,17 @@ async fn options_on_a_known_path_is_a_204_with_allow_and_no_body_whatever_the_re
 
 #[tokio::test]
 async fn options_on_another_path_is_a_404() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     for path in ["/api/nothing", "/api/customers/", "/api/event-flows/signal/", "*"] {
-        stack.send(Call::new("OPTIONS", path)).await.assert_problem(404, "not-found");
+        stack.send(RequestBuilder::new("OPTIONS", path)).await.assert_problem(404, "not-found");
     }
 }
 
 #[tokio::test]
 async fn options_is_answered_while_the_key_table_is_away() {
-    let mut stack = Stack::start();
+    let mut stack = TestApp::start();
     stack.emulator.stop();
-    assert_eq!(stack.send(Call::new("OPTIONS", "/api/customers")).await.status, 204);
+    assert_eq!(stack.send(RequestBuilder::new("OPTIONS", "/api/customers")).await.status, 204);
 }
 
 #[test]
@@ -76,19 +80,19 @@ fn the_template_routes_every_path_to_the_function_that_answers_it() {
     let of = |package: &str, routes: &[Route]| {
         routes.iter().map(|route| (package.to_owned(), route.path.to_owned())).collect::<Vec<_>>()
     };
-    let mut in_code = of("customers", customers::ROUTES);
-    in_code.extend(of("signals", signals::ROUTES));
+    let mut in_code = of("customers", CustomersFunction::ROUTES);
+    in_code.extend(of("signals", SignalsFunction::ROUTES));
     assert_eq!(in_template, in_code.into_iter().collect());
 }
 
 #[test]
 fn the_template_lets_a_page_of_an_allowed_origin_use_every_method_and_every_header_that_is_read() {
-    let cors = tests::template().cors.clone().unwrap();
+    let cors = testkit::template().cors.clone().unwrap();
     let listed = |name: &str| {
         let header = cors.preflight.iter().chain(&cors.other).find(|(header, _)| *header == name).unwrap();
         header.1.split(',').map(str::to_owned).collect::<BTreeSet<_>>()
     };
-    let routes = customers::ROUTES.iter().chain(signals::ROUTES);
+    let routes = CustomersFunction::ROUTES.iter().chain(SignalsFunction::ROUTES);
     let methods: BTreeSet<_> =
         routes.flat_map(|route| route.allow().split(", ").map(str::to_owned).collect::<Vec<_>>()).collect();
     assert_eq!(listed("access-control-allow-methods"), methods);

@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use tests::{Call, Stack};
+use testkit::{RequestBuilder, TestApp};
 
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
@@ -24,7 +24,7 @@ fn mixed(n: usize) -> Vec<Value> {
 
 #[tokio::test]
 async fn both_shapes_are_stored_under_their_own_names() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = json!({
         "requestIdentifier": REQUEST,
@@ -34,7 +34,7 @@ async fn both_shapes_are_stored_under_their_own_names() {
         ]
     });
     let arrived = Timestamp::from_millis(1_795_214_024_123);
-    let answer = stack.send(Call::signals(body).key(&key).at(arrived)).await;
+    let answer = stack.send(RequestBuilder::signals(body).key(&key).at(arrived)).await;
     assert_eq!(answer.status, 200);
     insta::assert_snapshot!(answer.text, @r#"{"requestIdentifier":"6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11","received":2,"accepted":2,"rejected":0,"replayed":false,"fieldErrors":[],"warnings":[{"field":"signals[1].priority","pointer":"/signals/1/priority","code":"undocumented-member","message":"signals[1].priority is not in the contract; it is stored with the signal under undocumented."}]}"#);
 
@@ -73,10 +73,10 @@ async fn both_shapes_are_stored_under_their_own_names() {
 
 #[tokio::test]
 async fn a_request_of_499_mixed_signals_is_stored_in_order() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = json!({"requestIdentifier": REQUEST, "signals": mixed(499)});
-    let answer = stack.send(Call::signals(body).key(&key)).await;
+    let answer = stack.send(RequestBuilder::signals(body).key(&key)).await;
     assert_eq!((answer.status, &answer.json()["accepted"]), (200, &json!(499)));
     assert_eq!(stack.items("SignalsTable").await.len(), 499);
     let numbers: Vec<usize> = stack
@@ -109,11 +109,11 @@ async fn one_bad_signal_of_many_costs_only_itself() {
         (r#"{"emitterId":"undefined","stepNodeId":"n","eventflowIdentifier":"3fa85f64-5717-4562-b3fc-2c963f66afa6"}"#.to_owned(), "placeholder-identifier", "/signals/7/emitterId"),
         ("[[]]".to_owned(), "invalid-type", "/signals/7"),
     ] {
-        let stack = Stack::start();
+        let stack = TestApp::start();
         let key = stack.key("shop").await;
         let mut signals: Vec<String> = mixed(20).iter().map(ToString::to_string).collect();
         signals[7] = bad;
-        let answer = stack.send(Call::signals(format!(r#"{{"signals":[{}]}}"#, signals.join(","))).key(&key)).await;
+        let answer = stack.send(RequestBuilder::signals(format!(r#"{{"signals":[{}]}}"#, signals.join(","))).key(&key)).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         let body = answer.json();
         assert_eq!((&body["received"], &body["accepted"], &body["rejected"]), (&json!(20), &json!(19), &json!(1)));
@@ -125,10 +125,10 @@ async fn one_bad_signal_of_many_costs_only_itself() {
 
 #[tokio::test]
 async fn a_request_of_which_nothing_is_valid_is_a_400_with_the_counts_and_leaves_no_claim() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c"}, 5]});
-    let answer = stack.send(Call::signals(body).key(&key)).await;
+    let answer = stack.send(RequestBuilder::signals(body).key(&key)).await;
     answer.assert_problem(400, "validation-failed");
     let body = answer.json();
     assert_eq!(body["requestIdentifier"], REQUEST);
@@ -140,12 +140,12 @@ async fn a_request_of_which_nothing_is_valid_is_a_400_with_the_counts_and_leaves
 
 #[tokio::test]
 async fn with_strict_handling_one_bad_signal_costs_the_request() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let mut signals = mixed(5);
     signals[2] = json!({});
     let body = json!({"requestIdentifier": REQUEST, "signals": signals});
-    let strict = || Call::signals(&body).key(&key).header("prefer", "handling=strict");
+    let strict = || RequestBuilder::signals(&body).key(&key).header("prefer", "handling=strict");
     let answer = stack.send(strict()).await;
     answer.assert_problem(400, "validation-failed");
     assert_eq!((&answer.json()["accepted"], &answer.json()["rejected"]), (&json!(0), &json!(5)));
@@ -153,17 +153,17 @@ async fn with_strict_handling_one_bad_signal_costs_the_request() {
     assert_eq!(answer.json()["detail"], detail);
     assert_eq!(stack.items("SignalsTable").await, []);
     assert_eq!(stack.items("IdempotencyTable").await, []);
-    let lenient = Call::signals(&body).key(&key).header("prefer", "handling=lenient");
+    let lenient = RequestBuilder::signals(&body).key(&key).header("prefer", "handling=lenient");
     assert_eq!(stack.send(lenient).await.status, 200);
 }
 
 #[tokio::test]
 async fn the_edges_of_500_signals_hold() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
-    let full = stack.send(Call::signals(json!({"signals": mixed(500)})).key(&key)).await;
+    let full = stack.send(RequestBuilder::signals(json!({"signals": mixed(500)})).key(&key)).await;
     assert_eq!(full.json()["accepted"], 500);
-    let over = stack.send(Call::signals(json!({"signals": mixed(501)})).key(&key)).await;
+    let over = stack.send(RequestBuilder::signals(json!({"signals": mixed(501)})).key(&key)).await;
     over.assert_problem(413, "too-many-signals");
     assert_eq!(over.json()["detail"], "Too many signals: 501, limit 500. Nothing was stored.");
     assert_eq!(stack.items("SignalsTable").await.len(), 500);
@@ -171,7 +171,7 @@ async fn the_edges_of_500_signals_hold() {
 
 #[tokio::test]
 async fn numbers_come_back_digit_for_digit() {
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     let numbers = [
         "12345678901234567890123456789012345678",
@@ -182,7 +182,7 @@ async fn numbers_come_back_digit_for_digit() {
     ];
     let body =
         format!(r#"{{"signals":[{{"customerId":"c","eventType":"t","data":{{"n":[{}]}}}}]}}"#, numbers.join(","));
-    assert_eq!(stack.send(Call::signals(body).key(&key)).await.status, 200);
+    assert_eq!(stack.send(RequestBuilder::signals(body).key(&key)).await.status, 200);
     let history = stack.history("shop", "c").await;
     let stored: Vec<_> =
         history[0]["data"].as_m().unwrap()["n"].as_l().unwrap().iter().map(|n| n.as_n().unwrap().as_str()).collect();
@@ -194,12 +194,12 @@ async fn numbers_come_back_digit_for_digit() {
 
 #[tokio::test]
 async fn a_retention_becomes_a_time_to_live() {
-    let emulator = Stack::emulator();
+    let emulator = TestApp::emulator();
     let endpoint = emulator.endpoint();
-    let stack = Stack::over(emulator, &endpoint, &endpoint, Some(std::time::Duration::from_hours(24)));
+    let stack = TestApp::over(emulator, &endpoint, &endpoint, Some(std::time::Duration::from_hours(24)));
     let key = stack.key("shop").await;
     let arrived = Timestamp::from_millis(1_795_214_024_123);
-    stack.send(Call::signals(json!({"signals": mixed(2)})).key(&key).at(arrived)).await;
+    stack.send(RequestBuilder::signals(json!({"signals": mixed(2)})).key(&key).at(arrived)).await;
     let expires_at = AttributeValue::N("1795300424".into());
     assert!(stack.items("SignalsTable").await.iter().all(|item| item["expiresAt"] == expires_at));
 }

@@ -22,7 +22,8 @@ use model::deadline::Deadline;
 use model::identifier::RequestIdentifier;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
-use store::signals::{BatchContext, SignalsTable};
+use store::batch_context::BatchContext;
+use store::signals::SignalsTable;
 
 const SIZES: [usize; 4] = [1, 25, 100, 500];
 
@@ -51,11 +52,7 @@ fn encoding(criterion: &mut Criterion) {
     let table = SignalsTable::new(client(), "SignalsTable", None);
     let account = "shop".parse().expect("an account");
     let request_identifier = RequestIdentifier::random();
-    let origin = BatchContext {
-        account_id: &account,
-        request_identifier: &request_identifier,
-        received_at: Timestamp::from_millis(0),
-    };
+    let context = BatchContext::without_request(&account, &request_identifier, Timestamp::from_millis(0));
     let mut group = criterion.benchmark_group("encode, sign and send a batch");
     for size in SIZES {
         let body = requests::batch_body(size, None, 0);
@@ -63,7 +60,7 @@ fn encoding(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(u64::try_from(size).unwrap_or_default()));
         group.bench_with_input(BenchmarkId::from_parameter(size), &batch, |bencher, batch| {
             bencher.iter(|| {
-                let put = table.put(origin, &batch.signals, Deadline::after(Duration::from_secs(10)));
+                let put = table.put(context, &batch.signals, Deadline::after(Duration::from_secs(10)));
                 runtime.block_on(put).expect("it is stored")
             });
         });

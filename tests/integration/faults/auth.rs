@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use model::timestamp::Timestamp;
-use tests::faults::{Fault, FaultProxy, Plan};
-use tests::{Call, Stack};
+use testkit::faults::{Fault, FaultProxy, Plan};
+use testkit::{RequestBuilder, TestApp};
 
 use super::assert_unavailable;
 
 /// As many as the longest run has is a matter of `INTAKE_RANDOM_KEYS`.
 const RANDOM_KEYS: usize = 2_000;
 
-async fn behind_keys() -> (Stack, FaultProxy, String) {
-    let emulator = Stack::emulator();
+async fn behind_keys() -> (TestApp, FaultProxy, String) {
+    let emulator = TestApp::emulator();
     let direct = emulator.endpoint();
     let proxy = FaultProxy::start(&direct, Plan::none()).await;
-    let stack = Stack::over(emulator, &proxy.endpoint(), &direct, None);
+    let stack = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
     let key = stack.key("shop").await;
     (stack, proxy, key)
 }
@@ -30,15 +30,15 @@ fn resident_bytes() -> usize {
 async fn random_keys_cost_one_read_each_and_leave_the_right_key_known() {
     let keys = std::env::var("INTAKE_RANDOM_KEYS").map_or(RANDOM_KEYS, |keys| keys.parse().unwrap());
     let (stack, proxy, right) = behind_keys().await;
-    assert_eq!(stack.send(Call::ping().key(&right)).await.status, 200);
+    assert_eq!(stack.send(RequestBuilder::ping().key(&right)).await.status, 200);
     let (reads_before, bytes_before) = (proxy.counts().of("GetItem"), resident_bytes());
     let now = Timestamp::now();
     for n in 0..keys {
-        let answer = stack.send(Call::ping().key(&format!("{n}-{}", uuid::Uuid::new_v4())).at(now)).await;
+        let answer = stack.send(RequestBuilder::ping().key(&format!("{n}-{}", uuid::Uuid::new_v4())).at(now)).await;
         assert_eq!(answer.status, 401);
     }
     assert_eq!(proxy.counts().of("GetItem"), reads_before + keys as u64);
-    assert_eq!(stack.send(Call::ping().key(&right).at(now)).await.status, 200);
+    assert_eq!(stack.send(RequestBuilder::ping().key(&right).at(now)).await.status, 200);
     assert_eq!(proxy.counts().of("GetItem"), reads_before + keys as u64, "the right key was not pushed out");
     if keys >= 100_000 {
         // Other tests of this process would count here too: only the long run, which is alone, says something.
@@ -53,11 +53,11 @@ async fn the_same_wrong_key_again_and_again_costs_one_read_in_ten_seconds() {
     let (stack, proxy, _) = behind_keys().await;
     let first = Timestamp::now();
     for n in 0..1_000 {
-        let call = Call::ping().key("a-wrong-key").at(first.plus(Duration::from_millis(n * 9)));
+        let call = RequestBuilder::ping().key("a-wrong-key").at(first.plus(Duration::from_millis(n * 9)));
         assert_eq!(stack.send(call).await.status, 401);
     }
     assert_eq!(proxy.counts().of("GetItem"), 1);
-    let later = Call::ping().key("a-wrong-key").at(first.plus(Duration::from_secs(10)));
+    let later = RequestBuilder::ping().key("a-wrong-key").at(first.plus(Duration::from_secs(10)));
     assert_eq!(stack.send(later).await.status, 401);
     assert_eq!(proxy.counts().of("GetItem"), 2);
 }
@@ -66,11 +66,11 @@ async fn the_same_wrong_key_again_and_again_costs_one_read_in_ten_seconds() {
 async fn while_the_key_table_is_out_known_keys_live_for_fifteen_minutes_and_others_hear_503() {
     let (stack, proxy, key) = behind_keys().await;
     let first = Timestamp::now();
-    let ping = |seconds| Call::ping().key(&key).at(first.plus(Duration::from_secs(seconds)));
+    let ping = |seconds| RequestBuilder::ping().key(&key).at(first.plus(Duration::from_secs(seconds)));
     assert_eq!(stack.send(ping(0)).await.status, 200);
     for fault in [Fault::Throttled, Fault::InternalServerError, Fault::ResetBefore, Fault::ExpiredToken] {
         proxy.set(fault.always());
-        assert_unavailable(&stack.send(Call::ping().key("an-unknown-key")).await);
+        assert_unavailable(&stack.send(RequestBuilder::ping().key("an-unknown-key")).await);
     }
     for seconds in [59, 60, 300, 899] {
         assert_eq!(stack.send(ping(seconds)).await.status, 200, "after {seconds} s");
@@ -86,26 +86,26 @@ async fn expiry_is_exact_and_revocation_takes_a_minute_even_for_a_key_that_is_kn
     let first = Timestamp::from_millis(1_795_214_024_000);
     let expires = first.plus(Duration::from_secs(30));
     let key = stack.key_with("shop", |record| record.expires_at = Some(expires)).await;
-    let at = |moment| Call::ping().key(&key).at(moment);
+    let at = |moment| RequestBuilder::ping().key(&key).at(moment);
     assert_eq!(stack.send(at(first)).await.status, 200);
     assert_eq!(stack.send(at(first.plus(Duration::from_millis(29_999)))).await.status, 200);
     stack.send(at(expires)).await.assert_problem(401, "unauthorized");
 
     let key = stack.key("shop").await;
-    let at = |seconds| Call::ping().key(&key).at(first.plus(Duration::from_secs(seconds)));
+    let at = |seconds| RequestBuilder::ping().key(&key).at(first.plus(Duration::from_secs(seconds)));
     assert_eq!(stack.send(at(0)).await.status, 200);
     revoke(&stack, &key, first).await;
     assert_eq!(stack.send(at(59)).await.status, 200, "a yes holds for a minute");
     stack.send(at(60)).await.assert_problem(401, "unauthorized");
 }
 
-async fn revoke(stack: &Stack, key: &str, at: Timestamp) {
+async fn revoke(stack: &TestApp, key: &str, at: Timestamp) {
     use aws_sdk_dynamodb::types::AttributeValue;
     let hash = model::api_key::KeyHash::of(key).to_hex();
     let update = stack
         .client
         .update_item()
-        .table_name(tests::Tables::name("ApiKeysTable"))
+        .table_name(testkit::Tables::name("ApiKeysTable"))
         .key("keyHash", AttributeValue::S(hash))
         .update_expression("SET revokedAt = :at")
         .expression_attribute_values(":at", AttributeValue::S(at.to_string()));

@@ -1,7 +1,7 @@
 //! Lambda freezes a process between requests, for minutes; its connections may die meanwhile without a word.
 
-use tests::Call;
-use tests::faults::Plan;
+use testkit::RequestBuilder;
+use testkit::faults::Plan;
 
 use super::{behind, customer, stored, unnamed};
 
@@ -16,7 +16,7 @@ async fn connections_that_died_unheard_cost_no_request_its_answer() {
         assert_eq!(answer.status, 200, "{}", answer.text);
         assert_eq!(stored(&stack).await.len(), 400 + again);
         let before = proxy.counts().calls();
-        assert_eq!(stack.send(Call::ping().key(&key)).await.status, 200);
+        assert_eq!(stack.send(RequestBuilder::ping().key(&key)).await.status, 200);
         assert_eq!(stack.send(customer().key(&key)).await.status, 200);
         assert_eq!(proxy.counts().calls() - before, 1, "no dead connection is left");
     }

@@ -2,13 +2,13 @@
 
 use model::timestamp::Timestamp;
 use serde_json::json;
-use tests::Call;
-use tests::faults::{Fault, Plan};
+use testkit::RequestBuilder;
+use testkit::faults::{Fault, Plan};
 
 use super::behind;
 
-fn city(city: &str) -> Call {
-    Call::customer(json!({"customerId": "c", "customerData": {"city": city}}))
+fn city(city: &str) -> RequestBuilder {
+    RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": city}}))
 }
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn an_update_from_a_slow_clock_is_stored_right_after_the_newer_one() {
     let ahead = Timestamp::from_millis(1_795_214_024_123);
     assert_eq!(stack.send(city("Ulm").key(&key).at(ahead)).await.status, 200);
     let before = proxy.counts().of("UpdateItem");
-    let zip = Call::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
+    let zip = RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
     let answer = stack.send(zip.key(&key).at(Timestamp::from_millis(1_795_214_024_000))).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!(answer.json()["result"], "updated");
@@ -45,7 +45,7 @@ async fn an_update_from_a_slow_clock_is_stored_right_after_the_newer_one() {
 async fn two_updates_of_the_same_millisecond_both_survive_and_only_one_created_the_customer() {
     let (stack, _proxy, key) = behind(Plan::none()).await;
     let now = Timestamp::from_millis(1_795_214_024_123);
-    let zip = Call::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
+    let zip = RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
     let first = stack.send(city("Ulm").key(&key).at(now)).await;
     let second = stack.send(zip.key(&key).at(now)).await;
     assert_eq!((&first.json()["result"], &second.json()["result"]), (&json!("created"), &json!("updated")));

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tests::Call;
-use tests::faults::{Fault, Plan};
+use testkit::RequestBuilder;
+use testkit::faults::{Fault, Plan};
 
 use super::{assert_unavailable, behind, customer, named, signals, stored, unnamed};
 
@@ -90,7 +90,7 @@ async fn a_request_retried_with_the_identifier_that_its_503_named_is_stored_once
     assert_eq!(stored(&stack).await.len(), 25);
     proxy.set(Plan::none());
     let retry = json!({"requestIdentifier": answer.json()["requestIdentifier"], "signals": signals(30)});
-    let answer = stack.send(Call::signals(retry).key(&key)).await;
+    let answer = stack.send(RequestBuilder::signals(retry).key(&key)).await;
     assert_eq!((answer.status, &answer.json()["replayed"]), (200, &json!(true)), "{}", answer.text);
     assert_eq!(stored(&stack).await, (0..30).collect::<Vec<_>>());
 }

@@ -1,8 +1,8 @@
 //! What DynamoDB finds invalid although every check of the contract passed.
 
 use serde_json::{Value, json};
-use tests::Call;
-use tests::faults::{Fault, Plan};
+use testkit::RequestBuilder;
+use testkit::faults::{Fault, Plan};
 
 use super::{behind, customer, signals, stored};
 
@@ -20,7 +20,7 @@ fn body(spoilt: &[usize]) -> Value {
 #[tokio::test]
 async fn a_signal_that_dynamodb_refuses_costs_only_itself() {
     let (stack, proxy, key) = behind(Fault::Invalid.where_body_has("a-spoilt-value")).await;
-    let answer = stack.send(Call::signals(body(&[3])).key(&key)).await;
+    let answer = stack.send(RequestBuilder::signals(body(&[3])).key(&key)).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!((&answer.json()["accepted"], &answer.json()["rejected"]), (&json!(29), &json!(1)));
     assert_eq!(answer.field_errors(), [("/signals/3".to_owned(), "refused-by-store".to_owned())]);
@@ -32,7 +32,7 @@ async fn a_signal_that_dynamodb_refuses_costs_only_itself() {
 async fn refused_signals_among_faults_that_pass_are_still_the_only_ones_to_miss() {
     let refused = Fault::Invalid.where_body_has("a-spoilt-value");
     let (stack, _proxy, key) = behind(Plan::of([refused, Fault::ResetAfter.at(5), Fault::Throttled.at(9)])).await;
-    let answer = stack.send(Call::signals(body(&[0, 24, 29])).key(&key)).await;
+    let answer = stack.send(RequestBuilder::signals(body(&[0, 24, 29])).key(&key)).await;
     assert_eq!((answer.status, &answer.json()["accepted"]), (200, &json!(27)), "{}", answer.text);
     let pointers: Vec<_> = answer.field_errors().into_iter().map(|(pointer, _)| pointer).collect();
     assert_eq!(pointers, ["/signals/0", "/signals/24", "/signals/29"]);
@@ -42,7 +42,7 @@ async fn refused_signals_among_faults_that_pass_are_still_the_only_ones_to_miss(
 #[tokio::test]
 async fn a_request_of_which_dynamodb_refuses_everything_is_a_400() {
     let (stack, _proxy, key) = behind(Fault::Invalid.where_body_has("view")).await;
-    let answer = stack.send(Call::signals(body(&[])).key(&key)).await;
+    let answer = stack.send(RequestBuilder::signals(body(&[])).key(&key)).await;
     answer.assert_problem(400, "validation-failed");
     assert_eq!((&answer.json()["accepted"], &answer.json()["rejected"]), (&json!(0), &json!(30)));
     assert_eq!(stored(&stack).await, Vec::<usize>::new());

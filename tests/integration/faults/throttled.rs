@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
-use tests::faults::{Fault, Plan};
-use tests::{Call, Stack, Tables};
+use testkit::faults::{Fault, Plan};
+use testkit::{RequestBuilder, Tables, TestApp};
 
 use super::{assert_unavailable, behind, customer, named, stored, unnamed};
 
@@ -21,18 +21,18 @@ const WINDOWS: [Duration; 5] = [
 ];
 
 /// Signals of which every fifth belongs to the hot customer.
-fn mixed(n: usize) -> Call {
+fn mixed(n: usize) -> RequestBuilder {
     let customer = |n: usize| if n.is_multiple_of(5) { HOT.to_owned() } else { format!("c{n}") };
     let signals: Value = (0..n).map(|n| json!({"customerId": customer(n), "eventType": "view"})).collect();
-    Call::signals(json!({"requestIdentifier": super::REQUEST, "signals": signals}))
+    RequestBuilder::signals(json!({"requestIdentifier": super::REQUEST, "signals": signals}))
 }
 
-fn hot_customer() -> Call {
-    Call::customer(json!({"customerId": HOT, "customerData": {"city": "Ulm"}}))
+fn hot_customer() -> RequestBuilder {
+    RequestBuilder::customer(json!({"customerId": HOT, "customerData": {"city": "Ulm"}}))
 }
 
 /// A request that meets the faults of `plan` is answered 200 all the same, and all of it is stored.
-async fn assert_stored(call: Call, signals: usize, plan: Plan, what: &str) {
+async fn assert_stored(call: RequestBuilder, signals: usize, plan: Plan, what: &str) {
     let (stack, proxy, key) = behind(plan).await;
     let began = Instant::now();
     let answer = stack.send(call.key(&key)).await;
@@ -63,7 +63,7 @@ async fn throttling_of_up_to_3_s_costs_no_request_its_200() {
         let hot = Fault::UnprocessedWhere(HOT).lasting(window).about(HOT);
         cases.push((mixed(500), 500, hot.into(), format!("partition unprocessed for {window:?}, 500")));
     }
-    let run = |(call, signals, plan, what): (Call, usize, Plan, String)| async move {
+    let run = |(call, signals, plan, what): (RequestBuilder, usize, Plan, String)| async move {
         assert_stored(call, signals, plan, &what).await;
     };
     stream::iter(cases.into_iter().map(run)).buffer_unordered(6).collect::<Vec<()>>().await;
@@ -71,11 +71,11 @@ async fn throttling_of_up_to_3_s_costs_no_request_its_200() {
 
 #[tokio::test]
 async fn a_throttled_key_table_costs_no_request_its_200() {
-    let emulator = Stack::emulator();
+    let emulator = TestApp::emulator();
     let direct = emulator.endpoint();
     let plan = Fault::Throttled.lasting(Duration::from_secs(3));
-    let proxy = tests::faults::FaultProxy::start(&direct, plan).await;
-    let stack = Stack::over(emulator, &proxy.endpoint(), &direct, None);
+    let proxy = testkit::faults::FaultProxy::start(&direct, plan).await;
+    let stack = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
     let key = stack.key("shop").await;
     assert_eq!(stack.send(customer().key(&key)).await.status, 200);
     assert!(proxy.counts().faulted > 3, "{:?}", proxy.counts());

@@ -5,8 +5,9 @@ use model::identifier::{RequestIdentifier, UuidText};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::problem::{Problem, ProblemType};
-use store::{Cause, StoreError};
-use tests::{Answer, Call, Stack};
+use service::problem_document::ProblemDocument;
+use store::error::{Cause, StoreError};
+use testkit::{RequestBuilder, TestApp, TestResponse};
 
 use super::document::{Document, Example, Operation};
 
@@ -23,22 +24,26 @@ const MOMENT: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 const EARLIER: Timestamp = Timestamp::from_millis(1_795_214_023_123);
 
 /// The answer to the example's request. `None` if it has none.
-pub(super) async fn answer(document: &Document, operation: &Operation<'_>, example: &Example<'_>) -> Option<Answer> {
+pub(super) async fn answer(
+    document: &Document,
+    operation: &Operation<'_>,
+    example: &Example<'_>,
+) -> Option<TestResponse> {
     let same_name = || document.request_body(operation)?.pointer(&format!("/examples/{}/value", example.name));
     let request = match (example.request, same_name()) {
         (None, None) => return None,
         (special, plain) => with_body(special.cloned().unwrap_or_else(|| json!({})), plain),
     };
-    let stack = Stack::start();
+    let stack = TestApp::start();
     let key = stack.key("shop").await;
     if let Some(before) = request["before"].as_str() {
-        let before = Call::new(&operation.method, operation.path).key(&key).body(before).at(EARLIER);
+        let before = RequestBuilder::new(&operation.method, operation.path).key(&key).body(before).at(EARLIER);
         let earlier = stack.send(before).await;
         assert_eq!(earlier.status, 200, "{}", earlier.text);
     }
     let method = request["method"].as_str().unwrap_or(&operation.method);
     let path = request["path"].as_str().unwrap_or(operation.path);
-    let mut call = Call::new(method, path).key(&key).at(MOMENT).invocation(REQUEST_ID);
+    let mut call = RequestBuilder::new(method, path).key(&key).at(MOMENT).invocation(REQUEST_ID);
     if let Some(body) = body_of(&request) {
         call = call.body(&body);
     }
@@ -79,5 +84,5 @@ pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
         "failed-part-way" => unavailable(UuidText::parse(RETRY_WITH).map(RequestIdentifier::from)),
         _ => return None,
     };
-    Some((problem.problem_type(), serde_json::from_str(&problem.body(REQUEST_ID)).unwrap()))
+    Some((problem.problem_type(), serde_json::to_value(ProblemDocument::new(&problem, REQUEST_ID)).unwrap()))
 }

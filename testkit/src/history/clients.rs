@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::environment::Job;
 use super::load::{Batch, Profile};
 use super::record::{History, Micros, Outcome, Request, Update};
-use crate::Call;
+use crate::RequestBuilder;
 
 /// How long a client tries.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -30,7 +30,7 @@ pub(super) struct Shared {
 
 /// What a client heard.
 enum Heard {
-    Answer {
+    TestResponse {
         status: u64,
         body: Value,
     },
@@ -39,7 +39,7 @@ enum Heard {
 }
 
 impl Shared {
-    async fn send(&self, call: Call) -> Heard {
+    async fn send(&self, call: RequestBuilder) -> Heard {
         self.attempts.set(self.attempts.get().saturating_add(1));
         let (answer, answered) = oneshot::channel();
         let event = call.key(&self.key).event();
@@ -48,7 +48,7 @@ impl Shared {
         let Ok(bytes) = answered.expect("every invocation ends") else { return Heard::Nothing };
         let response: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let body = response["body"].as_str().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
-        Heard::Answer { status: response["statusCode"].as_u64().unwrap_or_default(), body }
+        Heard::TestResponse { status: response["statusCode"].as_u64().unwrap_or_default(), body }
     }
 }
 
@@ -76,17 +76,17 @@ async fn deliver(shared: &Shared, batch: &Batch, random: &mut fastrand::Rng) -> 
     let mut identifier = batch.identifier.clone();
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
-        match shared.send(Call::signals(batch.body(identifier.as_deref()))).await {
-            Heard::Answer { status: 200, body } => {
+        match shared.send(RequestBuilder::signals(batch.body(identifier.as_deref()))).await {
+            Heard::TestResponse { status: 200, body } => {
                 let refused = batch.sent.iter().filter(|sent| sent.refused).count() as u64;
                 assert_eq!(body["rejected"], refused, "request {}: {body}", batch.number);
                 return Outcome::Acknowledged(now());
             }
-            Heard::Answer { status: 400, .. } => return Outcome::Refused,
-            Heard::Answer { status: 503, body } => {
+            Heard::TestResponse { status: 400, .. } => return Outcome::Refused,
+            Heard::TestResponse { status: 503, body } => {
                 identifier = identifier.or_else(|| body["requestIdentifier"].as_str().map(ToOwned::to_owned));
             }
-            Heard::Answer { status, body } => panic!("request {}: {status} {body}", batch.number),
+            Heard::TestResponse { status, body } => panic!("request {}: {status} {body}", batch.number),
             Heard::Nothing => {}
         }
         if identifier.is_none() {
@@ -122,10 +122,12 @@ async fn update(shared: &Shared, profile: &Profile, random: &mut fastrand::Rng) 
     // Some give up at once, and never know.
     let patience = if random.u8(..10) == 0 { Duration::ZERO } else { PATIENCE };
     loop {
-        match shared.send(Call::customer(profile.body())).await {
-            Heard::Answer { status: 200, .. } => return Outcome::Acknowledged(now()),
-            Heard::Answer { status: 503, .. } | Heard::Nothing => {}
-            Heard::Answer { status, body } => panic!("an update of customer {}: {status} {body}", profile.customer),
+        match shared.send(RequestBuilder::customer(profile.body())).await {
+            Heard::TestResponse { status: 200, .. } => return Outcome::Acknowledged(now()),
+            Heard::TestResponse { status: 503, .. } | Heard::Nothing => {}
+            Heard::TestResponse { status, body } => {
+                panic!("an update of customer {}: {status} {body}", profile.customer)
+            }
         }
         if began.elapsed() >= patience {
             return Outcome::Unknown;

@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::limits::MAX_BODY_BYTES;
 
-use crate::Call;
+use crate::RequestBuilder;
 
 /// The largest event that Lambda takes.
 const EVENT_BYTES: usize = 6 * 1024 * 1024;
@@ -26,7 +26,7 @@ pub struct HostileBody {
     /// What is hostile in it.
     pub name: &'static str,
     /// Makes the request, without its key.
-    pub call: fn() -> Call,
+    pub call: fn() -> RequestBuilder,
     /// The status of the response.
     pub status: u16,
     /// The code of the problem; `None` in a 200.
@@ -43,29 +43,31 @@ pub fn unprocessed() -> impl Iterator<Item = HostileBody> {
     signals::UNPROCESSED.iter().copied()
 }
 
-const fn accepted(name: &'static str, call: fn() -> Call) -> HostileBody {
+const fn accepted(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
     HostileBody { name, call, status: 200, code: None }
 }
 
-const fn invalid(name: &'static str, call: fn() -> Call) -> HostileBody {
+const fn invalid(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
     HostileBody { name, call, status: 400, code: Some("validation-failed") }
 }
 
-const fn malformed(name: &'static str, call: fn() -> Call) -> HostileBody {
+const fn malformed(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
     HostileBody { name, call, status: 400, code: Some("malformed-json") }
 }
 
 /// A request with this body: as text where the event has room for it, since text has its quotes escaped there.
-fn plain(path: &str, body: &str) -> Call {
+fn plain(path: &str, body: &str) -> RequestBuilder {
     assert!(body.len() <= MAX_BODY_BYTES, "{} bytes", body.len());
-    let call = Call::new("POST", path);
+    let call = RequestBuilder::new("POST", path);
     let escaped = serde_json::to_string(body).unwrap();
     if escaped.len() < EVENT_BYTES - 2_000 { call.body(body) } else { call.bytes(body.as_bytes()) }
 }
 
 /// A request with this body in a gzip that compresses nothing: so it is there three times, in base64, packed and unpacked.
-fn packed(path: &str, body: &str) -> Call {
-    Call::new("POST", path).header("content-encoding", "gzip").bytes(&gzip(body.as_bytes(), Compression::none()))
+fn packed(path: &str, body: &str) -> RequestBuilder {
+    RequestBuilder::new("POST", path)
+        .header("content-encoding", "gzip")
+        .bytes(&gzip(body.as_bytes(), Compression::none()))
 }
 
 fn gzip(bytes: &[u8], level: Compression) -> Vec<u8> {

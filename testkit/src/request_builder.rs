@@ -3,25 +3,24 @@
 use std::fmt::Display;
 
 use lambda_http::http::HeaderMap;
-use lambda_http::lambda_runtime::Context;
-use lambda_http::{Body, Request, Response};
+use lambda_http::{Body, Context, Request, Response};
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use service::invocation::{Invocation, MAX_REQUEST_DURATION};
+use service::context::{MAX_REQUEST_DURATION, RequestContext};
 use service::runtime::event::HttpApiEvent;
 
 /// A call that is being put together.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct RequestBuilder {
     event: Value,
     received_at: Option<Timestamp>,
     deadline: std::time::Duration,
     invocation: Option<String>,
 }
 
-impl Call {
+impl RequestBuilder {
     /// `POST /api/customers` with this body.
     #[must_use]
     pub fn customer(body: impl Display) -> Self {
@@ -157,13 +156,13 @@ impl Call {
         self.event.to_string()
     }
 
-    pub(crate) fn into_parts(self) -> (Request, Invocation) {
+    pub(crate) fn into_parts(self) -> (Request, RequestContext) {
         let id = self.invocation.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let request = read_event(self.event.to_string().as_bytes(), id);
-        let mut invocation = Invocation::from_request(&request);
-        invocation.received_at = self.received_at.unwrap_or(invocation.received_at);
-        invocation.deadline = Deadline::after(self.deadline);
-        (request, invocation)
+        let mut context = RequestContext::from_request(&request);
+        context.received_at = self.received_at.unwrap_or(context.received_at);
+        context.deadline = Deadline::after(self.deadline);
+        (request, context)
     }
 }
 
@@ -179,7 +178,7 @@ pub fn read_event(event: &[u8], invocation: String) -> Request {
 
 /// What a function answered.
 #[derive(Debug)]
-pub struct Answer {
+pub struct TestResponse {
     /// The HTTP status.
     pub status: u16,
     /// The headers.
@@ -188,7 +187,7 @@ pub struct Answer {
     pub text: String,
 }
 
-impl Answer {
+impl TestResponse {
     pub(crate) fn of(response: Response<Body>) -> Self {
         let (parts, body) = response.into_parts();
         let text = String::from_utf8(body.as_ref().to_vec()).expect("a body of text");

@@ -13,14 +13,17 @@ use dev::{Emulator, Storage, Template};
 use model::api_key::ApiKey;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
-use service::invocation::{Invocation, MAX_REQUEST_DURATION};
+use service::context::{MAX_REQUEST_DURATION, RequestContext};
+use service::runtime::serve;
 use signals::SignalsFunction;
 use store::api_keys::{ApiKeysTable, KeyRecord};
-use store::client::{CONNECT, http_client, tuned};
+use store::client::{CONNECT_TIMEOUT, http_client, tuned};
+use store::customers::CustomersTable;
 use store::idempotency::IdempotencyTable;
 use store::rejected_signals::RejectedSignalsTable;
+use store::signals::SignalsTable;
 
-use crate::call::{Answer, Call, read_event};
+use crate::request_builder::{RequestBuilder, TestResponse, read_event};
 
 static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../template.yaml");
@@ -50,7 +53,7 @@ impl Tables {
 pub fn client_at(endpoint: &str) -> Client {
     let config = Builder::new()
         .behavior_version(BehaviorVersion::latest())
-        .http_client(http_client(CONNECT).expect("the roots can be used"))
+        .http_client(http_client(CONNECT_TIMEOUT).expect("the roots can be used"))
         .region(Region::new("eu-central-1"))
         .credentials_provider(Credentials::new("local", "local", None, None, "test"))
         .endpoint_url(endpoint);
@@ -58,7 +61,7 @@ pub fn client_at(endpoint: &str) -> Client {
 }
 
 /// Both functions, an emulator, and a client to look into it.
-pub struct Stack {
+pub struct TestApp {
     /// The functions' view of DynamoDB is behind this.
     pub emulator: Emulator,
     /// Looks into the emulator, past the functions.
@@ -69,7 +72,7 @@ pub struct Stack {
     pub signals: SignalsFunction,
 }
 
-impl Stack {
+impl TestApp {
     /// A stack with empty tables.
     #[must_use]
     pub fn start() -> Self {
@@ -93,12 +96,12 @@ impl Stack {
         Self {
             customers: CustomersFunction::new(
                 api_keys(),
-                store::customers::CustomersTable::new(others.clone(), Tables::name("CustomersTable")),
+                CustomersTable::new(others.clone(), Tables::name("CustomersTable")),
             ),
             signals: SignalsFunction::new(
                 api_keys(),
                 IdempotencyTable::new(others.clone(), Tables::name("IdempotencyTable")),
-                store::signals::SignalsTable::new(others.clone(), Tables::name("SignalsTable"), retention),
+                SignalsTable::new(others.clone(), Tables::name("SignalsTable"), retention),
                 RejectedSignalsTable::new(others.clone(), Tables::name("RejectedSignalsTable")),
             ),
             client,
@@ -129,23 +132,23 @@ impl Stack {
     }
 
     /// Sends a call to the function that has its path.
-    pub async fn send(&self, call: Call) -> Answer {
+    pub async fn send(&self, call: RequestBuilder) -> TestResponse {
         let for_signals = call.is_for_signals();
-        let (request, invocation) = call.into_parts();
-        Answer::of(if for_signals {
-            self.signals.handle(&request, &invocation).await
+        let (request, context) = call.into_parts();
+        TestResponse::of(if for_signals {
+            serve(&self.signals, &request, context).await
         } else {
-            self.customers.handle(&request, &invocation).await
+            serve(&self.customers, &request, context).await
         })
     }
 
     /// Gives these bytes to both functions, the one for customers first, as an event that Lambda's runtime delivers.
-    pub async fn invoke(&self, event: &[u8]) -> [Answer; 2] {
+    pub async fn invoke(&self, event: &[u8]) -> [TestResponse; 2] {
         let request = read_event(event, uuid::Uuid::new_v4().to_string());
-        let invocation = Invocation::from_request(&request);
+        let context = RequestContext::from_request(&request);
         [
-            Answer::of(self.customers.handle(&request, &invocation).await),
-            Answer::of(self.signals.handle(&request, &invocation).await),
+            TestResponse::of(serve(&self.customers, &request, context.clone()).await),
+            TestResponse::of(serve(&self.signals, &request, context).await),
         ]
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use model::api_key::ApiKey;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
-use service::invocation::MAX_REQUEST_DURATION;
+use service::context::MAX_REQUEST_DURATION;
 use store::api_keys::{ApiKeysTable, KeyRecord};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::LocalSet;
@@ -23,7 +23,7 @@ use super::load::CANARY;
 use super::record::History;
 use super::stored;
 use crate::faults::{Counts, Fault, FaultProxy, Plan};
-use crate::{Stack, Tables, client_at};
+use crate::{Tables, TestApp, client_at};
 
 /// Clients that send signals.
 const SIGNAL_CLIENTS: u64 = 10;
@@ -110,7 +110,7 @@ pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Summary
 
 async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Summary {
     let began = Instant::now();
-    let emulator = Stack::emulator();
+    let emulator = TestApp::emulator();
     let key = make_key(&emulator.endpoint()).await;
     let notes = Arc::new(Notes::default());
     let history = [(); 2].map(|()| RefCell::new(History::default()));

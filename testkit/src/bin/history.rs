@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tests::build_functions;
-use tests::history::{Options, run};
+use testkit::build_functions;
+use testkit::history::{Options, run};
 
 /// Many clients against functions that are killed, over a DynamoDB that fails; then checks that nothing acknowledged is
 /// lost, nothing stored twice, and nothing there that was not sent. Ends with 1 if that does not hold.

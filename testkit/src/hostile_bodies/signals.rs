@@ -3,7 +3,7 @@
 use model::limits::{MAX_BODY_BYTES, MAX_SIGNAL_BYTES, MAX_SIGNALS_PER_REQUEST};
 
 use super::{HostileBody, ROOM, accepted, elements, invalid, members, short_name};
-use crate::Call;
+use crate::RequestBuilder;
 
 /// As many signals of the largest size as a body has room for.
 const LARGEST: usize = MAX_BODY_BYTES / MAX_SIGNAL_BYTES;
@@ -81,19 +81,19 @@ pub(super) const UNPROCESSED: &[HostileBody] = &[
     invalid("16 rejected signals, all quotes, unprocessed", || plain(&rejected_signals())),
 ];
 
-const fn too_many(name: &'static str, call: fn() -> Call) -> HostileBody {
+const fn too_many(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
     HostileBody { name, call, status: 413, code: Some("too-many-signals") }
 }
 
-const fn unavailable(name: &'static str, call: fn() -> Call) -> HostileBody {
+const fn unavailable(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
     HostileBody { name, call, status: 503, code: Some("storage-unavailable") }
 }
 
-fn plain(body: &str) -> Call {
+fn plain(body: &str) -> RequestBuilder {
     super::plain("/api/event-flows/signal", body)
 }
 
-fn packed(body: &str) -> Call {
+fn packed(body: &str) -> RequestBuilder {
     super::packed("/api/event-flows/signal", body)
 }
 

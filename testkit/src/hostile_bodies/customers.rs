@@ -3,7 +3,7 @@
 use model::limits::MAX_BODY_BYTES;
 
 use super::{HostileBody, ROOM, accepted, elements, invalid, malformed, members, short_name};
-use crate::Call;
+use crate::RequestBuilder;
 
 const ESCAPED_NAME: &str = "\"\\n\":0";
 
@@ -69,15 +69,15 @@ pub(super) const BODIES: &[HostileBody] = &[
     }),
 ];
 
-fn plain(body: &str) -> Call {
+fn plain(body: &str) -> RequestBuilder {
     super::plain("/api/customers", body)
 }
 
-fn packed(body: &str) -> Call {
+fn packed(body: &str) -> RequestBuilder {
     super::packed("/api/customers", body)
 }
 
-fn profile(members: &str) -> Call {
+fn profile(members: &str) -> RequestBuilder {
     plain(&format!("{{\"customerId\":\"c\",\"customerData\":{{{members}}}}}"))
 }
 
