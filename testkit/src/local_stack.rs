@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use dev::cargo_command;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -43,7 +44,7 @@ impl LocalStack {
         let folder = tempfile::tempdir().unwrap();
         let env_file = folder.path().join("dev.env");
         let cargo = std::env::var_os("CARGO").expect("cargo runs the tests");
-        let mut process = Command::new(cargo)
+        let mut process = cargo_command(cargo)
             .args(["dev", "--port", "0", "--dynamodb-port", "0", "--env-file"])
             .arg(&env_file)
             .args(options)

@@ -1,11 +1,11 @@
 //! One function as Lambda runs it: a process of its own that takes its events from a Runtime API and logs to its output.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use dev::cargo_command;
 use serde_json::Value;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 
@@ -102,7 +102,7 @@ impl FunctionProcess {
 pub fn build_functions() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
+    let built = cargo_command(cargo)
         .args(["build", "--quiet", "--locked", "--bin", "customers", "--bin", "signals"])
         .current_dir(root)
         .status()

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use dev::Error;
+use dev::{Error, cargo_command};
 use tokio::process::Command;
 
 use crate::process::succeeds;
@@ -40,7 +40,7 @@ impl CargoLambda {
 
     /// A command that starts with `cargo lambda`.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = Command::from(cargo_command(&self.program));
         command.arg("lambda");
         command
     }
@@ -113,7 +113,7 @@ impl Way {
             Self::Pip => succeeds(pip(Path::new("python3"), folder)).await,
             Self::VirtualEnvironment => virtual_environment(folder).await,
             Self::Compile => {
-                let mut command = Command::new(&workspace.cargo);
+                let mut command = Command::from(cargo_command(&workspace.cargo));
                 command.args(["install", "--locked", "cargo-lambda", "--version", VERSION, "--root"]).arg(folder);
                 // So that nothing is left elsewhere when it is stopped.
                 command.env("CARGO_TARGET_DIR", folder.join("build"));

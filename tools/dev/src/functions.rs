@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use dev::{Error, Template, development_key};
+use dev::{Error, Template, cargo_command, development_key};
 use tokio::process::Command;
 
 use crate::announcement::Announcement;
@@ -40,7 +40,7 @@ const QUESTIONS: [(&str, u16, &str); 2] =
 pub(crate) async fn build(workspace: &Workspace, template: &Template, release: bool) -> Result<(), Error> {
     let packages = template.functions.iter().map(|function| function.package.as_str()).collect::<Vec<_>>();
     say(&format!("Building the functions: {}", packages.join(", ")));
-    let mut command = Command::new(&workspace.cargo);
+    let mut command = Command::from(cargo_command(&workspace.cargo));
     command.args(["build", "--locked"]).current_dir(&workspace.root);
     for package in packages {
         command.args(["--bin", package]);

@@ -6,11 +6,13 @@
 //!
 //! Nothing here knows what a customer or a signal is, and nothing that is deployed depends on this package.
 
+mod cargo;
 pub mod development_key;
 pub mod emulator;
 mod error;
 pub mod template;
 
+pub use cargo::cargo_command;
 pub use emulator::{Emulator, Storage};
 pub use error::Error;
 pub use template::Template;

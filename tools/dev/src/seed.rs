@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use dev::{Error, development_key};
+use dev::{Error, cargo_command, development_key};
 use tokio::process::Command;
 
 use crate::announcement::Announcement;
@@ -39,7 +39,7 @@ async fn import(workspace: &Workspace, announcement: &Announcement, lines: &str,
     let folder = tempfile::tempdir().map_err(cannot)?;
     let file = folder.path().join("sample.ndjson");
     std::fs::write(&file, lines).map_err(cannot)?;
-    let mut command = Command::new(&workspace.cargo);
+    let mut command = Command::from(cargo_command(&workspace.cargo));
     // As the alias `intake` of .cargo/config.toml has it.
     command.args(["run", "--locked", "--quiet", "--bin", "intake", "--", "import"]).arg(&file);
     command.args(["--account", development_key::ACCOUNT_ID, "--received-at", &format!("{days_ago}d")]);

@@ -1,9 +1,9 @@
 //! Where the repository is and where cargo builds, as cargo itself says: it knows about `CARGO_TARGET_DIR`.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use dev::Error;
+use dev::{Error, cargo_command};
 use serde_json::Value;
 
 pub(crate) struct Workspace {
@@ -22,7 +22,7 @@ impl Workspace {
     /// Cargo is missing, or the folder is in no workspace.
     pub(crate) fn of_current_folder() -> Result<Self, Error> {
         let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
-        let output = Command::new(&cargo)
+        let output = cargo_command(&cargo)
             .args(["metadata", "--no-deps", "--format-version", "1"])
             .stderr(Stdio::inherit())
             .output()
