@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use hyper::body::Bytes;
 
-use crate::dynamodb::Counts;
+use testkit::fake_dynamodb::Counts;
 use crate::running::{Mode, Running};
 use crate::subject::Subject;
 

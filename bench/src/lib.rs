@@ -6,10 +6,6 @@
 //!
 //! | module | is for | refuses to know |
 //! |---|---|---|
-//! | [`http`] | serving HTTP/1.1, plain or over TLS | what is asked for |
-//! | [`tls`] | a certificate authority for one run | who trusts it |
-//! | [`runtime_api`] | handing out events, taking answers | what is in them |
-//! | [`dynamodb`] | answering calls, counting them and their write units | keeping anything |
 //! | [`requests`] | the events that are measured | what they cost |
 //! | [`subject`] | which functions there are, how they are built and started | what is asked of them |
 //! | [`running`] | one process, alone or under callgrind | what is measured |
@@ -26,17 +22,13 @@ pub mod callgrind;
 pub mod clock;
 pub mod count;
 pub mod document;
-pub mod dynamodb;
 pub mod figures;
 pub mod growth;
-pub mod http;
 pub mod measure;
 pub mod options;
 pub mod prices;
 pub mod report;
 pub mod requests;
 pub mod running;
-pub mod runtime_api;
 pub mod size;
 pub mod subject;
-pub mod tls;

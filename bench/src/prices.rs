@@ -6,7 +6,7 @@
 use anyhow::Result;
 
 use crate::clock;
-use crate::dynamodb::Counts;
+use testkit::fake_dynamodb::Counts;
 use crate::requests;
 use crate::subject::Subject;
 

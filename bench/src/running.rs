@@ -14,10 +14,10 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::callgrind::Profile;
-use crate::dynamodb::DynamoDb;
-use crate::runtime_api::{Answer, RuntimeApi};
+use testkit::fake_dynamodb::DynamoDb;
+use testkit::runtime_api::{Answer, RuntimeApi};
 use crate::subject::Subject;
-use crate::tls::Authority;
+use testkit::certificate_authority::Authority;
 
 /// Longer than anything here takes under callgrind.
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -1,7 +1,22 @@
-//! What the integration tests stand on: both functions over a private emulator, called by real API Gateway events.
+//! What the tests, the benchmarks, the fuzz targets and the tools' tests are made of.
 //!
-//! Nothing is replaced but the place of DynamoDB and the time of day. A [`TestApp`] leaves nothing behind: its emulator
-//! lives in memory, on a port of its own, and ends with it.
+//! A function is called in one of two ways. A [`TestApp`] has both functions in this process, over an emulator of its own
+//! in memory, and calls them with events as API Gateway sends them. A [`FunctionProcess`] is a function as Lambda runs it.
+//! Nothing is replaced but the address of DynamoDB and the time of day, and nothing is left behind.
+//!
+//! | module | is for | must not know |
+//! |---|---|---|
+//! | [`http_server`], [`certificate_authority`] | serving HTTP/1.1, plain or over TLS | what is asked for |
+//! | [`runtime_api`] | giving events to a process and taking its responses | what is in them |
+//! | [`function_process`] | one process of a function | what is measured or expected |
+//! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
+//! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
+//! | `test_app`, `request_builder` | both functions in this process; a request to them | what they respond |
+//! | [`hostile_bodies`] | bodies that cost as much as they can | what they may cost |
+//! | `local_stack` | `cargo dev` as a process | what it serves |
+//! | [`history`] | many clients, faults and kills, and a check of what is stored | how the functions work |
+//!
+//! The feature `emulator` adds the last four rows, without which a benchmark compiles in seconds.
 #![expect(
     clippy::missing_panics_doc,
     clippy::expect_used,
@@ -11,15 +26,28 @@
     reason = "only tests call this: to panic is to fail the test"
 )]
 
-pub mod faults;
+pub mod certificate_authority;
+pub mod fake_dynamodb;
+pub mod fault_proxy;
+#[cfg(feature = "emulator")]
+mod function_process;
+#[cfg(feature = "emulator")]
 pub mod history;
+#[cfg(feature = "emulator")]
 pub mod hostile_bodies;
+pub mod http_server;
+#[cfg(feature = "emulator")]
 mod local_stack;
-mod process;
+#[cfg(feature = "emulator")]
 mod request_builder;
+pub mod runtime_api;
+#[cfg(feature = "emulator")]
 mod test_app;
 
-pub use local_stack::{LocalStack, Reply};
-pub use process::{FunctionProcess, Log, build_functions};
-pub use request_builder::{RequestBuilder, TestResponse, read_event};
-pub use test_app::{Tables, TestApp, client_at, template};
+#[cfg(feature = "emulator")]
+pub use {
+    function_process::{FunctionProcess, Log, build_functions},
+    local_stack::{LocalStack, Reply},
+    request_builder::{RequestBuilder, TestResponse, read_event},
+    test_app::{Tables, TestApp, client_at, template},
+};

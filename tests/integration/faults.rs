@@ -10,7 +10,7 @@ mod throttled;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::faults::{Fault, FaultProxy, Plan};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{RequestBuilder, TestApp, TestResponse};
 
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";

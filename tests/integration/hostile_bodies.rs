@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
-use testkit::faults::{Fault, Plan};
+use testkit::fault_proxy::{Fault, Plan};
 use testkit::hostile_bodies::{self, HostileBody};
 use testkit::{FunctionProcess, TestApp, build_functions};
 

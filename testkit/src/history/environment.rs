@@ -14,7 +14,7 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::Tables;
-use crate::faults::{FaultProxy, Message, Stream};
+use crate::fault_proxy::{FaultProxy, Message, Stream};
 
 /// What a function is given for one event.
 const DEADLINE: Duration = Duration::from_secs(10);

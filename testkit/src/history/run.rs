@@ -22,7 +22,7 @@ use super::environment::{Blueprint, Environment, Notes, variables};
 use super::load::CANARY;
 use super::record::History;
 use super::stored;
-use crate::faults::{Counts, Fault, FaultProxy, Plan};
+use crate::fault_proxy::{Counts, Fault, FaultProxy, Plan};
 use crate::{Tables, TestApp, client_at};
 
 /// Clients that send signals.

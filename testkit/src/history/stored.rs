@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use super::load::{CANARY, FIELDS};
 use super::record::{Stored, StoredSignal};
 use crate::Tables;
-use crate::faults::{Message, Stream};
+use crate::fault_proxy::{Message, Stream};
 
 /// Everything in the tables of signals and customers.
 pub(super) async fn read(endpoint: &str) -> Stored {

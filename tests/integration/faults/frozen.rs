@@ -1,7 +1,7 @@
 //! Lambda freezes a process between requests, for minutes; its connections may die meanwhile without a word.
 
 use testkit::RequestBuilder;
-use testkit::faults::Plan;
+use testkit::fault_proxy::Plan;
 
 use super::{behind, customer, stored, unnamed};
 

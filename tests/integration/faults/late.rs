@@ -3,7 +3,7 @@
 use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::RequestBuilder;
-use testkit::faults::{Fault, Plan};
+use testkit::fault_proxy::{Fault, Plan};
 
 use super::behind;
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use testkit::RequestBuilder;
-use testkit::faults::{Fault, Plan};
+use testkit::fault_proxy::{Fault, Plan};
 
 use super::{assert_unavailable, behind, customer, named, signals, stored, unnamed};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use testkit::RequestBuilder;
-use testkit::faults::{Fault, Plan};
+use testkit::fault_proxy::{Fault, Plan};
 
 use super::{behind, customer, signals, stored};
 

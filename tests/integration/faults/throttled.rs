@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
-use testkit::faults::{Fault, Plan};
+use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, TestApp};
 
 use super::{assert_unavailable, behind, customer, named, stored, unnamed};
@@ -74,7 +74,7 @@ async fn a_throttled_key_table_costs_no_request_its_200() {
     let emulator = TestApp::emulator();
     let direct = emulator.endpoint();
     let plan = Fault::Throttled.lasting(Duration::from_secs(3));
-    let proxy = testkit::faults::FaultProxy::start(&direct, plan).await;
+    let proxy = testkit::fault_proxy::FaultProxy::start(&direct, plan).await;
     let stack = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
     let key = stack.key("shop").await;
     assert_eq!(stack.send(customer().key(&key)).await.status, 200);

@@ -11,7 +11,7 @@ use hyper::body::Bytes;
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot, watch};
 
-use crate::http::{Server, Service};
+use crate::http_server::{Server, Service};
 
 /// What a function is given for one event. Under callgrind it is some fifty times slower.
 const DEADLINE: Duration = Duration::from_mins(10);

@@ -13,7 +13,7 @@ use hyper::{Request, Response};
 use serde_json::{Map, Value, json};
 use tokio_rustls::TlsAcceptor;
 
-use crate::http::{Server, Service};
+use crate::http_server::{Server, Service};
 
 /// It, on loopback, until it is dropped.
 #[derive(Debug)]

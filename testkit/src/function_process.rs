@@ -9,7 +9,7 @@ use dev::cargo_command;
 use serde_json::Value;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 
-use crate::faults::{FaultProxy, Plan};
+use crate::fault_proxy::{FaultProxy, Plan};
 use crate::history::environment::{Blueprint, Environment, Job, Notes, variables};
 
 /// Linux counts a process's time in ticks of this length.
