@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::Result;
 use hyper::body::Bytes;
 
-use testkit::fake_dynamodb::Counts;
 use crate::running::{Mode, Running};
 use crate::subject::Subject;
+use testkit::fake_dynamodb::Counts;
 
 /// How long each call to DynamoDB takes where time is measured.
 pub const DELAY: Duration = Duration::from_millis(5);
@@ -42,7 +42,7 @@ pub async fn observe(subject: &Subject, event: &Bytes, tls: bool) -> Result<Seen
     let mut connections = running.dynamodb.take_counts().connections;
     let (mut times, mut counts) = (Vec::new(), Counts::default());
     for _ in 0..REQUESTS {
-        times.push(running.invoke(event).await?.took);
+        times.push(running.invoke(event).await?.duration);
         counts = running.dynamodb.take_counts();
         connections = connections.saturating_add(counts.connections);
     }
@@ -56,10 +56,10 @@ pub async fn observe(subject: &Subject, event: &Bytes, tls: bool) -> Result<Seen
 /// # Errors
 /// When one is not answered.
 pub async fn throughput(subject: &Subject, event: &Bytes, at_once: u16) -> Result<f64> {
-    let mut running = Running::start(subject, Mode { tls: true, at_once: Some(at_once), ..Mode::default() }).await?;
+    let running = Running::start(subject, Mode { tls: true, at_once: Some(at_once), ..Mode::default() }).await?;
     running.dynamodb.set_delay(DELAY);
     // Connections are opened outside of what is measured.
-    running.invoke_many(event, u64::from(at_once), at_once).await?;
-    let took = running.invoke_many(event, u64::from(MANY), at_once).await?;
+    running.invoke_many(event, u32::from(at_once), at_once).await?;
+    let took = running.invoke_many(event, MANY, at_once).await?;
     Ok(f64::from(MANY) / took.as_secs_f64())
 }

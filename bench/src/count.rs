@@ -101,7 +101,7 @@ async fn undisturbed(subject: &Subject, event: &Bytes, requests: u64) -> Result<
     for _ in 0..requests {
         running.invoke(event).await?;
     }
-    let given_up = running.dynamodb.take_counts().given_up;
+    let failed_handshakes = running.dynamodb.take_counts().failed_handshakes;
     let profile = running.profile(None).await?;
-    Ok((given_up == 0).then_some(profile))
+    Ok((failed_handshakes == 0).then_some(profile))
 }

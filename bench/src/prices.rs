@@ -6,9 +6,9 @@
 use anyhow::Result;
 
 use crate::clock;
-use testkit::fake_dynamodb::Counts;
 use crate::requests;
 use crate::subject::Subject;
+use testkit::fake_dynamodb::Counts;
 
 /// Dollars for a million write units on demand, as AWS lists them for us-east-1 (2026). Other regions differ by up to
 /// half; the units do not.

@@ -1,26 +1,23 @@
-//! One function, running alone: as itself or under callgrind, between a Runtime API and a DynamoDB of its own.
+//! A target as a process of its own, alone or under callgrind, over a fake DynamoDB. Must not know what is measured.
 
-use std::fs::File;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 use futures_util::{StreamExt as _, TryStreamExt as _, future, stream};
 use hyper::body::Bytes;
-use serde_json::Value;
 use tempfile::TempDir;
-use tokio::process::{Child, Command};
-use tokio::time::timeout;
+use testkit::certificate_authority::Authority;
+use testkit::fake_dynamodb::DynamoDb;
+use testkit::function_process::{FunctionProcess, ProcessOptions};
+use testkit::runtime_api::Invocation;
 
 use crate::callgrind::Profile;
-use testkit::fake_dynamodb::DynamoDb;
-use testkit::runtime_api::{Answer, RuntimeApi};
 use crate::subject::Subject;
-use testkit::certificate_authority::Authority;
 
-/// Longer than anything here takes under callgrind.
-const PATIENCE: Duration = Duration::from_mins(5);
+/// Under callgrind a function is some fifty times slower.
+const INVOCATION_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// How a function is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +26,7 @@ pub struct Mode {
     pub counted: bool,
     /// With TLS between it and DynamoDB.
     pub tls: bool,
-    /// Invocations that it may serve at once, where that is more than one: `AWS_LAMBDA_MAX_CONCURRENCY`.
+    /// Invocations that it may serve at once, where that is more than one.
     pub at_once: Option<u16>,
 }
 
@@ -38,10 +35,8 @@ pub struct Mode {
 pub struct Running {
     /// The DynamoDB it writes to.
     pub dynamodb: DynamoDb,
-    api: RuntimeApi,
-    child: Child,
+    function: FunctionProcess,
     directory: TempDir,
-    invocations: u64,
 }
 
 impl Running {
@@ -55,69 +50,56 @@ impl Running {
         let [few, many] = ["few.pem", "many.pem"].map(|name| directory.path().join(name));
         authority.write(&few, &many)?;
         let dynamodb = DynamoDb::start(mode.tls.then(|| authority.acceptor.clone())).await?;
-        let api = RuntimeApi::start().await?;
         let scheme = if mode.tls { "https" } else { "http" };
         let endpoint = format!("{scheme}://localhost:{}", dynamodb.address().port());
-        let mut command = if mode.counted { under_callgrind(directory.path()) } else { Command::new(&subject.program) };
-        if mode.counted {
-            command.arg(&subject.program);
-        }
-        let child = command
-            .args(&subject.arguments)
-            .env_clear()
-            .envs(variables())
-            .envs(subject.variables.iter().cloned())
-            .envs(mode.at_once.map(|count| ("AWS_LAMBDA_MAX_CONCURRENCY", count.to_string())))
-            .env("AWS_LAMBDA_RUNTIME_API", api.address().to_string())
-            .env("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
-            // What replaces the embedded authorities, and what replaces the system's.
-            .env("AWS_CA_BUNDLE", if subject.arguments.is_empty() { &few } else { &many })
-            .env("SSL_CERT_FILE", &many)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(File::create(directory.path().join("stderr"))?)
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| {
-                if mode.counted { NO_VALGRIND.to_owned() } else { format!("{} cannot be started", subject.name) }
-            })?;
-        let mut running = Self { dynamodb, api, child, directory, invocations: 0 };
-        running.idle().await.with_context(|| format!("{} did not start", subject.name))?;
-        Ok(running)
+        // What replaces the embedded authorities, and what replaces the system's.
+        let bundle = if subject.arguments.is_empty() { &few } else { &many };
+        let authorities = [("AWS_CA_BUNDLE", bundle.into()), ("SSL_CERT_FILE", many.clone().into())];
+        let variables = TABLES.map(|(name, value)| (name, OsString::from(value))).into_iter();
+        let variables = variables.chain(subject.variables.iter().map(|(name, value)| (*name, value.into())));
+        let options = ProcessOptions {
+            arguments: subject.arguments.iter().map(OsString::from).collect(),
+            wrapper: if mode.counted { callgrind(directory.path()) } else { Vec::new() },
+            variables: variables.chain(authorities).map(|(name, value)| (name.to_owned(), value)).collect(),
+            concurrency: mode.at_once,
+            invocation_timeout: INVOCATION_TIMEOUT,
+            ..ProcessOptions::new(&subject.program, endpoint)
+        };
+        let mut function = FunctionProcess::start(&options).await.with_context(|| {
+            if mode.counted { NO_VALGRIND.to_owned() } else { format!("{} does not start", subject.name) }
+        })?;
+        function.idle().await.with_context(|| format!("{} does not start", subject.name))?;
+        Ok(Self { dynamodb, function, directory })
     }
 
     /// Has one event answered with 200, and waits until the function asks for the next.
     ///
     /// # Errors
     /// When the answer is another one, or none.
-    pub async fn invoke(&mut self, event: &Bytes) -> Result<Answer> {
-        self.invocations = self.invocations.saturating_add(1);
-        let answer = self.answer(self.invocations, event).await?;
-        self.idle().await?;
-        Ok(answer)
+    pub async fn invoke(&mut self, event: &Bytes) -> Result<Invocation> {
+        let invocation = self.answer(event).await?;
+        self.function.idle().await?;
+        Ok(invocation)
     }
 
     /// Has `count` events answered with 200, with `at_once` under way at any time; how long that takes.
     ///
     /// # Errors
     /// When an answer is another one, or none.
-    pub async fn invoke_many(&mut self, event: &Bytes, count: u64, at_once: u16) -> Result<Duration> {
-        let (first, began) = (self.invocations.saturating_add(1), Instant::now());
-        self.invocations = self.invocations.saturating_add(count);
-        let answers = stream::iter(first..=self.invocations).map(|number| self.answer(number, event));
+    pub async fn invoke_many(&self, event: &Bytes, count: u32, at_once: u16) -> Result<Duration> {
+        let began = Instant::now();
+        let answers = stream::iter(0..count).map(|_| self.answer(event));
         answers.buffer_unordered(at_once.into()).try_for_each(|_| future::ok(())).await?;
         Ok(began.elapsed())
     }
 
-    async fn answer(&self, number: u64, event: &Bytes) -> Result<Answer> {
-        let id = format!("{number:08}-0000-4000-8000-000000000000");
-        let answer = timeout(PATIENCE, self.api.invoke(id, event.clone())).await;
-        let answer = answer.map_err(|_| anyhow!("no answer within {PATIENCE:?}; {}", self.said()))??;
-        let response: Value = serde_json::from_slice(&answer.body).context("the answer is not JSON")?;
+    async fn answer(&self, event: &Bytes) -> Result<Invocation> {
+        let invocation = self.function.invoke(event.clone()).await?;
+        let response = invocation.json();
         if response["statusCode"] != 200 {
-            bail!("the answer is not 200: {}; {}", String::from_utf8_lossy(&answer.body), self.said());
+            bail!("the response is not 200: {response}");
         }
-        Ok(answer)
+        Ok(invocation)
     }
 
     /// The most memory that the process had resident so far, in bytes.
@@ -125,11 +107,7 @@ impl Running {
     /// # Errors
     /// When the system does not say.
     pub fn peak_memory(&self) -> Result<u64> {
-        let id = self.child.id().context("the function has ended")?;
-        let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak is known")?;
-        let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
-        Ok(kibibytes.saturating_mul(1024))
+        self.function.peak_memory()
     }
 
     /// Ends the function, and reads what callgrind counted; `keep` gets a copy of its file.
@@ -137,73 +115,37 @@ impl Running {
     /// # Errors
     /// When nothing was counted.
     pub async fn profile(mut self, keep: Option<&Path>) -> Result<Profile> {
-        let id = self.child.id().context("the function has ended")?;
         // Callgrind writes its file when a signal ends the program.
-        Command::new("kill").args(["-TERM", &id.to_string()]).status().await?;
-        timeout(PATIENCE, self.child.wait()).await.context("callgrind does not end")??;
+        self.function.terminate().await?;
         let path = profile_path(self.directory.path());
-        let text =
-            std::fs::read_to_string(&path).with_context(|| format!("callgrind wrote nothing; {}", self.said()))?;
+        let text = std::fs::read_to_string(&path).context("callgrind wrote nothing")?;
         if let Some(keep) = keep {
             std::fs::copy(&path, keep).with_context(|| format!("{} cannot be written", keep.display()))?;
         }
         Profile::parse(&text)
     }
-
-    async fn idle(&mut self) -> Result<()> {
-        let asked = timeout(PATIENCE, self.api.asked(self.invocations.saturating_add(1)));
-        tokio::select! {
-            asked = asked => {
-                asked.map_err(|_| anyhow!("no request for an event within {PATIENCE:?}; {}", self.said()))?
-            }
-            ended = self.child.wait() => bail!("the function ended: {}; {}", ended?, self.said()),
-        }
-    }
-
-    fn said(&self) -> String {
-        let said = std::fs::read_to_string(self.directory.path().join("stderr")).unwrap_or_default();
-        format!("it said: {}", said.lines().rev().take(8).collect::<Vec<_>>().join(" / "))
-    }
 }
 
-/// What there is to say when callgrind cannot be started.
-const NO_VALGRIND: &str = "valgrind cannot be started; on Debian: apt-get install valgrind";
+/// The message when callgrind cannot be started.
+const NO_VALGRIND: &str = "valgrind does not start; on Debian: apt-get install valgrind";
 
-fn under_callgrind(directory: &Path) -> Command {
-    let mut command = Command::new("valgrind");
-    let mut file = std::ffi::OsString::from("--callgrind-out-file=");
+fn callgrind(directory: &Path) -> Vec<OsString> {
+    let options = ["valgrind", "--tool=callgrind", "--quiet", "--compress-strings=no", "--compress-pos=no"];
+    let mut file = OsString::from("--callgrind-out-file=");
     file.push(profile_path(directory));
-    command.args(["--tool=callgrind", "--quiet", "--compress-strings=no", "--compress-pos=no"]).arg(file);
-    command
+    options.into_iter().map(OsString::from).chain([file]).collect()
 }
 
 fn profile_path(directory: &Path) -> PathBuf {
     directory.join("callgrind.out")
 }
 
-/// What Lambda and `template.yaml` set, with the lengths that they have there.
-fn variables() -> Vec<(&'static str, String)> {
-    let own = [
-        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-        ("PYTHONHASHSEED", "0"),
-        ("AWS_REGION", "eu-central-1"),
-        ("AWS_DEFAULT_REGION", "eu-central-1"),
-        ("AWS_ACCESS_KEY_ID", "ASIAIOSFODNN7EXAMPLE"),
-        ("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
-        ("AWS_LAMBDA_FUNCTION_NAME", "bench"),
-        ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
-        ("AWS_LAMBDA_FUNCTION_VERSION", "1"),
-        ("AWS_LAMBDA_LOG_GROUP_NAME", "/aws/lambda/bench"),
-        ("AWS_LAMBDA_LOG_STREAM_NAME", "2026/11/20/[1]0123456789abcdef0123456789abcdef"),
-        ("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand"),
-        ("API_KEYS_TABLE", "intake-ApiKeysTable-1ABCDEFGHIJKL"),
-        ("CUSTOMERS_TABLE", "intake-CustomersTable-1ABCDEFGHIJKL"),
-        ("SIGNALS_TABLE", "intake-SignalsTable-1ABCDEFGHIJKL"),
-        ("IDEMPOTENCY_TABLE", "intake-IdempotencyTable-1ABCDEFGHIJKL"),
-        ("REJECTED_SIGNALS_TABLE", "intake-RejectedSignalsTable-1ABCDEFGHIJKL"),
-        ("SIGNAL_RETENTION_DAYS", "0"),
-        ("LOG_LEVEL", "info"),
-    ];
-    let session = ("AWS_SESSION_TOKEN", "IQoJb3JpZ2luX2VjE".repeat(50));
-    own.into_iter().map(|(name, value)| (name, value.to_owned())).chain([session]).collect()
-}
+/// What template.yaml sets, with the lengths that names have in a region, and what makes Python the same each time.
+const TABLES: [(&str, &str); 6] = [
+    ("API_KEYS_TABLE", "intake-ApiKeysTable-1ABCDEFGHIJKL"),
+    ("CUSTOMERS_TABLE", "intake-CustomersTable-1ABCDEFGHIJKL"),
+    ("SIGNALS_TABLE", "intake-SignalsTable-1ABCDEFGHIJKL"),
+    ("IDEMPOTENCY_TABLE", "intake-IdempotencyTable-1ABCDEFGHIJKL"),
+    ("REJECTED_SIGNALS_TABLE", "intake-RejectedSignalsTable-1ABCDEFGHIJKL"),
+    ("PYTHONHASHSEED", "0"),
+];

@@ -13,13 +13,13 @@ use hyper::{Request, Response};
 use serde_json::{Map, Value, json};
 use tokio_rustls::TlsAcceptor;
 
-use crate::http_server::{Server, Service};
+use crate::http_server::{HttpServer, Service};
 
 /// It, on loopback, until it is dropped.
 #[derive(Debug)]
 pub struct DynamoDb {
     state: Arc<State>,
-    server: Server,
+    server: HttpServer,
 }
 
 /// What was counted.
@@ -28,7 +28,7 @@ pub struct Counts {
     /// Connections accepted.
     pub connections: u64,
     /// Connections that the function gave up before TLS stood.
-    pub given_up: u64,
+    pub failed_handshakes: u64,
     /// Calls, by operation.
     pub calls: BTreeMap<String, u64>,
     /// Items put or updated.
@@ -58,14 +58,14 @@ impl DynamoDb {
     /// When loopback has no port to give.
     pub async fn start(tls: Option<TlsAcceptor>) -> Result<Self> {
         let state = Arc::new(State::default());
-        let server = Server::start(Arc::clone(&state), tls).await?;
+        let server = HttpServer::start(Arc::clone(&state), tls).await?;
         Ok(Self { state, server })
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.server.address
+        self.server.address()
     }
 
     /// How long each call takes from here on.
@@ -91,8 +91,8 @@ impl Service for State {
         self.count(|counts| counts.connections = counts.connections.saturating_add(1));
     }
 
-    fn given_up(&self) {
-        self.count(|counts| counts.given_up = counts.given_up.saturating_add(1));
+    fn handshake_failed(&self) {
+        self.count(|counts| counts.failed_handshakes = counts.failed_handshakes.saturating_add(1));
     }
 
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {

@@ -1,118 +1,216 @@
-//! One function as Lambda runs it: a process of its own that takes its events from a Runtime API and logs to its output.
+//! One process of a function as Lambda runs it: it takes its events from a Runtime API and calls DynamoDB at an endpoint.
+//! Must not know what is measured or expected, nor what answers at the endpoint.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 
-use dev::cargo_command;
-use serde_json::Value;
-use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
+use anyhow::{Context as _, Result, bail};
+use hyper::body::Bytes;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
 
-use crate::fault_proxy::{FaultProxy, Plan};
-use crate::history::environment::{Blueprint, Environment, Job, Notes, variables};
+use crate::runtime_api::{EventQueue, Invocation, RuntimeApi};
 
 /// Linux counts a process's time in ticks of this length.
 const TICK: Duration = Duration::from_millis(10);
 
-/// A process that runs until this is dropped or stopped.
-pub struct FunctionProcess {
-    environment: Environment,
-    jobs: mpsc::Sender<Job>,
-    log: mpsc::UnboundedReceiver<String>,
-    notes: Arc<Notes>,
+/// How long a process may take for a step, such as an invocation. Under callgrind it is some fifty times slower.
+const STEP_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// How a process is run.
+#[derive(Clone, Debug)]
+pub struct ProcessOptions {
+    /// The program of the function.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The program that runs it, with arguments, such as callgrind. Empty for none.
+    pub wrapper: Vec<OsString>,
+    /// The URL of DynamoDB.
+    pub dynamodb: String,
+    /// Variables beside those that Lambda sets.
+    pub variables: Vec<(String, OsString)>,
+    /// Invocations that it may serve at once: `AWS_LAMBDA_MAX_CONCURRENCY`.
+    pub concurrency: Option<u16>,
+    /// The timeout of the function.
+    pub invocation_timeout: Duration,
+    /// Its events, which it may share with other processes.
+    pub events: EventQueue,
+    /// Gets every line of standard output and standard error. Without it, only standard error is shown.
+    pub log: Option<mpsc::UnboundedSender<String>>,
 }
 
-/// What a process did until it was stopped.
+impl ProcessOptions {
+    /// A process of `program` that calls DynamoDB at `dynamodb`, alone, with Lambda's variables and no log.
+    #[must_use]
+    pub fn new(program: impl Into<PathBuf>, dynamodb: impl Into<String>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            wrapper: Vec::new(),
+            dynamodb: dynamodb.into(),
+            variables: Vec::new(),
+            concurrency: None,
+            invocation_timeout: Duration::from_secs(10),
+            events: EventQueue::default(),
+            log: None,
+        }
+    }
+}
+
+/// A process that runs until it is killed or dropped.
 #[derive(Debug)]
-pub struct Log {
-    /// Everything that it wrote to standard output and to standard error, line by line.
-    pub lines: Vec<String>,
-    /// How many of its invocations ended in an error.
-    pub invocation_errors: u64,
+pub struct FunctionProcess {
+    child: Child,
+    api: RuntimeApi,
+    events: EventQueue,
 }
 
 impl FunctionProcess {
-    /// Starts the function of this name over the emulator at `endpoint`. It logs as much as it can.
-    pub async fn start(function: &str, endpoint: &str) -> Self {
-        let programs = build_functions().unwrap_or_else(|error| panic!("{error}"));
-        Self::start_behind(&programs.join(function), endpoint, Plan::none()).await
-    }
-
-    /// Starts `program` over the emulator at `endpoint`, which fails as `plan` says.
-    pub async fn start_behind(program: &Path, endpoint: &str, plan: impl Into<Plan>) -> Self {
-        let (jobs, receiver) = mpsc::channel(1);
-        let (sender, log) = mpsc::unbounded_channel();
-        let notes = Arc::new(Notes::default());
-        let blueprint = Blueprint {
-            program: program.to_owned(),
-            variables: variables(),
-            jobs: Arc::new(AsyncMutex::new(receiver)),
-            notes: notes.clone(),
-            canaries: Arc::default(),
-            log: Some(sender),
-            at_once: 1,
+    /// Starts the process.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    pub async fn start(options: &ProcessOptions) -> Result<Self> {
+        let api = RuntimeApi::start(options.events.clone(), options.invocation_timeout).await?;
+        let mut words = options.wrapper.iter().map(OsString::as_os_str).chain([options.program.as_os_str()]);
+        let program = words.next().unwrap_or_default();
+        let (stdout, stderr) = match options.log {
+            Some(_) => (Stdio::piped(), Stdio::piped()),
+            None => (Stdio::null(), Stdio::inherit()),
         };
-        let proxy = FaultProxy::start(endpoint, plan).await;
-        Self { environment: Environment::start(blueprint, proxy).await, jobs, log, notes }
+        let mut child = Command::new(program)
+            .args(words)
+            .args(&options.arguments)
+            .env_clear()
+            .envs(LAMBDA_VARIABLES)
+            .env("AWS_SESSION_TOKEN", "IQoJb3JpZ2luX2VjE".repeat(50))
+            .envs(options.variables.iter().map(|(name, value)| (name, value)))
+            .envs(options.concurrency.map(|count| ("AWS_LAMBDA_MAX_CONCURRENCY", count.to_string())))
+            .env("AWS_LAMBDA_RUNTIME_API", api.address().to_string())
+            .env("AWS_ENDPOINT_URL_DYNAMODB", &options.dynamodb)
+            .stdin(Stdio::null())
+            .stdout(stdout)
+            .stderr(stderr)
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("{} cannot be started", program.display()))?;
+        if let Some(log) = &options.log {
+            // These end with the process, after its last line.
+            child.stdout.take().map(|stdout| tokio::spawn(send_lines(stdout, log.clone())));
+            child.stderr.take().map(|stderr| tokio::spawn(send_lines(stderr, log.clone())));
+        }
+        Ok(Self { child, api, events: options.events.clone() })
     }
 
-    /// What API Gateway gets for this event: a response, or the error that the invocation ended in.
-    pub async fn invoke(&self, event: &str) -> Value {
-        let (answer, answered) = oneshot::channel();
-        self.jobs.send(Job { event: event.to_owned(), answer }).await.unwrap_or_else(|_| panic!("the process ended"));
-        serde_json::from_slice(&answered.await.expect("the process answers")).expect("a body of JSON")
+    /// Waits until the process waits for an event.
+    ///
+    /// # Errors
+    /// When it ends instead.
+    pub async fn idle(&mut self) -> Result<()> {
+        let Self { child, api, .. } = self;
+        tokio::select! {
+            idle = timeout(STEP_TIMEOUT, api.idle()) => idle.context("the process does not ask for an event")?,
+            ended = child.wait() => bail!("the process ended: {}", ended?),
+        }
+    }
+
+    /// Waits for the response to this event.
+    ///
+    /// # Errors
+    /// When there is none in time.
+    pub async fn invoke(&self, event: impl Into<Bytes>) -> Result<Invocation> {
+        let invocation = timeout(STEP_TIMEOUT, self.events.invoke(event.into())).await;
+        invocation.context("the process does not respond")?.context("the process ended")
+    }
+
+    /// How many invocations ended in an error.
+    #[must_use]
+    pub fn invocation_errors(&self) -> u64 {
+        self.api.errors()
+    }
+
+    /// Whether the process ended by itself.
+    #[must_use]
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
     }
 
     /// The most memory that the process had resident so far, in bytes.
-    #[must_use]
-    pub fn peak_memory(&self) -> u64 {
-        let status = self.environment.proc("status");
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells the peak");
-        let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
-        kibibytes.saturating_mul(1024)
+    ///
+    /// # Errors
+    /// When Linux does not tell it.
+    pub fn peak_memory(&self) -> Result<u64> {
+        let status = self.proc("status")?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("Linux tells no peak")?;
+        let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse()?;
+        Ok(kibibytes.saturating_mul(1024))
     }
 
     /// The processor time that the process has used so far, in user mode and in the kernel.
-    #[must_use]
-    pub fn processor_time(&self) -> Duration {
-        let stat = self.environment.proc("stat");
+    ///
+    /// # Errors
+    /// When Linux does not tell it.
+    pub fn processor_time(&self) -> Result<Duration> {
+        let stat = self.proc("stat")?;
         // The 14th and the 15th field; the 3rd follows the program's name in parentheses.
-        let (_, fields) = stat.rsplit_once(')').expect("the program's name");
-        let ticks = fields.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u32>().unwrap());
-        TICK.saturating_mul(ticks.sum())
+        let (_, fields) = stat.rsplit_once(')').context("Linux tells no name")?;
+        let ticks: Result<Vec<u32>, _> = fields.split_whitespace().skip(11).take(2).map(str::parse).collect();
+        Ok(TICK.saturating_mul(ticks?.iter().sum()))
     }
 
-    /// Kills the process, and reads what it logged to the end.
-    pub async fn stop(self) -> Log {
-        let Self { environment, jobs, mut log, notes } = self;
-        drop((environment, jobs));
-        let mut lines = Vec::new();
-        while let Some(line) = log.recv().await {
-            lines.push(line);
-        }
-        Log { lines, invocation_errors: notes.invocation_errors.load(Ordering::Relaxed) }
+    fn proc(&self, file: &str) -> Result<String> {
+        let id = self.child.id().context("the process has ended")?;
+        Ok(std::fs::read_to_string(format!("/proc/{id}/{file}"))?)
+    }
+
+    /// Asks the process to end, and waits until it has.
+    ///
+    /// # Errors
+    /// When it does not end in time.
+    pub async fn terminate(&mut self) -> Result<()> {
+        let id = self.child.id().context("the process has ended")?;
+        Command::new("kill").args(["-TERM", &id.to_string()]).status().await?;
+        timeout(STEP_TIMEOUT, self.child.wait()).await.context("the process does not end")??;
+        Ok(())
+    }
+
+    /// Kills the process wherever it is. Callers whose events it has taken learn of it only when this is dropped.
+    ///
+    /// # Errors
+    /// When the process cannot be killed.
+    pub async fn kill(&mut self) -> Result<()> {
+        self.child.kill().await?;
+        self.api.stop().await;
+        Ok(())
     }
 }
 
-/// Builds both functions as `cargo test` has them: the folder in which they are.
-///
-/// # Errors
-/// When they cannot be built, in the words to show.
-pub fn build_functions() -> Result<PathBuf, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = cargo_command(cargo)
-        .args(["build", "--quiet", "--locked", "--bin", "customers", "--bin", "signals"])
-        .current_dir(root)
-        .status()
-        .map_err(|error| format!("cargo cannot be started: {error}"))?;
-    if !built.success() {
-        return Err("the functions cannot be built; cargo has said why".to_owned());
+async fn send_lines(output: impl AsyncRead + Unpin, log: mpsc::UnboundedSender<String>) {
+    let mut lines = BufReader::new(output).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        // Nobody may want them any more.
+        let _ = log.send(line);
     }
-    let own = std::env::current_exe().map_err(|error| format!("it is not known where the programs are: {error}"))?;
-    let folder = own.parent().ok_or("it is not known where the programs are")?;
-    // The program of a test is one folder deeper than others.
-    let folder = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
-    Ok(folder.to_owned())
 }
+
+/// What Lambda and template.yaml set, with the lengths that the values have there.
+const LAMBDA_VARIABLES: [(&str, &str); 13] = [
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("AWS_REGION", "eu-central-1"),
+    ("AWS_DEFAULT_REGION", "eu-central-1"),
+    ("AWS_ACCESS_KEY_ID", "ASIAIOSFODNN7EXAMPLE"),
+    ("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+    ("AWS_LAMBDA_FUNCTION_NAME", "tests"),
+    ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
+    ("AWS_LAMBDA_FUNCTION_VERSION", "1"),
+    ("AWS_LAMBDA_LOG_GROUP_NAME", "/aws/lambda/tests"),
+    ("AWS_LAMBDA_LOG_STREAM_NAME", "2026/11/20/[1]0123456789abcdef0123456789abcdef"),
+    ("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand"),
+    ("SIGNAL_RETENTION_DAYS", "0"),
+    ("LOG_LEVEL", "info"),
+];

@@ -5,8 +5,9 @@
 
 pub mod checker;
 mod clients;
-pub(crate) mod environment;
+mod environment;
 mod load;
+mod log_check;
 mod record;
 mod run;
 mod stored;

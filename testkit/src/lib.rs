@@ -11,12 +11,13 @@
 //! | [`function_process`] | one process of a function | what is measured or expected |
 //! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
 //! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
+//! | `functions` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | both functions in this process; a request to them | what they respond |
 //! | [`hostile_bodies`] | bodies that cost as much as they can | what they may cost |
 //! | `local_stack` | `cargo dev` as a process | what it serves |
 //! | [`history`] | many clients, faults and kills, and a check of what is stored | how the functions work |
 //!
-//! The feature `emulator` adds the last four rows, without which a benchmark compiles in seconds.
+//! The feature `emulator` adds the last five rows, without which a benchmark compiles in seconds.
 #![expect(
     clippy::missing_panics_doc,
     clippy::expect_used,
@@ -29,8 +30,9 @@
 pub mod certificate_authority;
 pub mod fake_dynamodb;
 pub mod fault_proxy;
+pub mod function_process;
 #[cfg(feature = "emulator")]
-mod function_process;
+mod functions;
 #[cfg(feature = "emulator")]
 pub mod history;
 #[cfg(feature = "emulator")]
@@ -38,6 +40,7 @@ pub mod hostile_bodies;
 pub mod http_server;
 #[cfg(feature = "emulator")]
 mod local_stack;
+mod loopback;
 #[cfg(feature = "emulator")]
 mod request_builder;
 pub mod runtime_api;
@@ -46,7 +49,7 @@ mod test_app;
 
 #[cfg(feature = "emulator")]
 pub use {
-    function_process::{FunctionProcess, Log, build_functions},
+    functions::{build_functions, emulator_options},
     local_stack::{LocalStack, Reply},
     request_builder::{RequestBuilder, TestResponse, read_event},
     test_app::{Tables, TestApp, client_at, template},

@@ -1,128 +1,152 @@
-//! Lambda's Runtime API: hands out events, takes answers, and holds `/next` open while there is nothing to do.
+//! Lambda's Runtime API for one process: gives it events, takes its responses, and holds its request for the next event
+//! while there is none. Must not know what is in an event or in a response.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Method, Request, Response, StatusCode};
+use serde_json::Value;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot, watch};
 
-use crate::http_server::{Server, Service};
+use crate::http_server::{HttpServer, Service};
 
-/// What a function is given for one event. Under callgrind it is some fifty times slower.
-const DEADLINE: Duration = Duration::from_mins(10);
-
-/// The API, on loopback, until it is dropped.
-#[derive(Debug)]
-pub struct RuntimeApi {
-    state: Arc<State>,
-    server: Server,
-    events: mpsc::UnboundedSender<Event>,
-}
-
-/// What a function made of an event.
+/// The events of one function, for whichever of its processes asks first.
 #[derive(Clone, Debug)]
-pub struct Answer {
-    /// The response as API Gateway would get it.
-    pub body: Bytes,
-    /// From handing out the event to the last byte of the answer.
-    pub took: Duration,
+pub struct EventQueue {
+    sender: mpsc::UnboundedSender<Event>,
+    receiver: Arc<AsyncMutex<mpsc::UnboundedReceiver<Event>>>,
+    sent: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
 struct Event {
     id: String,
     body: Bytes,
+    invocation: oneshot::Sender<Invocation>,
+}
+
+/// What came of an event.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    /// The response as API Gateway gets it, or the error in which the invocation ended.
+    pub response: Bytes,
+    /// From giving the event to the process to the last byte of its response.
+    pub duration: Duration,
+}
+
+impl Invocation {
+    /// The response, or null when it is not JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.response).unwrap_or_default()
+    }
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        Self { sender, receiver: Arc::new(AsyncMutex::new(receiver)), sent: Arc::default() }
+    }
+}
+
+impl EventQueue {
+    /// Waits until a process has responded to this event; `None` when the process ended first.
+    pub async fn invoke(&self, event: Bytes) -> Option<Invocation> {
+        let number = self.sent.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        let (invocation, responded) = oneshot::channel();
+        // Ids follow each other, so that an instruction count does not depend on chance.
+        let event = Event { id: format!("{number:08}-0000-4000-8000-000000000000"), body: event, invocation };
+        self.sender.send(event).ok()?;
+        responded.await.ok()
+    }
+}
+
+/// The API of one process, on loopback, until it is dropped.
+#[derive(Debug)]
+pub struct RuntimeApi {
+    state: Arc<State>,
+    server: HttpServer,
 }
 
 #[derive(Debug)]
 struct State {
-    events: AsyncMutex<mpsc::UnboundedReceiver<Event>>,
-    waiting: Mutex<HashMap<String, Waiting>>,
-    asked: watch::Sender<u64>,
-    failed: watch::Sender<Option<String>>,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    since: Instant,
-    answer: oneshot::Sender<Answer>,
+    events: EventQueue,
+    timeout: Duration,
+    /// The invocations that the process has not responded to yet, by their ids.
+    open: Mutex<HashMap<String, (Instant, oneshot::Sender<Invocation>)>>,
+    /// Requests for the next event that wait for one.
+    waiting: watch::Sender<u64>,
+    errors: AtomicU64,
 }
 
 impl RuntimeApi {
-    /// Starts one that has no events yet.
+    /// Starts one that gives out `events`, each with this much time until its deadline.
     ///
     /// # Errors
-    /// When loopback has no port to give.
-    pub async fn start() -> Result<Self> {
-        let (events, receiver) = mpsc::unbounded_channel();
+    /// When loopback has no free port.
+    pub async fn start(events: EventQueue, timeout: Duration) -> Result<Self> {
         let state = Arc::new(State {
-            events: AsyncMutex::new(receiver),
-            waiting: Mutex::default(),
-            asked: watch::Sender::new(0),
-            failed: watch::Sender::new(None),
+            events,
+            timeout,
+            open: Mutex::default(),
+            waiting: watch::Sender::new(0),
+            errors: AtomicU64::new(0),
         });
-        let server = Server::start(Arc::clone(&state), None).await?;
-        Ok(Self { state, server, events })
+        let server = HttpServer::start(Arc::clone(&state), None).await?;
+        Ok(Self { state, server })
     }
 
-    /// Where it listens: what `AWS_LAMBDA_RUNTIME_API` has to say.
+    /// Where it listens: the value of `AWS_LAMBDA_RUNTIME_API`.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.server.address
+        self.server.address()
     }
 
-    /// Waits until the function has asked for its `count`-th event: then it has nothing left to do of those before.
+    /// Waits until the process waits for an event.
     ///
     /// # Errors
-    /// When the function reports an error instead.
-    pub async fn asked(&self, count: u64) -> Result<()> {
-        let (mut asked, mut failed) = (self.state.asked.subscribe(), self.state.failed.subscribe());
-        tokio::select! {
-            reached = asked.wait_for(|asked| *asked >= count) => reached.map(|_| ()).context("the Runtime API is gone"),
-            error = failed.wait_for(Option::is_some) => {
-                Err(anyhow!("the function reported an error: {}", error?.as_deref().unwrap_or_default()))
-            }
-        }
+    /// Never while this is there.
+    pub async fn idle(&self) -> Result<()> {
+        let mut waiting = self.state.waiting.subscribe();
+        waiting.wait_for(|waiting| *waiting > 0).await.map(drop).context("the Runtime API is gone")
     }
 
-    /// Hands out `event` as the invocation `id`, and waits for the answer.
-    ///
-    /// # Errors
-    /// When the function reports an error instead.
-    pub async fn invoke(&self, id: String, event: Bytes) -> Result<Answer> {
-        let (sender, answer) = oneshot::channel();
-        let waiting = Waiting { since: Instant::now(), answer: sender };
-        self.state.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), waiting);
-        self.events.send(Event { id, body: event }).context("the Runtime API is gone")?;
-        let mut failed = self.state.failed.subscribe();
-        tokio::select! {
-            answer = answer => answer.context("the event was never answered"),
-            error = failed.wait_for(Option::is_some) => {
-                Err(anyhow!("the function reported an error: {}", error?.as_deref().unwrap_or_default()))
-            }
-        }
+    /// How many invocations ended in an error.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.state.errors.load(Ordering::Relaxed)
+    }
+
+    /// Closes all connections: no event is given out any more. Callers wait on, until this is dropped.
+    pub async fn stop(&mut self) {
+        self.server.stop().await;
     }
 }
 
 impl State {
+    fn open(&self) -> MutexGuard<'_, HashMap<String, (Instant, oneshot::Sender<Invocation>)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn next(&self) -> Response<Full<Bytes>> {
-        self.asked.send_modify(|asked| *asked = asked.saturating_add(1));
-        let Some(event) = self.events.lock().await.recv().await else { return status(StatusCode::GONE) };
-        if let Some(waiting) = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&event.id) {
-            waiting.since = Instant::now();
-        }
-        let deadline = SystemTime::now().checked_add(DEADLINE).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        self.waiting.send_modify(|waiting| *waiting = waiting.saturating_add(1));
+        let event = self.events.receiver.lock().await.recv().await;
+        self.waiting.send_modify(|waiting| *waiting = waiting.saturating_sub(1));
+        let Some(event) = event else { return status(StatusCode::GONE) };
+        self.open().insert(event.id.clone(), (Instant::now(), event.invocation));
+        let deadline = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().saturating_add(self.timeout);
         let mut response = Response::new(Full::new(event.body));
         for (name, value) in [
             ("content-type", "application/json".to_owned()),
             ("lambda-runtime-aws-request-id", event.id),
-            ("lambda-runtime-deadline-ms", deadline.unwrap_or_default().as_millis().to_string()),
-            ("lambda-runtime-invoked-function-arn", "arn:aws:lambda:eu-central-1:123456789012:function:bench".into()),
+            ("lambda-runtime-deadline-ms", deadline.as_millis().to_string()),
+            ("lambda-runtime-invoked-function-arn", "arn:aws:lambda:eu-central-1:123456789012:function:tests".into()),
             (
                 "lambda-runtime-trace-id",
                 "Root=1-6741e0f0-0123456789abcdef01234567;Parent=0123456789abcdef;Sampled=0".into(),
@@ -135,11 +159,11 @@ impl State {
         response
     }
 
-    fn answered(&self, id: &str, body: Bytes) {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-        if let Some(waiting) = waiting {
+    fn respond(&self, id: &str, response: Bytes) {
+        let open = self.open().remove(id);
+        if let Some((began, invocation)) = open {
             // The caller may have given up.
-            let _ = waiting.answer.send(Answer { body, took: waiting.since.elapsed() });
+            let _ = invocation.send(Invocation { response, duration: began.elapsed() });
         }
     }
 }
@@ -150,17 +174,17 @@ impl Service for State {
         let path = parts.uri.path().strip_prefix("/2018-06-01/runtime/").unwrap_or_default();
         let steps: Vec<&str> = path.split('/').collect();
         match (&parts.method, steps.as_slice()) {
-            (&Method::GET, ["invocation", "next"]) => self.next().await,
-            (&Method::POST, ["invocation", id, "response"]) => {
-                self.answered(id, body);
-                status(StatusCode::ACCEPTED)
+            (&Method::GET, ["invocation", "next"]) => return self.next().await,
+            (&Method::POST, ["invocation", id, "response"]) => self.respond(id, body),
+            (&Method::POST, ["invocation", id, "error"]) => {
+                self.errors.fetch_add(1, Ordering::Relaxed);
+                self.respond(id, body);
             }
-            (&Method::POST, ["invocation", _, "error"] | ["init", "error"]) => {
-                self.failed.send_replace(Some(String::from_utf8_lossy(&body).into_owned()));
-                status(StatusCode::ACCEPTED)
-            }
-            _ => status(StatusCode::NOT_FOUND),
+            // The process ends after it.
+            (&Method::POST, ["init", "error"]) => drop(self.errors.fetch_add(1, Ordering::Relaxed)),
+            _ => return status(StatusCode::NOT_FOUND),
         }
+        status(StatusCode::ACCEPTED)
     }
 }
 

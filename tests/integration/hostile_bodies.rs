@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
-use testkit::fault_proxy::{Fault, Plan};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::function_process::FunctionProcess;
 use testkit::hostile_bodies::{self, HostileBody};
-use testkit::{FunctionProcess, TestApp, build_functions};
+use testkit::{TestApp, build_functions, emulator_options};
 
 /// The most memory that a request may cost a process, in bytes.
 const MAX_MEMORY: u64 = 64_000_000;
@@ -59,8 +60,9 @@ async fn assert_costs(bodies: Vec<HostileBody>, plan: &Plan, max_memory: u64) {
 async fn measure(body: &HostileBody, programs: &Path, key: &str, endpoint: &str, plan: &Plan) -> Cost {
     let call = (body.call)().key(key);
     let program = programs.join(if call.is_for_signals() { "signals" } else { "customers" });
-    let process = FunctionProcess::start_behind(&program, endpoint, plan.clone()).await;
-    let response = process.invoke(&call.event()).await;
+    let proxy = FaultProxy::start(endpoint, plan.clone()).await;
+    let process = FunctionProcess::start(&emulator_options(&program, &proxy.endpoint())).await.unwrap();
+    let response = process.invoke(call.event()).await.unwrap().json();
     let member = |name: &str| response.get(name).cloned().unwrap_or_default();
     // A debug build on a busy machine may meet the deadline of a request first; by then it has taken its memory.
     if body.status != 200 || member("statusCode") != 503 {
@@ -68,5 +70,5 @@ async fn measure(body: &HostileBody, programs: &Path, key: &str, endpoint: &str,
         let problem: serde_json::Value = serde_json::from_str(member("body").as_str().unwrap()).unwrap();
         assert_eq!(problem.get("code").and_then(serde_json::Value::as_str), body.code, "{}", body.name);
     }
-    (body.name, process.peak_memory(), process.processor_time())
+    (body.name, process.peak_memory().unwrap(), process.processor_time().unwrap())
 }

@@ -2,7 +2,9 @@
 //! functions log no value of it.
 
 use serde_json::{Value, json};
-use testkit::{FunctionProcess, RequestBuilder, TestApp};
+use testkit::function_process::{FunctionProcess, ProcessOptions};
+use testkit::{RequestBuilder, TestApp, build_functions, emulator_options};
+use tokio::sync::mpsc;
 
 const CANARY: &str = "canary-9be2";
 
@@ -21,7 +23,9 @@ fn changed(call: &RequestBuilder, change: impl FnOnce(&mut Value)) -> String {
 async fn odd_events_sent_to_one_process_get_responses_and_leave_no_value_in_its_log() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
-    let process = FunctionProcess::start("customers", &stack.emulator.endpoint()).await;
+    let (log, mut lines) = mpsc::unbounded_channel();
+    let options = emulator_options(&build_functions().unwrap().join("customers"), &stack.emulator.endpoint());
+    let process = FunctionProcess::start(&ProcessOptions { log: Some(log), ..options }).await.unwrap();
     let bearer = format!("Bearer {key}");
     let cases = [
         (ping(&key, |event| event["headers"]["authorization"] = format!("{bearer}\u{1}{CANARY}").into()), 401),
@@ -38,17 +42,21 @@ async fn odd_events_sent_to_one_process_get_responses_and_leave_no_value_in_its_
         (ping(&key, |_| {}), 200),
     ];
     for (event, status) in &cases {
-        let response = process.invoke(event).await;
+        let response = process.invoke(event.clone()).await.unwrap().json();
         assert_eq!(response["statusCode"], *status, "{event}: {response}");
         let media_type = if *status == 200 { "application/json" } else { "application/problem+json" };
         assert_eq!(response["headers"]["content-type"], media_type, "{event}: {response}");
     }
-    let log = process.stop().await;
-    assert_eq!(log.invocation_errors, 0);
-    let requests = log.lines.iter().filter(|line| line.contains("\"message\":\"request\""));
+    assert_eq!(process.invocation_errors(), 0);
+    drop(process);
+    let mut log = Vec::new();
+    while let Some(line) = lines.recv().await {
+        log.push(line);
+    }
+    let requests = log.iter().filter(|line| line.contains("\"message\":\"request\""));
     assert_eq!(requests.count(), cases.len(), "{log:?}");
-    assert!(log.lines.iter().any(|line| line.contains("the name or the value of a header is invalid")), "{log:?}");
-    for line in log.lines {
+    assert!(log.iter().any(|line| line.contains("the name or the value of a header is invalid")), "{log:?}");
+    for line in log {
         assert!(!line.contains(CANARY) && !line.contains(&key), "{line}");
     }
 }

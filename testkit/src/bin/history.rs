@@ -36,7 +36,7 @@ async fn main() -> ExitCode {
     let programs = match arguments.programs.map_or_else(build_functions, Ok) {
         Ok(programs) => programs,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {error:#}");
             return ExitCode::FAILURE;
         }
     };

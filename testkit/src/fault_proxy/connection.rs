@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use tokio::net::TcpStream;
 
 use super::message::{Message, Stream};
-use super::{Fault, Shared};
+use super::plan::Fault;
+use super::state::Shared;
 
 pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io::Result<()> {
     let mut client = Stream::new(client);
@@ -35,7 +36,7 @@ pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
                 return Ok(());
             }
             Some(Fault::Late) => {
-                shared.hold(call);
+                shared.state().late.push(call);
                 client.closed().await;
                 return Ok(());
             }

@@ -29,7 +29,7 @@ pub enum Fault {
     Slow(Duration),
     /// Nothing is done and nothing is answered, as long as the caller waits.
     Stall,
-    /// Not answered, and done only when the test says so, by [`FaultProxy::apply_late`](super::FaultProxy::apply_late).
+    /// Not answered, and done only when the test says so, by [`FaultProxy::apply_late`](crate::fault_proxy::FaultProxy::apply_late).
     Late,
     /// A `BatchWriteItem` is answered this much later as if it were done, and nothing is. Other calls are not faulted.
     Swallowed(Duration),

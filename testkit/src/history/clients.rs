@@ -6,12 +6,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
 
-use super::environment::Job;
 use super::load::{Batch, Profile};
 use super::record::{History, Micros, Outcome, Request, Update};
-use crate::RequestBuilder;
+use crate::request_builder::RequestBuilder;
+use crate::runtime_api::EventQueue;
 
 /// How long a client tries.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -21,7 +20,7 @@ const TIME_TO_ANSWER: Duration = Duration::from_mins(1);
 
 /// What clients of one kind share.
 pub(super) struct Shared {
-    pub(super) jobs: mpsc::Sender<Job>,
+    pub(super) events: EventQueue,
     pub(super) key: String,
     pub(super) history: RefCell<History>,
     pub(super) acknowledged: Cell<u64>,
@@ -39,14 +38,17 @@ enum Heard {
 }
 
 impl Shared {
+    pub(super) fn new(events: EventQueue, key: String) -> Self {
+        let (acknowledged, attempts) = (Cell::new(0), Cell::new(0));
+        Self { events, key, history: RefCell::default(), acknowledged, attempts }
+    }
+
     async fn send(&self, call: RequestBuilder) -> Heard {
         self.attempts.set(self.attempts.get().saturating_add(1));
-        let (answer, answered) = oneshot::channel();
         let event = call.key(&self.key).event();
-        self.jobs.send(Job { event, answer }).await.expect("the environments outlive the clients");
-        let answered = tokio::time::timeout(TIME_TO_ANSWER, answered).await;
-        let Ok(bytes) = answered.expect("every invocation ends") else { return Heard::Nothing };
-        let response: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let invocation = tokio::time::timeout(TIME_TO_ANSWER, self.events.invoke(event.into())).await;
+        let Some(invocation) = invocation.expect("every invocation ends") else { return Heard::Nothing };
+        let response = invocation.json();
         let body = response["body"].as_str().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
         Heard::TestResponse { status: response["statusCode"].as_u64().unwrap_or_default(), body }
     }

@@ -1,11 +1,9 @@
 //! One run: an emulator, environments behind faults, clients, a killer, and the check.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use model::api_key::ApiKey;
@@ -13,17 +11,20 @@ use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use service::context::MAX_REQUEST_DURATION;
 use store::api_keys::{ApiKeysTable, KeyRecord};
-use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 
 use super::checker::{self, Report};
 use super::clients::{self, Shared};
-use super::environment::{Blueprint, Environment, Notes, variables};
+use super::environment::Environment;
 use super::load::CANARY;
+use super::log_check::LogCheck;
 use super::record::History;
 use super::stored;
 use crate::fault_proxy::{Counts, Fault, FaultProxy, Plan};
-use crate::{Tables, TestApp, client_at};
+use crate::function_process::ProcessOptions;
+use crate::functions::emulator_options;
+use crate::test_app::{Tables, TestApp, client_at};
 
 /// Clients that send signals.
 const SIGNAL_CLIENTS: u64 = 10;
@@ -112,34 +113,24 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Summa
     let began = Instant::now();
     let emulator = TestApp::emulator();
     let key = make_key(&emulator.endpoint()).await;
-    let notes = Arc::new(Notes::default());
-    let history = [(); 2].map(|()| RefCell::new(History::default()));
+    let (log, lines) = mpsc::unbounded_channel();
+    let log_check = tokio::task::spawn_local(LogCheck::run(lines, [CANARY.to_owned(), key.clone()]));
     let mut environments = Vec::new();
-    let [signals, customers] = {
-        let mut kinds = Vec::new();
-        for ((program, count), history) in ["signals", "customers"].into_iter().zip(ENVIRONMENTS).zip(history) {
-            let (sender, receiver) = mpsc::channel(64);
-            let mut blueprint = Blueprint {
-                program: options.programs.join(program),
-                variables: variables(),
-                jobs: Arc::new(AsyncMutex::new(receiver)),
-                notes: notes.clone(),
-                canaries: Arc::new(vec![CANARY.to_owned(), key.clone()]),
-                log: None,
-                at_once: 1,
-            };
-            for nth in 0..count {
-                // As `AWS_LAMBDA_MAX_CONCURRENCY` has it: every second environment serves several at once.
-                blueprint.at_once = if nth % 2 == 0 { 1 } else { AT_ONCE };
-                let seed = options.seed.wrapping_mul(1_000).wrapping_add(environments.len() as u64);
-                let proxy = FaultProxy::start(&emulator.endpoint(), faults(options.faults, seed)).await;
-                environments.push(Environment::start(blueprint.clone(), proxy).await);
-            }
-            let (acknowledged, attempts) = (Cell::new(0), Cell::new(0));
-            kinds.push(Rc::new(Shared { jobs: sender, key: key.clone(), history, acknowledged, attempts }));
+    let mut kinds = Vec::new();
+    for (program, count) in ["signals", "customers"].into_iter().zip(ENVIRONMENTS) {
+        let program = options.programs.join(program);
+        let mut process = ProcessOptions { log: Some(log.clone()), ..emulator_options(&program, "") };
+        for nth in 0..count {
+            // Every second environment serves several invocations at once.
+            process.concurrency = Some(if nth % 2 == 0 { 1 } else { AT_ONCE });
+            let seed = options.seed.wrapping_mul(1_000).wrapping_add(environments.len() as u64);
+            let proxy = FaultProxy::start(&emulator.endpoint(), faults(options.faults, seed)).await;
+            environments.push(Environment::start(process.clone(), proxy).await);
         }
-        <[Rc<Shared>; 2]>::try_from(kinds).unwrap_or_else(|_| panic!("two kinds of function"))
-    };
+        kinds.push(Rc::new(Shared::new(process.events, key.clone())));
+    }
+    drop(log);
+    let [signals, customers] = <[_; 2]>::try_from(kinds).unwrap_or_else(|_| panic!("two kinds of function"));
     let stop = Rc::new(Cell::new(false));
     let updating: Vec<_> = (0..CUSTOMER_CLIENTS)
         .map(|client| tokio::task::spawn_local(clients::updates(customers.clone(), client, options.seed, stop.clone())))
@@ -159,20 +150,21 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Summa
     let took = began.elapsed();
     let ends = environments.iter_mut().map(|environment| u64::from(environment.has_ended())).sum();
     let counts: Vec<_> = environments.iter().map(|environment| environment.proxy.counts()).collect();
+    let invocation_errors = environments.iter().map(Environment::invocation_errors).sum();
     drop(environments);
+    let LogCheck { lines, leaks } = log_check.await.expect("the log is read to its end");
     progress("reading what is stored");
-    let stored = stored::read(&emulator.endpoint()).await;
+    let stored = stored::read(&emulator.endpoint());
     progress("checking");
     let history = History { requests: signals.history.take().requests, updates: customers.history.take().updates };
-    let leaks = std::mem::take(&mut *notes.leaks.lock().unwrap());
     Summary {
         report: checker::check(&history, &stored),
         updates: customers.acknowledged.get(),
         attempts: signals.attempts.get().saturating_add(customers.attempts.get()),
         kills,
         calls: [counts.iter().map(Counts::calls).sum(), counts.iter().map(|counts| counts.faulted).sum()],
-        failures: [notes.invocation_errors.load(Ordering::Relaxed), ends],
-        log_lines: notes.log_lines.load(Ordering::Relaxed),
+        failures: [invocation_errors, ends],
+        log_lines: lines,
         leaks,
         took,
     }

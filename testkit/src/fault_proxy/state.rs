@@ -1,0 +1,81 @@
+//! What the connections of a proxy share: its plan, its counts and the calls that it holds back.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::message::Message;
+use super::plan::{Fault, Plan};
+
+/// What went through a proxy so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Calls by operation (`PutItem`), each attempt counted, whatever came of it.
+    pub operations: BTreeMap<String, u64>,
+    /// How many of them were faulted.
+    pub faulted: u64,
+}
+
+impl Counts {
+    /// Calls of one operation.
+    #[must_use]
+    pub fn of(&self, operation: &str) -> u64 {
+        self.operations.get(operation).copied().unwrap_or_default()
+    }
+
+    /// All calls.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.operations.values().sum()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) upstream: SocketAddr,
+    pub(super) state: Mutex<State>,
+    pub(super) open: watch::Sender<usize>,
+    /// Connections so far.
+    pub(super) accepted: AtomicU64,
+    /// The newest connection that is not answered any more.
+    pub(super) frozen: AtomicU64,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) plan: Plan,
+    pub(super) counts: Counts,
+    pub(super) late: Vec<Message>,
+}
+
+impl Shared {
+    pub(super) fn new(upstream: SocketAddr, plan: Plan) -> Self {
+        Self {
+            upstream,
+            state: Mutex::new(State { plan, counts: Counts::default(), late: Vec::new() }),
+            open: watch::Sender::new(0),
+            accepted: AtomicU64::new(0),
+            frozen: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call on the `connection`-th connection and chooses its fault.
+    pub(super) fn decide(&self, connection: u64, operation: &str, body: &[u8]) -> Option<Fault> {
+        let mut state = self.state();
+        let calls = state.counts.operations.entry(operation.to_owned()).or_default();
+        *calls = calls.saturating_add(1);
+        let frozen = connection <= self.frozen.load(Ordering::Relaxed);
+        let fault = if frozen { Some(Fault::Stall) } else { state.plan.decide(operation, body) };
+        if fault.is_some() {
+            state.counts.faulted = state.counts.faulted.saturating_add(1);
+        }
+        fault
+    }
+}

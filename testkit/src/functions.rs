@@ -1,0 +1,47 @@
+//! The programs of both functions as `cargo test` has them, and how they run over an emulator. Must not know what they do.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use dev::cargo_command;
+
+use crate::function_process::ProcessOptions;
+use crate::test_app::Tables;
+
+/// Builds both functions: the folder in which they are.
+///
+/// # Errors
+/// When they cannot be built; cargo has shown why.
+pub fn build_functions() -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = cargo_command(cargo)
+        .args(["build", "--quiet", "--locked", "--bin", "customers", "--bin", "signals"])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+        .status()
+        .context("cargo cannot be started")?;
+    ensure!(built.success(), "the functions cannot be built; cargo has shown why");
+    let own = std::env::current_exe().context("the folder of the programs is unknown")?;
+    let folder = own.parent().context("the folder of the programs is unknown")?;
+    // The program of a test is one folder deeper than others.
+    let folder = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
+    Ok(folder.to_owned())
+}
+
+/// A process of `program` over the emulator that `dynamodb` leads to. It logs as much as it can.
+#[must_use]
+pub fn emulator_options(program: &Path, dynamodb: &str) -> ProcessOptions {
+    let tables = [
+        ("API_KEYS_TABLE", "ApiKeysTable"),
+        ("CUSTOMERS_TABLE", "CustomersTable"),
+        ("SIGNALS_TABLE", "SignalsTable"),
+        ("IDEMPOTENCY_TABLE", "IdempotencyTable"),
+        ("REJECTED_SIGNALS_TABLE", "RejectedSignalsTable"),
+    ];
+    let tables = tables.map(|(variable, table)| (variable, Tables::name(table)));
+    let variables = tables.into_iter().chain([("LOG_LEVEL", "trace")]);
+    ProcessOptions {
+        variables: variables.map(|(name, value)| (name.to_owned(), value.into())).collect(),
+        concurrency: Some(1),
+        ..ProcessOptions::new(program, dynamodb)
+    }
+}

@@ -1,0 +1,26 @@
+//! Looks for secrets in what the functions log. Must not know what a line says otherwise.
+
+use tokio::sync::mpsc;
+
+/// What the functions logged.
+#[derive(Debug, Default)]
+pub(super) struct LogCheck {
+    /// How many lines.
+    pub(super) lines: u64,
+    /// The lines that contain a secret.
+    pub(super) leaks: Vec<String>,
+}
+
+impl LogCheck {
+    /// Reads every line until no process is left to write one.
+    pub(super) async fn run(mut log: mpsc::UnboundedReceiver<String>, secrets: [String; 2]) -> Self {
+        let mut check = Self::default();
+        while let Some(line) = log.recv().await {
+            check.lines = check.lines.saturating_add(1);
+            if secrets.iter().any(|secret| line.contains(secret)) {
+                check.leaks.push(line);
+            }
+        }
+        check
+    }
+}
