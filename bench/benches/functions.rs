@@ -1,15 +1,15 @@
-//! Measures the functions and the yardsticks, and prints the table of goals. `-- --help` lists what else it does.
+//! Measures the functions and the reference implementations and prints the table of goals. `-- --help` lists what else.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "its output is what it is run for")]
 
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use bench::baseline::Baseline;
 use bench::count::Instructions;
-use bench::figures::Figures;
-use bench::options::{Options, Request};
-use bench::running::{Mode, Running};
-use bench::subject::{self, Subjects};
+use bench::options::{Options, Workload};
+use bench::process::{Mode, Process};
+use bench::target::{self, Targets};
 use bench::{document, growth, measure, prices, report, requests};
 use clap::Parser as _;
 
@@ -26,34 +26,34 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> Result<bool> {
-    let functions = subject::build_functions()?;
+    let functions = target::build_functions()?;
     if options.profile.is_some() {
         return profile(options, &functions).await;
     }
     let counts = measure::counts(&functions).await?;
-    let figures = Figures::of(&counts)?;
-    for (name, count) in &figures.instructions {
+    let baseline = Baseline::from_counts(&counts)?;
+    for (name, count) in &baseline.instructions {
         println!("{name}: {count} instructions");
     }
     if !options.guard {
         everything(options, &functions, counts).await?;
     }
     if options.accept {
-        figures.accept()?;
+        baseline.write()?;
         return Ok(true);
     }
-    let deviations = figures.deviations(&Figures::committed()?);
+    let deviations = baseline.deviations(&Baseline::read()?);
     for deviation in &deviations {
         println!("{deviation}");
     }
     if !deviations.is_empty() {
-        println!("If that is meant, accept it: cargo bench --package bench --bench functions -- --guard --accept");
+        println!("If this is intended: cargo bench --package bench --bench functions -- --guard --accept");
     }
     Ok(deviations.is_empty())
 }
 
-async fn everything(options: &Options, functions: &Subjects, counts: [(&str, Instructions); 3]) -> Result<()> {
-    let (stock, python) = (subject::build_stock()?, subject::install_python()?);
+async fn everything(options: &Options, functions: &Targets, counts: [(&str, Instructions); 3]) -> Result<()> {
+    let (stock, python) = (target::build_stock()?, target::install_python()?);
     let goals = report::goals(&measure::everything(functions, counts, &stock, &python).await?);
     let points = growth::measure(&functions.signals).await?;
     let (growth_table, price_table) =
@@ -66,18 +66,18 @@ async fn everything(options: &Options, functions: &Subjects, counts: [(&str, Ins
     Ok(())
 }
 
-async fn profile(options: &Options, functions: &Subjects) -> Result<bool> {
-    let (subject, event) = match options.of.context("--of says what is profiled")? {
-        Request::Customer => (&functions.customers, requests::customer()?),
-        Request::Signal => (&functions.signals, requests::batch(1, None)?),
-        Request::Batch => (&functions.signals, requests::batch(100, None)?),
+async fn profile(options: &Options, functions: &Targets) -> Result<bool> {
+    let (target, event) = match options.of.context("--profile needs --of")? {
+        Workload::Customer => (&functions.customers, requests::customer()?),
+        Workload::Signal => (&functions.signals, requests::batch(1, None)?),
+        Workload::Batch => (&functions.signals, requests::batch(100, None)?),
     };
-    let mut running = Running::start(subject, Mode { counted: true, tls: true, at_once: None }).await?;
+    let mut process = Process::start(target, Mode { callgrind: true, tls: true, concurrency: None }).await?;
     for _ in 0..options.requests {
-        running.invoke(&event).await?;
+        process.invoke(&event).await?;
     }
-    let counts = running.dynamodb.take_counts();
-    let counted = running.profile(options.profile.as_deref()).await?;
+    let counts = process.dynamodb.take_counts();
+    let counted = process.profile(options.profile.as_deref()).await?;
     println!("{} instructions, {} of them SHA-256; {counts:?}", counted.instructions, counted.sha256());
     Ok(true)
 }

@@ -1,5 +1,5 @@
-"""The same job as the two functions, in Python with boto3, between the Runtime API and DynamoDB. A yardstick, not a
-service: one call after the other, everything by default, as it is written first."""
+"""A reference implementation of both functions in Python with boto3, in the most common style: all deerrors, one call after
+the other. It is measured and never deployed."""
 
 import hashlib
 import http.client
@@ -13,14 +13,14 @@ from decimal import Decimal
 import boto3
 
 CONTRACT = {"customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"}
-NOTHING = {"null", "undefined", "none", "nan", "nil", "[object object]"}
+PLACEHOLDERS = {"null", "undefined", "none", "nan", "nil", "[object object]"}
 
 dynamodb = boto3.resource("dynamodb")
 api_keys = dynamodb.Table(os.environ["API_KEYS_TABLE"])
 customers = dynamodb.Table(os.environ["CUSTOMERS_TABLE"])
-requests = dynamodb.Table(os.environ["IDEMPOTENCY_TABLE"])
+idempotency = dynamodb.Table(os.environ["IDEMPOTENCY_TABLE"])
 signals_table = dynamodb.Table(os.environ["SIGNALS_TABLE"])
-known = {}
+cached_keys = {}
 
 
 def handle(event):
@@ -40,12 +40,12 @@ def account_of(authorization):
     if not authorization.startswith("Bearer "):
         return None
     key_hash = hashlib.sha256(authorization[7:].encode()).hexdigest()
-    account, until = known.get(key_hash, (None, 0))
+    account, until = cached_keys.get(key_hash, (None, 0))
     if time.monotonic() < until:
         return account
     item = api_keys.get_item(Key={"keyHash": key_hash}, ConsistentRead=True).get("Item")
     if item:
-        known[key_hash] = (item["accountId"], time.monotonic() + 60)
+        cached_keys[key_hash] = (item["accountId"], time.monotonic() + 60)
         return item["accountId"]
     return None
 
@@ -91,12 +91,12 @@ def signals(account, body, sent):
         )
     else:
         request_identifier = str(uuid.uuid4())
-    faults, accepted = [], 0
+    errors, accepted = [], 0
     with signals_table.batch_writer() as writer:
         for index, signal in enumerate(batch):
             item = item_of(account, request_identifier, now, index, signal)
             if item is None:
-                faults.append({"field": f"signals[{index}]", "code": "invalid"})
+                errors.append({"field": f"signals[{index}]", "code": "invalid"})
             else:
                 writer.put_item(Item=item)
                 accepted += 1
@@ -104,26 +104,26 @@ def signals(account, body, sent):
         "requestIdentifier": request_identifier,
         "received": len(batch),
         "accepted": accepted,
-        "rejected": len(faults),
+        "rejected": len(errors),
         "replayed": False,
-        "fieldErrors": faults,
+        "fieldErrors": errors,
         "warnings": [],
     }
 
 
 def item_of(account, request_identifier, now, index, signal):
-    who, what = ("emitterId", "stepNodeId") if signal.get("customerId") is None else ("customerId", "eventType")
+    subject, kind = ("emitterId", "stepNodeId") if signal.get("customerId") is None else ("customerId", "eventType")
     data = signal.get("data") or {}
-    if not identifier(signal.get(who)) or not identifier(signal.get(what)) or not storable(data, 0):
+    if not identifier(signal.get(subject)) or not identifier(signal.get(kind)) or not storable(data, 0):
         return None
     if not CONTRACT.issuperset(signal):
         return None
     item = {
-        "pk": f"{account}#{signal[who]}",
+        "pk": f"{account}#{signal[subject]}",
         "sk": f"{now}#{request_identifier}#{index:04}",
         "accountId": account,
-        who: signal[who],
-        what: signal[what],
+        subject: signal[subject],
+        kind: signal[kind],
         "data": data,
         "requestIdentifier": request_identifier,
         "receivedAt": now,
@@ -134,7 +134,7 @@ def item_of(account, request_identifier, now, index, signal):
 
 
 def identifier(value):
-    return isinstance(value, str) and value.strip() != "" and len(value) <= 256 and value.lower() not in NOTHING
+    return isinstance(value, str) and value.strip() != "" and len(value) <= 256 and value.lower() not in PLACEHOLDERS
 
 
 def storable(value, depth):

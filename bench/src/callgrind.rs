@@ -1,4 +1,4 @@
-//! What callgrind counted: instructions, in all and by function.
+//! Reads what callgrind wrote: instructions, in total and by function. Must not know how it came about.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +7,29 @@ use anyhow::{Context as _, Result};
 /// Instructions of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// In all.
+    /// In total.
     pub instructions: u64,
-    /// By function, without what it called.
+    /// By function, without the functions that it called.
     pub functions: BTreeMap<String, u64>,
 }
 
 impl Profile {
-    /// Reads a file of callgrind's, with neither names nor positions compressed.
+    /// Parses a file of callgrind, with neither names nor positions compressed.
     ///
     /// # Errors
     /// When it has no total.
     pub fn parse(text: &str) -> Result<Self> {
         let mut profile = Self::default();
-        let (mut function, mut of_a_call, mut total) = (String::new(), false, None);
+        let (mut function, mut is_call, mut total) = (String::new(), false, None);
         for line in text.lines() {
             if let Some(name) = line.strip_prefix("fn=") {
                 name.clone_into(&mut function);
             } else if line.starts_with("calls=") {
-                // The next line is what the called function cost.
-                of_a_call = true;
+                // The next line is the cost of the called function.
+                is_call = true;
             } else if line.starts_with(|first: char| first.is_ascii_digit()) {
                 let cost = line.split(' ').nth(1).and_then(|cost| cost.parse::<u64>().ok()).unwrap_or_default();
-                if !std::mem::take(&mut of_a_call) {
+                if !std::mem::take(&mut is_call) {
                     let sum = profile.functions.entry(function.clone()).or_default();
                     *sum = sum.saturating_add(cost);
                 }
@@ -41,7 +41,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Those of SHA-256, whichever crate implements it.
+    /// Instructions of SHA-256, whichever crate implements it.
     #[must_use]
     pub fn sha256(&self) -> u64 {
         let named = |name: &str| name.contains("sha256") || name.contains("Sha256");

@@ -1,12 +1,12 @@
-//! The parts of docs/performance.md that a run writes, each between a pair of comments that name it.
+//! Writes the generated parts of docs/performance.md, each between two comments that name it. Must not know what is in them.
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
-use crate::subject::root;
+use crate::target::root;
 
-/// Replaces what stands in the page between `<!-- measured: name -->` and `<!-- end -->`, for each part.
+/// Replaces, for each part, the text of the page between `<!-- measured: name -->` and `<!-- end -->`.
 ///
 /// # Errors
 /// When the page has no such place, or cannot be written.

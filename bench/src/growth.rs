@@ -1,4 +1,4 @@
-//! How cost grows with the signals of a batch, measured and drawn.
+//! How cost grows with the signals of a batch, measured and drawn. Must not know which goals there are.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use plotters::drawing::{DrawingArea, IntoDrawingArea as _};
 use plotters::series::LineSeries;
 use plotters::style::{Color as _, RGBColor, WHITE};
 
-use crate::clock::{self, Seen};
+use crate::observation::{self, Observation};
 use crate::requests;
-use crate::subject::Subject;
+use crate::target::Target;
 
-/// The sizes of batch that are measured: around each multiple of 25, where a call more begins, and then wider apart.
+/// The batch sizes that are measured: around multiples of 25, since a call has 25 signals, then wider apart.
 const SIZES: [usize; 14] = [1, 10, 25, 26, 50, 75, 100, 150, 200, 250, 300, 350, 400, 500];
 
 /// One size of batch.
@@ -23,22 +23,22 @@ const SIZES: [usize; 14] = [1, 10, 25, 26, 50, 75, 100, 150, 200, 250, 300, 350,
 pub struct Point {
     /// How many signals.
     pub signals: usize,
-    /// What a request of so many is.
-    pub seen: Seen,
+    /// What a request with so many costs.
+    pub observation: Observation,
 }
 
-/// A title, and what is drawn below it.
-type Panel = (&'static str, fn(&Seen) -> f64);
+/// A title, and the value that is drawn below it.
+type Panel = (&'static str, fn(&Observation) -> f64);
 
 /// Measures batches from 1 to 500 signals, each size in a process of its own.
 ///
 /// # Errors
-/// When one of them is not answered.
-pub async fn measure(signals: &Subject) -> Result<Vec<Point>> {
+/// When a response is not 200.
+pub async fn measure(signals: &Target) -> Result<Vec<Point>> {
     let mut points = Vec::new();
     for size in SIZES {
-        let seen = clock::observe(signals, &requests::batch(size, None)?, true).await?;
-        points.push(Point { signals: size, seen });
+        let observation = observation::observe(signals, &requests::batch(size, None)?, true).await?;
+        points.push(Point { signals: size, observation });
     }
     Ok(points)
 }
@@ -51,12 +51,14 @@ pub fn draw(points: &[Point], path: &Path) -> Result<()> {
     let drawing = SVGBackend::new(path, (720, 780)).into_drawing_area();
     drawing.fill(&WHITE).map_err(|error| anyhow!("{error}"))?;
     let panels: [Panel; 3] = [
-        ("milliseconds, DynamoDB taking 5 a call", |seen| milliseconds(seen.took)),
-        ("peak memory, MB", |seen| megabytes(seen.memory)),
-        ("calls to DynamoDB, warm", |seen| f64::from(u32::try_from(seen.counts.calls()).unwrap_or(u32::MAX))),
+        ("milliseconds, DynamoDB taking 5 a call", |observation| milliseconds(observation.duration)),
+        ("peak memory, MB", |observation| megabytes(observation.memory)),
+        ("calls to DynamoDB, warm", |observation| {
+            f64::from(u32::try_from(observation.counts.calls()).unwrap_or(u32::MAX))
+        }),
     ];
     for (area, (title, of)) in drawing.split_evenly((panels.len(), 1)).iter().zip(panels) {
-        let series: Vec<(f64, f64)> = points.iter().map(|point| (signals(point), of(&point.seen))).collect();
+        let series: Vec<(f64, f64)> = points.iter().map(|point| (signals(point), of(&point.observation))).collect();
         panel(area, title, &series)?;
     }
     drawing.present().map_err(|error| anyhow!("{} cannot be written: {error}", path.display()))
@@ -89,7 +91,7 @@ pub fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0
 }
 
-/// For a table or a plot: a million bytes each.
+/// For a table or a plot: of a million bytes.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "memory has fewer than 53 bits")]
 pub fn megabytes(bytes: u64) -> f64 {

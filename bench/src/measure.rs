@@ -1,18 +1,18 @@
-//! A whole run: everything that the table of goals says, of the functions and of the yardsticks.
+//! A whole run: everything in the table of goals, for the functions and the reference implementations. Must not know how it
+//! is shown.
 
 use anyhow::Result;
 
-use crate::clock::{self, Seen};
+use crate::binary_size::{BinarySize, binary_size};
 use crate::count::{Instructions, Spans, count};
-use crate::report::grouped;
+use crate::observation::{self, Observation};
 use crate::requests::{self, REQUEST_IDENTIFIER};
-use crate::size::{Size, weigh};
-use crate::subject::{Subject, Subjects};
+use crate::target::{Target, Targets};
 
-/// Invocations at once, where a runtime allows more than one.
-pub const AT_ONCE: u16 = 8;
+/// Invocations at once where throughput is measured.
+pub const CONCURRENCY: u16 = 8;
 
-/// What was measured of the functions, and beside them of the yardsticks.
+/// What was measured of the functions and of the reference implementations.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// One customer a request, over TLS.
@@ -22,96 +22,88 @@ pub struct Measured {
     /// A hundred signals a request, over TLS.
     pub batch: Instructions,
     /// Five hundred signals a request.
-    pub seen: Seen,
+    pub batch_of_500: Observation,
     /// The largest body.
-    pub largest: Seen,
-    /// Batches of 25 signals a second: one at a time, and [`AT_ONCE`] at once.
+    pub largest: Observation,
+    /// Batches of 25 signals a second: one at a time, and [`CONCURRENCY`] at once.
     pub throughput: [f64; 2],
     /// Calls of a warm customer, of a batch of 100, and of one with a requestIdentifier.
     pub calls: [u64; 3],
     /// Write units of 500 signals with a requestIdentifier.
     pub units_of_500: u64,
     /// Of the function for signals, which is the larger one.
-    pub size: Size,
-    /// The stock SDK.
-    pub stock: Yardstick,
+    pub size: BinarySize,
+    /// The stock SDK in Rust.
+    pub stock: Reference,
     /// Its size.
-    pub stock_size: Size,
+    pub stock_size: BinarySize,
     /// Python.
-    pub python: Yardstick,
+    pub python: Reference,
 }
 
-/// What was measured of a yardstick.
+/// What was measured of a reference implementation: the same service, written in the most common way.
 #[derive(Clone, Debug)]
-pub struct Yardstick {
+pub struct Reference {
     /// One customer a request, over TLS.
     pub customer: Instructions,
     /// A hundred signals a request, over TLS.
     pub batch: Instructions,
     /// Five hundred signals a request.
-    pub seen: Seen,
+    pub batch_of_500: Observation,
 }
 
-impl Measured {
-    /// Write units for a million signals in batches of 500 that have a requestIdentifier.
-    #[must_use]
-    pub fn write_units(&self) -> String {
-        grouped(self.units_of_500.saturating_mul(2_000))
-    }
-}
-
-/// What the regression guard compares: the functions alone.
+/// What is compared with the baseline: the functions alone.
 ///
 /// # Errors
-/// When one of them does not answer.
-pub async fn counts(functions: &Subjects) -> Result<[(&'static str, Instructions); 3]> {
+/// When a response is not 200.
+pub async fn counts(functions: &Targets) -> Result<[(&'static str, Instructions); 3]> {
     let customer = count(&functions.customers, &requests::customer()?, Spans::LONG).await?;
     let signal = count(&functions.signals, &requests::batch(1, None)?, Spans::LONG).await?;
     let batch = count(&functions.signals, &requests::batch(100, None)?, Spans::LONG).await?;
     Ok([("customers", customer), ("signals, 1 a batch", signal), ("signals, 100 a batch", batch)])
 }
 
-/// Everything, with the counts that were made before.
+/// Everything, with the counts from [`counts`].
 ///
 /// # Errors
-/// When a function or a yardstick does not answer.
+/// When a response is not 200.
 pub async fn everything(
-    functions: &Subjects,
+    functions: &Targets,
     counts: [(&str, Instructions); 3],
-    stock: &Subject,
-    python: &Subject,
+    stock: &Target,
+    python: &Target,
 ) -> Result<Measured> {
     let [(_, customer), (_, signal), (_, batch)] = counts;
-    let Subjects { customers, signals } = functions;
-    let named = clock::observe(signals, &requests::batch(100, Some(REQUEST_IDENTIFIER))?, true).await?;
-    let largest_named = clock::observe(signals, &requests::batch(500, Some(REQUEST_IDENTIFIER))?, true).await?;
+    let Targets { customers, signals } = functions;
+    let named = observation::observe(signals, &requests::batch(100, Some(REQUEST_IDENTIFIER))?, true).await?;
+    let largest_named = observation::observe(signals, &requests::batch(500, Some(REQUEST_IDENTIFIER))?, true).await?;
     Ok(Measured {
         customer,
         signal,
         batch,
-        seen: clock::observe(signals, &requests::batch(500, None)?, true).await?,
-        largest: clock::observe(signals, &requests::largest_batch()?, true).await?,
+        batch_of_500: observation::observe(signals, &requests::batch(500, None)?, true).await?,
+        largest: observation::observe(signals, &requests::largest_batch()?, true).await?,
         throughput: [
-            clock::throughput(signals, &requests::batch(25, None)?, 1).await?,
-            clock::throughput(signals, &requests::batch(25, None)?, AT_ONCE).await?,
+            observation::throughput(signals, &requests::batch(25, None)?, 1).await?,
+            observation::throughput(signals, &requests::batch(25, None)?, CONCURRENCY).await?,
         ],
         calls: [
-            clock::observe(customers, &requests::customer()?, true).await?.counts.calls(),
-            clock::observe(signals, &requests::batch(100, None)?, true).await?.counts.calls(),
+            observation::observe(customers, &requests::customer()?, true).await?.counts.calls(),
+            observation::observe(signals, &requests::batch(100, None)?, true).await?.counts.calls(),
             named.counts.calls(),
         ],
         units_of_500: largest_named.counts.write_units,
-        size: weigh(signals, "", "signals")?,
-        stock: yardstick(stock, Spans::LONG).await?,
-        stock_size: weigh(stock, "bench/stock", "stock")?,
-        python: yardstick(python, Spans::SHORT).await?,
+        size: binary_size(signals, "", "signals")?,
+        stock: reference(stock, Spans::LONG).await?,
+        stock_size: binary_size(stock, "bench/stock", "stock")?,
+        python: reference(python, Spans::SHORT).await?,
     })
 }
 
-async fn yardstick(subject: &Subject, spans: Spans) -> Result<Yardstick> {
-    Ok(Yardstick {
-        customer: count(subject, &requests::customer()?, spans).await?,
-        batch: count(subject, &requests::batch(100, None)?, spans).await?,
-        seen: clock::observe(subject, &requests::batch(500, None)?, true).await?,
+async fn reference(target: &Target, spans: Spans) -> Result<Reference> {
+    Ok(Reference {
+        customer: count(target, &requests::customer()?, spans).await?,
+        batch: count(target, &requests::batch(100, None)?, spans).await?,
+        batch_of_500: observation::observe(target, &requests::batch(500, None)?, true).await?,
     })
 }

@@ -1,36 +1,36 @@
-//! What a run is asked to do.
+//! The command line of the benchmark. Must not know how it is carried out.
 
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-/// Counts what the functions cost, compares it with yardsticks and with the committed figures.
+/// Measures what the functions cost, beside reference implementations, and compares instructions with the baseline.
 #[derive(Debug, Parser)]
 #[command(name = "cargo bench --", no_binary_name = false)]
 pub struct Options {
-    /// Only count the instructions of the functions and compare them with bench/figures.json: no yardsticks, minutes.
+    /// Only count the instructions of the functions and compare them with bench/baseline.json: some minutes
     #[arg(long)]
     pub guard: bool,
-    /// Make what is measured the committed figures, tables and plot. With --guard, the figures alone.
+    /// Accept the results: write the baseline, the tables and the plot; with --guard, only the baseline
     #[arg(long)]
     pub accept: bool,
-    /// Count warm requests of one function into a file for `callgrind_annotate`, and do nothing else.
+    /// Only count requests of one function into a file for `callgrind_annotate`
     #[arg(long, value_name = "FILE", requires = "of")]
     pub profile: Option<PathBuf>,
-    /// What is profiled.
+    /// What is profiled
     #[arg(long, value_enum)]
-    pub of: Option<Request>,
-    /// How many requests are profiled; none shows the start alone.
+    pub of: Option<Workload>,
+    /// How many requests are profiled; 0 shows the start alone
     #[arg(long, default_value_t = 20)]
     pub requests: u64,
-    // What cargo adds by itself.
+    // Cargo adds it.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-/// What is asked of a function.
+/// A request to a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Request {
+pub enum Workload {
     /// One customer.
     Customer,
     /// A batch of one signal.

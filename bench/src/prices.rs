@@ -1,13 +1,13 @@
-//! What a million signals cost, from the write units that were counted.
+//! What a million signals cost, from the counted write units. Must not know how they are counted.
 //!
 //! Only what grows with signals and requests: DynamoDB on demand, API Gateway's HTTP API, Lambda's requests. Lambda's time
-//! depends on the memory that an operator gives, and is less than a tenth of the rest.
+//! depends on the configured memory, and costs less than a tenth of the rest.
 
 use anyhow::Result;
 
-use crate::clock;
+use crate::observation;
 use crate::requests;
-use crate::subject::Subject;
+use crate::target::Target;
 use testkit::fake_dynamodb::Counts;
 
 /// Dollars for a million write units on demand, as AWS lists them for us-east-1 (2026). Other regions differ by up to
@@ -36,7 +36,7 @@ pub struct Price {
 }
 
 impl Price {
-    fn of(signals: usize, identified: bool, counts: &Counts) -> Self {
+    fn new(signals: usize, identified: bool, counts: &Counts) -> Self {
         let requests = 1_000_000_u64.checked_div(u64::try_from(signals).unwrap_or(1)).unwrap_or_default();
         let write_units = counts.write_units.saturating_mul(requests);
         let millions = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / 1_000_000.0;
@@ -53,14 +53,14 @@ impl Price {
 /// Counts write units of batches of several sizes, with and without a requestIdentifier.
 ///
 /// # Errors
-/// When a batch is not answered.
-pub async fn measure(signals: &Subject) -> Result<Vec<Price>> {
+/// When a response is not 200.
+pub async fn measure(signals: &Target) -> Result<Vec<Price>> {
     let mut prices = Vec::new();
     for size in [1, 25, 100, 500] {
         for identified in [false, true] {
             let event = requests::batch(size, identified.then_some(requests::REQUEST_IDENTIFIER))?;
-            let seen = clock::observe(signals, &event, false).await?;
-            prices.push(Price::of(size, identified, &seen.counts));
+            let observed = observation::observe(signals, &event, false).await?;
+            prices.push(Price::new(size, identified, &observed.counts));
         }
     }
     Ok(prices)

@@ -1,9 +1,10 @@
-//! The table that a run ends with: goal, measured, and the yardsticks of the same run.
+//! The tables of a run, as Markdown. Must not know how anything is measured.
 
 use std::fmt::Write as _;
 
 use crate::growth::{Point, megabytes, milliseconds};
-use crate::measure::{Measured, Yardstick};
+use crate::measure::{Measured, Reference};
+use crate::observation::Observation;
 use crate::prices::Price;
 
 /// One row.
@@ -37,7 +38,7 @@ fn rows(measured: &Measured) -> Vec<Row> {
 
 fn instructions(measured: &Measured) -> Vec<Row> {
     let (customers, signals, batch) = (&measured.customer, &measured.signal, &measured.batch);
-    let yardsticks = |of: fn(&Yardstick) -> String| (of(&measured.stock), of(&measured.python));
+    let references = |of: fn(&Reference) -> String| (of(&measured.stock), of(&measured.python));
     let row = |what, goal, measured, (stock, python)| Row { what, goal, measured, stock, python };
     let per_signal = batch.warm_without_sha256() / 100;
     let stock_per_signal = measured.stock.batch.warm_without_sha256() / 100;
@@ -46,14 +47,14 @@ fn instructions(measured: &Measured) -> Vec<Row> {
             "instructions from exec through the first acknowledged customer, over TLS",
             "6 M",
             millions(customers.cold()),
-            yardsticks(|yardstick| millions(yardstick.customer.cold())),
+            references(|reference| millions(reference.customer.cold())),
         ),
         row("the same, a batch of one signal", "6 M", millions(signals.cold()), (String::new(), String::new())),
         row(
             "the first customer to a warm one, over TLS",
             "1.5 times",
             times(customers.first, customers.warm),
-            yardsticks(|yardstick| times(yardstick.customer.first, yardstick.customer.warm)),
+            references(|reference| times(reference.customer.first, reference.customer.warm)),
         ),
         row(
             "the first batch of one signal to a warm one, over TLS",
@@ -65,25 +66,25 @@ fn instructions(measured: &Measured) -> Vec<Row> {
             "instructions a signal, warm, batch of 100, without SHA-256",
             "50 k, and 0.6 of the stock SDK's",
             format!("{}, {} of it", thousands(per_signal), ratio(per_signal, stock_per_signal)),
-            yardsticks(|yardstick| thousands(yardstick.batch.warm_without_sha256() / 100)),
+            references(|reference| thousands(reference.batch.warm_without_sha256() / 100)),
         ),
         row(
             "SHA-256 a signal beside that",
             "",
             thousands(batch.warm_sha256 / 100),
-            yardsticks(|yardstick| thousands(yardstick.batch.warm_sha256 / 100)),
+            references(|reference| thousands(reference.batch.warm_sha256 / 100)),
         ),
         row(
             "one customer, warm, without SHA-256",
             "450 k",
             thousands(customers.warm_without_sha256()),
-            yardsticks(|yardstick| thousands(yardstick.customer.warm_without_sha256())),
+            references(|reference| thousands(reference.customer.warm_without_sha256())),
         ),
         row(
             "SHA-256 of it beside that",
             "",
             thousands(customers.warm_sha256),
-            yardsticks(|yardstick| thousands(yardstick.customer.warm_sha256)),
+            references(|reference| thousands(reference.customer.warm_sha256)),
         ),
     ]
 }
@@ -91,11 +92,18 @@ fn instructions(measured: &Measured) -> Vec<Row> {
 fn time_and_memory(measured: &Measured) -> Vec<Row> {
     let of = |what, goal, measured: String, stock: String, python: String| Row { what, goal, measured, stock, python };
     let [one, at_once] = measured.throughput;
-    let [ours, stock, python] = [&measured.seen, &measured.stock.seen, &measured.python.seen];
-    let took =
-        |seen: &crate::clock::Seen| format!("{:.0} ms, {} connections", milliseconds(seen.took), seen.connections);
+    let [ours, stock, python] = [&measured.batch_of_500, &measured.stock.batch_of_500, &measured.python.batch_of_500];
+    let duration = |observed: &Observation| {
+        format!("{:.0} ms, {} connections", milliseconds(observed.duration), observed.connections)
+    };
     vec![
-        of("500 signals at 5 ms a call", "25 ms, at most 16 connections", took(ours), took(stock), took(python)),
+        of(
+            "500 signals at 5 ms a call",
+            "25 ms, at most 16 connections",
+            duration(ours),
+            duration(stock),
+            duration(python),
+        ),
         of(
             "batches of 25 signals a second, 8 invocations at once and one",
             "",
@@ -110,13 +118,14 @@ fn time_and_memory(measured: &Measured) -> Vec<Row> {
 
 fn size_and_calls(measured: &Measured) -> Vec<Row> {
     let of = |what, goal, measured: String, stock: String| Row { what, goal, measured, stock, python: String::new() };
-    let twice = |twice: &[String]| if twice.is_empty() { "none".to_owned() } else { twice.join(", ") };
+    let duplicates =
+        |duplicates: &[String]| if duplicates.is_empty() { "none".to_owned() } else { duplicates.join(", ") };
     let (size, stock) = (&measured.size, &measured.stock_size);
     let [customer, batch, named] = measured.calls;
     vec![
         of("bootstrap binary", "6.5 MB", memory(size.bytes), memory(stock.bytes)),
         of("crates", "175", size.crates.to_string(), stock.crates.to_string()),
-        of("hyper, rustls or http twice", "none", twice(&size.twice), twice(&stock.twice)),
+        of("duplicates of hyper, rustls or http", "none", duplicates(&size.duplicates), duplicates(&stock.duplicates)),
         of("calls of a warm customer", "1", customer.to_string(), String::new()),
         of(
             "calls of a warm batch of 100; with a requestIdentifier",
@@ -127,7 +136,7 @@ fn size_and_calls(measured: &Measured) -> Vec<Row> {
         of(
             "write units for a million signals in batches of 500",
             "1,000,000 to 1,003,000",
-            measured.write_units(),
+            grouped(measured.units_of_500.saturating_mul(2_000)),
             String::new(),
         ),
     ]
@@ -153,9 +162,10 @@ pub fn prices(prices: &[Price]) -> String {
 #[must_use]
 pub fn growth(points: &[Point]) -> String {
     let mut table = String::from("| signals | time | peak memory | calls | connections |\n|---|---|---|---|---|\n");
-    for Point { signals, seen } in points {
-        let (took, memory, calls) = (milliseconds(seen.took), memory(seen.memory), seen.counts.calls());
-        let _ = writeln!(table, "| {signals} | {took:.1} ms | {memory} | {calls} | {} |", seen.connections);
+    for Point { signals, observation } in points {
+        let (duration, memory, calls) =
+            (milliseconds(observation.duration), memory(observation.memory), observation.counts.calls());
+        let _ = writeln!(table, "| {signals} | {duration:.1} ms | {memory} | {calls} | {} |", observation.connections);
     }
     table
 }
@@ -180,8 +190,8 @@ fn times(one: u64, other: u64) -> String {
     format!("{:.2} times", megabytes(one) / megabytes(other.max(1)))
 }
 
-/// Thousands apart by commas.
-pub(crate) fn grouped(count: u64) -> String {
+/// With commas between thousands.
+fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -1,4 +1,4 @@
-//! The events that are measured: what API Gateway makes of one customer, and of a batch of signals.
+//! The events that are measured: one customer, and a batch of signals. Must not know what they cost.
 
 use anyhow::{Context as _, Result};
 use hyper::body::Bytes;
@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 const CUSTOMERS: &str = include_str!("../../events/customers-create.json");
 const SIGNALS: &str = include_str!("../../events/signals-events.json");
 
-/// For those that name their request.
+/// The requestIdentifier of batches that have one.
 pub const REQUEST_IDENTIFIER: &str = "7f3a0f52-9f8e-4f5a-8f4e-2f1a5c1d9e11";
 
-/// One customer with the ten documented members.
+/// One customer with the ten fields of the contract.
 ///
 /// # Errors
-/// When the repository's example event is none.
+/// When the example event is not JSON.
 pub fn customer() -> Result<Bytes> {
     event(CUSTOMERS, &customer_body())
 }
 
-/// A batch of `count` signals, whose data has the seven documented members.
+/// A batch of `count` signals, whose data has the seven fields of the contract.
 ///
 /// # Errors
-/// When the repository's example event is none.
+/// When the example event is not JSON.
 pub fn batch(count: usize, request_identifier: Option<&str>) -> Result<Bytes> {
     event(SIGNALS, &batch_body(count, request_identifier, 0))
 }
@@ -29,7 +29,7 @@ pub fn batch(count: usize, request_identifier: Option<&str>) -> Result<Bytes> {
 /// A batch of 500 signals whose body is as long as the service takes, 4 MiB.
 ///
 /// # Errors
-/// When the repository's example event is none.
+/// When the example event is not JSON.
 pub fn largest_batch() -> Result<Bytes> {
     const LARGEST: usize = 4 * 1024 * 1024;
     let plain = batch_body(500, None, 0).len();

@@ -1,4 +1,4 @@
-//! A certificate authority that lives as long as one run.
+//! A certificate authority for one run. Must not know who trusts it.
 
 use std::path::Path;
 use std::sync::Arc;

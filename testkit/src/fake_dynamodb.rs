@@ -1,4 +1,5 @@
-//! A DynamoDB that keeps nothing: it answers each call as if it had done it, after a delay, and counts.
+//! A DynamoDB that stores nothing: it answers each call as if it had succeeded, after a delay, and counts it. Must not know
+//! what was stored, nor who calls.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,9 +16,9 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::http_server::{HttpServer, Service};
 
-/// It, on loopback, until it is dropped.
+/// A server on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct DynamoDb {
+pub struct FakeDynamoDb {
     state: Arc<State>,
     server: HttpServer,
 }
@@ -27,13 +28,13 @@ pub struct DynamoDb {
 pub struct Counts {
     /// Connections accepted.
     pub connections: u64,
-    /// Connections that the function gave up before TLS stood.
+    /// Connections that the function closed during the TLS handshake.
     pub failed_handshakes: u64,
     /// Calls, by operation.
     pub calls: BTreeMap<String, u64>,
     /// Items put or updated.
     pub items: u64,
-    /// What they cost: a unit for each kilobyte begun, each item on its own.
+    /// Write units: of each item, one for each kilobyte begun.
     pub write_units: u64,
 }
 
@@ -51,11 +52,11 @@ struct State {
     delay_micros: AtomicU64,
 }
 
-impl DynamoDb {
+impl FakeDynamoDb {
     /// Starts one, plain or over TLS.
     ///
     /// # Errors
-    /// When loopback has no port to give.
+    /// When loopback has no free port.
     pub async fn start(tls: Option<TlsAcceptor>) -> Result<Self> {
         let state = Arc::new(State::default());
         let server = HttpServer::start(Arc::clone(&state), tls).await?;

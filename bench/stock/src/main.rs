@@ -1,5 +1,5 @@
-//! The same job as the two functions, the way it is written first: everything by default, a `serde_json::Value` for
-//! the body, an `AttributeValue` for each of its values, one call after the other. A yardstick, not a service.
+//! A reference implementation of both functions in the most common style: all defaults, a `serde_json::Value` for the body,
+//! an `AttributeValue` for each of its values, one call after the other. It is measured and never deployed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
@@ -101,12 +101,12 @@ impl Function {
         let request_identifier = match body["requestIdentifier"].as_str() {
             Some(text) => {
                 let request_identifier = Uuid::parse_str(text)?.to_string();
-                self.claim(account, &request_identifier, sent, &now).await?;
+                self.record(account, &request_identifier, sent, &now).await?;
                 request_identifier
             }
             None => Uuid::new_v4().to_string(),
         };
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         let mut writes = Vec::new();
         for (index, signal) in signals.iter().enumerate() {
             match item(account, &request_identifier, &now, index, signal) {
@@ -114,7 +114,7 @@ impl Function {
                     let put = PutRequest::builder().set_item(Some(item)).build()?;
                     writes.push(WriteRequest::builder().put_request(put).build());
                 }
-                None => faults.push(json!({"field": format!("signals[{index}]"), "code": "invalid"})),
+                None => errors.push(json!({"field": format!("signals[{index}]"), "code": "invalid"})),
             }
         }
         let table = std::env::var("SIGNALS_TABLE")?;
@@ -127,12 +127,12 @@ impl Function {
         }
         let counts = json!({
             "requestIdentifier": request_identifier, "received": signals.len(), "accepted": writes.len(),
-            "rejected": faults.len(), "replayed": false, "fieldErrors": faults, "warnings": [],
+            "rejected": errors.len(), "replayed": false, "fieldErrors": errors, "warnings": [],
         });
         Ok((if writes.is_empty() { 400 } else { 200 }, counts))
     }
 
-    async fn claim(&self, account: &str, request_identifier: &str, body: &[u8], now: &str) -> Result<(), Failure> {
+    async fn record(&self, account: &str, request_identifier: &str, body: &[u8], now: &str) -> Result<(), Failure> {
         self.client
             .put_item()
             .table_name(std::env::var("IDEMPOTENCY_TABLE")?)
@@ -148,13 +148,13 @@ impl Function {
 
 fn item(account: &str, request_identifier: &str, now: &str, index: usize, signal: &Value) -> Option<Item> {
     let names = if signal["customerId"].is_null() { ["emitterId", "stepNodeId"] } else { ["customerId", "eventType"] };
-    let [who, what] = [identifier(&signal[names[0]])?, identifier(&signal[names[1]])?];
+    let [subject, kind] = [identifier(&signal[names[0]])?, identifier(&signal[names[1]])?];
     let mut item = Item::from([
-        ("pk".to_owned(), s(&format!("{account}#{who}"))),
+        ("pk".to_owned(), s(&format!("{account}#{subject}"))),
         ("sk".to_owned(), s(&format!("{now}#{request_identifier}#{index:04}"))),
         ("accountId".to_owned(), s(account)),
-        (names[0].to_owned(), s(who)),
-        (names[1].to_owned(), s(what)),
+        (names[0].to_owned(), s(subject)),
+        (names[1].to_owned(), s(kind)),
         ("requestIdentifier".to_owned(), s(request_identifier)),
         ("receivedAt".to_owned(), s(now)),
     ]);
@@ -165,8 +165,8 @@ fn item(account: &str, request_identifier: &str, now: &str, index: usize, signal
         return None;
     }
     item.insert("data".to_owned(), attribute(&signal["data"]));
-    let undocumented: Vec<_> = signal.as_object()?.keys().filter(|name| !CONTRACT.contains(name.as_str())).collect();
-    undocumented.is_empty().then_some(item)
+    let unknown: Vec<_> = signal.as_object()?.keys().filter(|name| !CONTRACT.contains(name.as_str())).collect();
+    unknown.is_empty().then_some(item)
 }
 
 static CONTRACT: std::sync::LazyLock<BTreeSet<&str>> = std::sync::LazyLock::new(|| {
@@ -176,11 +176,11 @@ static CONTRACT: std::sync::LazyLock<BTreeSet<&str>> = std::sync::LazyLock::new(
 /// An identifier that is text, not blank, not too long, and no placeholder.
 fn identifier(value: &Value) -> Option<&str> {
     let text = value.as_str()?;
-    let nothing = ["null", "undefined", "none", "nan", "nil", "[object object]"].contains(&text.to_lowercase().as_str());
-    (!text.trim().is_empty() && text.chars().count() <= 256 && !nothing).then_some(text)
+    let placeholder = ["null", "undefined", "none", "nan", "nil", "[object object]"].contains(&text.to_lowercase().as_str());
+    (!text.trim().is_empty() && text.chars().count() <= 256 && !placeholder).then_some(text)
 }
 
-/// Whether DynamoDB can hold it: neither too deep nor with an empty name.
+/// Whether DynamoDB can store it: not nested too deeply, and without an empty name.
 fn storable(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(list) => depth < 31 && list.iter().all(|value| storable(value, depth + 1)),

@@ -1,4 +1,4 @@
-//! A target as a process of its own, alone or under callgrind, over a fake DynamoDB. Must not know what is measured.
+//! A target as a process, alone or under callgrind, over a fake DynamoDB. Must not know what is measured.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use futures_util::{StreamExt as _, TryStreamExt as _, future, stream};
 use hyper::body::Bytes;
 use tempfile::TempDir;
 use testkit::certificate_authority::Authority;
-use testkit::fake_dynamodb::DynamoDb;
+use testkit::fake_dynamodb::FakeDynamoDb;
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 use testkit::runtime_api::Invocation;
 
 use crate::callgrind::Profile;
-use crate::subject::Subject;
+use crate::target::Target;
 
 /// Under callgrind a function is some fifty times slower.
 const INVOCATION_TIMEOUT: Duration = Duration::from_mins(10);
@@ -22,78 +22,78 @@ const INVOCATION_TIMEOUT: Duration = Duration::from_mins(10);
 /// How a function is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mode {
-    /// Under callgrind, which counts.
-    pub counted: bool,
+    /// Under callgrind, which counts instructions.
+    pub callgrind: bool,
     /// With TLS between it and DynamoDB.
     pub tls: bool,
     /// Invocations that it may serve at once, where that is more than one.
-    pub at_once: Option<u16>,
+    pub concurrency: Option<u16>,
 }
 
-/// A function that runs until this is dropped or stopped.
+/// A function that runs until this is dropped.
 #[derive(Debug)]
-pub struct Running {
+pub struct Process {
     /// The DynamoDB it writes to.
-    pub dynamodb: DynamoDb,
+    pub dynamodb: FakeDynamoDb,
     function: FunctionProcess,
     directory: TempDir,
 }
 
-impl Running {
-    /// Starts `subject`, and waits until it asks for its first event.
+impl Process {
+    /// Starts `target`, and waits until it asks for its first event.
     ///
     /// # Errors
-    /// When it does not come that far.
-    pub async fn start(subject: &Subject, mode: Mode) -> Result<Self> {
+    /// When it ends or hangs before.
+    pub async fn start(target: &Target, mode: Mode) -> Result<Self> {
         let directory = tempfile::tempdir().context("no temporary directory can be made")?;
         let authority = Authority::new()?;
         let [few, many] = ["few.pem", "many.pem"].map(|name| directory.path().join(name));
         authority.write(&few, &many)?;
-        let dynamodb = DynamoDb::start(mode.tls.then(|| authority.acceptor.clone())).await?;
+        let dynamodb = FakeDynamoDb::start(mode.tls.then(|| authority.acceptor.clone())).await?;
         let scheme = if mode.tls { "https" } else { "http" };
         let endpoint = format!("{scheme}://localhost:{}", dynamodb.address().port());
         // What replaces the embedded authorities, and what replaces the system's.
-        let bundle = if subject.arguments.is_empty() { &few } else { &many };
+        let bundle = if target.arguments.is_empty() { &few } else { &many };
         let authorities = [("AWS_CA_BUNDLE", bundle.into()), ("SSL_CERT_FILE", many.clone().into())];
         let variables = TABLES.map(|(name, value)| (name, OsString::from(value))).into_iter();
-        let variables = variables.chain(subject.variables.iter().map(|(name, value)| (*name, value.into())));
+        let variables = variables.chain(target.variables.iter().map(|(name, value)| (*name, value.into())));
         let options = ProcessOptions {
-            arguments: subject.arguments.iter().map(OsString::from).collect(),
-            wrapper: if mode.counted { callgrind(directory.path()) } else { Vec::new() },
+            arguments: target.arguments.iter().map(OsString::from).collect(),
+            wrapper: if mode.callgrind { callgrind_command(directory.path()) } else { Vec::new() },
             variables: variables.chain(authorities).map(|(name, value)| (name.to_owned(), value)).collect(),
-            concurrency: mode.at_once,
+            concurrency: mode.concurrency,
             invocation_timeout: INVOCATION_TIMEOUT,
-            ..ProcessOptions::new(&subject.program, endpoint)
+            ..ProcessOptions::new(&target.program, endpoint)
         };
         let mut function = FunctionProcess::start(&options).await.with_context(|| {
-            if mode.counted { NO_VALGRIND.to_owned() } else { format!("{} does not start", subject.name) }
+            if mode.callgrind { NO_VALGRIND.to_owned() } else { format!("{} does not start", target.name) }
         })?;
-        function.idle().await.with_context(|| format!("{} does not start", subject.name))?;
+        function.idle().await.with_context(|| format!("{} does not start", target.name))?;
         Ok(Self { dynamodb, function, directory })
     }
 
-    /// Has one event answered with 200, and waits until the function asks for the next.
+    /// Sends one event, expects a 200, and waits until the function asks for the next event.
     ///
     /// # Errors
-    /// When the answer is another one, or none.
+    /// When there is another response, or none.
     pub async fn invoke(&mut self, event: &Bytes) -> Result<Invocation> {
-        let invocation = self.answer(event).await?;
+        let invocation = self.expect_ok(event).await?;
         self.function.idle().await?;
         Ok(invocation)
     }
 
-    /// Has `count` events answered with 200, with `at_once` under way at any time; how long that takes.
+    /// Sends `count` events, `concurrency` of them at once, and expects a 200 for each; returns how long that takes.
     ///
     /// # Errors
-    /// When an answer is another one, or none.
-    pub async fn invoke_many(&self, event: &Bytes, count: u32, at_once: u16) -> Result<Duration> {
+    /// When there is another response, or none.
+    pub async fn invoke_many(&self, event: &Bytes, count: u32, concurrency: u16) -> Result<Duration> {
         let began = Instant::now();
-        let answers = stream::iter(0..count).map(|_| self.answer(event));
-        answers.buffer_unordered(at_once.into()).try_for_each(|_| future::ok(())).await?;
+        let responses = stream::iter(0..count).map(|_| self.expect_ok(event));
+        responses.buffer_unordered(concurrency.into()).try_for_each(|_| future::ok(())).await?;
         Ok(began.elapsed())
     }
 
-    async fn answer(&self, event: &Bytes) -> Result<Invocation> {
+    async fn expect_ok(&self, event: &Bytes) -> Result<Invocation> {
         let invocation = self.function.invoke(event.clone()).await?;
         let response = invocation.json();
         if response["statusCode"] != 200 {
@@ -105,22 +105,22 @@ impl Running {
     /// The most memory that the process had resident so far, in bytes.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// When Linux does not tell it.
     pub fn peak_memory(&self) -> Result<u64> {
         self.function.peak_memory()
     }
 
-    /// Ends the function, and reads what callgrind counted; `keep` gets a copy of its file.
+    /// Ends the process and reads what callgrind counted; `copy` gets a copy of its file.
     ///
     /// # Errors
-    /// When nothing was counted.
-    pub async fn profile(mut self, keep: Option<&Path>) -> Result<Profile> {
+    /// When callgrind wrote no counts.
+    pub async fn profile(mut self, copy: Option<&Path>) -> Result<Profile> {
         // Callgrind writes its file when a signal ends the program.
         self.function.terminate().await?;
         let path = profile_path(self.directory.path());
         let text = std::fs::read_to_string(&path).context("callgrind wrote nothing")?;
-        if let Some(keep) = keep {
-            std::fs::copy(&path, keep).with_context(|| format!("{} cannot be written", keep.display()))?;
+        if let Some(copy) = copy {
+            std::fs::copy(&path, copy).with_context(|| format!("{} cannot be written", copy.display()))?;
         }
         Profile::parse(&text)
     }
@@ -129,7 +129,7 @@ impl Running {
 /// The message when callgrind cannot be started.
 const NO_VALGRIND: &str = "valgrind does not start; on Debian: apt-get install valgrind";
 
-fn callgrind(directory: &Path) -> Vec<OsString> {
+fn callgrind_command(directory: &Path) -> Vec<OsString> {
     let options = ["valgrind", "--tool=callgrind", "--quiet", "--compress-strings=no", "--compress-pos=no"];
     let mut file = OsString::from("--callgrind-out-file=");
     file.push(profile_path(directory));

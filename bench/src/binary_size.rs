@@ -1,34 +1,34 @@
-//! What a function is before it runs: its size, and the crates it is made of.
+//! The size of a function's binary and its crates. Must not know what the function does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::subject::{Subject, root};
+use crate::target::{Target, root};
 
-/// Crates that nothing needs twice.
-const ONCE: [&str; 3] = ["http", "hyper", "rustls"];
+/// Crates of which one version is enough.
+const SINGLE_VERSION: [&str; 3] = ["http", "hyper", "rustls"];
 
-/// Size and crates of a function.
+/// The size and the crates of a function.
 #[derive(Clone, Debug)]
-pub struct Size {
-    /// Of the bootstrap binary as it is deployed, without symbols.
+pub struct BinarySize {
+    /// Bytes of the bootstrap binary as it is deployed, without symbols.
     pub bytes: u64,
-    /// Crates on which it depends, itself included, each version on its own.
+    /// Crates that it consists of; two versions of one are two.
     pub crates: usize,
-    /// Those of `hyper`, `rustls` and `http` that it has in more than one version.
-    pub twice: Vec<String>,
+    /// `http`, `hyper` or `rustls` where there is more than one version.
+    pub duplicates: Vec<String>,
 }
 
-/// Weighs `subject`, whose package is `package` of the workspace in `directory`, below the root.
+/// Measures `target`, whose package is `package` of the workspace in `directory` of the repository.
 ///
 /// # Errors
 /// When `strip` or `cargo tree` fails.
-pub fn weigh(subject: &Subject, directory: &str, package: &str) -> Result<Size> {
+pub fn binary_size(target: &Target, directory: &str, package: &str) -> Result<BinarySize> {
     let stripped = tempfile::NamedTempFile::new()?;
     let mut strip = Command::new("strip");
-    output(strip.arg("--strip-all").arg("-o").arg(stripped.path()).arg(&subject.program))?;
+    output(strip.arg("--strip-all").arg("-o").arg(stripped.path()).arg(&target.program))?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut tree = Command::new(cargo);
     tree.current_dir(root().join(directory)).args(["tree", "--locked", "--edges", "normal", "--prefix", "none"]);
@@ -46,11 +46,11 @@ pub fn weigh(subject: &Subject, directory: &str, package: &str) -> Result<Size> 
         let count = versions.entry(*name).or_default();
         *count = count.saturating_add(1);
     }
-    let twice = ONCE.iter().filter(|name| versions.get(*name).is_some_and(|count| *count > 1));
-    Ok(Size {
+    let duplicates = SINGLE_VERSION.iter().filter(|name| versions.get(*name).is_some_and(|count| *count > 1));
+    Ok(BinarySize {
         bytes: stripped.path().metadata()?.len(),
         crates: crates.len(),
-        twice: twice.map(ToString::to_string).collect(),
+        duplicates: duplicates.map(ToString::to_string).collect(),
     })
 }
 

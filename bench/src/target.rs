@@ -1,30 +1,31 @@
-//! The functions that are measured, and the yardsticks: how they are built, and how Lambda would start them.
+//! The programs that are measured: both functions and the reference implementations, how they are built and started. Must
+//! not know what is measured.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-/// A function as a program.
+/// A program that is measured.
 #[derive(Clone, Debug)]
-pub struct Subject {
-    /// What the tables call it.
+pub struct Target {
+    /// Its name in the tables.
     pub name: &'static str,
-    /// What is executed.
+    /// The file that is executed.
     pub program: PathBuf,
-    /// With these arguments.
+    /// Its arguments.
     pub arguments: Vec<PathBuf>,
-    /// With these variables, beside those that every function has.
+    /// Its variables, beside those that every function has.
     pub variables: Vec<(&'static str, String)>,
 }
 
-/// All of them.
+/// Both functions.
 #[derive(Clone, Debug)]
-pub struct Subjects {
+pub struct Targets {
     /// This repository's function for customers.
-    pub customers: Subject,
+    pub customers: Target,
     /// This repository's function for signals.
-    pub signals: Subject,
+    pub signals: Target,
 }
 
 /// The root of the repository.
@@ -34,22 +35,21 @@ pub fn root() -> &'static Path {
     bench.parent().unwrap_or(bench)
 }
 
-/// Builds the two functions as they are released, but for the symbols: those are needed to say where instructions go,
-/// and change none of them.
+/// Builds both functions as they are released, with symbols: a profile needs them, and they change no instruction.
 ///
 /// # Errors
-/// When they cannot be built; the compiler has said why.
-pub fn build_functions() -> Result<Subjects> {
+/// When they cannot be built; cargo has shown why.
+pub fn build_functions() -> Result<Targets> {
     let packages = ["--package", "customers", "--package", "signals"];
     cargo(root(), &["build", "--locked", "--profile", "measured"], &packages)?;
     let variables = vec![(TUNABLES, tunables()?)];
-    let built = |name| Subject {
+    let built = |name| Target {
         name,
         program: root().join("target/measured").join(name),
         arguments: Vec::new(),
         variables: variables.clone(),
     };
-    Ok(Subjects { customers: built("customers"), signals: built("signals") })
+    Ok(Targets { customers: built("customers"), signals: built("signals") })
 }
 
 /// What `template.yaml` sets for the C library.
@@ -61,15 +61,15 @@ fn tunables() -> Result<String> {
     Ok(value.context("template.yaml sets no GLIBC_TUNABLES")?.to_owned())
 }
 
-/// Builds the function with the stock SDK, which does both jobs.
+/// Builds the reference implementation in Rust: one function for both endpoints, with the SDK's defaults.
 ///
 /// # Errors
-/// When it cannot be built; the compiler has said why.
-pub fn build_stock() -> Result<Subject> {
+/// When it cannot be built; cargo has shown why.
+pub fn build_stock() -> Result<Target> {
     let target = root().join("target/bench-stock");
     let target_argument = target.to_string_lossy().into_owned();
     cargo(&root().join("bench/stock"), &["build", "--locked", "--release"], &["--target-dir", &target_argument])?;
-    Ok(Subject {
+    Ok(Target {
         name: "stock SDK",
         program: target.join("release/stock"),
         arguments: Vec::new(),
@@ -77,22 +77,22 @@ pub fn build_stock() -> Result<Subject> {
     })
 }
 
-/// Installs boto3 beside a Python of its own, below `target`.
+/// Installs Python and boto3 for the reference implementation in Python, in target/.
 ///
 /// # Errors
-/// When there is no Python 3 with `venv`, or boto3 cannot be had.
-pub fn install_python() -> Result<Subject> {
+/// When there is no Python 3 with `venv`, or boto3 cannot be installed.
+pub fn install_python() -> Result<Target> {
     let environment = root().join("target/bench-python");
     let program = environment.join("bin/python");
     if !program.exists() {
         run(Command::new("python3").args(["-m", "venv"]).arg(&environment)).context(
-            "the Python yardstick needs Python 3 with its module venv; on Debian: apt-get install python3-venv",
+            "the reference implementation in Python needs Python 3 with venv; on Debian: apt-get install python3-venv",
         )?;
     }
     let requirements = root().join("bench/python/requirements.txt");
     let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
     run(Command::new(&program).args(quiet).arg(requirements))?;
-    Ok(Subject {
+    Ok(Target {
         name: "Python",
         program,
         arguments: vec![root().join("bench/python/function.py")],
@@ -101,7 +101,7 @@ pub fn install_python() -> Result<Subject> {
 }
 
 fn cargo(directory: &Path, command: &[&str], more: &[&str]) -> Result<()> {
-    // `cargo bench` sets variables for its own package; the functions are built as from a shell.
+    // The functions are built as they are released, whatever flags the benchmark itself was built with.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     run(Command::new(cargo).current_dir(directory).env_remove("RUSTFLAGS").args(command).args(more))
 }
