@@ -1,13 +1,15 @@
-//! Finds cargo-lambda, or gets it: from its Python wheel in seconds, compiled in minutes where Python cannot.
+//! Finds or installs cargo-lambda: from its Python wheel in seconds, or compiled in minutes without Python. Must not know what
+//! it runs.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use dev::{Error, cargo_command};
+use anyhow::{Context as _, Result, bail};
+use dev::cargo_command;
 use tokio::process::Command;
 
 use crate::process::succeeds;
-use crate::progress::say;
+use crate::progress::status;
 use crate::workspace::Workspace;
 
 /// What is installed where there is none.
@@ -16,7 +18,7 @@ const VERSION: &str = "1.9.2";
 /// The oldest that knows every option used here (`--concurrency`).
 const OLDEST: (u32, u32) = (1, 9);
 
-/// A cargo-lambda that runs.
+/// A usable cargo-lambda.
 pub(crate) struct CargoLambda {
     program: PathBuf,
 }
@@ -25,8 +27,8 @@ impl CargoLambda {
     /// The one on the path, or the one in target/tools, which is installed there first if need be.
     ///
     /// # Errors
-    /// None is there and none can be installed.
-    pub(crate) async fn find_or_install(workspace: &Workspace) -> Result<Self, Error> {
+    /// There is none and none can be installed.
+    pub(crate) async fn find_or_install(workspace: &Workspace) -> Result<Self> {
         let tools = workspace.target.join("tools");
         let installed = tools.join("bin/cargo-lambda");
         for program in [Path::new("cargo-lambda"), &installed] {
@@ -49,13 +51,13 @@ impl CargoLambda {
 async fn is_usable(program: &Path) -> bool {
     let output = Command::new(program).args(["lambda", "--version"]).stdin(Stdio::null()).output().await;
     let Ok(output) = output else { return false };
-    let said = String::from_utf8_lossy(&output.stdout);
-    match version(&said) {
+    let output = String::from_utf8_lossy(&output.stdout);
+    match version(&output) {
         Some(version) if version >= OLDEST => true,
         Some((major, minor)) => {
             let (oldest_major, oldest_minor) = OLDEST;
-            say(&format!(
-                "{} is version {major}.{minor}, older than {oldest_major}.{oldest_minor}: looking further.",
+            status(&format!(
+                "{} is version {major}.{minor}, older than {oldest_major}.{oldest_minor}: it is not used.",
                 program.display(),
             ));
             false
@@ -65,38 +67,38 @@ async fn is_usable(program: &Path) -> bool {
 }
 
 /// The first two numbers of `cargo-lambda 1.9.2 (67129fc 2026-08-21Z)`.
-fn version(said: &str) -> Option<(u32, u32)> {
-    let mut numbers = said.strip_prefix("cargo-lambda ")?.split('.');
+fn version(output: &str) -> Option<(u32, u32)> {
+    let mut numbers = output.strip_prefix("cargo-lambda ")?.split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Installs into a folder of its own and moves the program from there: two that install at once do not meet.
-async fn install(workspace: &Workspace, tools: &Path, installed: &Path) -> Result<(), Error> {
-    let cannot = |error| Error::new(format!("Cannot write to {}: {error}.", tools.display()));
-    std::fs::create_dir_all(tools.join("bin")).map_err(cannot)?;
-    let folder = tempfile::tempdir_in(tools).map_err(cannot)?;
+/// Installs into a temporary folder and moves the program from there, so that two installations do not interfere.
+async fn install(workspace: &Workspace, tools: &Path, installed: &Path) -> Result<()> {
+    let cannot_write = || format!("Cannot write to {}", tools.display());
+    std::fs::create_dir_all(tools.join("bin")).with_context(cannot_write)?;
+    let folder = tempfile::tempdir_in(tools).with_context(cannot_write)?;
     let fetched = folder.path().join("bin/cargo-lambda");
-    for way in [Way::Pip, Way::VirtualEnvironment, Way::Compile] {
-        say(&format!("cargo-lambda is not installed: {}", way.announcement(tools)));
-        if way.attempt(workspace, folder.path()).await && is_usable(&fetched).await {
-            return std::fs::rename(&fetched, installed).map_err(cannot);
+    for method in [InstallMethod::Pip, InstallMethod::VirtualEnvironment, InstallMethod::Compile] {
+        status(&format!("cargo-lambda is not installed: {}", method.message(tools)));
+        if method.attempt(workspace, folder.path()).await && is_usable(&fetched).await {
+            return std::fs::rename(&fetched, installed).with_context(cannot_write);
         }
     }
-    Err(Error::new(format!(
+    bail!(
         "cargo-lambda {VERSION} could not be installed, for the reasons above: install it by hand (`pip install \
          cargo-lambda` or `cargo install --locked cargo-lambda`) and run `cargo dev` again."
-    )))
+    )
 }
 
 #[derive(Clone, Copy)]
-enum Way {
+enum InstallMethod {
     Pip,
     VirtualEnvironment,
     Compile,
 }
 
-impl Way {
-    fn announcement(self, tools: &Path) -> String {
+impl InstallMethod {
+    fn message(self, tools: &Path) -> String {
         let tools = tools.display();
         match self {
             Self::Pip => format!("fetching its Python wheel into {tools} (seconds)."),
@@ -107,7 +109,7 @@ impl Way {
         }
     }
 
-    /// Tells whether it went well. Every way says for itself why it did not.
+    /// Returns whether it succeeded. Each method prints why it did not.
     async fn attempt(self, workspace: &Workspace, folder: &Path) -> bool {
         let outcome = match self {
             Self::Pip => succeeds(pip(Path::new("python3"), folder)).await,
@@ -121,20 +123,20 @@ impl Way {
             }
         };
         outcome.unwrap_or_else(|error| {
-            say(&error.to_string());
+            status(&format!("{error:#}"));
             false
         })
     }
 }
 
-async fn virtual_environment(folder: &Path) -> Result<bool, Error> {
+async fn virtual_environment(folder: &Path) -> Result<bool> {
     let environment = folder.join("python");
     let mut command = Command::new("python3");
     command.args(["-m", "venv"]).arg(&environment);
     Ok(succeeds(command).await? && succeeds(pip(&environment.join("bin/python"), folder)).await?)
 }
 
-/// Without its dependencies: ziglang serves cross compilation, which is no part of the local stack.
+/// Without its dependencies: ziglang is for cross compilation, which the local stack does not need.
 fn pip(python: &Path, folder: &Path) -> Command {
     let mut command = Command::new(python);
     command

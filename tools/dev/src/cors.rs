@@ -5,6 +5,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use anyhow::{Context as _, Result};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::handler::HandlerWithoutStateExt as _;
@@ -13,7 +14,6 @@ use axum::http::uri::{Authority, PathAndQuery, Scheme, Uri};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::serve::ListenerExt as _;
-use dev::Error;
 use dev::template::Cors;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -25,17 +25,16 @@ use tokio::net::TcpListener;
 ///
 /// # Errors
 /// The port is taken.
-pub(crate) async fn serve(port: u16, functions_port: u16, cors: Cors, origins: Vec<String>) -> Result<(), Error> {
-    let cannot = |error| Error::new(format!("Cannot listen on port {port} of 127.0.0.1 (--port): {error}."));
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(cannot)?;
+pub(crate) async fn serve(port: u16, functions_port: u16, cors: Cors, origins: Vec<String>) -> Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+    let listener = listener.with_context(|| format!("Cannot listen on port {port} of 127.0.0.1 (--port)"))?;
     let listener = listener.tap_io(|stream| {
         // Without it an answer may be a little later, and nothing else.
         let _ = stream.set_nodelay(true);
     });
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
-    let functions = Authority::try_from(format!("127.0.0.1:{functions_port}"))
-        .map_err(|error| Error::new(format!("Cannot reach the functions: {error}.")))?;
+    let functions = Authority::try_from(format!("127.0.0.1:{functions_port}")).context("Cannot reach the functions")?;
     let client = Client::builder(TokioExecutor::new()).build(connector);
     let gateway = Arc::new(Gateway { client, functions, cors, origins });
     let handle = move |request: Request| {

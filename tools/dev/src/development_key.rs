@@ -1,10 +1,12 @@
 //! The one account and key of the local stack. They are published, so that an example works as it is pasted; they are
 //! safe to publish because nothing but an emulator is ever told of them.
 
+use anyhow::Result;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::{Emulator, Error, Template};
+use crate::emulator::Emulator;
+use crate::template::Template;
 
 /// The account that the development key belongs to.
 pub const ACCOUNT_ID: &str = "dev";
@@ -16,7 +18,7 @@ pub const API_KEY: &str = "intake_sk_10ca1de710ca1de710ca1de710ca1de710ca1de710c
 ///
 /// # Errors
 /// The template declares no `ApiKeysTable`, or the emulator refuses the item.
-pub fn load(emulator: &Emulator, template: &Template) -> Result<(), Error> {
+pub fn load(emulator: &Emulator, template: &Template) -> Result<()> {
     let table = template.table("ApiKeysTable")?;
     let key_hash: String = Sha256::digest(API_KEY)
         .iter()

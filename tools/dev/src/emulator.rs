@@ -10,15 +10,18 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use anyhow::{Context as _, Result};
 use dynoxide::Database;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::{Error, Template};
+use self::tables::request;
+use crate::template::Template;
 
 /// How long requests that are under way may take when the emulator stops.
 const TIME_TO_FINISH: Duration = Duration::from_secs(1);
+
+const CANNOT_START: &str = "Cannot start the DynamoDB emulator";
 
 /// Where an emulator keeps its items.
 #[derive(Clone, Debug)]
@@ -43,23 +46,22 @@ impl Emulator {
     ///
     /// # Errors
     /// The port is taken; the file cannot be opened, or its tables are not those of the template.
-    pub fn start(template: &Template, storage: &Storage, port: u16) -> Result<Self, Error> {
+    pub fn start(template: &Template, storage: &Storage, port: u16) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-            .map_err(|error| Error::new(format!("Cannot listen on port {port} of 127.0.0.1: {error}.")))?;
+            .with_context(|| format!("Cannot listen on port {port} of 127.0.0.1"))?;
         let database = open(storage)?;
         for table in &template.tables {
             tables::ensure(&database, table)?;
         }
         let (stop, stopping) = watch::channel(());
         let served = database.clone();
-        let cannot_start = |error| Error::new(format!("Cannot start the DynamoDB emulator: {error}."));
-        let address = listener.local_addr().map_err(cannot_start)?;
-        listener.set_nonblocking(true).map_err(cannot_start)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
+        let address = listener.local_addr().context(CANNOT_START)?;
+        listener.set_nonblocking(true).context(CANNOT_START)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context(CANNOT_START)?;
         let thread = std::thread::Builder::new()
             .name("dynamodb".to_owned())
             .spawn(move || runtime.block_on(serve(listener, served, stopping)))
-            .map_err(cannot_start)?;
+            .context(CANNOT_START)?;
         Ok(Self { address, database: Some(database), stop: Some(stop), thread: Some(thread) })
     }
 
@@ -79,16 +81,10 @@ impl Emulator {
     ///
     /// # Errors
     /// What DynamoDB would answer.
-    pub fn put_item(&self, table: &str, item: &Value) -> Result<(), Error> {
-        let put = |database: &Database| {
-            database.put_item(request(json!({"TableName": table, "Item": item}))?).map_err(|error| error.to_string())
-        };
-        self.database
-            .as_ref()
-            .ok_or_else(|| "the emulator has stopped".to_owned())
-            .and_then(put)
-            .map(|_| ())
-            .map_err(|error| Error::new(format!("Cannot store an item in {table}: {error}.")))
+    pub fn put_item(&self, table: &str, item: &Value) -> Result<()> {
+        let database = self.database.as_ref().context("The emulator has stopped.")?;
+        let put = request(json!({"TableName": table, "Item": item}))?;
+        database.put_item(put).map(drop).with_context(|| format!("Cannot store an item in {table}"))
     }
 
     /// Deletes the items whose time to live has passed, of all tables. The emulator never does so by itself, so that
@@ -96,11 +92,11 @@ impl Emulator {
     ///
     /// # Errors
     /// The database cannot be read or written.
-    pub fn delete_expired_items(&self) -> Result<usize, Error> {
+    pub fn delete_expired_items(&self) -> Result<usize> {
         let Some(database) = &self.database else {
             return Ok(0);
         };
-        database.sweep_ttl().map_err(|error| Error::new(format!("Cannot delete expired items: {error}.")))
+        database.sweep_ttl().context("Cannot delete expired items")
     }
 
     /// Stops it: what is under way is answered, then connections are refused. Does nothing the second time.
@@ -139,22 +135,14 @@ async fn stopped(mut stop: watch::Receiver<()>) {
     while stop.changed().await.is_ok() {}
 }
 
-fn open(storage: &Storage) -> Result<Database, Error> {
+fn open(storage: &Storage) -> Result<Database> {
     match storage {
-        Storage::Memory => {
-            Database::memory().map_err(|error| Error::new(format!("Cannot open a database in memory: {error}.")))
+        Storage::Memory => Database::memory().context("Cannot open a database in memory"),
+        Storage::File(path) => {
+            let database = path.to_str().context("its path is not UTF-8").and_then(|path| Ok(Database::new(path)?));
+            database.with_context(|| format!("Cannot open the data file {}", path.display()))
         }
-        Storage::File(path) => path
-            .to_str()
-            .ok_or_else(|| "its path is not UTF-8".to_owned())
-            .and_then(|path| Database::new(path).map_err(|error| error.to_string()))
-            .map_err(|error| Error::new(format!("Cannot open the data file {}: {error}.", path.display()))),
     }
-}
-
-/// A request type of the emulator from DynamoDB's own JSON.
-fn request<T: DeserializeOwned>(json: Value) -> Result<T, String> {
-    serde_json::from_value(json).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

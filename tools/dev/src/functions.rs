@@ -1,45 +1,48 @@
-//! The functions: built first, so that a failed build is told at once, then run by `cargo lambda watch`, then asked
-//! until they answer. `cargo lambda watch` starts a function at its first request, with `cargo run --bin` and the same
-//! selection as [`build`], so nothing is compiled twice.
+//! The functions: built first, so that a failed build is reported at once, then run by `cargo lambda watch`, then checked
+//! until they are ready. Must not know what a request does.
+//!
+//! `cargo lambda watch` starts a function at its first request, with `cargo run --bin` and the same selection as [`build`],
+//! so nothing is compiled twice.
 
 use std::time::{Duration, Instant};
 
-use dev::{Error, Template, cargo_command, development_key};
+use anyhow::{Error, Result, anyhow, bail};
+use dev::{Template, cargo_command, development_key};
 use tokio::process::Command;
 
-use crate::announcement::Announcement;
 use crate::cargo_lambda::CargoLambda;
 use crate::options::Options;
 use crate::process::{ProcessTree, succeeds};
-use crate::progress::say;
+use crate::progress::status;
+use crate::stack_info::StackInfo;
 use crate::workspace::Workspace;
 
-/// How long the functions may take until they answer. They are built by then; another cargo may hold the build lock.
-const TIME_TO_ANSWER: Duration = Duration::from_mins(5);
+/// How long the functions may take to start. They are built by then, but another cargo may hold the build lock.
+const READY_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// After how long a wait is explained.
-const TIME_TO_EXPLAIN: Duration = Duration::from_secs(10);
+/// After this, a message says what is waited for.
+const EXPLAIN_AFTER: Duration = Duration::from_secs(10);
 
-/// How long one question waits for its answer.
-const TIME_FOR_A_REQUEST: Duration = Duration::from_secs(20);
+/// The timeout of one request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Variables of the developer's own that would send the SDK elsewhere.
+/// Variables of the developer that would make the SDK use another endpoint or account.
 pub(crate) const UNWANTED_VARIABLES: [&str; 4] =
     ["AWS_ENDPOINT_URL", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_PROFILE", "AWS_SESSION_TOKEN"];
 
-/// A question that only Intake answers so: the path, the status, and words of the body. One for each function.
-const QUESTIONS: [(&str, u16, &str); 2] =
+/// A request of which only Intake has this response: the path, the status, and a part of the body. One for each function.
+const HEALTH_CHECKS: [(&str, u16, &str); 2] =
     [("/api/sdk/ping", 200, "\"pong\""), ("/api/event-flows/signal", 405, "method-not-allowed")];
 
 /// Builds the functions with cargo's own progress.
 ///
 /// # Errors
 /// The build fails.
-pub(crate) async fn build(workspace: &Workspace, template: &Template, release: bool) -> Result<(), Error> {
+pub(crate) async fn build(workspace: &Workspace, template: &Template, release: bool) -> Result<()> {
     let packages = template.functions.iter().map(|function| function.package.as_str()).collect::<Vec<_>>();
-    say(&format!("Building the functions: {}", packages.join(", ")));
+    status(&format!("Building the functions: {}", packages.join(", ")));
     let mut command = Command::from(cargo_command(&workspace.cargo));
     command.args(["build", "--locked"]).current_dir(&workspace.root);
     for package in packages {
@@ -51,7 +54,7 @@ pub(crate) async fn build(workspace: &Workspace, template: &Template, release: b
     if succeeds(command).await? {
         return Ok(());
     }
-    Err(Error::new("The functions could not be built: cargo's output above says why."))
+    bail!("The functions could not be built: cargo's output above says why.")
 }
 
 /// The running functions.
@@ -68,10 +71,10 @@ impl Functions {
         cargo_lambda: &CargoLambda,
         workspace: &Workspace,
         options: &Options,
-        announcement: &Announcement,
+        stack_info: &StackInfo,
         port: u16,
-    ) -> Result<Self, Error> {
-        say("Starting the functions");
+    ) -> Result<Self> {
+        status("Starting the functions");
         let mut command = cargo_lambda.command();
         command
             .args(["watch", "--locked", "--disable-cors", "--invoke-address", "127.0.0.1"])
@@ -79,54 +82,54 @@ impl Functions {
             .args(["--concurrency", &options.concurrency.to_string()])
             .args(options.release.then_some("--release"))
             .current_dir(&workspace.root)
-            .envs(announcement.environment.iter().map(|(name, value)| (name, value)));
+            .envs(stack_info.environment.iter().map(|(name, value)| (name, value)));
         for variable in UNWANTED_VARIABLES {
             command.env_remove(variable);
         }
         Ok(Self { watch: ProcessTree::start(command)? })
     }
 
-    /// Waits until each function answers as Intake does.
+    /// Waits until every function passes its health check.
     ///
     /// # Errors
-    /// `cargo lambda watch` ends, or a function does not answer so in time.
-    pub(crate) async fn wait_until_they_answer(&mut self, announcement: &Announcement) -> Result<(), Error> {
+    /// `cargo lambda watch` ends, or a health check does not pass in time.
+    pub(crate) async fn wait_until_ready(&mut self, stack_info: &StackInfo) -> Result<()> {
         tokio::select! {
             failure = self.end() => Err(failure),
-            answered = ask_all(&announcement.base_url) => answered,
+            ready = check_all(&stack_info.base_url) => ready,
         }
     }
 
     /// Waits for what should not happen: `cargo lambda watch` ends by itself.
     pub(crate) async fn end(&mut self) -> Error {
         match self.watch.wait().await {
-            Ok(status) => Error::new(format!("cargo lambda watch ended by itself ({status}): see its output above.")),
+            Ok(status) => anyhow!("cargo lambda watch ended by itself ({status}): see its output above."),
             Err(error) => error,
         }
     }
 }
 
-async fn ask_all(base_url: &str) -> Result<(), Error> {
+async fn check_all(base_url: &str) -> Result<()> {
     let start = Instant::now();
-    for (path, status, words) in QUESTIONS {
+    for (path, expected, words) in HEALTH_CHECKS {
         let url = format!("{base_url}{path}");
         let mut explained = false;
         loop {
-            let asked = url.clone();
-            let answer = tokio::task::spawn_blocking(move || ask(&asked)).await.unwrap_or_default();
-            if answer.status == status && answer.text.contains(words) {
+            let url = url.clone();
+            let response = tokio::task::spawn_blocking(move || get(&url)).await.unwrap_or_default();
+            if response.status == expected && response.text.contains(words) {
                 break;
             }
-            if start.elapsed() > TIME_TO_ANSWER {
-                return Err(Error::new(format!(
-                    "GET {path} does not answer as it should after {} s; the last answer was: {}",
-                    TIME_TO_ANSWER.as_secs(),
-                    answer.text.trim(),
-                )));
+            if start.elapsed() > READY_TIMEOUT {
+                bail!(
+                    "GET {path} does not have the expected response after {} s; the last response was: {}",
+                    READY_TIMEOUT.as_secs(),
+                    response.text.trim(),
+                );
             }
-            if !explained && start.elapsed() > TIME_TO_EXPLAIN {
+            if !explained && start.elapsed() > EXPLAIN_AFTER {
                 explained = true;
-                say(&format!("Still waiting for GET {path}; the last answer was: {}", answer.text.trim()));
+                status(&format!("Still waiting for GET {path}; the last response was: {}", response.text.trim()));
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
@@ -135,27 +138,27 @@ async fn ask_all(base_url: &str) -> Result<(), Error> {
 }
 
 #[derive(Default)]
-struct Answer {
-    /// 0 where there was none.
+struct Response {
+    /// 0 where there was no response.
     status: u16,
     /// The body, or why there was none.
     text: String,
 }
 
-fn ask(url: &str) -> Answer {
+fn get(url: &str) -> Response {
     let agent: ureq::Agent = ureq::Agent::config_builder()
-        .timeout_global(Some(TIME_FOR_A_REQUEST))
+        .timeout_global(Some(REQUEST_TIMEOUT))
         .http_status_as_error(false)
         .proxy(None)
         .build()
         .into();
     let request = agent.get(url).header("Authorization", format!("Bearer {}", development_key::API_KEY));
     match request.call() {
-        Ok(mut response) => Answer {
+        Ok(mut response) => Response {
             status: response.status().as_u16(),
             text: response.body_mut().read_to_string().unwrap_or_else(|error| error.to_string()),
         },
-        Err(error) => Answer { status: 0, text: error.to_string() },
+        Err(error) => Response { status: 0, text: error.to_string() },
     }
 }
 
@@ -163,14 +166,14 @@ fn ask(url: &str) -> Answer {
 mod tests {
     use dev::Template;
 
-    use super::QUESTIONS;
+    use super::HEALTH_CHECKS;
 
     #[test]
     fn every_function_of_the_template_is_asked() {
         let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
 
         for function in &template.functions {
-            let asked = function.routes.iter().any(|route| QUESTIONS.iter().any(|(path, ..)| *path == route.path));
+            let asked = function.routes.iter().any(|route| HEALTH_CHECKS.iter().any(|(path, ..)| *path == route.path));
             assert!(asked, "nothing is asked of {}", function.logical_id);
         }
     }

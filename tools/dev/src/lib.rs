@@ -9,10 +9,8 @@
 mod cargo;
 pub mod development_key;
 pub mod emulator;
-mod error;
 pub mod template;
 
 pub use cargo::cargo_command;
 pub use emulator::{Emulator, Storage};
-pub use error::Error;
 pub use template::Template;

@@ -3,7 +3,6 @@
 //!
 //! It holds no fact about tables, routes or variables (the template has them) and none about what a request means.
 
-mod announcement;
 mod cargo_lambda;
 mod cors;
 mod functions;
@@ -11,20 +10,22 @@ mod options;
 mod process;
 mod progress;
 mod seed;
+mod stack_info;
 mod workspace;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::{Context as _, Result};
 use clap::Parser;
-use dev::{Emulator, Error, Template, development_key};
+use dev::{Emulator, Template, development_key};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::announcement::{Announcement, EnvFile};
 use crate::cargo_lambda::CargoLambda;
 use crate::functions::Functions;
 use crate::options::Options;
-use crate::progress::say;
+use crate::progress::status;
+use crate::stack_info::{EnvFile, StackInfo};
 use crate::workspace::Workspace;
 
 /// How often items whose time to live has passed are deleted.
@@ -35,12 +36,12 @@ fn main() -> ExitCode {
     let outcome = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Error::new(format!("Cannot start: {error}.")))
+        .context("Cannot start")
         .and_then(|runtime| runtime.block_on(run_until_told_to_stop(&options)));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&format!("error: {error}"));
+            status(&format!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -48,23 +49,22 @@ fn main() -> ExitCode {
 
 /// Runs the stack until a signal asks to stop. What the stack started ends when its future is dropped, whichever of
 /// its steps it had reached.
-async fn run_until_told_to_stop(options: &Options) -> Result<(), Error> {
-    let cannot_listen = |error| Error::new(format!("Cannot listen for signals: {error}."));
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot_listen)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(cannot_listen)?;
-    let mut hangup = signal(SignalKind::hangup()).map_err(cannot_listen)?;
+async fn run_until_told_to_stop(options: &Options) -> Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     tokio::select! {
         failure = run(options) => return failure.map(|never| match never {}),
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
         _ = hangup.recv() => {}
     }
-    say("Stopped.");
+    status("Stopped.");
     Ok(())
 }
 
 /// Starts the stack and watches over it: returns only when something fails.
-async fn run(options: &Options) -> Result<std::convert::Infallible, Error> {
+async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let workspace = Workspace::of_current_folder()?;
     let template = Template::read(&workspace.root.join("template.yaml"))?;
     let environment = template.environment()?;
@@ -74,23 +74,23 @@ async fn run(options: &Options) -> Result<std::convert::Infallible, Error> {
 
     let emulator = Emulator::start(&template, &options.storage(&workspace)?, options.free_dynamodb_port()?)?;
     development_key::load(&emulator, &template)?;
-    say(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), emulator.endpoint()));
+    status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), emulator.endpoint()));
 
     let cargo_lambda = CargoLambda::find_or_install(&workspace).await?;
     functions::build(&workspace, &template, options.release).await?;
-    let announcement = Announcement::new(port, &emulator.endpoint(), environment);
+    let stack_info = StackInfo::new(port, &emulator.endpoint(), environment);
     if options.seed {
-        seed::seed(&workspace, &announcement).await?;
+        seed::seed(&workspace, &stack_info).await?;
     }
     let functions_port = if cors.is_some() { options::free_port_of_the_functions()? } else { port };
-    let mut functions = Functions::start(&cargo_lambda, &workspace, options, &announcement, functions_port)?;
+    let mut functions = Functions::start(&cargo_lambda, &workspace, options, &stack_info, functions_port)?;
     if let Some(cors) = cors {
         cors::serve(port, functions_port, cors, options.cors.clone()).await?;
-        say(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));
+        status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));
     }
-    functions.wait_until_they_answer(&announcement).await?;
-    let published = env_file.publish(&announcement)?;
-    announcement.print(&published);
+    functions.wait_until_ready(&stack_info).await?;
+    let published = env_file.publish(&stack_info)?;
+    stack_info.print(&published);
 
     loop {
         tokio::select! {

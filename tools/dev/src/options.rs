@@ -1,11 +1,12 @@
-//! The command line, and what can be told from it before anything starts.
+//! The command line, and what can be checked before anything starts. Must not know how anything is started.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 use dev::template::Cors;
-use dev::{Error, Storage, Template};
+use dev::{Storage, Template};
 
 use crate::workspace::Workspace;
 
@@ -62,9 +63,9 @@ impl Options {
     ///
     /// # Errors
     /// It is taken, or the same as the emulator's.
-    pub(crate) fn free_port(&self) -> Result<u16, Error> {
+    pub(crate) fn free_port(&self) -> Result<u16> {
         if self.port == self.dynamodb_port && self.port != 0 {
-            return Err(Error::new(format!("--port and --dynamodb-port are both {}: give two ports.", self.port)));
+            bail!("--port and --dynamodb-port are both {}: give two ports.", self.port);
         }
         free(self.port, "--port")
     }
@@ -73,7 +74,7 @@ impl Options {
     ///
     /// # Errors
     /// It is taken.
-    pub(crate) fn free_dynamodb_port(&self) -> Result<u16, Error> {
+    pub(crate) fn free_dynamodb_port(&self) -> Result<u16> {
         free(self.dynamodb_port, "--dynamodb-port")
     }
 
@@ -81,11 +82,11 @@ impl Options {
     ///
     /// # Errors
     /// The template says nothing of it.
-    pub(crate) fn cors(&self, template: &Template) -> Result<Option<Cors>, Error> {
+    pub(crate) fn cors(&self, template: &Template) -> Result<Option<Cors>> {
         match (self.cors.is_empty(), &template.cors) {
             (true, _) => Ok(None),
             (false, Some(cors)) => Ok(Some(cors.clone())),
-            (false, None) => Err(Error::new("--cors needs a CorsConfiguration in template.yaml, and there is none.")),
+            (false, None) => bail!("--cors needs a CorsConfiguration in template.yaml, and there is none."),
         }
     }
 
@@ -93,19 +94,19 @@ impl Options {
     ///
     /// # Errors
     /// The file lies where every write to it would restart the functions, or its folder cannot be created.
-    pub(crate) fn storage(&self, workspace: &Workspace) -> Result<Storage, Error> {
+    pub(crate) fn storage(&self, workspace: &Workspace) -> Result<Storage> {
         let Some(file) = &self.data else { return Ok(Storage::Memory) };
-        let cannot = |error| Error::new(format!("Cannot use the data file {}: {error}.", file.display()));
-        let file = std::path::absolute(file).map_err(cannot)?;
+        let cannot_use = || format!("Cannot use the data file {}", file.display());
+        let file = std::path::absolute(file).with_context(cannot_use)?;
         if file.starts_with(&workspace.root) && !file.starts_with(&workspace.target) {
-            return Err(Error::new(format!(
+            bail!(
                 "The data file {} is among the sources, where each write restarts the functions: put it under {}, or \
                  outside the repository.",
                 file.display(),
                 workspace.target.display(),
-            )));
+            );
         }
-        file.parent().map_or(Ok(()), |folder: &Path| std::fs::create_dir_all(folder)).map_err(cannot)?;
+        file.parent().map_or(Ok(()), |folder: &Path| std::fs::create_dir_all(folder)).with_context(cannot_use)?;
         Ok(Storage::File(file))
     }
 }
@@ -114,7 +115,7 @@ impl Options {
 ///
 /// # Errors
 /// There is none.
-pub(crate) fn free_port_of_the_functions() -> Result<u16, Error> {
+pub(crate) fn free_port_of_the_functions() -> Result<u16> {
     free(0, "--cors")
 }
 
@@ -131,17 +132,13 @@ fn origin(text: &str) -> Result<String, &'static str> {
     }
 }
 
-fn free(port: u16, option: &str) -> Result<u16, Error> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| listener.local_addr()).map_or_else(
-        |error| {
-            Err(Error::new(match error.kind() {
-                std::io::ErrorKind::AddrInUse => format!(
-                    "Port {port} of 127.0.0.1 is taken: stop what listens there, or choose another with {option} (0 \
-                     takes any free one)."
-                ),
-                _ => format!("Cannot listen on port {port} of 127.0.0.1 ({option}): {error}."),
-            }))
-        },
-        |address| Ok(address.port()),
-    )
+fn free(port: u16, option: &str) -> Result<u16> {
+    let address = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| listener.local_addr());
+    if address.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse) {
+        bail!(
+            "Port {port} of 127.0.0.1 is taken: stop what listens there, or choose another with {option} (0 takes any \
+             free one)."
+        );
+    }
+    Ok(address.with_context(|| format!("Cannot listen on port {port} of 127.0.0.1 ({option})"))?.port())
 }

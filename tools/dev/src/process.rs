@@ -2,23 +2,23 @@
 //!
 //! Process groups and sessions do not hold them together: cargo-lambda gives each function a session of its own, and a
 //! parent that dies leaves its children to init. The environment does, since each process hands it on to those it
-//! starts: a child gets a mark in it, and whatever carries the mark is ended with it.
+//! starts: a child gets a tag in it, and every process with the tag is ended with it. Must not know what a child does.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use dev::Error;
+use anyhow::{Context as _, Result};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, Signal, System, UpdateKind};
 use tokio::process::{Child, Command};
 
-/// The variable that holds the mark.
-const MARK: &str = "INTAKE_DEV_CHILD";
+/// The variable that holds the tag.
+const PROCESS_TAG: &str = "INTAKE_DEV_CHILD";
 
 /// How long the child may take to end those it started, and itself.
-const TIME_FOR_CHILD: Duration = Duration::from_secs(3);
+const CHILD_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long whatever is left may take after being asked, and after being killed.
-const TIME_FOR_REST: Duration = Duration::from_secs(2);
+const REST_TIMEOUT: Duration = Duration::from_secs(2);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -26,7 +26,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 pub(crate) struct ProcessTree {
     root: Child,
     root_id: Pid,
-    mark: String,
+    tag: String,
     system: System,
 }
 
@@ -36,38 +36,34 @@ impl ProcessTree {
     ///
     /// # Errors
     /// The program cannot be started.
-    pub(crate) fn start(mut command: Command) -> Result<Self, Error> {
+    pub(crate) fn start(mut command: Command) -> Result<Self> {
         let program = command.as_std().get_program().to_string_lossy().into_owned();
-        let cannot = |why: String| Error::new(format!("Cannot start {program}: {why}."));
-        let mark = unique_mark();
-        let system = System::new().map_err(|error| cannot(error.to_string()))?;
-        let root = command
-            .stdin(Stdio::null())
-            .env(MARK, &mark)
-            .process_group(0)
-            .spawn()
-            .map_err(|error| cannot(error.to_string()))?;
-        let root_id = root.id().map(Pid::from_u32).ok_or_else(|| cannot("it has already ended".to_owned()))?;
-        Ok(Self { root, root_id, mark, system })
+        let cannot_start = || format!("Cannot start {program}");
+        let tag = unique_tag();
+        let system = System::new().with_context(cannot_start)?;
+        let root =
+            command.stdin(Stdio::null()).env(PROCESS_TAG, &tag).process_group(0).spawn().with_context(cannot_start)?;
+        let root_id = root.id().map(Pid::from_u32).context("it has already ended").with_context(cannot_start)?;
+        Ok(Self { root, root_id, tag, system })
     }
 
     /// Waits until the child ends by itself.
     ///
     /// # Errors
-    /// The system cannot say.
-    pub(crate) async fn wait(&mut self) -> Result<ExitStatus, Error> {
-        self.root.wait().await.map_err(|error| Error::new(format!("Cannot wait for a process: {error}.")))
+    /// The operating system does not tell it.
+    pub(crate) async fn wait(&mut self) -> Result<ExitStatus> {
+        self.root.wait().await.context("Cannot wait for a process")
     }
 
     fn stop(&mut self) {
         let root = self.root_id;
         self.signal(Signal::Term, |process| process == root);
-        self.wait_until(TIME_FOR_CHILD, |tree| !tree.root_runs());
+        self.wait_until(CHILD_TIMEOUT, |tree| !tree.root_runs());
         for signal in [Signal::Term, Signal::Kill] {
             if self.signal(signal, |_| true) == 0 {
                 return;
             }
-            self.wait_until(TIME_FOR_REST, |tree| !tree.root_runs() && tree.members().next().is_none());
+            self.wait_until(REST_TIMEOUT, |tree| !tree.root_runs() && tree.members().next().is_none());
         }
     }
 
@@ -82,19 +78,19 @@ impl ProcessTree {
         members.filter_map(|process| process.kill_with(signal)).count()
     }
 
-    /// The processes that carry the mark and run now.
+    /// The processes that have the tag and run now.
     fn members(&mut self) -> impl Iterator<Item = &sysinfo::Process> {
         let what = ProcessRefreshKind::nothing().without_tasks().with_environ(UpdateKind::Always);
         self.system.refresh_processes_specifics(ProcessesToUpdate::All, true, what);
-        let variable = format!("{MARK}={}", self.mark);
+        let variable = format!("{PROCESS_TAG}={}", self.tag);
         self.system.processes().values().filter(move |process| {
             process.status() != ProcessStatus::Zombie && process.environ().iter().any(|found| *found == *variable)
         })
     }
 
-    fn wait_until(&mut self, patience: Duration, mut reached: impl FnMut(&mut Self) -> bool) {
+    fn wait_until(&mut self, timeout: Duration, mut reached: impl FnMut(&mut Self) -> bool) {
         let start = Instant::now();
-        while !reached(self) && start.elapsed() < patience {
+        while !reached(self) && start.elapsed() < timeout {
             std::thread::sleep(POLL_INTERVAL);
         }
     }
@@ -107,7 +103,7 @@ impl Drop for ProcessTree {
 }
 
 /// No other child of this or of another `cargo dev` has it.
-fn unique_mark() -> String {
+fn unique_tag() -> String {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format!("{}-{}", std::process::id(), now.as_nanos())
 }
@@ -116,6 +112,6 @@ fn unique_mark() -> String {
 ///
 /// # Errors
 /// The program cannot be started.
-pub(crate) async fn succeeds(command: Command) -> Result<bool, Error> {
+pub(crate) async fn succeeds(command: Command) -> Result<bool> {
     ProcessTree::start(command)?.wait().await.map(|status| status.success())
 }

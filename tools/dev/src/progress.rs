@@ -1,8 +1,8 @@
-//! What `cargo dev` tells while it works. A terminal that has gone away is no reason to fail.
+//! Messages of `cargo dev` while it works. A closed terminal is no error.
 
 use std::io::Write;
 
-/// Writes one line for the person at the terminal, on stderr like cargo's own progress.
-pub(crate) fn say(line: &str) {
+/// Writes one line to stderr, like cargo's own progress.
+pub(crate) fn status(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

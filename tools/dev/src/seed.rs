@@ -2,43 +2,44 @@
 
 use std::process::Stdio;
 
-use dev::{Error, cargo_command, development_key};
+use anyhow::{Context as _, Result, bail};
+use dev::{cargo_command, development_key};
 use tokio::process::Command;
 
-use crate::announcement::Announcement;
 use crate::functions::UNWANTED_VARIABLES;
 use crate::process::succeeds;
-use crate::progress::say;
+use crate::progress::status;
+use crate::stack_info::StackInfo;
 use crate::workspace::Workspace;
 
 /// The signals are in the order of a week: each seventh of them arrives on one of the last seven days.
 const DAYS: usize = 7;
 
-/// Has `cargo intake import` store the sample data in the tables of `announcement`.
+/// Has `cargo intake import` store the sample data in the tables of `stack_info`.
 ///
 /// # Errors
 /// The files cannot be read, or the import fails or cannot be built.
-pub(crate) async fn seed(workspace: &Workspace, announcement: &Announcement) -> Result<(), Error> {
-    say("Storing sample customers and signals (the first time, `cargo intake` is built for it)");
+pub(crate) async fn seed(workspace: &Workspace, stack_info: &StackInfo) -> Result<()> {
+    status("Storing sample customers and signals (the first time, `cargo intake` is built for it)");
     let read = |name| {
         let path = workspace.root.join("events/seed").join(name);
-        std::fs::read_to_string(&path).map_err(|error| Error::new(format!("Cannot read {}: {error}.", path.display())))
+        std::fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))
     };
     let (customers, signals) = (read("customers.ndjson")?, read("signals.ndjson")?);
     let signals: Vec<&str> = signals.split_inclusive('\n').collect();
     let days = signals.chunks(signals.len().div_ceil(DAYS).max(1)).map(<[&str]>::concat);
     for (days_ago, lines) in (0..=DAYS).rev().zip(std::iter::once(customers).chain(days)) {
-        import(workspace, announcement, &lines, days_ago).await?;
+        import(workspace, stack_info, &lines, days_ago).await?;
     }
     Ok(())
 }
 
-async fn import(workspace: &Workspace, announcement: &Announcement, lines: &str, days_ago: usize) -> Result<(), Error> {
-    let cannot = |error: std::io::Error| Error::new(format!("Cannot write a temporary file: {error}."));
+async fn import(workspace: &Workspace, stack_info: &StackInfo, lines: &str, days_ago: usize) -> Result<()> {
+    const CANNOT_WRITE: &str = "Cannot write a temporary file";
     // An import writes its checkpoint beside its file: with a copy, the next start stores the lines again.
-    let folder = tempfile::tempdir().map_err(cannot)?;
+    let folder = tempfile::tempdir().context(CANNOT_WRITE)?;
     let file = folder.path().join("sample.ndjson");
-    std::fs::write(&file, lines).map_err(cannot)?;
+    std::fs::write(&file, lines).context(CANNOT_WRITE)?;
     let mut command = Command::from(cargo_command(&workspace.cargo));
     // As the alias `intake` of .cargo/config.toml has it.
     command.args(["run", "--locked", "--quiet", "--bin", "intake", "--", "import"]).arg(&file);
@@ -47,9 +48,9 @@ async fn import(workspace: &Workspace, announcement: &Announcement, lines: &str,
     for unwanted in UNWANTED_VARIABLES {
         command.env_remove(unwanted);
     }
-    command.envs(announcement.environment.iter().map(|(name, value)| (name, value)));
+    command.envs(stack_info.environment.iter().map(|(name, value)| (name, value)));
     if succeeds(command).await? {
         return Ok(());
     }
-    Err(Error::new("The sample data could not be stored: the output above says why."))
+    bail!("The sample data could not be stored: the output above says why.")
 }

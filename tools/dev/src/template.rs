@@ -12,9 +12,9 @@ mod yaml;
 
 use std::path::Path;
 
+use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value};
 
-use crate::Error;
 pub use cors::Cors;
 pub use function::{Function, Route};
 pub use table::Table;
@@ -36,22 +36,19 @@ impl Template {
     /// # Errors
     /// The file cannot be read, is not YAML, or says something about a table, a route or a variable that cannot be
     /// carried out on one machine.
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::new(format!("Cannot read {}: {error}.", path.display())))?;
-        Self::parse(&text).map_err(|error| Error::new(format!("{}: {error}", path.display())))
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("Cannot read {}", path.display()))?;
+        Self::parse(&text).with_context(|| path.display().to_string())
     }
 
     /// Reads a template from its text.
     ///
     /// # Errors
     /// As [`Template::read`].
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    pub fn parse(text: &str) -> Result<Self> {
         let document = yaml::parse(text)?;
-        let resources = document
-            .get("Resources")
-            .and_then(Value::as_object)
-            .ok_or_else(|| Error::new("there are no Resources in it."))?;
+        let resources =
+            document.get("Resources").and_then(Value::as_object).context("there are no Resources in it.")?;
         let tables = of_type(resources, "AWS::DynamoDB::Table")
             .map(|(logical_id, properties)| Table::read(logical_id, properties))
             .collect::<Result<Vec<_>, _>>()?;
@@ -68,11 +65,11 @@ impl Template {
     ///
     /// # Errors
     /// The template declares no such table.
-    pub fn table(&self, logical_id: &str) -> Result<&Table, Error> {
+    pub fn table(&self, logical_id: &str) -> Result<&Table> {
         self.tables
             .iter()
             .find(|table| table.logical_id == logical_id)
-            .ok_or_else(|| Error::new(format!("The template declares no table {logical_id}.")))
+            .with_context(|| format!("The template declares no table {logical_id}."))
     }
 
     /// The routes of all functions.
@@ -85,16 +82,16 @@ impl Template {
     ///
     /// # Errors
     /// Two functions give one variable two values.
-    pub fn environment(&self) -> Result<Vec<(String, String)>, Error> {
+    pub fn environment(&self) -> Result<Vec<(String, String)>> {
         let mut merged = std::collections::BTreeMap::new();
         for function in &self.functions {
             for (name, value) in &function.environment {
                 let previous = merged.insert(name.clone(), value.clone());
                 if previous.is_some_and(|previous| previous != *value) {
-                    return Err(Error::new(format!(
-                        "Two functions of the template give the variable {name} different values, and the local \
-                         stack gives all functions one environment: use two names."
-                    )));
+                    bail!(
+                        "Two functions of the template give the variable {name} different values, and the local stack \
+                         gives all functions one environment: use two names."
+                    );
                 }
             }
         }

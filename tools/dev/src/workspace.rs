@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use dev::{Error, cargo_command};
+use anyhow::{Context as _, Result, bail};
+use dev::cargo_command;
 use serde_json::Value;
 
 pub(crate) struct Workspace {
@@ -20,18 +21,18 @@ impl Workspace {
     ///
     /// # Errors
     /// Cargo is missing, or the folder is in no workspace.
-    pub(crate) fn of_current_folder() -> Result<Self, Error> {
+    pub(crate) fn of_current_folder() -> Result<Self> {
         let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
         let output = cargo_command(&cargo)
             .args(["metadata", "--no-deps", "--format-version", "1"])
             .stderr(Stdio::inherit())
             .output()
-            .map_err(|error| Error::new(format!("Cannot run {}: {error}.", cargo.display())))?;
+            .with_context(|| format!("Cannot run {}", cargo.display()))?;
         let metadata: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         let folder = |name| metadata.get(name).and_then(Value::as_str).map(PathBuf::from);
         match (folder("workspace_root"), folder("target_directory")) {
             (Some(root), Some(target)) => Ok(Self { root, target, cargo }),
-            _ => Err(Error::new("Cargo cannot read the workspace of this folder: its message above says why.")),
+            _ => bail!("Cargo cannot read the workspace of this folder: its message above says why."),
         }
     }
 }

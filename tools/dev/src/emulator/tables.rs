@@ -1,38 +1,44 @@
 //! A template's tables in an emulator's database: created, or found as an earlier run left them in its file.
 
+use anyhow::{Context as _, Result, ensure};
 use dynoxide::Database;
 use dynoxide::errors::DynoxideError;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::request;
-use crate::Error;
 use crate::template::Table;
 
 /// What a table found in a data file must have in common with its declaration.
 const FIXED_WHEN_CREATED: [&str; 4] =
     ["AttributeDefinitions", "GlobalSecondaryIndexes", "KeySchema", "LocalSecondaryIndexes"];
 
-/// Makes sure that `table` is there. Running it again changes nothing.
-pub(super) fn ensure(database: &Database, table: &Table) -> Result<(), Error> {
-    let refused = |error: String| Error::new(format!("Cannot create the table {}: {error}.", table.name));
-    let definition = Value::from(table.definition.clone());
-    match database.create_table(request(definition).map_err(refused)?) {
-        Ok(_) => {}
-        Err(DynoxideError::ResourceInUseException(_)) if is_as_declared(database, table).map_err(refused)? => {}
-        Err(DynoxideError::ResourceInUseException(_)) => {
-            return Err(Error::new(format!(
-                "The data file's table {} is not as the template declares it: delete the file, or name another.",
-                table.name,
-            )));
-        }
-        Err(error) => return Err(refused(error.to_string())),
-    }
-    ensure_expiry(database, table).map_err(refused)
+/// A request of the emulator from DynamoDB's own JSON.
+pub(super) fn request<T: DeserializeOwned>(json: Value) -> Result<T> {
+    Ok(serde_json::from_value(json)?)
 }
 
-fn is_as_declared(database: &Database, table: &Table) -> Result<bool, String> {
-    let described = database.describe_table(request(json!({"TableName": table.name}))?).map_err(|e| e.to_string())?;
-    let described = serde_json::to_value(described.table).map_err(|error| error.to_string())?;
+/// Makes sure that `table` is there. Running it again changes nothing.
+pub(super) fn ensure(database: &Database, table: &Table) -> Result<()> {
+    let failed = || format!("Cannot create the table {}", table.name);
+    create(database, table).with_context(failed)?;
+    ensure!(
+        is_as_declared(database, table).with_context(failed)?,
+        "The data file's table {} is not as the template declares it: delete the file, or name another.",
+        table.name,
+    );
+    ensure_expiry(database, table).with_context(failed)
+}
+
+fn create(database: &Database, table: &Table) -> Result<()> {
+    match database.create_table(request(Value::from(table.definition.clone()))?) {
+        Ok(_) | Err(DynoxideError::ResourceInUseException(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_as_declared(database: &Database, table: &Table) -> Result<bool> {
+    let described = database.describe_table(request(json!({"TableName": table.name}))?)?;
+    let described = serde_json::to_value(described.table)?;
     Ok(FIXED_WHEN_CREATED.iter().all(|&property| match (described.get(property), table.definition.get(property)) {
         (Some(found), Some(declared)) => holds(found, declared),
         (_, declared) => declared.is_none(),
@@ -53,10 +59,8 @@ fn holds(found: &Value, declared: &Value) -> bool {
     }
 }
 
-fn ensure_expiry(database: &Database, table: &Table) -> Result<(), String> {
-    let described = database
-        .describe_time_to_live(request(json!({"TableName": table.name}))?)
-        .map_err(|error| error.to_string())?;
+fn ensure_expiry(database: &Database, table: &Table) -> Result<()> {
+    let described = database.describe_time_to_live(request(json!({"TableName": table.name}))?)?;
     let found = described.time_to_live_description.attribute_name;
     let change = match (&found, &table.time_to_live_attribute) {
         (found, declared) if found == declared => return Ok(()),
@@ -65,5 +69,6 @@ fn ensure_expiry(database: &Database, table: &Table) -> Result<(), String> {
         (None, None) => return Ok(()),
     };
     let change = json!({"TableName": table.name, "TimeToLiveSpecification": change});
-    database.update_time_to_live(request(change)?).map(drop).map_err(|error| error.to_string())
+    database.update_time_to_live(request(change)?)?;
+    Ok(())
 }

@@ -106,7 +106,7 @@ fn a_file_with_other_keys_than_the_template_is_one_clear_sentence() {
 #[test]
 fn a_taken_port_is_one_clear_sentence() {
     let emulator = start();
-    let error = Emulator::start(&template(), &Storage::Memory, emulator.port()).err().unwrap().to_string();
+    let error = format!("{:#}", Emulator::start(&template(), &Storage::Memory, emulator.port()).err().unwrap());
     assert!(error.starts_with(&format!("Cannot listen on port {} of 127.0.0.1: ", emulator.port())), "{error}");
 }
 

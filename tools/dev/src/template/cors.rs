@@ -1,8 +1,7 @@
 //! The `CorsConfiguration` of an `AWS::Serverless::HttpApi`, as the headers that API Gateway makes of it.
 
+use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
-
-use crate::Error;
 
 /// What a page of another origin may do. Which origins may is left to whoever starts the stack, as to a parameter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +14,7 @@ pub struct Cors {
 
 impl Cors {
     /// The configuration of the API with this logical id; none if it has none.
-    pub(super) fn read(logical_id: &str, properties: &Value) -> Result<Option<Self>, Error> {
+    pub(super) fn read(logical_id: &str, properties: &Value) -> Result<Option<Self>> {
         let Some(declared) = properties.get("CorsConfiguration") else { return Ok(None) };
         // `!If [condition, configuration, none]`: it is the configuration that is wanted here.
         let declared = declared.pointer("/Fn::If/1").unwrap_or(declared);
@@ -27,15 +26,12 @@ impl Cors {
                 "MaxAge" => (&mut cors.preflight, "access-control-max-age"),
                 "ExposeHeaders" => (&mut cors.other, "access-control-expose-headers"),
                 "AllowOrigins" => continue,
-                _ => {
-                    return Err(Error::new(format!(
-                        "the CorsConfiguration of {logical_id} has the property {property}, which the local stack cannot apply."
-                    )));
-                }
+                _ => bail!(
+                    "the CorsConfiguration of {logical_id} has the property {property}, which the local stack cannot apply."
+                ),
             };
-            let value = header_value(value).ok_or_else(|| {
-                Error::new(format!("the CorsConfiguration of {logical_id} needs {property} written out."))
-            })?;
+            let value = header_value(value)
+                .with_context(|| format!("the CorsConfiguration of {logical_id} needs {property} written out."))?;
             headers.push((name, value));
         }
         Ok(Some(cors))

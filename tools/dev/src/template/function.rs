@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use anyhow::{Context as _, Result, anyhow};
 use serde_json::Value;
 
-use super::Table;
+use super::table::Table;
 use super::yaml::function_in;
-use crate::Error;
 
 /// A function of the template.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +40,8 @@ pub(super) struct Scope<'a> {
 }
 
 impl Function {
-    pub(super) fn read(logical_id: &str, properties: &Value, scope: &Scope<'_>) -> Result<Self, Error> {
-        let wrong = |what: String| Error::new(format!("the function {logical_id} {what}"));
+    pub(super) fn read(logical_id: &str, properties: &Value, scope: &Scope<'_>) -> Result<Self> {
+        let wrong = |what: String| anyhow!("the function {logical_id} {what}");
         let package = properties
             .get("CodeUri")
             .and_then(Value::as_str)
@@ -67,11 +67,11 @@ impl Function {
 }
 
 impl Route {
-    fn read(function: &str, event: &str, declared: &Value) -> Result<Self, Error> {
+    fn read(function: &str, event: &str, declared: &Value) -> Result<Self> {
         let text = |property: &str| {
             let value = declared.get("Properties").and_then(|properties| properties.get(property));
-            value.and_then(Value::as_str).map(str::to_owned).ok_or_else(|| {
-                Error::new(format!("the event {event} of the function {function} needs a {property}, written out."))
+            value.and_then(Value::as_str).map(str::to_owned).with_context(|| {
+                format!("the event {event} of the function {function} needs a {property}, written out.")
             })
         };
         Ok(Self { path: text("Path")?, method: text("Method")?.to_uppercase(), function: function.to_owned() })

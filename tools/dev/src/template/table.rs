@@ -1,9 +1,9 @@
 //! One `AWS::DynamoDB::Table` as the request that creates it. Knows for each property whether it is applied locally.
 
+use anyhow::{Result, anyhow};
 use serde_json::{Map, Value};
 
 use super::yaml::function_in;
-use crate::Error;
 
 /// Properties that `CreateTable` takes as the template writes them.
 const APPLIED_AS_WRITTEN: [&str; 4] =
@@ -55,8 +55,8 @@ impl Table {
         [of_kind("HASH"), of_kind("RANGE")].into_iter().flatten().collect()
     }
 
-    pub(super) fn read(logical_id: &str, properties: &Value) -> Result<Self, Error> {
-        let wrong = |what: String| Error::new(format!("the table {logical_id} {what}"));
+    pub(super) fn read(logical_id: &str, properties: &Value) -> Result<Self> {
+        let wrong = |what: String| anyhow!("the table {logical_id} {what}");
         let properties = properties.as_object().ok_or_else(|| wrong("has no properties.".to_owned()))?;
         let mut definition = Map::new();
         for (property, value) in properties {

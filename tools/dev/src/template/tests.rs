@@ -10,7 +10,7 @@ Globals:
 ";
 
 fn parse(resources: &str) -> Result<Template, String> {
-    Template::parse(&format!("{HEAD}Resources:\n{resources}")).map_err(|error| error.to_string())
+    Template::parse(&format!("{HEAD}Resources:\n{resources}")).map_err(|error| format!("{error:#}"))
 }
 
 const API: &str = "
@@ -128,7 +128,7 @@ fn two_values_for_one_variable_are_an_error_that_names_it() {
 
 #[test]
 fn what_is_not_yaml_is_told_with_its_place() {
-    let error = Template::parse("Resources: [").unwrap_err().to_string();
+    let error = format!("{:#}", Template::parse("Resources: [").unwrap_err());
     assert!(error.contains("line 2"), "{error}");
 }
 

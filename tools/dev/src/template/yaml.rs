@@ -1,27 +1,26 @@
 //! YAML with CloudFormation's short tags to JSON with its long forms, so that the reader knows one way of writing:
 //! `!Ref Name` becomes `{"Ref": "Name"}`, `!Sub text` becomes `{"Fn::Sub": "text"}`. Evaluates nothing.
 
+use anyhow::{Context as _, Result, bail};
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value};
 
-use crate::Error;
-
-pub(super) fn parse(text: &str) -> Result<Value, Error> {
-    let documents = Yaml::load_from_str(text).map_err(|error| Error::new(format!("it is not YAML: {error}.")))?;
+pub(super) fn parse(text: &str) -> Result<Value> {
+    let documents = Yaml::load_from_str(text).context("it is not YAML")?;
     match documents.as_slice() {
         [document] => json(document),
-        several => Err(Error::new(format!("it holds {} YAML documents and should hold one.", several.len()))),
+        several => bail!("it holds {} YAML documents and should hold one.", several.len()),
     }
 }
 
-fn json(node: &Yaml) -> Result<Value, Error> {
+fn json(node: &Yaml) -> Result<Value> {
     match node {
         Yaml::Value(scalar) => Ok(json_scalar(scalar)),
         Yaml::Sequence(items) => items.iter().map(json).collect(),
         Yaml::Mapping(members) => members
             .iter()
             .map(|(key, value)| Ok((key_text(key)?, json(value)?)))
-            .collect::<Result<Map<_, _>, Error>>()
+            .collect::<Result<Map<_, _>>>()
             .map(Value::Object),
         Yaml::Tagged(tag, tagged) => {
             let function = match tag.suffix.as_str() {
@@ -31,7 +30,7 @@ fn json(node: &Yaml) -> Result<Value, Error> {
             Ok(Value::Object(Map::from_iter([(function, json(tagged)?)])))
         }
         Yaml::Representation(..) | Yaml::Alias(_) | Yaml::BadValue => {
-            Err(Error::new("it holds a value that its YAML tag does not allow."))
+            bail!("it holds a value that its YAML tag does not allow.")
         }
     }
 }
@@ -46,10 +45,10 @@ fn json_scalar(scalar: &Scalar) -> Value {
     }
 }
 
-fn key_text(key: &Yaml) -> Result<String, Error> {
+fn key_text(key: &Yaml) -> Result<String> {
     match json(key)? {
         Value::String(text) => Ok(text),
-        Value::Array(_) | Value::Object(_) => Err(Error::new("it holds a mapping whose key is not a plain word.")),
+        Value::Array(_) | Value::Object(_) => bail!("it holds a mapping whose key is not a plain word."),
         plain => Ok(plain.to_string()),
     }
 }

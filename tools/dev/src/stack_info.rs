@@ -1,10 +1,12 @@
-//! What a running stack is told to the outside: the variables for programs, the lines to paste for people.
+//! The address, the key and the variables of a running stack: printed for people, in a file for programs. Must not know how
+//! the stack is started.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use dev::{Error, development_key};
+use anyhow::{Context as _, Result};
+use dev::development_key;
 
 /// The region that local requests are signed for. The emulator takes any.
 const REGION: &str = "us-east-1";
@@ -13,14 +15,14 @@ const REGION: &str = "us-east-1";
 const ACCESS_KEY: &str = "local";
 
 /// The address, the key and the variables of a stack.
-pub(crate) struct Announcement {
+pub(crate) struct StackInfo {
     /// Such as `http://127.0.0.1:9000`, without a slash at the end.
     pub(crate) base_url: String,
     /// What the functions learn from their environment: the SDK's variables and those of the template.
     pub(crate) environment: Vec<(String, String)>,
 }
 
-impl Announcement {
+impl StackInfo {
     pub(crate) fn new(port: u16, dynamodb: &str, template_variables: Vec<(String, String)>) -> Self {
         let mut environment = [
             ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb),
@@ -53,7 +55,7 @@ Try it:
 
 "
         );
-        // Nobody reads it when stdout has been closed.
+        // A closed stdout is no error.
         let _ = std::io::stdout().write_all(text.as_bytes());
     }
 
@@ -101,13 +103,13 @@ impl EnvFile {
     ///
     /// # Errors
     /// The path cannot be written to.
-    pub(crate) fn at(path: PathBuf) -> Result<Self, Error> {
+    pub(crate) fn at(path: PathBuf) -> Result<Self> {
         std::fs::create_dir_all(folder_of(&path))
             .and_then(|()| match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
             })
-            .map_err(|error| cannot_write(&path, &error))?;
+            .with_context(|| cannot_write(&path))?;
         Ok(Self { path })
     }
 
@@ -115,12 +117,12 @@ impl EnvFile {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn publish(self, announcement: &Announcement) -> Result<PublishedEnvFile, Error> {
-        let text = announcement.variables();
+    pub(crate) fn publish(self, stack_info: &StackInfo) -> Result<PublishedEnvFile> {
+        let text = stack_info.variables();
         tempfile::NamedTempFile::new_in(folder_of(&self.path))
             .and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file))
             .and_then(|file| file.persist(&self.path).map_err(|error| error.error))
-            .map_err(|error| cannot_write(&self.path, &error))?;
+            .with_context(|| cannot_write(&self.path))?;
         Ok(PublishedEnvFile { path: self.path, text })
     }
 }
@@ -147,24 +149,24 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(format!("Cannot write {} (--env-file): {error}.", path.display()))
+fn cannot_write(path: &Path) -> String {
+    format!("Cannot write {} (--env-file)", path.display())
 }
 
 #[cfg(test)]
 mod tests {
     use dev::Template;
 
-    use super::{Announcement, EnvFile};
+    use super::{EnvFile, StackInfo};
 
-    fn announcement() -> Announcement {
-        Announcement::new(9000, "http://127.0.0.1:8000", vec![("SIGNALS_TABLE".to_owned(), "Signals".to_owned())])
+    fn stack_info() -> StackInfo {
+        StackInfo::new(9000, "http://127.0.0.1:8000", vec![("SIGNALS_TABLE".to_owned(), "Signals".to_owned())])
     }
 
     #[test]
     fn every_route_of_the_template_has_a_line_to_paste() {
         let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
-        let lines = announcement().curl_lines();
+        let lines = stack_info().curl_lines();
 
         for route in template.routes() {
             let url = format!(" http://127.0.0.1:9000{} ", route.path);
@@ -176,7 +178,7 @@ mod tests {
     fn the_env_file_holds_a_variable_a_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/dev.env");
-        let _published = EnvFile::at(path.clone()).unwrap().publish(&announcement()).unwrap();
+        let _published = EnvFile::at(path.clone()).unwrap().publish(&stack_info()).unwrap();
 
         let text = std::fs::read_to_string(path).unwrap();
         let names = text.lines().map(|line| line.split_once('=').unwrap().0).collect::<Vec<_>>();
@@ -199,7 +201,7 @@ mod tests {
     fn the_env_file_goes_with_its_stack_and_not_with_another() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dev.env");
-        let publish = || EnvFile::at(path.clone()).unwrap().publish(&announcement()).unwrap();
+        let publish = || EnvFile::at(path.clone()).unwrap().publish(&stack_info()).unwrap();
 
         drop(publish());
         assert!(!path.exists());
