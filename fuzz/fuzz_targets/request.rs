@@ -11,13 +11,13 @@ use tokio::runtime::{Builder, Runtime};
 /// The emulator keeps everything in memory, so it is another one after so many requests.
 const REQUESTS_PER_STACK: usize = 500;
 
-struct Bench {
+struct Fixture {
     runtime: Runtime,
     stack: TestApp,
     requests: usize,
 }
 
-impl Bench {
+impl Fixture {
     fn new() -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let stack = runtime.block_on(async { TestApp::start() });
@@ -52,14 +52,14 @@ impl Bench {
 }
 
 thread_local! {
-    static BENCH: RefCell<Option<Bench>> = const { RefCell::new(None) };
+    static FIXTURE: RefCell<Option<Fixture>> = const { RefCell::new(None) };
 }
 
 fuzz_target!(|input: &[u8]| {
-    BENCH.with_borrow_mut(|bench| {
-        if bench.as_ref().is_some_and(|bench| bench.requests >= REQUESTS_PER_STACK) {
-            *bench = None;
+    FIXTURE.with_borrow_mut(|fixture| {
+        if fixture.as_ref().is_some_and(|fixture| fixture.requests >= REQUESTS_PER_STACK) {
+            *fixture = None;
         }
-        bench.get_or_insert_with(Bench::new).try_body(input);
+        fixture.get_or_insert_with(Fixture::new).try_body(input);
     });
 });
