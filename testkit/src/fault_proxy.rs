@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 
 use self::message::Stream;
 pub use self::plan::{Fault, Plan, Rule};
-pub use self::state::Counts;
+pub use self::state::CallCounts;
 use self::state::Shared;
 use crate::loopback::LoopbackServer;
 
@@ -74,7 +74,7 @@ impl FaultProxy {
 
     /// What went through so far.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> CallCounts {
         self.shared.state().counts.clone()
     }
 

@@ -1,39 +1,14 @@
-//! Requests within the limits that cost as much memory and processor time as somebody could make them cost.
-//!
-//! Each has one row in `customers`, `signals` or `encoded`. What a request may cost is said where it is measured.
+//! Requests within the limits that cost as much memory and processor time as possible. Must not know what they may cost:
+//! that is asserted where it is measured.
 
+mod body;
 mod customers;
 mod encoded;
 mod signals;
 
-use std::io::Write as _;
+pub use self::body::HostileBody;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use model::limits::MAX_BODY_BYTES;
-
-use crate::RequestBuilder;
-
-/// The largest event that Lambda takes.
-const EVENT_BYTES: usize = 6 * 1024 * 1024;
-
-/// What is filled into the largest body: the rest is for what stands around it.
-const ROOM: usize = MAX_BODY_BYTES - 1_000;
-
-/// A request, and the expected response.
-#[derive(Clone, Copy, Debug)]
-pub struct HostileBody {
-    /// What is hostile in it.
-    pub name: &'static str,
-    /// Makes the request, without its key.
-    pub call: fn() -> RequestBuilder,
-    /// The status of the response.
-    pub status: u16,
-    /// The code of the problem; `None` in a 200.
-    pub code: Option<&'static str>,
-}
-
-/// All of them, for a DynamoDB that works.
+/// All of them, for a DynamoDB without faults.
 pub fn all() -> impl Iterator<Item = HostileBody> {
     [customers::BODIES, signals::BODIES, encoded::BODIES].concat().into_iter()
 }
@@ -41,69 +16,4 @@ pub fn all() -> impl Iterator<Item = HostileBody> {
 /// Those that cost the most when DynamoDB returns all of their signals unprocessed, each time they are sent.
 pub fn unprocessed() -> impl Iterator<Item = HostileBody> {
     signals::UNPROCESSED.iter().copied()
-}
-
-const fn accepted(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
-    HostileBody { name, call, status: 200, code: None }
-}
-
-const fn invalid(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
-    HostileBody { name, call, status: 400, code: Some("validation-failed") }
-}
-
-const fn malformed(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
-    HostileBody { name, call, status: 400, code: Some("malformed-json") }
-}
-
-/// A request with this body: as text where the event has room for it, since text has its quotes escaped there.
-fn plain(path: &str, body: &str) -> RequestBuilder {
-    assert!(body.len() <= MAX_BODY_BYTES, "{} bytes", body.len());
-    let call = RequestBuilder::new("POST", path);
-    let escaped = serde_json::to_string(body).unwrap();
-    if escaped.len() < EVENT_BYTES - 2_000 { call.body(body) } else { call.bytes(body.as_bytes()) }
-}
-
-/// A request with this body in a gzip that compresses nothing: so it is there three times, in base64, packed and unpacked.
-fn packed(path: &str, body: &str) -> RequestBuilder {
-    RequestBuilder::new("POST", path)
-        .header("content-encoding", "gzip")
-        .bytes(&gzip(body.as_bytes(), Compression::none()))
-}
-
-fn gzip(bytes: &[u8], level: Compression) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), level);
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
-}
-
-/// As many elements as fit into `bytes`, with commas between.
-fn elements(bytes: usize, element: impl Fn(usize) -> String) -> String {
-    let mut text = element(0);
-    for index in 1.. {
-        let next = element(index);
-        if text.len().saturating_add(next.len()) >= bytes {
-            break;
-        }
-        text.push(',');
-        text.push_str(&next);
-    }
-    text
-}
-
-/// Members with the shortest names, all different. `before` stands before each name.
-fn members(bytes: usize, before: &str) -> String {
-    elements(bytes, |index| format!("\"{before}{}\":0", short_name(index)))
-}
-
-fn short_name(index: usize) -> String {
-    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-    let mut name = String::new();
-    let mut rest = index;
-    loop {
-        name.push(char::from(LETTERS[rest % LETTERS.len()]));
-        rest /= LETTERS.len();
-        if rest == 0 {
-            return name;
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! `cargo dev` as a developer starts it: a process, an address, and nothing left when it ends.
+//! `cargo dev` as a developer starts it: a process, an address, and nothing left when it ends. Must not know what it serves.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -12,10 +12,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Far beyond a first build on a busy machine: only a hang reaches it.
-const TIME_TO_START: Duration = Duration::from_mins(15);
+const START_TIMEOUT: Duration = Duration::from_mins(15);
 
 /// How long the stack may take to end everything it started.
-const TIME_TO_STOP: Duration = Duration::from_mins(1);
+const STOP_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A running `cargo dev`, on ports of its own.
 pub struct LocalStack {
@@ -26,7 +26,7 @@ pub struct LocalStack {
     folder: TempDir,
 }
 
-/// What the stack answered.
+/// A response of the stack.
 #[derive(Debug)]
 pub struct Reply {
     /// The status.
@@ -38,7 +38,7 @@ pub struct Reply {
 }
 
 impl LocalStack {
-    /// Starts `cargo dev` with these options, and waits until it says that it answers.
+    /// Starts `cargo dev` with these options, and waits until it is ready.
     #[must_use]
     pub fn start(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -56,9 +56,9 @@ impl LocalStack {
         let stderr = collect(process.stderr.take().unwrap());
         let began = Instant::now();
         while !env_file.exists() {
-            assert!(began.elapsed() < TIME_TO_START, "cargo dev did not start");
+            assert!(began.elapsed() < START_TIMEOUT, "cargo dev did not start");
             let ended = process.try_wait().unwrap();
-            assert!(ended.is_none(), "cargo dev ended: {}", stderr.recv_timeout(TIME_TO_STOP).unwrap_or_default());
+            assert!(ended.is_none(), "cargo dev ended: {}", stderr.recv_timeout(STOP_TIMEOUT).unwrap_or_default());
             std::thread::sleep(Duration::from_millis(50));
         }
         let variables = std::fs::read_to_string(env_file).unwrap();
@@ -98,7 +98,7 @@ impl LocalStack {
     pub fn stop(mut self, signal: &str) {
         self.signal(signal);
         // Whatever runs below it has inherited its standard error: this waits for the last of them.
-        let stderr = self.stderr.recv_timeout(TIME_TO_STOP).expect("every process ends");
+        let stderr = self.stderr.recv_timeout(STOP_TIMEOUT).expect("every process ends");
         assert!(self.process.wait().unwrap().success(), "{stderr}");
         assert!(!self.folder.path().join("dev.env").exists());
     }

@@ -1,4 +1,4 @@
-//! A request as API Gateway hands it to a function, and what the function answered.
+//! A request as an event of API Gateway, and the response of a function. Must not know what a response should be.
 
 use std::fmt::Display;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use service::context::{MAX_REQUEST_DURATION, RequestContext};
 use service::runtime::event::HttpApiEvent;
 
-/// A call that is being put together.
+/// A request that is being built.
 #[derive(Clone, Debug)]
 pub struct RequestBuilder {
     event: Value,
@@ -123,7 +123,7 @@ impl RequestBuilder {
         self
     }
 
-    /// Arriving at this moment.
+    /// Received at this time.
     #[must_use]
     pub fn at(mut self, moment: Timestamp) -> Self {
         self.received_at = Some(moment);
@@ -176,7 +176,7 @@ pub fn read_event(event: &[u8], invocation: String) -> Request {
     HttpApiEvent::deserialize(&mut deserializer).expect("it never fails").into_request(context)
 }
 
-/// What a function answered.
+/// The response of a function.
 #[derive(Debug)]
 pub struct TestResponse {
     /// The HTTP status.

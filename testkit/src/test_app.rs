@@ -1,4 +1,4 @@
-//! Both functions over an emulator of their own.
+//! Both functions in this process over an emulator of their own. Must not know what is sent to them.
 
 use std::collections::HashMap;
 use std::path::Path;

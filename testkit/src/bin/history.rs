@@ -45,7 +45,7 @@ async fn main() -> ExitCode {
     let kills = arguments.kills.unwrap_or(signals / 2_000);
     println!("history: --signals {signals} --kills {kills} --faults {} --seed {seed}", arguments.faults);
     let options = Options { signals, kills, faults: arguments.faults / 100.0, seed, programs };
-    let summary = run(options, |said| eprintln!("history: {said}")).await;
+    let summary = run(options, |message| eprintln!("history: {message}")).await;
     println!("{summary}");
     if summary.holds() {
         return ExitCode::SUCCESS;

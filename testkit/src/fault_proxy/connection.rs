@@ -1,4 +1,4 @@
-//! One connection of a client, call by call.
+//! One connection of a client, call by call: carries out the faults. Must not know why a call has one.
 
 use std::io;
 

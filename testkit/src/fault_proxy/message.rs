@@ -1,4 +1,5 @@
-//! HTTP/1.1 messages on a connection that is kept, each with the length of its body said ahead.
+//! HTTP/1.1 messages with a Content-Length on a kept connection, down to their bytes: a fault may cut or reset. Must not know
+//! what they mean.
 
 use std::io::{self, ErrorKind};
 

@@ -1,4 +1,4 @@
-//! Which calls are faulted, and how.
+//! Which calls have a fault, and which fault. Must not know how a fault is carried out.
 
 use std::time::{Duration, Instant};
 

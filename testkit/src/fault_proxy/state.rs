@@ -1,4 +1,4 @@
-//! What the connections of a proxy share: its plan, its counts and the calls that it holds back.
+//! What the connections of a proxy share: its plan, its counts and the late calls. Must not know how a fault is carried out.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,14 +12,14 @@ use super::plan::{Fault, Plan};
 
 /// What went through a proxy so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CallCounts {
     /// Calls by operation (`PutItem`), each attempt counted, whatever came of it.
     pub operations: BTreeMap<String, u64>,
     /// How many of them were faulted.
     pub faulted: u64,
 }
 
-impl Counts {
+impl CallCounts {
     /// Calls of one operation.
     #[must_use]
     pub fn of(&self, operation: &str) -> u64 {
@@ -47,7 +47,7 @@ pub(super) struct Shared {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) plan: Plan,
-    pub(super) counts: Counts,
+    pub(super) counts: CallCounts,
     pub(super) late: Vec<Message>,
 }
 
@@ -55,7 +55,7 @@ impl Shared {
     pub(super) fn new(upstream: SocketAddr, plan: Plan) -> Self {
         Self {
             upstream,
-            state: Mutex::new(State { plan, counts: Counts::default(), late: Vec::new() }),
+            state: Mutex::new(State { plan, counts: CallCounts::default(), late: Vec::new() }),
             open: watch::Sender::new(0),
             accepted: AtomicU64::new(0),
             frozen: AtomicU64::new(0),

@@ -1,4 +1,4 @@
-//! What must hold at the end of a history.
+//! What must hold at the end of a history. Must not know how the service works.
 //!
 //! - An acknowledged signal is stored exactly once, a refused one not at all, and one of which the client knows nothing
 //!   at most once. Nothing is stored that was not sent.

@@ -1,5 +1,5 @@
-//! Clients that retry as real ones do: the same body, so the same requestIdentifier, for about a minute. One that sent
-//! no identifier retries only with the one that a 503 named; otherwise it gives up and knows nothing.
+//! Clients that retry as real ones do: the same body, so the same requestIdentifier, for about a minute. A client that sent no
+//! identifier retries only with the identifier of a 503; otherwise it gives up. Must not know what is stored.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,11 +12,11 @@ use super::record::{History, Micros, Outcome, Request, Update};
 use crate::request_builder::RequestBuilder;
 use crate::runtime_api::EventQueue;
 
-/// How long a client tries.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a client retries.
+const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Longer than a function has for an event and an environment for a start: nothing takes it unless something is wrong.
-const TIME_TO_ANSWER: Duration = Duration::from_mins(1);
+/// Longer than the timeout of an invocation and the start of a process.
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What clients of one kind share.
 pub(super) struct Shared {
@@ -27,13 +27,13 @@ pub(super) struct Shared {
     pub(super) attempts: Cell<u64>,
 }
 
-/// What a client heard.
-enum Heard {
-    TestResponse {
+/// What a client received.
+enum Received {
+    Response {
         status: u64,
         body: Value,
     },
-    /// The environment ended: API Gateway answers 500 by itself.
+    /// The process ended: API Gateway responds with a 500.
     Nothing,
 }
 
@@ -43,14 +43,14 @@ impl Shared {
         Self { events, key, history: RefCell::default(), acknowledged, attempts }
     }
 
-    async fn send(&self, call: RequestBuilder) -> Heard {
+    async fn send(&self, call: RequestBuilder) -> Received {
         self.attempts.set(self.attempts.get().saturating_add(1));
         let event = call.key(&self.key).event();
-        let invocation = tokio::time::timeout(TIME_TO_ANSWER, self.events.invoke(event.into())).await;
-        let Some(invocation) = invocation.expect("every invocation ends") else { return Heard::Nothing };
+        let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, self.events.invoke(event.into())).await;
+        let Some(invocation) = invocation.expect("every invocation ends") else { return Received::Nothing };
         let response = invocation.json();
         let body = response["body"].as_str().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
-        Heard::TestResponse { status: response["statusCode"].as_u64().unwrap_or_default(), body }
+        Received::Response { status: response["statusCode"].as_u64().unwrap_or_default(), body }
     }
 }
 
@@ -77,19 +77,19 @@ pub(super) async fn signals(shared: Rc<Shared>, client: u64, seed: u64, quota: u
 async fn deliver(shared: &Shared, batch: &Batch, random: &mut fastrand::Rng) -> Outcome {
     let mut identifier = batch.identifier.clone();
     let began = Instant::now();
-    while began.elapsed() < PATIENCE {
+    while began.elapsed() < RETRY_TIMEOUT {
         match shared.send(RequestBuilder::signals(batch.body(identifier.as_deref()))).await {
-            Heard::TestResponse { status: 200, body } => {
+            Received::Response { status: 200, body } => {
                 let refused = batch.sent.iter().filter(|sent| sent.refused).count() as u64;
                 assert_eq!(body["rejected"], refused, "request {}: {body}", batch.number);
                 return Outcome::Acknowledged(now());
             }
-            Heard::TestResponse { status: 400, .. } => return Outcome::Refused,
-            Heard::TestResponse { status: 503, body } => {
+            Received::Response { status: 400, .. } => return Outcome::Refused,
+            Received::Response { status: 503, body } => {
                 identifier = identifier.or_else(|| body["requestIdentifier"].as_str().map(ToOwned::to_owned));
             }
-            Heard::TestResponse { status, body } => panic!("request {}: {status} {body}", batch.number),
-            Heard::Nothing => {}
+            Received::Response { status, body } => panic!("request {}: {status} {body}", batch.number),
+            Received::Nothing => {}
         }
         if identifier.is_none() {
             return Outcome::Unknown;
@@ -122,16 +122,16 @@ pub(super) async fn updates(shared: Rc<Shared>, client: u64, seed: u64, stop: Rc
 async fn update(shared: &Shared, profile: &Profile, random: &mut fastrand::Rng) -> Outcome {
     let began = Instant::now();
     // Some give up at once, and never know.
-    let patience = if random.u8(..10) == 0 { Duration::ZERO } else { PATIENCE };
+    let timeout = if random.u8(..10) == 0 { Duration::ZERO } else { RETRY_TIMEOUT };
     loop {
         match shared.send(RequestBuilder::customer(profile.body())).await {
-            Heard::TestResponse { status: 200, .. } => return Outcome::Acknowledged(now()),
-            Heard::TestResponse { status: 503, .. } | Heard::Nothing => {}
-            Heard::TestResponse { status, body } => {
+            Received::Response { status: 200, .. } => return Outcome::Acknowledged(now()),
+            Received::Response { status: 503, .. } | Received::Nothing => {}
+            Received::Response { status, body } => {
                 panic!("an update of customer {}: {status} {body}", profile.customer)
             }
         }
-        if began.elapsed() >= patience {
+        if began.elapsed() >= timeout {
             return Outcome::Unknown;
         }
         pause(random).await;

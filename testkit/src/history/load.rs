@@ -1,10 +1,10 @@
-//! What clients send: made of their seeds alone, so that a seed sends the same again.
+//! What clients send, generated from their seeds alone: a seed sends the same again. Must not know what is received.
 
 use serde_json::{Value, json};
 
 use super::record::Sent;
 
-/// Stands in every value that a log must not hold.
+/// Part of every value that no log may contain.
 pub(super) const CANARY: &str = "canary-7e1d";
 
 /// Histories that signals are for.

@@ -1,16 +1,16 @@
-//! What clients noted, and what was found stored.
+//! What clients sent and received, and what was found stored. Must not know what is correct.
 
 use std::collections::{BTreeMap, HashMap};
 
 /// Microseconds since 1970.
 pub type Micros = u64;
 
-/// What a client knows of what it sent.
+/// What a client knows about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A 200 came at this moment.
+    /// A 200 was received at this time.
     Acknowledged(Micros),
-    /// It was refused as a whole, and nothing of it may be stored.
+    /// It was rejected as a whole: nothing of it may be stored.
     Refused,
     /// The client gave up: it may be stored or not, whole or in part.
     Unknown,
@@ -21,7 +21,7 @@ pub enum Outcome {
 pub struct Request {
     /// When its first attempt was sent.
     pub sent: Micros,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// Its signals, in their order.
     pub signals: Vec<Sent>,
@@ -30,9 +30,9 @@ pub struct Request {
 /// A signal of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// Whose it is.
+    /// The customer or emitter.
     pub who: u32,
-    /// Whether the answer said that it was refused.
+    /// Whether the response says that it was rejected.
     pub refused: bool,
 }
 
@@ -43,7 +43,7 @@ pub struct Update {
     pub customer: u32,
     /// When its first attempt was sent.
     pub sent: Micros,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// What each field was set to, or that it was removed.
     pub fields: Vec<(&'static str, Option<String>)>,
@@ -61,11 +61,11 @@ pub struct History {
 /// A signal as it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredSignal {
-    /// In whose history it stands; `None` when it is nobody's who was sent.
+    /// The customer or emitter; `None` when no client sent it.
     pub who: Option<u32>,
     /// The number of its request.
     pub request: u64,
-    /// Its place in it.
+    /// Its index in the request.
     pub index: u64,
 }
 

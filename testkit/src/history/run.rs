@@ -1,4 +1,4 @@
-//! One run: an emulator, environments behind faults, clients, a killer, and the check.
+//! One run: an emulator, environments with faults, clients, kills, and the check. Must not know what is correct.
 
 use std::cell::Cell;
 use std::fmt;
@@ -21,7 +21,7 @@ use super::load::CANARY;
 use super::log_check::LogCheck;
 use super::record::History;
 use super::stored;
-use crate::fault_proxy::{Counts, Fault, FaultProxy, Plan};
+use crate::fault_proxy::{CallCounts, Fault, FaultProxy, Plan};
 use crate::function_process::ProcessOptions;
 use crate::functions::emulator_options;
 use crate::test_app::{Tables, TestApp, client_at};
@@ -38,7 +38,7 @@ const ENVIRONMENTS: [u64; 2] = [5, 2];
 /// Invocations that an environment serves at once, where it serves more than one.
 const AT_ONCE: u16 = 4;
 
-/// What a run is to be like.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How many signals are to be acknowledged, at least.
@@ -53,7 +53,7 @@ pub struct Options {
     pub programs: PathBuf,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Summary {
     /// What the checker found.
@@ -68,9 +68,9 @@ pub struct Summary {
     pub calls: [u64; 2],
     /// Invocations that ended in an error, and processes that ended by themselves.
     pub failures: [u64; 2],
-    /// Lines that the functions logged, and those of them that hold what nobody may log.
+    /// Lines that the functions logged.
     pub log_lines: u64,
-    /// See `log_lines`.
+    /// The lines among them that contain a key or a value.
     pub leaks: Vec<String>,
     /// How long it took, the check excluded.
     pub took: Duration,
@@ -104,7 +104,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Runs, says how far it is through `progress`, and checks.
+/// Runs, reports to `progress`, and checks.
 pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Summary {
     LocalSet::new().run_until(run_local(options, progress)).await
 }
@@ -162,7 +162,7 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Summa
         updates: customers.acknowledged.get(),
         attempts: signals.attempts.get().saturating_add(customers.attempts.get()),
         kills,
-        calls: [counts.iter().map(Counts::calls).sum(), counts.iter().map(|counts| counts.faulted).sum()],
+        calls: [counts.iter().map(CallCounts::calls).sum(), counts.iter().map(|counts| counts.faulted).sum()],
         failures: [invocation_errors, ends],
         log_lines: lines,
         leaks,
@@ -170,7 +170,7 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Summa
     }
 }
 
-/// Kills environments at moments of the run that the seed chooses, and says how far it is, until all is acknowledged.
+/// Kills processes at random times, which the seed determines, until all signals are acknowledged.
 async fn kill(
     options: &Options,
     environments: &mut [Environment],
@@ -181,13 +181,13 @@ async fn kill(
     let mut random = fastrand::Rng::with_seed(options.seed.rotate_left(32));
     let mut moments: Vec<u64> = (0..options.kills).map(|_| random.u64(..options.signals)).collect();
     moments.sort_unstable();
-    let mut said = Instant::now();
+    let mut reported = Instant::now();
     let mut kills = 0_u64;
     for moment in moments.into_iter().chain([options.signals]) {
         while signals.acknowledged.get() < moment {
             tokio::time::sleep(Duration::from_millis(5)).await;
-            if said.elapsed() > Duration::from_secs(10) {
-                said = Instant::now();
+            if reported.elapsed() > Duration::from_secs(10) {
+                reported = Instant::now();
                 let seconds = began.elapsed().as_secs();
                 progress(&format!("{seconds} s: {} signals acknowledged, {kills} kills", signals.acknowledged.get()));
             }
@@ -203,7 +203,7 @@ async fn kill(
     kills
 }
 
-/// About `share` of the calls, in every way.
+/// Every kind of fault, in about `share` of the calls.
 fn faults(share: f64, seed: u64) -> Plan {
     let parts = [
         (Fault::Throttled, 0.2),

@@ -1,4 +1,4 @@
-//! Reads what is stored out of the emulator, past the functions and the faults.
+//! Reads what is stored from the emulator, past the functions and the faults. Must not know what was sent.
 
 use std::collections::HashMap;
 

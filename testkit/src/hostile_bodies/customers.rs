@@ -1,9 +1,9 @@
-//! Requests with one customer, and bodies that are not JSON.
+//! Requests with one customer, and bodies that are not JSON. Must not know what they may cost.
 
 use model::limits::MAX_BODY_BYTES;
 
-use super::{HostileBody, ROOM, accepted, elements, invalid, malformed, members, short_name};
-use crate::RequestBuilder;
+use super::body::{HostileBody, ROOM, accepted, elements, invalid, malformed, members, short_name};
+use crate::request_builder::RequestBuilder;
 
 const ESCAPED_NAME: &str = "\"\\n\":0";
 
@@ -70,11 +70,11 @@ pub(super) const BODIES: &[HostileBody] = &[
 ];
 
 fn plain(body: &str) -> RequestBuilder {
-    super::plain("/api/customers", body)
+    super::body::plain("/api/customers", body)
 }
 
 fn packed(body: &str) -> RequestBuilder {
-    super::packed("/api/customers", body)
+    super::body::packed("/api/customers", body)
 }
 
 fn profile(members: &str) -> RequestBuilder {

@@ -1,10 +1,10 @@
-//! Requests that are refused, or read, before anybody looks for JSON.
+//! Requests that are rejected or decoded before JSON is parsed. Must not know what they may cost.
 
 use flate2::Compression;
 use model::limits::MAX_BODY_BYTES;
 
-use super::{HostileBody, accepted, malformed};
-use crate::RequestBuilder;
+use super::body::{HostileBody, accepted, malformed};
+use crate::request_builder::RequestBuilder;
 
 const PATH: &str = "/api/customers";
 
@@ -30,7 +30,7 @@ const fn too_large(name: &'static str, call: fn() -> RequestBuilder) -> HostileB
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    super::gzip(bytes, Compression::fast())
+    super::body::gzip(bytes, Compression::fast())
 }
 
 fn zipped(bytes: &[u8]) -> RequestBuilder {

@@ -1,9 +1,9 @@
-//! Requests with a batch of signals.
+//! Requests with a batch of signals. Must not know what they may cost.
 
 use model::limits::{MAX_BODY_BYTES, MAX_SIGNAL_BYTES, MAX_SIGNALS_PER_REQUEST};
 
-use super::{HostileBody, ROOM, accepted, elements, invalid, members, short_name};
-use crate::RequestBuilder;
+use super::body::{HostileBody, ROOM, accepted, elements, invalid, members, short_name};
+use crate::request_builder::RequestBuilder;
 
 /// As many signals of the largest size as a body has room for.
 const LARGEST: usize = MAX_BODY_BYTES / MAX_SIGNAL_BYTES;
@@ -90,11 +90,11 @@ const fn unavailable(name: &'static str, call: fn() -> RequestBuilder) -> Hostil
 }
 
 fn plain(body: &str) -> RequestBuilder {
-    super::plain("/api/event-flows/signal", body)
+    super::body::plain("/api/event-flows/signal", body)
 }
 
 fn packed(body: &str) -> RequestBuilder {
-    super::packed("/api/event-flows/signal", body)
+    super::body::packed("/api/event-flows/signal", body)
 }
 
 /// `count` events with these members beside their identity.
