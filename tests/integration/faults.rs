@@ -1,11 +1,11 @@
 //! What callers hear when DynamoDB fails in each of its ways, and what is stored then (SPEC 2.4, 2.5).
 
 mod auth;
-mod frozen;
-mod late;
-mod outage;
-mod refused;
-mod throttled;
+mod stale_connections;
+mod late_writes;
+mod unavailable;
+mod refused_by_store;
+mod throttling;
 
 use std::time::{Duration, Instant};
 

@@ -4,14 +4,14 @@
 mod auth;
 mod consistency_checker;
 mod customers;
-mod events;
+mod sample_events;
 mod faults;
-mod hostile_bodies;
+mod resource_limits;
 mod idempotency;
 mod local_stack;
 mod logs;
 mod malformed_input;
-mod odd_events;
+mod malformed_events;
 mod openapi;
 mod outages;
 mod properties;

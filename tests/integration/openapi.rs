@@ -8,7 +8,7 @@
 )]
 
 mod document;
-mod exchange;
+mod examples;
 mod schema_vs_parser;
 
 use std::collections::BTreeSet;
@@ -39,14 +39,14 @@ async fn every_example_of_an_answer_is_what_the_functions_answer() {
     for operation in document.operations() {
         for example in document.answers(&operation) {
             let title = format!("{} {} {} {}", operation.method, operation.path, example.status, example.name);
-            let mut body = if let Some(answer) = exchange::answer(&document, &operation, &example).await {
+            let mut body = if let Some(answer) = examples::answer(&document, &operation, &example).await {
                 assert_eq!(answer.status, example.status, "{title}: {}", answer.text);
                 assert_eq!(answer.header("content-type"), example.media_type, "{title}");
                 for (name, header) in &example.headers {
                     document.assert_valid(&header["schema"], &json!(answer.header(name)));
                 }
                 answer.json()
-            } else if let Some((kind, body)) = exchange::problem(example.name) {
+            } else if let Some((kind, body)) = examples::problem(example.name) {
                 assert_eq!(kind.status, example.status, "{title}");
                 body
             } else {

@@ -3,8 +3,8 @@
 //! and with the seed.
 #![expect(clippy::indexing_slicing, clippy::panic, reason = "only tests are in here: to panic is to fail the test")]
 
-mod exact;
-pub(crate) mod text;
+mod reference_json;
+pub(crate) mod strategies;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -20,7 +20,7 @@ use proptest::test_runner::{RngSeed, TestRunner};
 use serde_json::{Map, Value};
 use testkit::{RequestBuilder, TestApp, TestResponse};
 
-use self::exact::{Decimal, Exact};
+use self::reference_json::{Decimal, Exact};
 
 /// The seed of every run that was not given another.
 const SEED: u64 = 20_261_120;
@@ -117,7 +117,7 @@ fn value_of<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> Value {
 
 #[test]
 fn the_tokens_of_a_text_are_the_value_that_a_general_reader_finds() {
-    hold(2_000, text::value(), |text| {
+    hold(2_000, strategies::value(), |text| {
         // The general reader gives up on half a surrogate pair and on what no float holds.
         let Ok(expected) = serde_json::from_str::<Value>(&text) else { return Ok(()) };
         let mut lexer = JsonText::parse(&text).unwrap().value().lexer();
@@ -130,7 +130,7 @@ fn the_tokens_of_a_text_are_the_value_that_a_general_reader_finds() {
 
 #[test]
 fn a_number_is_written_to_the_database_as_what_it_is_or_refused() {
-    hold(5_000, text::number(), |number| {
+    hold(5_000, strategies::number(), |number| {
         let decimal = Decimal::of(&number);
         match for_dynamodb(&number) {
             Ok(written) => prop_assert_eq!(Decimal::of(&written), decimal),
@@ -143,7 +143,7 @@ fn a_number_is_written_to_the_database_as_what_it_is_or_refused() {
 #[test]
 fn what_the_parser_accepts_the_database_accepts_and_gives_back_exactly() {
     let bench = Bench::new();
-    hold(64, text::batch(), |(signals, request)| {
+    hold(64, strategies::batch(), |(signals, request)| {
         let (account, key) = bench.account();
         let answer = bench.send(RequestBuilder::signals(&request).key(&key));
         prop_assert!([200, 400].contains(&answer.status), "{}", answer.text);
@@ -195,7 +195,7 @@ fn expected_signal(text: &str) -> BTreeMap<String, Exact> {
 #[test]
 fn a_customer_is_accepted_whole_or_not_at_all_and_stored_exactly() {
     let bench = Bench::new();
-    hold(128, text::customer("c"), |(profile, request)| {
+    hold(128, strategies::customer("c"), |(profile, request)| {
         let (account, key) = bench.account();
         let answer = bench.send(RequestBuilder::customer(&request).key(&key));
         prop_assert!([200, 400].contains(&answer.status), "{}", answer.text);
@@ -215,15 +215,15 @@ fn a_customer_is_accepted_whole_or_not_at_all_and_stored_exactly() {
 
 /// Bytes that are near to being a request.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
-    let cut = (text::batch(), 0_usize..400)
+    let cut = (strategies::batch(), 0_usize..400)
         .prop_map(|((_, request), end)| request.into_bytes().into_iter().take(end).collect());
-    let spoilt = (text::customer("c"), 0_usize..200, any::<u8>()).prop_map(|((_, request), at, byte)| {
+    let spoilt = (strategies::customer("c"), 0_usize..200, any::<u8>()).prop_map(|((_, request), at, byte)| {
         let mut bytes = request.into_bytes();
         let at = at.min(bytes.len() - 1);
         bytes[at] = byte;
         bytes
     });
-    prop_oneof![vec(any::<u8>(), 0..200), cut, spoilt, text::value().prop_map(String::into_bytes)]
+    prop_oneof![vec(any::<u8>(), 0..200), cut, spoilt, strategies::value().prop_map(String::into_bytes)]
 }
 
 /// Headers that a request may have, of the kinds that anybody reads.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::document::Document;
-use crate::properties::{hold, text};
+use crate::properties::{hold, strategies};
 
 /// Rules about the text: a reader of JSON values cannot see whether they are kept.
 const BEYOND_A_SCHEMA: [FieldErrorCode; 3] =
@@ -43,7 +43,7 @@ fn agree(errors: &[FieldError], by_schema: &[String], beyond: &[FieldErrorCode])
 fn a_signal_is_valid_by_the_schema_if_the_parser_accepts_it() {
     let document = Document::read();
     let validator = document.validator(document.schema("Signal"));
-    hold(1_000, text::signal(), |signal| {
+    hold(1_000, strategies::signal(), |signal| {
         let Some(value) = value_of(&signal) else { return Ok(()) };
         let request = format!("{{\"signals\":[{signal}]}}");
         let batch = Batch::parse(JsonText::parse(&request).unwrap()).unwrap();
@@ -58,7 +58,7 @@ fn a_customer_is_valid_by_the_schema_if_the_parser_accepts_it() {
     let validator = document.validator(document.schema("CustomerUpdate"));
     // How long an undocumented member is as JSON text is beyond a schema as well.
     let beyond = [&BEYOND_A_SCHEMA[..], &[FieldErrorCode::TooLong]].concat();
-    hold(1_000, text::customer("c"), |(_, request)| {
+    hold(1_000, strategies::customer("c"), |(_, request)| {
         let Some(value) = value_of(&request) else { return Ok(()) };
         let parsed = CustomerUpdate::parse(JsonText::parse(&request).unwrap());
         agree(&parsed.err().unwrap_or_default(), &Document::errors_by(&validator, &value), &beyond)

@@ -8,15 +8,15 @@
     reason = "only tests call this: to panic is to fail the test"
 )]
 
-mod accounts;
+mod account_isolation;
 mod customers;
 mod export;
 mod import;
 mod import_interrupted;
 mod keys;
 mod operator;
-mod rejected;
-mod seed;
-mod setup;
+mod rejected_signals;
+mod sample_data;
+mod configuration;
 mod signals;
 mod terminal;
