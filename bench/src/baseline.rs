@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_within_the_margin_is_no_deviation() {
+    fn count_within_the_margin_is_no_deviation() {
         assert_eq!(baseline("1", 1050).deviations(&baseline("1", 1000)), Vec::<String>::new());
         assert_eq!(
             baseline("1", 1060).deviations(&baseline("1", 1000)),

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_function_called_is_not_its_own() {
+    fn calls_are_not_counted_as_the_callers_instructions() {
         let text = "fn=main\n1 10\ncalls=2 5\n2 700\n3 20\nfn=sha256_block\n5 700\n\ntotals: 730\n";
         let profile = Profile::parse(text).unwrap();
         assert_eq!((profile.instructions, profile.sha256()), (730, 700));

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_replaced_and_the_rest_stays() {
+    fn part_of_a_page_is_replaced_and_the_rest_kept() {
         let page = "a\n<!-- measured: x -->\nold\n<!-- end -->\nb <!-- end -->";
         assert_eq!(
             replaced(page, "x", "new\n").unwrap(),

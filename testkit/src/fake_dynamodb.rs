@@ -208,14 +208,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_item_is_as_large_as_dynamodb_says() {
+    fn item_size_is_computed_as_dynamodb_documents() {
         let item = json!({"pk": {"S": "a#b"}, "n": {"N": "-49.90"}, "m": {"M": {"ä": {"L": [{"NULL": true}]}}}});
         // pk: 2 + 3; n: 1 + two pairs and the sign 4; m: 1 + 3 + 1 + (2 + 3 + 1 + 1).
         assert_eq!(item_bytes(&item), 5 + 5 + 12);
     }
 
     #[test]
-    fn each_item_costs_a_unit_for_each_kilobyte_begun() {
+    fn item_takes_a_write_unit_per_started_kilobyte() {
         let put = |bytes: usize| json!({"PutRequest": {"Item": {"x": {"S": "y".repeat(bytes - 1)}}}});
         let call = json!({"RequestItems": {"table": [put(1024), put(1025)]}});
         assert_eq!(written("BatchWriteItem", &call), [1024, 1025]);

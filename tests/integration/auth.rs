@@ -13,7 +13,7 @@ fn later(seconds: u64) -> Timestamp {
 }
 
 #[tokio::test]
-async fn a_ping_with_a_key_is_answered_and_needs_no_media_type() {
+async fn ping_with_a_valid_key_needs_no_content_type() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let answer = stack.send(RequestBuilder::ping().key(&key)).await;
@@ -22,7 +22,7 @@ async fn a_ping_with_a_key_is_answered_and_needs_no_media_type() {
 }
 
 #[tokio::test]
-async fn a_401_says_whether_a_key_was_sent_and_nothing_more() {
+async fn unauthorized_response_says_only_whether_a_key_was_sent() {
     let stack = TestApp::start();
     let revoked = stack.key_with("shop", |record| record.revoked_at = Some(NOW)).await;
     let expired = stack.key_with("shop", |record| record.expires_at = Some(NOW)).await;
@@ -46,7 +46,7 @@ async fn a_401_says_whether_a_key_was_sent_and_nothing_more() {
 }
 
 #[tokio::test]
-async fn a_401_comes_before_every_other_fault() {
+async fn missing_key_is_a_401_before_any_other_error() {
     let stack = TestApp::start();
     let large = " ".repeat(5 * 1024 * 1024);
     for call in [
@@ -60,7 +60,7 @@ async fn a_401_comes_before_every_other_fault() {
 }
 
 #[tokio::test]
-async fn no_key_reaches_another_accounts_customers() {
+async fn key_writes_only_customers_of_its_account() {
     let stack = TestApp::start();
     let (one, two) = (stack.key("one").await, stack.key("two").await);
     let body = |email: &str| json!({"customerId": "c", "customerData": {"email": email}});
@@ -70,7 +70,7 @@ async fn no_key_reaches_another_accounts_customers() {
 }
 
 #[tokio::test]
-async fn separators_in_an_identifier_do_not_lead_out_of_the_account() {
+async fn separator_in_an_identifier_stays_in_the_account() {
     let stack = TestApp::start();
     let (a, a_b) = (stack.key("a").await, stack.key("a-b").await);
     for id in ["#c", "b#c", "../a-b#c", "a-b#c", "\u{0}c"] {
@@ -89,7 +89,7 @@ async fn separators_in_an_identifier_do_not_lead_out_of_the_account() {
 }
 
 #[tokio::test]
-async fn a_key_expires_to_the_second_although_it_is_remembered() {
+async fn cached_key_expires_to_the_second() {
     let stack = TestApp::start();
     let key = stack.key_with("shop", |record| record.expires_at = Some(later(30))).await;
     assert_eq!(stack.send(RequestBuilder::ping().key(&key).at(NOW)).await.status, 200);

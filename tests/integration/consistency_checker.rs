@@ -42,7 +42,7 @@ fn assert_only(report: &Report, violation: Violation, times: u64) {
 }
 
 #[test]
-fn a_history_that_holds_is_counted_and_found_to_hold() {
+fn consistent_history_has_no_violation() {
     let (history, mut stored) = signals();
     let report = check(&history, &stored);
     assert_only(&report, Violation::Lost, 0);
@@ -52,14 +52,14 @@ fn a_history_that_holds_is_counted_and_found_to_hold() {
 }
 
 #[test]
-fn an_acknowledged_signal_that_is_missing_is_lost() {
+fn missing_acknowledged_signal_is_lost() {
     let (history, mut stored) = signals();
     stored.signals.remove(1);
     assert_only(&check(&history, &stored), Violation::Lost, 1);
 }
 
 #[test]
-fn a_signal_that_is_there_twice_is_found_whether_it_was_acknowledged_or_not() {
+fn signal_stored_twice_is_a_duplicate_acknowledged_or_not() {
     let (history, mut stored) = signals();
     stored.signals.extend([at(2, 10, 1), at(1, 8, 0), at(1, 8, 0)]);
     let report = check(&history, &stored);
@@ -67,7 +67,7 @@ fn a_signal_that_is_there_twice_is_found_whether_it_was_acknowledged_or_not() {
 }
 
 #[test]
-fn a_signal_that_nobody_sent_or_that_stands_with_another_or_that_was_refused_is_a_phantom() {
+fn signal_not_sent_misplaced_or_rejected_is_a_phantom() {
     for phantom in [at(3, 99, 0), at(3, 10, 2), StoredSignal { who: None, ..at(0, 99, 0) }, at(3, 8, 0), at(2, 9, 0)] {
         let (history, mut stored) = signals();
         stored.signals.push(phantom);
@@ -79,7 +79,7 @@ fn a_signal_that_nobody_sent_or_that_stands_with_another_or_that_was_refused_is_
 }
 
 #[test]
-fn signals_out_of_their_order_are_found() {
+fn signals_in_another_order_are_out_of_order() {
     let (history, stored) = signals();
     for order in [[1, 0, 2, 3], [2, 0, 1, 3]] {
         let signals = order.map(|place| stored.signals[place]).to_vec();
@@ -104,7 +104,7 @@ fn holds(value: Option<&str>, writes: &[(Option<&str>, Micros, Option<Micros>)])
 }
 
 #[test]
-fn a_field_holds_the_write_that_was_acknowledged_last() {
+fn field_without_its_last_acknowledged_write_is_stale() {
     let writes = [(Some("Ulm"), 10, Some(20)), (Some("Bonn"), 30, Some(40))];
     assert!(holds(Some("Bonn"), &writes));
     assert!(!holds(Some("Ulm"), &writes), "stale");
@@ -113,21 +113,21 @@ fn a_field_holds_the_write_that_was_acknowledged_last() {
 }
 
 #[test]
-fn of_writes_at_the_same_time_either_may_be_last() {
+fn either_of_two_concurrent_writes_may_be_last() {
     let writes = [(Some("Ulm"), 10, Some(35)), (Some("Bonn"), 30, Some(40)), (None, 5, Some(8))];
     assert!(holds(Some("Bonn"), &writes) && holds(Some("Ulm"), &writes));
     assert!(!holds(None, &writes), "removed before either was sent");
 }
 
 #[test]
-fn a_write_that_was_never_acknowledged_may_come_late_or_never() {
+fn unacknowledged_write_may_take_effect_late_or_never() {
     let writes = [(Some("Ulm"), 10, None), (Some("Bonn"), 30, Some(40))];
     assert!(holds(Some("Bonn"), &writes) && holds(Some("Ulm"), &writes));
     assert!(holds(None, &[(Some("Ulm"), 10, None)]) && !holds(None, &writes));
 }
 
 #[test]
-fn a_removed_field_is_absent_and_a_customer_that_nobody_sent_is_a_phantom() {
+fn removed_field_is_absent() {
     assert!(holds(None, &[(Some("Ulm"), 10, Some(20)), (None, 30, Some(40))]));
     let stored = Stored { customers: [(5, HashMap::new())].into(), ..Stored::default() };
     assert_only(&check(&History::default(), &stored), Violation::Phantom, 1);

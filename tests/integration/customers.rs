@@ -14,7 +14,7 @@ fn s(text: &str) -> AttributeValue {
 }
 
 #[tokio::test]
-async fn a_new_customer_is_created_and_a_known_one_updated() {
+async fn new_customer_is_created_and_a_stored_one_updated() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = json!({"customerId": "c1", "customerData": {"email": "ada@example.com", "zip": ""}});
@@ -49,7 +49,7 @@ async fn a_new_customer_is_created_and_a_known_one_updated() {
 }
 
 #[tokio::test]
-async fn an_absent_member_stays_null_removes_and_text_replaces() {
+async fn absent_field_stays_null_removes_and_string_replaces() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let before =
@@ -73,7 +73,7 @@ async fn empty_customer_data_only_creates_the_customer() {
 }
 
 #[tokio::test]
-async fn ten_updates_at_once_of_ten_members_all_survive_and_one_of_them_created() {
+async fn concurrent_updates_of_ten_fields_all_survive() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let answers = join_all(PROFILE.map(|member| {
@@ -90,7 +90,7 @@ async fn ten_updates_at_once_of_ten_members_all_survive_and_one_of_them_created(
 }
 
 #[tokio::test]
-async fn what_was_sent_is_stored_to_the_character() {
+async fn profile_values_are_stored_to_the_character() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let value = " \u{0}\t\"\\/ Ünïcödé 😀 ";
@@ -100,7 +100,7 @@ async fn what_was_sent_is_stored_to_the_character() {
 }
 
 #[tokio::test]
-async fn undocumented_members_are_stored_as_the_values_they_are_and_named() {
+async fn unknown_fields_are_stored_as_sent_with_a_warning() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = r#"{"customerId":"c1","customerData":{"phone":"1","prefs":{"n":[1.50,12345678901234567890123456789012345678,null,true]}}}"#;
@@ -128,7 +128,7 @@ async fn undocumented_members_are_stored_as_the_values_they_are_and_named() {
 }
 
 #[tokio::test]
-async fn every_fault_is_named_at_once_and_nothing_is_stored() {
+async fn invalid_customer_gets_every_error_and_is_not_stored() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = r#"{"customerId":"null","customerData":{"email":1,"createdAt":"x","zip":"1","zip":"2","score":1e999}}"#;
@@ -146,7 +146,7 @@ async fn every_fault_is_named_at_once_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn a_profile_that_would_outgrow_an_item_is_refused() {
+async fn profile_beyond_an_item_is_a_422() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let value = "x".repeat(1000);

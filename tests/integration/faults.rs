@@ -68,7 +68,7 @@ fn assert_unavailable(answer: &TestResponse) {
 }
 
 #[tokio::test]
-async fn a_passing_fault_of_any_call_of_a_request_costs_no_caller_an_answer_and_stores_nothing_twice() {
+async fn transient_fault_of_any_call_stores_each_signal_once() {
     for fault in PASSING {
         // The claim, and then the two batches.
         for nth in 1..=3 {
@@ -84,7 +84,7 @@ async fn a_passing_fault_of_any_call_of_a_request_costs_no_caller_an_answer_and_
 }
 
 #[tokio::test]
-async fn a_passing_fault_of_the_only_batch_of_a_request_without_an_identifier_stores_it_once() {
+async fn transient_fault_without_identifier_stores_signals_once() {
     for fault in PASSING {
         let (stack, proxy, key) = behind(fault.at(1)).await;
         let answer = stack.send(unnamed(3).key(&key)).await;
@@ -94,7 +94,7 @@ async fn a_passing_fault_of_the_only_batch_of_a_request_without_an_identifier_st
 }
 
 #[tokio::test]
-async fn a_customer_that_a_lost_first_attempt_created_is_answered_as_created() {
+async fn customer_created_by_a_lost_attempt_is_created() {
     for fault in PASSING {
         let (stack, _proxy, key) = behind(fault.at(1)).await;
         let answer = stack.send(customer().key(&key)).await;
@@ -105,7 +105,7 @@ async fn a_customer_that_a_lost_first_attempt_created_is_answered_as_created() {
 }
 
 #[tokio::test]
-async fn a_passing_fault_of_the_key_table_costs_no_caller_an_answer() {
+async fn transient_fault_of_the_key_table_fails_no_request() {
     for fault in PASSING {
         let emulator = TestApp::emulator();
         let direct = emulator.endpoint();
@@ -118,7 +118,7 @@ async fn a_passing_fault_of_the_key_table_costs_no_caller_an_answer() {
 }
 
 #[tokio::test]
-async fn one_call_that_is_never_answered_is_made_again_in_time() {
+async fn stalled_call_is_retried_before_the_deadline() {
     for call in [named(3), customer()] {
         let (stack, _proxy, key) = behind(Fault::Stall.at(1)).await;
         let began = Instant::now();
@@ -150,7 +150,7 @@ async fn one_passing_fault_adds_at_most_thirty_milliseconds_at_the_median() {
 }
 
 #[tokio::test]
-async fn what_dynamodb_leaves_unprocessed_is_sent_again_until_nothing_is_left() {
+async fn unprocessed_items_are_sent_again_until_all_are_stored() {
     for done in [0, 1, 7, 24] {
         let first = Fault::Unprocessed { done }.at(1);
         let again = Fault::Unprocessed { done: 0 }.at(3);
@@ -163,7 +163,7 @@ async fn what_dynamodb_leaves_unprocessed_is_sent_again_until_nothing_is_left() 
 }
 
 #[tokio::test]
-async fn what_stays_unprocessed_is_a_503_in_time_and_the_retry_completes_it() {
+async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
     let (some, none) = (Fault::Unprocessed { done: 1 }.at(2), Fault::Unprocessed { done: 0 }.always());
     let (stack, proxy, key) = behind(Plan::of([some, none])).await;
     let budget = Duration::from_millis(1_200);

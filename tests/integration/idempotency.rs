@@ -29,7 +29,7 @@ async fn the_same_request_from_twelve_connections_at_once_is_stored_once() {
 }
 
 #[tokio::test]
-async fn twelve_first_attempts_at_once_are_one_request_and_eleven_retries() {
+async fn twelve_concurrent_attempts_are_stored_once() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = body(60);
@@ -40,7 +40,7 @@ async fn twelve_first_attempts_at_once_are_one_request_and_eleven_retries() {
 }
 
 #[tokio::test]
-async fn a_retry_keeps_the_time_of_the_first_arrival() {
+async fn replay_keeps_the_time_of_the_first_arrival() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
@@ -52,7 +52,7 @@ async fn a_retry_keeps_the_time_of_the_first_arrival() {
 }
 
 #[tokio::test]
-async fn the_same_identifier_with_another_body_is_refused_and_writes_nothing() {
+async fn identifier_with_another_body_is_a_422_and_stores_nothing() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     stack.send(RequestBuilder::signals(body(2)).key(&key)).await;
@@ -62,7 +62,7 @@ async fn the_same_identifier_with_another_body_is_refused_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn the_letters_of_an_identifier_may_change_their_case_but_it_stays_the_same() {
+async fn uppercase_request_identifier_conflicts_with_lowercase() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     stack.send(RequestBuilder::signals(body(1)).key(&key)).await;
@@ -73,7 +73,7 @@ async fn the_letters_of_an_identifier_may_change_their_case_but_it_stays_the_sam
 }
 
 #[tokio::test]
-async fn an_identifier_is_free_again_after_24_hours_although_the_item_lingers() {
+async fn idempotency_record_expires_before_dynamodb_deletes_it() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
@@ -90,7 +90,7 @@ async fn an_identifier_is_free_again_after_24_hours_although_the_item_lingers() 
 }
 
 #[tokio::test]
-async fn two_accounts_may_use_one_identifier() {
+async fn identifier_of_another_account_is_no_conflict() {
     let stack = TestApp::start();
     let (one, two) = (stack.key("one").await, stack.key("two").await);
     assert_eq!(stack.send(RequestBuilder::signals(body(1)).key(&one)).await.json()["replayed"], false);
@@ -98,7 +98,7 @@ async fn two_accounts_may_use_one_identifier() {
 }
 
 #[tokio::test]
-async fn a_claim_of_this_very_invocation_is_no_replay() {
+async fn record_of_the_same_invocation_is_no_replay() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let call = RequestBuilder::signals(body(1)).key(&key).invocation("invocation-1");
@@ -107,7 +107,7 @@ async fn a_claim_of_this_very_invocation_is_no_replay() {
 }
 
 #[tokio::test]
-async fn two_equal_signals_in_one_request_are_two_signals() {
+async fn equal_signals_of_one_request_are_both_stored() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let signal = json!({"customerId": "c", "eventType": "view"});
@@ -117,7 +117,7 @@ async fn two_equal_signals_in_one_request_are_two_signals() {
 }
 
 #[tokio::test]
-async fn rejected_signals_count_in_the_index_so_a_retry_lands_on_the_same_items() {
+async fn replay_with_rejected_signals_writes_the_same_items() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let good = json!({"customerId": "c", "eventType": "view"});
@@ -136,7 +136,7 @@ async fn rejected_signals_count_in_the_index_so_a_retry_lands_on_the_same_items(
 }
 
 #[tokio::test]
-async fn a_request_without_an_identifier_gets_one_and_saves_the_claim() {
+async fn request_without_identifier_writes_no_idempotency_record() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let answer = stack

@@ -4,7 +4,7 @@ use serde_json::json;
 use testkit::{LocalStack, client_at};
 
 #[tokio::test]
-async fn one_command_serves_every_endpoint_and_a_signal_ends_all_of_it() {
+async fn cargo_dev_serves_every_endpoint_until_sigint() {
     let stack = LocalStack::start(&[]);
     let key = stack.variable("API_KEY");
 
@@ -45,7 +45,7 @@ async fn one_command_serves_every_endpoint_and_a_signal_ends_all_of_it() {
 }
 
 #[test]
-fn what_is_stored_in_a_file_is_there_the_next_time() {
+fn data_file_survives_a_restart_of_cargo_dev() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data.sqlite");
     let options = ["--concurrency", "2", "--data", file.to_str().unwrap()];
@@ -59,7 +59,7 @@ fn what_is_stored_in_a_file_is_there_the_next_time() {
 }
 
 #[test]
-fn a_page_of_an_allowed_origin_may_call_and_one_of_another_may_not() {
+fn only_pages_of_an_allowed_origin_may_call() {
     let stack = LocalStack::start(&["--cors", "http://localhost:3000", "--cors", "https://shop.example"]);
     let ask = |method: &str, origin: &str| {
         let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();

@@ -24,7 +24,7 @@ impl io::Write for Lines {
 }
 
 #[tokio::test]
-async fn a_log_line_holds_what_an_operator_needs_and_no_canary() {
+async fn request_line_has_the_outcome_and_no_sent_value() {
     const CANARY: &str = "canary-52c1";
     for level in [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE] {
         let lines = Lines::default();
@@ -87,7 +87,7 @@ async fn request_line_has_the_ids_of_lambda_and_of_api_gateway() {
 }
 
 #[tokio::test]
-async fn the_line_of_a_preflight_says_204_and_counts_nothing_but_the_request() {
+async fn preflight_line_has_status_204_and_one_metric() {
     let lines = Lines::default();
     let written = lines.clone();
     let subscriber = telemetry::subscriber(Level::INFO, move || written.clone());

@@ -20,7 +20,7 @@ fn changed(call: &RequestBuilder, change: impl FnOnce(&mut Value)) -> String {
 }
 
 #[tokio::test]
-async fn odd_events_sent_to_one_process_get_responses_and_leave_no_value_in_its_log() {
+async fn malformed_events_get_responses_and_log_no_value() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let (log, mut lines) = mpsc::unbounded_channel();
@@ -80,7 +80,7 @@ async fn assert_statuses(stack: &TestApp, cases: impl IntoIterator<Item = (impl 
 }
 
 #[tokio::test]
-async fn unused_member_of_any_type_changes_nothing() {
+async fn unused_event_field_of_any_type_is_ignored() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let odd = ["null", "true", "-1", "1.5e300", r#""\u0000""#, "[[{}]]", r#"{"a":{"b":[]}}"#];
@@ -119,7 +119,7 @@ async fn unused_member_of_any_type_changes_nothing() {
 }
 
 #[tokio::test]
-async fn invalid_header_is_dropped() {
+async fn invalid_header_is_ignored() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let bearer = format!("Bearer {key}");
@@ -150,7 +150,7 @@ async fn invalid_header_is_dropped() {
 }
 
 #[tokio::test]
-async fn path_that_is_no_uri_is_a_404_and_invalid_method_a_405() {
+async fn invalid_path_is_a_404_and_invalid_method_a_405() {
     let stack = TestApp::start();
     let path = |path: Value| (ping("k", |event| event["rawPath"] = path), 404);
     let paths = [
@@ -188,7 +188,7 @@ async fn body_that_is_not_base64_is_a_400_after_authentication() {
 }
 
 #[tokio::test]
-async fn event_that_is_no_request_is_a_404() {
+async fn event_without_a_request_is_a_404() {
     let stack = TestApp::start();
     let scheduled = r#"{"version":"0","source":"aws.events","detail-type":"Scheduled Event","detail":{}}"#;
     let rest = r#"{"resource":"/","path":"/api/sdk/ping","httpMethod":"GET","headers":null,"requestContext":{}}"#;
@@ -216,7 +216,7 @@ async fn event_that_is_no_request_is_a_404() {
 }
 
 #[tokio::test]
-async fn repeated_member_has_its_last_value() {
+async fn repeated_event_field_has_its_last_value() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let event = ping(&key, |_| {});

@@ -14,7 +14,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_is_not_json_is_named_with_line_and_column() {
+async fn malformed_json_is_a_400_with_line_and_column() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     for (body, detail) in [
@@ -32,7 +32,7 @@ async fn what_is_not_json_is_named_with_line_and_column() {
 }
 
 #[tokio::test]
-async fn a_hundred_thousand_brackets_are_a_400_open_or_closed() {
+async fn hundred_thousand_brackets_are_a_400() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let open = "[".repeat(100_000);
@@ -46,7 +46,7 @@ async fn a_hundred_thousand_brackets_are_a_400_open_or_closed() {
 }
 
 #[tokio::test]
-async fn a_body_of_5_mb_is_a_413_that_names_both_sizes() {
+async fn body_of_5_mb_is_a_413_that_names_both_sizes() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     for call in [RequestBuilder::customer("x".repeat(5_000_000)), RequestBuilder::signals("x".repeat(5_000_000))] {
@@ -57,7 +57,7 @@ async fn a_body_of_5_mb_is_a_413_that_names_both_sizes() {
 }
 
 #[tokio::test]
-async fn a_gzip_bomb_is_a_413_and_a_broken_one_a_400() {
+async fn gzip_bomb_is_a_413_and_truncated_gzip_a_400() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let bomb = gzip(&vec![b'['; 100 * 1024 * 1024]);
@@ -70,7 +70,7 @@ async fn a_gzip_bomb_is_a_413_and_a_broken_one_a_400() {
 }
 
 #[tokio::test]
-async fn invalid_utf_8_is_a_400() {
+async fn invalid_utf_8_is_a_400_with_line_and_column() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let answer = stack.send(RequestBuilder::customer("").bytes(b"{\"customerId\":\"\xff\xfe\"}").key(&key)).await;
@@ -79,7 +79,7 @@ async fn invalid_utf_8_is_a_400() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_json_by_its_label_is_a_415() {
+async fn other_media_type_or_encoding_is_a_415() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     for call in [
@@ -107,7 +107,7 @@ async fn an_answer_to_nothing_but_faults_fits_into_what_lambda_may_answer() {
 }
 
 #[tokio::test]
-async fn no_answer_repeats_a_value_that_was_sent() {
+async fn error_response_contains_no_sent_value() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let canary = "canary-7f3a";

@@ -33,7 +33,7 @@ use self::document::Document;
 const ONLY_BY_SCHEMA: [&str; 1] = ["refused-by-store"];
 
 #[tokio::test]
-async fn every_example_of_an_answer_is_what_the_functions_answer() {
+async fn response_examples_equal_the_responses_of_the_functions() {
     let document = Document::read();
     let mut different = Vec::new();
     for operation in document.operations() {
@@ -67,7 +67,7 @@ async fn every_example_of_an_answer_is_what_the_functions_answer() {
 }
 
 #[test]
-fn every_example_of_an_answer_is_what_its_schema_says() {
+fn response_examples_are_valid_for_their_schemas() {
     let document = Document::read();
     for operation in document.operations() {
         for example in document.answers(&operation) {
@@ -77,7 +77,7 @@ fn every_example_of_an_answer_is_what_its_schema_says() {
 }
 
 #[test]
-fn every_example_of_a_request_is_valid_and_has_an_answer_of_its_name() {
+fn request_examples_are_valid_and_have_a_response_example() {
     let document = Document::read();
     for operation in document.operations() {
         let Some(body) = document.request_body(&operation) else { continue };
@@ -95,7 +95,7 @@ fn every_example_of_a_request_is_valid_and_has_an_answer_of_its_name() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_refused_is_invalid_by_the_schema_too() {
+async fn rejected_example_bodies_are_invalid_for_the_schema() {
     let document = Document::read();
     let mut seen = 0;
     for operation in document.operations() {
@@ -118,7 +118,7 @@ fn listed(document: &Document, pointer: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_code_of_a_problem_is_listed_and_has_an_example_at_its_status() {
+fn problem_codes_are_listed_with_examples_at_their_status() {
     let document = Document::read();
     let of_code: BTreeSet<_> = ProblemType::ALL.iter().map(|kind| (kind.status, kind.code.to_owned())).collect();
     let in_examples: BTreeSet<_> = document
@@ -136,7 +136,7 @@ fn every_code_of_a_problem_is_listed_and_has_an_example_at_its_status() {
 }
 
 #[test]
-fn every_code_of_a_fault_is_listed_and_has_an_example() {
+fn field_error_codes_are_listed_with_examples() {
     let document = Document::read();
     let codes: BTreeSet<_> = FieldErrorCode::ALL.iter().map(|code| code.as_str().to_owned()).collect();
     assert_eq!(listed(&document, "/components/schemas/FieldError/properties/code/enum"), codes);
@@ -152,7 +152,7 @@ fn every_code_of_a_fault_is_listed_and_has_an_example() {
 }
 
 #[test]
-fn every_limit_is_the_one_in_the_code() {
+fn limits_equal_those_of_the_code() {
     let document = Document::read();
     let limit =
         |pointer: &str| usize::try_from(document.at(&format!("/components/{pointer}")).as_u64().unwrap()).unwrap();
@@ -177,7 +177,7 @@ fn every_limit_is_the_one_in_the_code() {
 }
 
 #[test]
-fn the_documented_and_the_reserved_names_are_those_of_the_code() {
+fn profile_and_reserved_names_equal_those_of_the_code() {
     let document = Document::read();
     let profile = &document.schema("CustomerUpdate")["properties"]["customerData"];
     let documented: BTreeSet<_> = profile["properties"].as_object().unwrap().keys().map(String::as_str).collect();
@@ -186,7 +186,7 @@ fn the_documented_and_the_reserved_names_are_those_of_the_code() {
 }
 
 #[test]
-fn the_paths_and_methods_are_those_that_the_functions_route() {
+fn paths_and_methods_equal_the_routes_of_the_functions() {
     let document = Document::read();
     let in_document: BTreeSet<_> =
         document.operations().into_iter().map(|operation| (operation.path.to_owned(), operation.method)).collect();
@@ -200,7 +200,7 @@ fn the_paths_and_methods_are_those_that_the_functions_route() {
 }
 
 #[tokio::test]
-async fn options_is_answered_as_the_document_says_without_a_key() {
+async fn options_response_without_a_key_equals_the_document() {
     let document = Document::read();
     let stack = TestApp::start();
     for operation in document.operations().iter().filter(|operation| operation.method == "OPTIONS") {
@@ -219,7 +219,7 @@ async fn options_is_answered_as_the_document_says_without_a_key() {
 }
 
 #[test]
-fn every_allow_header_of_the_code_is_listed() {
+fn allow_headers_equal_those_of_the_code() {
     let document = Document::read();
     let in_code: BTreeSet<_> =
         CustomersFunction::ROUTES.iter().chain(SignalsFunction::ROUTES).map(Route::allow).collect();
@@ -227,7 +227,7 @@ fn every_allow_header_of_the_code_is_listed() {
 }
 
 #[test]
-fn an_answer_of_the_gateway_is_a_message() {
+fn gateway_responses_are_messages() {
     let document = Document::read();
     for operation in document.operations() {
         for (status, response) in operation.definition["responses"].as_object().unwrap() {
@@ -241,7 +241,7 @@ fn an_answer_of_the_gateway_is_a_message() {
 }
 
 #[test]
-fn a_schema_is_told_from_what_it_does_not_describe() {
+fn schema_rejects_invalid_batches() {
     let document = Document::read();
     let schema = document.schema("SignalBatch");
     let valid = json!({"signals": [{"customerId": "c", "eventType": "t", "data": {"n": 1e-130}}]});

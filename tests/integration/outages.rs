@@ -18,7 +18,7 @@ fn calls() -> [RequestBuilder; 3] {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_down_is_a_503_on_both_endpoints() {
+async fn refused_connection_is_a_503_on_both_endpoints() {
     let mut stack = TestApp::start();
     let key = stack.key("shop").await;
     assert_eq!(stack.send(RequestBuilder::ping().key(&key)).await.status, 200);

@@ -116,7 +116,7 @@ fn value_of<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> Value {
 }
 
 #[test]
-fn the_tokens_of_a_text_are_the_value_that_a_general_reader_finds() {
+fn tokens_of_a_text_equal_the_value_of_serde_json() {
     hold(2_000, strategies::value(), |text| {
         // The general reader gives up on half a surrogate pair and on what no float holds.
         let Ok(expected) = serde_json::from_str::<Value>(&text) else { return Ok(()) };
@@ -129,7 +129,7 @@ fn the_tokens_of_a_text_are_the_value_that_a_general_reader_finds() {
 }
 
 #[test]
-fn a_number_is_written_to_the_database_as_what_it_is_or_refused() {
+fn number_is_converted_exactly_or_rejected() {
     hold(5_000, strategies::number(), |number| {
         let decimal = Decimal::of(&number);
         match for_dynamodb(&number) {
@@ -141,7 +141,7 @@ fn a_number_is_written_to_the_database_as_what_it_is_or_refused() {
 }
 
 #[test]
-fn what_the_parser_accepts_the_database_accepts_and_gives_back_exactly() {
+fn accepted_signals_are_stored_exactly() {
     let bench = Bench::new();
     hold(64, strategies::batch(), |(signals, request)| {
         let (account, key) = bench.account();
@@ -193,7 +193,7 @@ fn expected_signal(text: &str) -> BTreeMap<String, Exact> {
 }
 
 #[test]
-fn a_customer_is_accepted_whole_or_not_at_all_and_stored_exactly() {
+fn accepted_customer_is_stored_exactly_and_a_rejected_one_not() {
     let bench = Bench::new();
     hold(128, strategies::customer("c"), |(profile, request)| {
         let (account, key) = bench.account();
@@ -241,7 +241,7 @@ fn headers() -> impl Strategy<Value = Vec<(&'static str, String)>> {
 }
 
 #[test]
-fn whatever_is_sent_is_answered_in_the_one_shape_and_never_by_a_5xx() {
+fn random_request_gets_one_response_shape_and_no_5xx() {
     let bench = Bench::new();
     let (_, key) = bench.account();
     let method = select(vec!["POST", "PATCH", "GET", "DELETE", "OPTIONS", "BREW"]);
@@ -264,7 +264,7 @@ fn whatever_is_sent_is_answered_in_the_one_shape_and_never_by_a_5xx() {
 }
 
 #[test]
-fn no_answer_outgrows_what_lambda_lets_an_answer_have() {
+fn largest_response_fits_into_the_limit_of_lambda() {
     let bench = Bench::new();
     let (_, key) = bench.account();
     let piece = select(vec!["\\\"", "\\\\", "\\u0001", "😀", "/~"]);

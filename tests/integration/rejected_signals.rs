@@ -8,7 +8,7 @@ const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 const ARRIVED: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 
 #[tokio::test]
-async fn a_rejected_signal_is_kept_as_it_was_sent_with_its_faults() {
+async fn rejected_signal_is_stored_as_sent_with_its_errors() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let bad = r#"{ "customerId":"c1", "eventType":"", "data":{"n":1e999} }"#;
@@ -45,7 +45,7 @@ async fn a_request_of_which_nothing_is_valid_is_kept_too() {
 }
 
 #[tokio::test]
-async fn three_wholly_invalid_bodies_under_one_request_identifier_leave_three_records() {
+async fn rejected_bodies_under_one_identifier_are_all_stored() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     for event_type in ["", " ", "  ", "  "] {
@@ -64,7 +64,7 @@ async fn three_wholly_invalid_bodies_under_one_request_identifier_leave_three_re
 }
 
 #[tokio::test]
-async fn nothing_is_kept_of_a_strict_request_nor_of_too_many_signals_nor_of_a_broken_envelope() {
+async fn strict_oversized_and_invalid_batches_store_no_rejection() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let strict = RequestBuilder::signals(json!({"signals": [1]})).header("prefer", "handling=strict");
@@ -77,7 +77,7 @@ async fn nothing_is_kept_of_a_strict_request_nor_of_too_many_signals_nor_of_a_br
 }
 
 #[tokio::test]
-async fn a_payload_beyond_an_item_is_kept_cut_off_and_says_so() {
+async fn payload_beyond_an_item_is_stored_truncated() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let long = json!({"customerId": "c", "eventType": "t", "data": {"x": "ü".repeat(200_000)}});
@@ -89,7 +89,7 @@ async fn a_payload_beyond_an_item_is_kept_cut_off_and_says_so() {
 }
 
 #[tokio::test]
-async fn five_hundred_rejected_signals_are_all_kept() {
+async fn batch_of_500_rejected_signals_is_stored_whole() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     stack.send(RequestBuilder::signals(json!({"signals": vec![json!({"customerId": "c"}); 500]})).key(&key)).await;

@@ -31,12 +31,12 @@ const CONCURRENT: usize = 2;
 type Cost = (&'static str, u64, Duration);
 
 #[tokio::test]
-async fn hostile_body_costs_at_most_64_mb() {
+async fn hostile_body_uses_at_most_64_mb() {
     assert_costs(hostile_bodies::all().collect(), &Fault::Swallowed(DYNAMODB_TIME).always().into(), MAX_MEMORY).await;
 }
 
 #[tokio::test]
-async fn hostile_body_that_comes_back_unprocessed_costs_at_most_80_mb() {
+async fn unprocessed_hostile_body_uses_at_most_80_mb() {
     let plan = Fault::Unprocessed { done: 0 }.always().into();
     assert_costs(hostile_bodies::unprocessed().collect(), &plan, MAX_MEMORY_UNPROCESSED).await;
 }

@@ -11,7 +11,7 @@ use signals::SignalsFunction;
 use testkit::{RequestBuilder, TestApp};
 
 #[tokio::test]
-async fn another_path_is_a_404_and_another_method_a_405_that_allows_the_right_ones() {
+async fn unknown_path_is_a_404_and_unknown_method_a_405_with_allow() {
     let stack = TestApp::start();
     stack.send(RequestBuilder::new("GET", "/api/nothing")).await.assert_problem(404, "not-found");
     stack.send(RequestBuilder::new("POST", "/api/customers/")).await.assert_problem(404, "not-found");
@@ -30,7 +30,7 @@ async fn another_path_is_a_404_and_another_method_a_405_that_allows_the_right_on
 }
 
 #[tokio::test]
-async fn options_on_a_known_path_is_a_204_with_allow_and_no_body_whatever_the_request_carries() {
+async fn options_on_a_known_path_is_a_204_with_allow() {
     let stack = TestApp::start();
     for (path, allow) in [
         ("/api/customers", "PATCH, POST, OPTIONS"),
@@ -55,7 +55,7 @@ async fn options_on_a_known_path_is_a_204_with_allow_and_no_body_whatever_the_re
 }
 
 #[tokio::test]
-async fn options_on_another_path_is_a_404() {
+async fn options_on_an_unknown_path_is_a_404() {
     let stack = TestApp::start();
     for path in ["/api/nothing", "/api/customers/", "/api/event-flows/signal/", "*"] {
         stack.send(RequestBuilder::new("OPTIONS", path)).await.assert_problem(404, "not-found");
@@ -63,14 +63,14 @@ async fn options_on_another_path_is_a_404() {
 }
 
 #[tokio::test]
-async fn options_is_answered_while_the_key_table_is_away() {
+async fn options_needs_no_key_table() {
     let mut stack = TestApp::start();
     stack.emulator.stop();
     assert_eq!(stack.send(RequestBuilder::new("OPTIONS", "/api/customers")).await.status, 204);
 }
 
 #[test]
-fn the_template_routes_every_path_to_the_function_that_answers_it() {
+fn template_routes_each_path_to_the_function_that_serves_it() {
     let template = Template::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../template.yaml")).unwrap();
     let in_template: BTreeSet<_> = template
         .functions
@@ -86,7 +86,7 @@ fn the_template_routes_every_path_to_the_function_that_answers_it() {
 }
 
 #[test]
-fn the_template_lets_a_page_of_an_allowed_origin_use_every_method_and_every_header_that_is_read() {
+fn template_allows_browsers_every_method_and_header() {
     let cors = testkit::template().cors.clone().unwrap();
     let listed = |name: &str| {
         let header = cors.preflight.iter().chain(&cors.other).find(|(header, _)| *header == name).unwrap();

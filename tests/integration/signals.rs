@@ -23,7 +23,7 @@ fn mixed(n: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn both_shapes_are_stored_under_their_own_names() {
+async fn event_and_step_are_stored_with_their_own_field_names() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = json!({
@@ -72,7 +72,7 @@ async fn both_shapes_are_stored_under_their_own_names() {
 }
 
 #[tokio::test]
-async fn a_request_of_499_mixed_signals_is_stored_in_order() {
+async fn batch_of_499_mixed_signals_is_stored_in_order() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = json!({"requestIdentifier": REQUEST, "signals": mixed(499)});
@@ -89,7 +89,7 @@ async fn a_request_of_499_mixed_signals_is_stored_in_order() {
 }
 
 #[tokio::test]
-async fn one_bad_signal_of_many_costs_only_itself() {
+async fn invalid_signal_is_rejected_and_the_others_are_stored() {
     for (bad, code, pointer) in [
         (r#"{"customerId":"c","eventType":""}"#.to_owned(), "blank", "/signals/7/eventType"),
         (r#"{"customerId":"c","eventType":"\udfff"}"#.to_owned(), "invalid-type", "/signals/7/eventType"),
@@ -124,7 +124,7 @@ async fn one_bad_signal_of_many_costs_only_itself() {
 }
 
 #[tokio::test]
-async fn a_request_of_which_nothing_is_valid_is_a_400_with_the_counts_and_leaves_no_claim() {
+async fn batch_without_a_valid_signal_is_a_400_and_stores_nothing() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let body = json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c"}, 5]});
@@ -139,7 +139,7 @@ async fn a_request_of_which_nothing_is_valid_is_a_400_with_the_counts_and_leaves
 }
 
 #[tokio::test]
-async fn with_strict_handling_one_bad_signal_costs_the_request() {
+async fn strict_batch_with_an_invalid_signal_stores_nothing() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let mut signals = mixed(5);
@@ -158,7 +158,7 @@ async fn with_strict_handling_one_bad_signal_costs_the_request() {
 }
 
 #[tokio::test]
-async fn the_edges_of_500_signals_hold() {
+async fn batch_of_500_signals_is_accepted_and_of_501_rejected() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let full = stack.send(RequestBuilder::signals(json!({"signals": mixed(500)})).key(&key)).await;
@@ -170,7 +170,7 @@ async fn the_edges_of_500_signals_hold() {
 }
 
 #[tokio::test]
-async fn numbers_come_back_digit_for_digit() {
+async fn numbers_are_stored_digit_for_digit() {
     let stack = TestApp::start();
     let key = stack.key("shop").await;
     let numbers = [
@@ -193,7 +193,7 @@ async fn numbers_come_back_digit_for_digit() {
 }
 
 #[tokio::test]
-async fn a_retention_becomes_a_time_to_live() {
+async fn retention_sets_the_expiry_of_signals() {
     let emulator = TestApp::emulator();
     let endpoint = emulator.endpoint();
     let stack = TestApp::over(emulator, &endpoint, &endpoint, Some(std::time::Duration::from_hours(24)));

@@ -79,13 +79,13 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_never_printed() {
+    fn debug_output_of_a_key_hides_its_value() {
         let key = ApiKey::random().unwrap();
         assert_eq!(format!("{key:?} {:?}", key.hash()), "ApiKey(..) KeyHash(..)");
     }
 
     #[test]
-    fn a_hash_is_sha_256_in_hex() {
+    fn hash_is_sha_256_in_hex() {
         assert_eq!(KeyHash::of("abc").to_hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 }

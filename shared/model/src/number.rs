@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thirty_eight_digits_pass_and_thirty_nine_do_not() {
+    fn number_of_38_digits_is_valid_and_of_39_is_not() {
         assert_eq!(
             for_dynamodb("12345678901234567890123456789012345678").unwrap(),
             "12345678901234567890123456789012345678"
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_around_the_digits_do_not_count() {
+    fn leading_and_trailing_zeros_are_no_digits() {
         let padded = format!("1{}", "0".repeat(125));
         assert_eq!(for_dynamodb(&padded).unwrap(), "1E125");
         assert_eq!(for_dynamodb(&format!("1.{}", "0".repeat(400))).unwrap(), "1");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_range_ends_where_dynamodb_says() {
+    fn number_beyond_the_range_of_dynamodb_is_rejected() {
         for inside in ["1e-130", "9.9999999999999999999999999999999999999E+125", "-1E125", "0.1e-129", "10e124"] {
             assert!(for_dynamodb(inside).is_ok(), "{inside}");
         }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_is_zero_whatever_its_exponent() {
+    fn zero_with_any_exponent_is_zero() {
         for zero in ["0e126", "0.0e-130", "-0E99999999999999999999"] {
             assert_eq!(for_dynamodb(zero).unwrap(), "0", "{zero}");
         }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn short_plain_numbers_are_passed_on_as_sent() {
+    fn short_plain_number_is_kept_as_sent() {
         for plain in ["0", "-12.50", "3.14", "1000000"] {
             assert_eq!(for_dynamodb(plain).unwrap(), plain);
         }

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn another_text_form_is_rejected() {
+    fn timestamp_in_another_form_is_rejected() {
         for text in
             ["", "2026-11-20", "2026-11-20T22:16:40Z", "2026-11-20T22:16:40.009+00:00", "2026-13-20T22:16:40.009Z"]
         {

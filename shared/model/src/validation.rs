@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_written_as_they_are_named() {
+    fn codes_are_serialized_as_they_are_displayed() {
         for code in FieldErrorCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
         }

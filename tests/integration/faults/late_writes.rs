@@ -12,7 +12,7 @@ fn city(city: &str) -> RequestBuilder {
 }
 
 #[tokio::test]
-async fn a_late_attempt_does_not_undo_a_newer_update() {
+async fn late_attempt_does_not_overwrite_a_newer_update() {
     let (stack, proxy, key) = behind(Fault::Late.at(1)).await;
     let first = stack.send(city("Ulm").key(&key)).await;
     assert_eq!((first.status, &first.json()["result"]), (200, &json!("created")), "{}", first.text);
@@ -25,7 +25,7 @@ async fn a_late_attempt_does_not_undo_a_newer_update() {
 }
 
 #[tokio::test]
-async fn an_update_from_a_slow_clock_is_stored_right_after_the_newer_one() {
+async fn update_with_an_older_time_gets_the_next_millisecond() {
     let (stack, proxy, key) = behind(Plan::none()).await;
     let ahead = Timestamp::from_millis(1_795_214_024_123);
     assert_eq!(stack.send(city("Ulm").key(&key).at(ahead)).await.status, 200);
@@ -42,7 +42,7 @@ async fn an_update_from_a_slow_clock_is_stored_right_after_the_newer_one() {
 }
 
 #[tokio::test]
-async fn two_updates_of_the_same_millisecond_both_survive_and_only_one_created_the_customer() {
+async fn updates_of_the_same_millisecond_both_survive() {
     let (stack, _proxy, key) = behind(Plan::none()).await;
     let now = Timestamp::from_millis(1_795_214_024_123);
     let zip = RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));

@@ -18,7 +18,7 @@ fn body(spoilt: &[usize]) -> Value {
 }
 
 #[tokio::test]
-async fn a_signal_that_dynamodb_refuses_costs_only_itself() {
+async fn signal_that_dynamodb_rejects_is_rejected_alone() {
     let (stack, proxy, key) = behind(Fault::Invalid.where_body_has("a-spoilt-value")).await;
     let answer = stack.send(RequestBuilder::signals(body(&[3])).key(&key)).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
@@ -29,7 +29,7 @@ async fn a_signal_that_dynamodb_refuses_costs_only_itself() {
 }
 
 #[tokio::test]
-async fn refused_signals_among_faults_that_pass_are_still_the_only_ones_to_miss() {
+async fn transient_faults_add_no_rejected_signal() {
     let refused = Fault::Invalid.where_body_has("a-spoilt-value");
     let (stack, _proxy, key) = behind(Plan::of([refused, Fault::ResetAfter.at(5), Fault::Throttled.at(9)])).await;
     let answer = stack.send(RequestBuilder::signals(body(&[0, 24, 29])).key(&key)).await;
@@ -40,7 +40,7 @@ async fn refused_signals_among_faults_that_pass_are_still_the_only_ones_to_miss(
 }
 
 #[tokio::test]
-async fn a_request_of_which_dynamodb_refuses_everything_is_a_400() {
+async fn batch_that_dynamodb_rejects_whole_is_a_400() {
     let (stack, _proxy, key) = behind(Fault::Invalid.where_body_has("view")).await;
     let answer = stack.send(RequestBuilder::signals(body(&[])).key(&key)).await;
     answer.assert_problem(400, "validation-failed");
@@ -49,7 +49,7 @@ async fn a_request_of_which_dynamodb_refuses_everything_is_a_400() {
 }
 
 #[tokio::test]
-async fn a_customer_that_dynamodb_refuses_is_a_400_that_says_nothing_of_it() {
+async fn customer_that_dynamodb_rejects_is_a_400_without_its_text() {
     let (stack, _proxy, key) = behind(Fault::Invalid.always()).await;
     let answer = stack.send(customer().key(&key)).await;
     answer.assert_problem(400, "validation-failed");

@@ -6,7 +6,7 @@ use testkit::fault_proxy::Plan;
 use super::{behind, customer, stored, unnamed};
 
 #[tokio::test]
-async fn connections_that_died_unheard_cost_no_request_its_answer() {
+async fn dropped_connections_fail_no_request() {
     for (call, again) in [(customer(), 0), (unnamed(400), 400)] {
         let (stack, proxy, key) = behind(Plan::none()).await;
         // As many calls at once as there are, so as many connections.

@@ -43,7 +43,7 @@ async fn assert_stored(call: RequestBuilder, signals: usize, plan: Plan, what: &
 }
 
 #[tokio::test]
-async fn throttling_of_up_to_3_s_costs_no_request_its_200() {
+async fn throttling_of_up_to_3_s_fails_no_request() {
     let mut cases = Vec::new();
     for window in WINDOWS {
         for (how, fault) in [("exception", Fault::Throttled), ("table exception", Fault::TableThrottled)] {
@@ -70,7 +70,7 @@ async fn throttling_of_up_to_3_s_costs_no_request_its_200() {
 }
 
 #[tokio::test]
-async fn a_throttled_key_table_costs_no_request_its_200() {
+async fn throttled_key_table_fails_no_request() {
     let emulator = TestApp::emulator();
     let direct = emulator.endpoint();
     let plan = Fault::Throttled.lasting(Duration::from_secs(3));
@@ -82,7 +82,7 @@ async fn a_throttled_key_table_costs_no_request_its_200() {
 }
 
 #[tokio::test]
-async fn a_lasting_throttle_is_a_503_in_time_at_few_calls_and_the_next_request_tries_twice() {
+async fn lasting_throttling_is_a_503_and_then_two_attempts_a_call() {
     for fault in [Fault::Throttled, Fault::Unprocessed { done: 0 }] {
         let rule = fault.always().of("BatchWriteItem");
         let (stack, proxy, key) = behind(rule).await;
@@ -107,7 +107,7 @@ async fn a_lasting_throttle_is_a_503_in_time_at_few_calls_and_the_next_request_t
 }
 
 #[tokio::test]
-async fn throttling_costs_no_retry_of_the_budget() {
+async fn throttling_uses_no_retry_budget() {
     let (stack, proxy, key) = behind(Fault::Throttled.lasting(Duration::from_millis(500))).await;
     assert_eq!(stack.send(unnamed(500).key(&key)).await.status, 200);
     assert!(proxy.counts().faulted > 4, "{:?}", proxy.counts());
@@ -119,7 +119,7 @@ async fn throttling_costs_no_retry_of_the_budget() {
 }
 
 #[tokio::test]
-async fn a_hot_partition_does_not_keep_other_customers_from_being_stored() {
+async fn hot_partition_delays_no_other_customer() {
     let (stack, proxy, key) = behind(Fault::UnprocessedWhere(HOT).where_body_has(HOT)).await;
     let answer = stack.send(mixed(100).key(&key).within(Duration::from_millis(1_500))).await;
     assert_unavailable(&answer);

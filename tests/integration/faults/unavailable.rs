@@ -22,7 +22,7 @@ const LASTING: [Fault; 10] = [
 ];
 
 #[tokio::test]
-async fn whatever_fails_for_good_every_answer_is_a_503_before_the_deadline() {
+async fn lasting_fault_is_a_503_before_the_deadline() {
     let budget = Duration::from_millis(600);
     for fault in LASTING {
         let (stack, _proxy, key) = behind(fault.always()).await;
@@ -41,7 +41,7 @@ async fn whatever_fails_for_good_every_answer_is_a_503_before_the_deadline() {
 }
 
 #[tokio::test]
-async fn a_503_names_the_identifier_to_retry_with_when_the_claim_was_written_late_and_only_then() {
+async fn response_503_names_an_identifier_only_if_it_is_recorded() {
     let batches_fail = Fault::InternalServerError.always().of("BatchWriteItem");
     let (stack, proxy, key) = behind(batches_fail.clone()).await;
     let answer = stack.send(unnamed(30).key(&key)).await;
@@ -54,7 +54,7 @@ async fn a_503_names_the_identifier_to_retry_with_when_the_claim_was_written_lat
 }
 
 #[tokio::test]
-async fn a_claim_outlives_a_503_and_the_retry_completes_the_request() {
+async fn idempotency_record_survives_a_503_and_the_retry_completes() {
     let (stack, proxy, key) = behind(Fault::ResetAfter.always().of("BatchWriteItem")).await;
     let answer = stack.send(named(60).key(&key)).await;
     assert_unavailable(&answer);
@@ -65,7 +65,7 @@ async fn a_claim_outlives_a_503_and_the_retry_completes_the_request() {
 }
 
 #[tokio::test]
-async fn an_outage_is_not_multiplied_by_retries() {
+async fn retry_budget_bounds_the_calls_during_an_outage() {
     const REQUESTS: u64 = 100;
     for fault in [Fault::InternalServerError, Fault::ResetBefore, Fault::CutBody] {
         let (stack, proxy, key) = behind(fault.always()).await;
@@ -81,7 +81,7 @@ async fn an_outage_is_not_multiplied_by_retries() {
 }
 
 #[tokio::test]
-async fn a_request_retried_with_the_identifier_that_its_503_named_is_stored_once() {
+async fn retry_with_the_identifier_of_a_503_is_stored_once() {
     // The first batch is stored, the second fails for good.
     let second = Fault::InternalServerError.where_body_has("\"29\"").of("BatchWriteItem");
     let (stack, proxy, key) = behind(second).await;

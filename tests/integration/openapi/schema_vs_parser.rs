@@ -40,7 +40,7 @@ fn agree(errors: &[FieldError], by_schema: &[String], beyond: &[FieldErrorCode])
 }
 
 #[test]
-fn a_signal_is_valid_by_the_schema_if_the_parser_accepts_it() {
+fn signal_is_valid_for_the_schema_and_the_parser_alike() {
     let document = Document::read();
     let validator = document.validator(document.schema("Signal"));
     hold(1_000, strategies::signal(), |signal| {
@@ -53,7 +53,7 @@ fn a_signal_is_valid_by_the_schema_if_the_parser_accepts_it() {
 }
 
 #[test]
-fn a_customer_is_valid_by_the_schema_if_the_parser_accepts_it() {
+fn customer_is_valid_for_the_schema_and_the_parser_alike() {
     let document = Document::read();
     let validator = document.validator(document.schema("CustomerUpdate"));
     // How long an undocumented member is as JSON text is beyond a schema as well.

@@ -153,7 +153,7 @@ mod tests {
     use super::version;
 
     #[test]
-    fn a_version_is_read_from_what_cargo_lambda_says() {
+    fn version_is_parsed_from_the_output_of_cargo_lambda() {
         assert_eq!(version("cargo-lambda 1.9.2 (67129fc 2026-08-21Z)\n"), Some((1, 9)));
         assert_eq!(version("error: no such command: `lambda`\n"), None);
     }

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_arrives_as_it_was_sent_and_so_does_its_answer() {
+    async fn request_and_response_pass_unchanged() {
         let address = gateway(&["http://page.example"]).await;
         let request = Request::builder().method(Method::PATCH).uri(format!("{address}/a%20b?c=%C3%A4&d"));
         let (status, cors, body) = send(request.body(&b"\x00\xff"[..]).unwrap()).await;
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_of_an_allowed_origin_gets_the_configured_headers_and_another_none() {
+    async fn only_allowed_origins_get_cors_headers() {
         let preflight = ("access-control-request-method", "POST");
         for (allowed, origin, value) in [
             (
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn functions_that_cannot_be_reached_are_a_502() {
+    async fn unreachable_functions_are_a_502() {
         let port = free_port();
         serve(port, free_port(), Cors::default(), vec!["*".to_owned()]).await.unwrap();
         let request = Request::get(format!("http://127.0.0.1:{port}/")).header("origin", "http://a.example");

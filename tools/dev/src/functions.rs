@@ -169,7 +169,7 @@ mod tests {
     use super::HEALTH_CHECKS;
 
     #[test]
-    fn every_function_of_the_template_is_asked() {
+    fn every_function_of_the_template_has_a_health_check() {
         let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
 
         for function in &template.functions {

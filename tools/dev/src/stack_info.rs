@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_route_of_the_template_has_a_line_to_paste() {
+    fn every_route_of_the_template_has_a_curl_line() {
         let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
         let lines = stack_info().curl_lines();
 
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_env_file_holds_a_variable_a_line() {
+    fn env_file_has_one_variable_per_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/dev.env");
         let _published = EnvFile::at(path.clone()).unwrap().publish(&stack_info()).unwrap();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_env_file_goes_with_its_stack_and_not_with_another() {
+    fn env_file_is_deleted_with_its_own_stack_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dev.env");
         let publish = || EnvFile::at(path.clone()).unwrap().publish(&stack_info()).unwrap();

@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use sandbox::{Sandbox, dev};
 
 #[test]
-fn the_help_shows_the_options_by_example() {
+fn help_lists_every_option_with_examples() {
     let ended = dev().arg("--help").output().unwrap();
     let text = String::from_utf8(ended.stdout).unwrap();
 
@@ -29,7 +29,7 @@ fn the_help_shows_the_options_by_example() {
 }
 
 #[test]
-fn a_taken_port_is_one_clear_sentence() {
+fn taken_port_is_an_error_that_names_it() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
 
@@ -46,13 +46,13 @@ fn a_taken_port_is_one_clear_sentence() {
 }
 
 #[test]
-fn one_port_for_two_servers_is_one_clear_sentence() {
+fn one_port_for_two_servers_is_an_error() {
     let ended = Sandbox::new().run(&["--port", "9123", "--dynamodb-port", "9123"]);
     assert_eq!(ended.error(), "error: --port and --dynamodb-port are both 9123: give two ports.");
 }
 
 #[test]
-fn an_origin_that_no_browser_sends_is_one_clear_sentence() {
+fn invalid_origin_is_an_error_with_an_example() {
     for origin in ["localhost:3000", "http://localhost:3000/", "http://", "HTTP://a.example", "http://a,http://b", ""] {
         let ended = dev().args(["--cors", origin]).output().unwrap();
         let text = String::from_utf8(ended.stderr).unwrap();
@@ -61,13 +61,13 @@ fn an_origin_that_no_browser_sends_is_one_clear_sentence() {
 }
 
 #[test]
-fn cors_without_a_configuration_to_apply_is_one_clear_sentence() {
+fn cors_option_without_a_configuration_is_an_error() {
     let ended = Sandbox::new().run(&["--cors", "http://localhost:3000"]);
     assert_eq!(ended.error(), "error: --cors needs a CorsConfiguration in template.yaml, and there is none.");
 }
 
 #[test]
-fn a_folder_that_is_no_workspace_is_one_clear_sentence() {
+fn folder_without_a_workspace_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.remove("Cargo.toml");
     let ended = sandbox.run(&[]);
@@ -75,7 +75,7 @@ fn a_folder_that_is_no_workspace_is_one_clear_sentence() {
 }
 
 #[test]
-fn a_template_that_cannot_be_carried_out_is_one_clear_sentence() {
+fn unsupported_template_property_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.append("template.yaml", "      ImportSourceSpecification: {}\n");
     let error = sandbox.run(&[]).error();
@@ -86,13 +86,13 @@ fn a_template_that_cannot_be_carried_out_is_one_clear_sentence() {
 }
 
 #[test]
-fn a_data_file_among_the_sources_is_one_clear_sentence() {
+fn data_file_among_the_sources_is_an_error() {
     let error = Sandbox::new().run(&["--data", "data.sqlite"]).error();
     assert!(error.contains("is among the sources, where each write restarts the functions"), "{error}");
 }
 
 #[test]
-fn a_failed_build_is_one_clear_sentence_after_cargos_own() {
+fn failed_build_is_an_error_after_the_output_of_cargo() {
     let sandbox = Sandbox::new();
     sandbox.cargo_lambda("exit 0");
     sandbox.append("functions/customers/src/main.rs", "this is not Rust");
@@ -103,7 +103,7 @@ fn a_failed_build_is_one_clear_sentence_after_cargos_own() {
 }
 
 #[test]
-fn sample_data_is_imported_into_the_emulator_from_copies_and_signals_arrive_over_seven_days() {
+fn seed_imports_copies_with_signals_over_seven_days() {
     let sandbox = Sandbox::new();
     sandbox.cargo_lambda("exit 7");
     sandbox.append("events/seed/customers.ndjson", "customer\n");
@@ -124,7 +124,7 @@ fn sample_data_is_imported_into_the_emulator_from_copies_and_signals_arrive_over
 }
 
 #[test]
-fn sample_data_that_cannot_be_imported_is_one_clear_sentence() {
+fn seed_that_cannot_be_imported_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.cargo_lambda("exit 0");
     assert!(sandbox.run(&["--seed"]).error().starts_with("error: Cannot read "));
@@ -135,7 +135,7 @@ fn sample_data_that_cannot_be_imported_is_one_clear_sentence() {
 }
 
 #[test]
-fn a_cargo_lambda_that_ends_by_itself_is_one_clear_sentence() {
+fn cargo_lambda_that_exits_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.cargo_lambda("exit 7");
     let error = sandbox.run(&[]).error();
@@ -143,7 +143,7 @@ fn a_cargo_lambda_that_ends_by_itself_is_one_clear_sentence() {
 }
 
 #[test]
-fn a_cargo_lambda_that_is_too_old_is_passed_over() {
+fn outdated_cargo_lambda_is_skipped() {
     let sandbox = Sandbox::new();
     sandbox.program("cargo-lambda", "echo 'cargo-lambda 1.2.1'");
     sandbox.program("python3", "exit 1");
@@ -155,7 +155,7 @@ fn a_cargo_lambda_that_is_too_old_is_passed_over() {
 }
 
 #[test]
-fn every_way_to_get_cargo_lambda_is_tried_in_turn_and_told() {
+fn install_methods_of_cargo_lambda_are_tried_in_order() {
     let sandbox = Sandbox::new();
     sandbox.program("cargo-lambda", "exit 1");
     sandbox.program("python3", "echo \"no module: $2\"; exit 1");
@@ -169,7 +169,7 @@ fn every_way_to_get_cargo_lambda_is_tried_in_turn_and_told() {
 }
 
 #[test]
-fn a_signal_ends_every_process_however_stubborn() {
+fn sigint_or_sigterm_ends_every_process() {
     for signal in ["INT", "TERM"] {
         let sandbox = Sandbox::new();
         sandbox.cargo_lambda("(trap '' TERM; sleep 600) & sleep 600 & touch running; wait");
@@ -185,7 +185,7 @@ fn a_signal_ends_every_process_however_stubborn() {
 }
 
 #[test]
-fn a_signal_during_the_build_ends_it() {
+fn sigterm_during_the_build_ends_it() {
     let sandbox = Sandbox::new();
     sandbox.cargo_lambda("exit 0");
     sandbox.append(

@@ -30,7 +30,7 @@ fn template() -> Template {
 }
 
 #[test]
-fn the_router_of_cargo_lambda_has_the_routes_of_the_template() {
+fn cargo_lambda_router_has_the_routes_of_the_template() {
     let mut routes = BTreeMap::new();
     for function in template().functions {
         for route in function.routes {
@@ -42,7 +42,7 @@ fn the_router_of_cargo_lambda_has_the_routes_of_the_template() {
 }
 
 #[test]
-fn cargo_lambda_builds_the_functions_of_the_template_and_nothing_else() {
+fn cargo_lambda_builds_only_the_functions_of_the_template() {
     let packages = template().functions.into_iter().map(|function| function.package).collect::<Vec<_>>();
     assert_eq!(lambda_metadata()["build"]["packages"], json!(packages));
 }

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_of_38_digits_is_written_exactly() {
+    fn number_of_38_digits_is_written_exactly() {
         let digits = "12345678901234567890123456789012345678";
         let item = Item::from([
             ("n".to_owned(), AttributeValue::N(digits.to_owned())),

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_as_wide_as_their_widest_cell_so_far() {
+    fn column_is_as_wide_as_its_widest_cell_so_far() {
         let mut table = Table::with_heading(["CUSTOMER", "EVENT"]);
         table.row(["ada", "login"]);
         table.row(["李小龙", "logout"]);

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_parsed_from_a_date_a_time_or_an_age() {
+    fn time_is_parsed_from_a_date_a_time_or_an_age() {
         assert_eq!(timestamp("2026-11-20").unwrap().to_string(), "2026-11-20T00:00:00.000Z");
         assert_eq!(timestamp("2026-11-20T22:16:40Z").unwrap().to_string(), "2026-11-20T22:16:40.000Z");
         assert_eq!(timestamp("2026-11-20T22:16:40.009Z").unwrap().to_string(), "2026-11-20T22:16:40.009Z");
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_formatted_in_utc_to_the_second() {
+    fn time_is_formatted_in_utc_to_the_second() {
         assert_eq!(format_utc(Timestamp::from_millis(1_795_213_000_009)), "2026-11-20 22:16:40");
     }
 }

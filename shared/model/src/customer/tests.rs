@@ -15,7 +15,7 @@ fn data(members: &str) -> String {
 }
 
 #[test]
-fn absent_null_and_text_are_three_changes() {
+fn absent_null_and_string_are_three_changes() {
     let json = data(r#""email":"a@b.c","city":null,"zip":"""#);
     let update = parse(&json).unwrap();
     let changes: Vec<_> = update

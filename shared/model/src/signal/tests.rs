@@ -78,7 +78,7 @@ fn signal_without_exactly_one_complete_pair_is_rejected() {
 }
 
 #[test]
-fn wrong_json_types_are_reported() {
+fn field_of_another_type_is_an_error() {
     assert_eq!(errors("17"), [(String::new(), "invalid-type")]);
     assert_eq!(errors("[]"), [(String::new(), "invalid-type")]);
     assert_eq!(errors("null"), [(String::new(), "invalid-type")]);

@@ -27,7 +27,7 @@ const JSON: (&str, &str) = ("content-type", "application/json");
 const GZIP: (&str, &str) = ("content-encoding", "gzip");
 
 #[test]
-fn json_is_read_whatever_its_charset_parameter() {
+fn json_with_any_charset_parameter_is_read() {
     for media_type in ["application/json", "Application/JSON; charset=utf-8", "application/json ;charset=\"UTF-8\""] {
         assert_eq!(decode_body(&request(&[("content-type", media_type)], "{}")).unwrap(), "{}");
     }
@@ -38,7 +38,7 @@ fn json_is_read_whatever_its_charset_parameter() {
 }
 
 #[test]
-fn gzip_is_unpacked_and_other_encodings_are_refused() {
+fn gzip_is_decompressed_and_other_encodings_are_rejected() {
     assert_eq!(decode_body(&request(&[JSON, GZIP], gzip(b"{}"))).unwrap(), "{}");
     assert_eq!(decode_body(&request(&[JSON, ("content-encoding", "identity")], "{}")).unwrap(), "{}");
     for encoding in ["br", "deflate", "gzip, gzip", "zstd"] {
@@ -72,7 +72,7 @@ fn gzip_body_beyond_4_mib_is_too_large_whatever_follows() {
 }
 
 #[test]
-fn a_body_over_4_mib_is_refused_packed_or_not() {
+fn body_over_4_mib_is_rejected_compressed_or_not() {
     let full = " ".repeat(MAX_BODY_BYTES);
     assert_eq!(decode_body(&request(&[JSON], full.as_str())).unwrap().len(), MAX_BODY_BYTES);
     assert_eq!(decode_body(&request(&[JSON, GZIP], gzip(full.as_bytes()))).unwrap().len(), MAX_BODY_BYTES);
@@ -93,7 +93,7 @@ fn invalid_utf_8_is_reported_with_line_and_column() {
 }
 
 #[test]
-fn strict_handling_is_found_among_other_preferences() {
+fn strict_handling_is_read_among_other_preferences() {
     for strict in
         ["handling=strict", "Handling=Strict", "respond-async, handling=\"strict\"; x=1", "wait=5,handling = strict"]
     {

@@ -47,7 +47,7 @@ fn count(emulator: &Emulator, table: &str) -> Value {
 }
 
 #[test]
-fn the_tables_of_the_template_are_there_when_it_has_started() {
+fn started_emulator_has_the_tables_of_the_template() {
     let emulator = start();
 
     assert_eq!(call(&emulator, "ListTables", &json!({}))["TableNames"], json!(["ApiKeysTable", "SignalsTable"]));
@@ -56,7 +56,7 @@ fn the_tables_of_the_template_are_there_when_it_has_started() {
 }
 
 #[test]
-fn the_development_key_is_stored_as_its_hash() {
+fn development_key_is_stored_as_its_hash() {
     let emulator = start();
     development_key::load(&emulator, &template()).unwrap();
     development_key::load(&emulator, &template()).unwrap();
@@ -78,7 +78,7 @@ fn two_emulators_share_nothing() {
 }
 
 #[test]
-fn items_in_a_file_outlive_the_emulator() {
+fn items_in_a_file_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let storage = Storage::File(folder.path().join("data"));
     let mut first = Emulator::start(&template(), &storage, 0).unwrap();
@@ -90,7 +90,7 @@ fn items_in_a_file_outlive_the_emulator() {
 }
 
 #[test]
-fn a_file_with_other_keys_than_the_template_is_one_clear_sentence() {
+fn file_with_other_keys_than_the_template_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let storage = Storage::File(folder.path().join("data"));
     drop(Emulator::start(&template(), &storage, 0).unwrap());
@@ -104,14 +104,14 @@ fn a_file_with_other_keys_than_the_template_is_one_clear_sentence() {
 }
 
 #[test]
-fn a_taken_port_is_one_clear_sentence() {
+fn taken_port_is_an_error_that_names_it() {
     let emulator = start();
     let error = format!("{:#}", Emulator::start(&template(), &Storage::Memory, emulator.port()).err().unwrap());
     assert!(error.starts_with(&format!("Cannot listen on port {} of 127.0.0.1: ", emulator.port())), "{error}");
 }
 
 #[test]
-fn nothing_listens_once_it_has_stopped() {
+fn stopped_emulator_closes_its_port() {
     let mut emulator = start();
     let idle = TcpStream::connect(("127.0.0.1", emulator.port())).unwrap();
     emulator.stop();
@@ -121,7 +121,7 @@ fn nothing_listens_once_it_has_stopped() {
 }
 
 #[test]
-fn expired_items_go_when_told_to_and_not_before() {
+fn expired_items_are_deleted_only_on_request() {
     let emulator = start();
     emulator
         .put_item("SignalsTable", &json!({"pk": {"S": "a"}, "sk": {"S": "b"}, "expiresAt": {"N": "1700000000"}}))

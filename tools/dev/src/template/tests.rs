@@ -40,7 +40,7 @@ const KEYS: &str = "
 ";
 
 #[test]
-fn the_template_of_this_repository_is_understood() {
+fn template_of_this_repository_is_valid() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml");
     let template = Template::read(path.as_ref()).unwrap();
 
@@ -51,7 +51,7 @@ fn the_template_of_this_repository_is_understood() {
 }
 
 #[test]
-fn a_table_has_its_keys_and_its_expiry() {
+fn table_has_its_keys_and_its_expiry_attribute() {
     let template = parse(KEYS).unwrap();
     let table = template.table("Keys").unwrap();
 
@@ -61,19 +61,19 @@ fn a_table_has_its_keys_and_its_expiry() {
 }
 
 #[test]
-fn a_table_property_that_is_not_known_is_an_error_that_names_it() {
+fn unknown_table_property_is_an_error_that_names_it() {
     let error = parse(&format!("{KEYS}      ImportSourceSpecification: {{}}\n")).unwrap_err();
     assert!(error.contains("the table Keys has the property ImportSourceSpecification"), "{error}");
 }
 
 #[test]
-fn an_applied_property_that_only_aws_can_evaluate_is_an_error_that_names_it() {
+fn table_property_with_an_aws_function_is_an_error() {
     let error = parse(&format!("{KEYS}      TableName: !Sub '${{AWS::StackName}}-keys'\n")).unwrap_err();
     assert!(error.contains("the table Keys uses Fn::Sub in TableName"), "{error}");
 }
 
 #[test]
-fn a_function_has_the_global_variables_and_its_own_with_the_values_they_have_locally() {
+fn function_has_global_and_own_variables_with_local_values() {
     let template = parse(&format!(
         "{KEYS}
   Signals:
@@ -107,7 +107,7 @@ fn function_with(name: &str, variable: &str) -> String {
 }
 
 #[test]
-fn a_variable_without_a_local_value_is_an_error_that_names_it() {
+fn variable_without_a_local_value_is_an_error() {
     for (variable, why) in [
         ("TO: !Ref Mail", "has the variable TO, a reference to the parameter Mail, which has no default"),
         ("TO: !GetAtt Keys.Arn", "has the variable TO, whose Fn::GetAtt the local stack cannot evaluate"),
@@ -120,20 +120,20 @@ fn a_variable_without_a_local_value_is_an_error_that_names_it() {
 }
 
 #[test]
-fn two_values_for_one_variable_are_an_error_that_names_it() {
+fn variable_with_two_values_is_an_error_that_names_it() {
     let both = function_with("A", "MODE: one") + &function_with("B", "MODE: two");
     let error = parse(&format!("{KEYS}{both}")).unwrap().environment().unwrap_err().to_string();
     assert!(error.contains("the variable MODE different values"), "{error}");
 }
 
 #[test]
-fn what_is_not_yaml_is_told_with_its_place() {
+fn malformed_yaml_is_an_error_with_its_line() {
     let error = format!("{:#}", Template::parse("Resources: [").unwrap_err());
     assert!(error.contains("line 2"), "{error}");
 }
 
 #[test]
-fn the_cors_configuration_is_read_as_the_headers_that_api_gateway_makes_of_it() {
+fn cors_configuration_is_read_as_response_headers() {
     let cors = parse(API).unwrap().cors.unwrap();
 
     let headers = |headers: &[(&'static str, String)]| {
@@ -151,7 +151,7 @@ fn the_cors_configuration_is_read_as_the_headers_that_api_gateway_makes_of_it() 
 }
 
 #[test]
-fn an_api_without_a_cors_configuration_has_none() {
+fn api_without_a_cors_configuration_has_no_headers() {
     assert!(parse(KEYS).unwrap().cors.is_none());
     assert!(
         parse("  Api: {Type: AWS::Serverless::HttpApi, Properties: {StageName: $default}}").unwrap().cors.is_none()
@@ -159,7 +159,7 @@ fn an_api_without_a_cors_configuration_has_none() {
 }
 
 #[test]
-fn a_cors_property_that_is_not_known_or_not_written_out_is_an_error_that_names_it() {
+fn unknown_or_computed_cors_property_is_an_error() {
     let error = parse(&API.replace("MaxAge: 3600", "AllowCredentials: true")).unwrap_err();
     assert!(error.contains("the CorsConfiguration of Api has the property AllowCredentials"), "{error}");
     for value in ["!Ref Age", "[1]", "{}"] {

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chunk_ends_after_500_lines_or_4_mib_wherever_it_began() {
+    fn chunk_ends_after_500_lines_or_4_mib() {
         let text = format!("{}\n{}\nlast", "x\n".repeat(CHUNK_LINES), "y".repeat(CHUNK_BYTES + 1));
         let mut reader = text.as_bytes();
         let mut position = Position::default();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_skipped_and_counted() {
+    fn line_over_the_limit_is_skipped_and_counted() {
         let text = format!("{}\nb\n", "a".repeat(MAX_LINE_BYTES * 2));
         let chunk = read_chunk(&mut text.as_bytes(), Position::default()).unwrap().unwrap();
         assert_eq!(chunk.lines, [Line::TooLong]);

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_chunk_of_an_import_has_its_own_constant_identifier() {
+    fn each_chunk_of_an_import_has_a_constant_identifier() {
         let import = Uuid::new_v4();
         let identifier = |chunk| request_identifier(import, chunk).canonical();
         assert_ne!(identifier(0), identifier(1));

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_the_key_without_the_account() {
+    fn id_is_the_key_without_the_account() {
         let account: AccountId = "shop".parse().unwrap();
         let id: RejectedSignalId =
             "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff".parse().unwrap();

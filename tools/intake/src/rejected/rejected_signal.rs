@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_is_about_every_subject_that_it_names() {
+    fn payload_belongs_to_every_subject_in_it() {
         for about in [
             r#"{"customerId":"ada","emitterId":"bob"}"#,
             r#"{"emitterId":"ada"}"#,
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_is_written_on_one_line_as_json_or_as_a_string() {
+    fn payload_is_written_on_one_line() {
         let json = |payload| serde_json::to_string(&rejected(payload)).unwrap();
         assert!(json("{\n\"a\": \"\\ud800\"\r\n}").ends_with(r#","payload":{ "a": "\ud800"  }}"#));
         assert!(json("{\"a\":\n").ends_with(r#","payload":"{\"a\":\n"}"#));

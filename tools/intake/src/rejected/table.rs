@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_day_since_a_time_is_read_as_far_as_items_exist() {
+    fn days_since_a_time_are_read_within_the_retention() {
         let at = |text: &str| -> Timestamp { text.parse().unwrap() };
         let now = at("2026-11-20T01:00:00.000Z");
         assert_eq!(days_between(at("2026-11-18T23:00:00.000Z"), now), ["2026-11-18", "2026-11-19", "2026-11-20"]);

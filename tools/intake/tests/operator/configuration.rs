@@ -8,7 +8,7 @@ use testkit::{Tables, TestApp};
 use crate::operator::{Operator, VARIABLES};
 
 #[test]
-fn a_missing_region_credentials_or_table_is_an_error_that_names_it() {
+fn missing_region_credentials_or_table_is_an_error() {
     let stack = TestApp::start();
     let list = ["keys", "list"];
     let nothing = Operator::with_nothing();
@@ -31,7 +31,7 @@ fn a_missing_region_credentials_or_table_is_an_error_that_names_it() {
 }
 
 #[test]
-fn the_file_of_the_local_stack_is_found_from_any_folder_of_the_repository() {
+fn env_file_is_found_from_any_folder_of_the_repository() {
     let stack = TestApp::start();
     let operator = Operator::with_nothing();
     assert!(operator.run(&["--local", "keys", "list"]).error_message().starts_with("No local stack is running"));
@@ -80,7 +80,7 @@ fn cloudformation(answers: Vec<(u16, String)>) -> String {
 }
 
 #[test]
-fn the_tables_of_a_deployed_stack_are_read_from_its_outputs() {
+fn tables_of_a_deployed_stack_are_read_from_its_outputs() {
     let stack = TestApp::start();
     // As template.yaml names its outputs, so that a renamed one is noticed here.
     let template = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml")).unwrap();

@@ -10,7 +10,7 @@ async fn send(stack: &TestApp, key: &str, call: RequestBuilder) {
 }
 
 #[tokio::test]
-async fn a_customer_is_shown_as_a_table_and_as_json() {
+async fn customer_is_shown_as_a_table_and_as_json() {
     let stack = TestApp::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     let data = r#"{"email":"ada@example.com","firstName":"Ada","zip":"","visits":12345678901234567890123}"#;
@@ -27,7 +27,7 @@ async fn a_customer_is_shown_as_a_table_and_as_json() {
 }
 
 #[tokio::test]
-async fn an_erasure_deletes_everything_of_one_customer_and_nothing_of_another() {
+async fn erasure_deletes_all_data_of_one_customer_only() {
     let stack = TestApp::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     for subject_id in ["ada", "bob"] {

@@ -10,7 +10,7 @@ fn lines(text: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn valid_lines_are_stored_as_sent_signals_and_invalid_lines_are_reported_with_their_numbers() {
+async fn import_stores_valid_lines_and_reports_invalid_ones() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack).variable("SIGNAL_RETENTION_DAYS", "30");
     let file = concat!(
@@ -48,7 +48,7 @@ async fn valid_lines_are_stored_as_sent_signals_and_invalid_lines_are_reported_w
 }
 
 #[tokio::test]
-async fn lines_about_one_customer_take_effect_in_their_order() {
+async fn lines_of_one_customer_take_effect_in_order() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let mut file = String::new();
@@ -73,7 +73,7 @@ async fn lines_about_one_customer_take_effect_in_their_order() {
 }
 
 #[tokio::test]
-async fn an_import_with_other_options_than_its_checkpoint_is_an_error() {
+async fn import_with_other_options_than_its_checkpoint_is_an_error() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
@@ -89,7 +89,7 @@ async fn an_import_with_other_options_than_its_checkpoint_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_imported_is_an_error_that_says_why() {
+async fn file_that_cannot_be_imported_is_an_error() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     operator.file("empty", "\n\n");

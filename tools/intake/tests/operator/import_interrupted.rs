@@ -53,7 +53,7 @@ fn kill_half_way(operator: &Operator, bytes: u64) {
 }
 
 #[tokio::test]
-async fn a_killed_import_of_200_000_signals_continues_and_stores_nothing_twice() {
+async fn killed_import_continues_and_stores_nothing_twice() {
     let signals = 200_000;
     let stack = TestApp::start();
     let operator = Operator::of(&stack);

@@ -25,7 +25,7 @@ fn id_of(operator: &Operator, state: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_created_key_is_accepted_listed_without_its_value_and_rejected_after_a_rotation() {
+async fn created_key_is_listed_without_its_value_and_rotated() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
 
@@ -53,7 +53,7 @@ async fn a_created_key_is_accepted_listed_without_its_value_and_rejected_after_a
 }
 
 #[tokio::test]
-async fn a_rotated_key_stays_valid_for_the_overlap_and_the_new_key_has_the_lifetime_of_the_old() {
+async fn rotation_with_an_overlap_keeps_the_lifetime() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--expires-in", "90d"]).success();
@@ -75,7 +75,7 @@ async fn a_rotated_key_stays_valid_for_the_overlap_and_the_new_key_has_the_lifet
 }
 
 #[tokio::test]
-async fn a_revoked_key_is_rejected_and_stays_revoked() {
+async fn revoked_key_is_rejected_and_stays_revoked() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).success().json();
@@ -100,7 +100,7 @@ async fn a_revoked_key_is_rejected_and_stays_revoked() {
 }
 
 #[tokio::test]
-async fn an_imported_key_is_read_from_standard_input_and_accepted() {
+async fn imported_key_is_read_from_standard_input_and_accepted() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let import = ["keys", "import", "--account", "shop", "--name", "old system"];
@@ -120,7 +120,7 @@ async fn an_imported_key_is_read_from_standard_input_and_accepted() {
 }
 
 #[tokio::test]
-async fn keys_listed_for_an_account_are_only_its_own() {
+async fn keys_are_listed_of_the_given_account_only() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     for account in ["shop", "shop2", "Shop"] {
@@ -132,7 +132,7 @@ async fn keys_listed_for_an_account_are_only_its_own() {
 }
 
 #[test]
-fn an_unknown_key_id_is_an_error() {
+fn unknown_key_id_is_an_error() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     for command in

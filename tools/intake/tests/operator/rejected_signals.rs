@@ -39,7 +39,7 @@ fn redrive(operator: &Operator, more: &[&str]) -> Outcome {
 }
 
 #[tokio::test]
-async fn rejected_signals_are_listed_edited_redriven_and_then_deleted() {
+async fn edited_rejected_signals_are_redriven_and_deleted() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let arrived = an_hour_ago();
@@ -81,7 +81,7 @@ async fn rejected_signals_are_listed_edited_redriven_and_then_deleted() {
 }
 
 #[tokio::test]
-async fn rejected_signals_are_selected_by_code_by_id_and_by_time() {
+async fn rejected_signals_are_filtered_by_code_id_and_time() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     send(&stack, an_hour_ago()).await;
@@ -110,7 +110,7 @@ async fn rejected_signals_are_selected_by_code_by_id_and_by_time() {
 }
 
 #[tokio::test]
-async fn a_signal_that_has_become_valid_is_redriven_without_an_edit() {
+async fn signal_that_became_valid_is_redriven_without_an_edit() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let arrived = an_hour_ago();
@@ -138,7 +138,7 @@ async fn a_signal_that_has_become_valid_is_redriven_without_an_edit() {
 }
 
 #[tokio::test]
-async fn a_redrive_of_an_invalid_file_is_an_error_and_changes_nothing() {
+async fn redrive_of_an_invalid_file_is_an_error() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     send(&stack, an_hour_ago()).await;

@@ -8,7 +8,7 @@ use testkit::TestApp;
 use crate::operator::Operator;
 
 #[tokio::test]
-async fn every_line_of_the_sample_data_is_stored_and_both_shapes_of_signals_are_there() {
+async fn sample_data_is_stored_whole_with_events_and_steps() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     for (name, stored) in [("customers.ndjson", 200), ("signals.ndjson", 1957)] {

@@ -28,7 +28,7 @@ async fn history(stack: &TestApp, key: &str) {
 }
 
 #[tokio::test]
-async fn signals_are_listed_oldest_first_and_selected_by_time_by_flow_and_by_number() {
+async fn signals_are_listed_oldest_first_and_filtered() {
     let stack = TestApp::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     history(&stack, &key).await;
@@ -62,7 +62,7 @@ async fn signals_are_listed_oldest_first_and_selected_by_time_by_flow_and_by_num
 }
 
 #[tokio::test]
-async fn follow_lists_each_new_signal_once_and_ends_when_the_reader_closes_the_pipe() {
+async fn follow_lists_new_signals_until_the_pipe_is_closed() {
     let stack = TestApp::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     history(&stack, &key).await;

@@ -73,7 +73,7 @@ impl Terminal {
 }
 
 #[tokio::test]
-async fn a_destructive_command_without_confirmation_changes_nothing() {
+async fn destructive_command_without_confirmation_changes_nothing() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).success().json();
@@ -95,7 +95,7 @@ async fn a_destructive_command_without_confirmation_changes_nothing() {
 }
 
 #[test]
-fn a_pasted_key_is_not_shown() {
+fn pasted_key_is_not_shown() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let mut terminal = Terminal::run(&operator, &["keys", "import", "--account", "shop", "--name", "old"]);
@@ -108,7 +108,7 @@ fn a_pasted_key_is_not_shown() {
 }
 
 #[tokio::test]
-async fn a_row_takes_one_line_and_its_control_characters_are_escaped() {
+async fn row_is_one_line_with_escaped_control_characters() {
     let stack = TestApp::start();
     let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
     let signal = json!({"customerId": "c", "eventType": "\u{1b}[2J\u{7}evil\n", "data": {"long": "x".repeat(500)}});
@@ -123,7 +123,7 @@ async fn a_row_takes_one_line_and_its_control_characters_are_escaped() {
 }
 
 #[test]
-fn an_import_shows_progress_in_a_terminal_but_not_in_a_pipe() {
+fn import_shows_progress_in_a_terminal_only() {
     let stack = TestApp::start();
     let operator = Operator::of(&stack);
     let text = "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n".repeat(5_000);

@@ -15,7 +15,7 @@ fn seen(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn numbers_and_strings_come_as_they_were_written() {
+fn numbers_and_strings_are_tokens_as_written() {
     assert_eq!(
         seen(" {\"a\\\"\\\\\" : -1.50E+3,\n\"b\":[true,null , \"\"]} "),
         [
@@ -34,7 +34,7 @@ fn numbers_and_strings_come_as_they_were_written() {
 }
 
 #[test]
-fn a_text_that_is_not_json_says_where() {
+fn malformed_json_is_an_error_with_its_position() {
     let error = JsonText::parse("{\n  \"a\": }").unwrap_err();
     assert_eq!(error, JsonSyntaxError { reason: "expected value".into(), line: 2, column: 8 });
     assert_eq!(JsonText::parse("{} x").unwrap_err().reason, "trailing characters");
@@ -42,7 +42,7 @@ fn a_text_that_is_not_json_says_where() {
 }
 
 #[test]
-fn no_nesting_is_too_deep_to_be_read() {
+fn nesting_of_any_depth_is_read() {
     let text = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let mut lexer = JsonText::parse(&text).unwrap().value().lexer();
     let first = lexer.next().unwrap();
@@ -51,7 +51,7 @@ fn no_nesting_is_too_deep_to_be_read() {
 }
 
 #[test]
-fn half_a_surrogate_pair_is_json_but_no_text() {
+fn unpaired_surrogate_is_json_but_no_text() {
     let tokens = JsonText::parse(r#"["\ud800", "\ud83d\ude00"]"#).unwrap().value().lexer();
     let mut strings = Vec::new();
     for token in tokens {
