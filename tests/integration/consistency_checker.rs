@@ -1,12 +1,12 @@
-//! The checker of histories is given broken ones: a checker that cannot fail says nothing.
+//! The consistency checker reports each violation of a broken history.
 
 use std::collections::HashMap;
 
 use testkit::history::checker::{Report, Violation, check};
 use testkit::history::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
 
-/// Request 7 has three signals of which the second was refused, request 8 one that may be stored or not, request 9 was
-/// refused whole, and request 10 was sent after 7 was acknowledged.
+/// Request 7 has three signals, the second of them rejected. Request 8 has one that may be stored or not. Request 9 was
+/// rejected whole. Request 10 was sent after request 7 was acknowledged.
 fn signals() -> (History, Stored) {
     let request = |sent, outcome, signals: &[(u32, bool)]| Request {
         sent: millis(sent),
@@ -88,8 +88,8 @@ fn signals_in_another_order_are_out_of_order() {
     }
 }
 
-/// Whether `value` is explained after these writes of one field: what, when sent, and when acknowledged.
-fn holds(value: Option<&str>, writes: &[(Option<&str>, Micros, Option<Micros>)]) -> bool {
+/// Whether `value` is consistent with these writes of one field: value, time sent, time acknowledged.
+fn is_consistent(value: Option<&str>, writes: &[(Option<&str>, Micros, Option<Micros>)]) -> bool {
     let update = |(value, sent, acknowledged): &(Option<&str>, Micros, Option<Micros>)| Update {
         customer: 1,
         sent: *sent,
@@ -106,29 +106,35 @@ fn holds(value: Option<&str>, writes: &[(Option<&str>, Micros, Option<Micros>)])
 #[test]
 fn field_without_its_last_acknowledged_write_is_stale() {
     let writes = [(Some("Ulm"), 10, Some(20)), (Some("Bonn"), 30, Some(40))];
-    assert!(holds(Some("Bonn"), &writes));
-    assert!(!holds(Some("Ulm"), &writes), "stale");
-    assert!(!holds(None, &writes), "gone");
-    assert!(!holds(Some("Kiel"), &writes), "never written");
+    assert!(is_consistent(Some("Bonn"), &writes));
+    assert!(!is_consistent(Some("Ulm"), &writes), "stale");
+    assert!(!is_consistent(None, &writes), "lost");
+    assert!(!is_consistent(Some("Kiel"), &writes), "never written");
 }
 
 #[test]
 fn either_of_two_concurrent_writes_may_be_last() {
     let writes = [(Some("Ulm"), 10, Some(35)), (Some("Bonn"), 30, Some(40)), (None, 5, Some(8))];
-    assert!(holds(Some("Bonn"), &writes) && holds(Some("Ulm"), &writes));
-    assert!(!holds(None, &writes), "removed before either was sent");
+    assert!(is_consistent(Some("Bonn"), &writes) && is_consistent(Some("Ulm"), &writes));
+    assert!(!is_consistent(None, &writes), "removed before either was sent");
 }
 
 #[test]
 fn unacknowledged_write_may_take_effect_late_or_never() {
     let writes = [(Some("Ulm"), 10, None), (Some("Bonn"), 30, Some(40))];
-    assert!(holds(Some("Bonn"), &writes) && holds(Some("Ulm"), &writes));
-    assert!(holds(None, &[(Some("Ulm"), 10, None)]) && !holds(None, &writes));
+    assert!(is_consistent(Some("Bonn"), &writes) && is_consistent(Some("Ulm"), &writes));
+    assert!(is_consistent(None, &[(Some("Ulm"), 10, None)]) && !is_consistent(None, &writes));
 }
 
 #[test]
 fn removed_field_is_absent() {
-    assert!(holds(None, &[(Some("Ulm"), 10, Some(20)), (None, 30, Some(40))]));
+    let writes = [(Some("Ulm"), 10, Some(20)), (None, 30, Some(40))];
+    assert!(is_consistent(None, &writes));
+    assert!(!is_consistent(Some("Ulm"), &writes), "stale");
+}
+
+#[test]
+fn customer_that_was_not_sent_is_a_phantom() {
     let stored = Stored { customers: [(5, HashMap::new())].into(), ..Stored::default() };
     assert_only(&check(&History::default(), &stored), Violation::Phantom, 1);
 }

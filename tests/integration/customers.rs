@@ -1,4 +1,4 @@
-//! SPEC 2.2: one customer a request, merged into what is stored.
+//! One customer per request, merged into the stored profile (docs/api.md, Customers).
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
@@ -15,12 +15,12 @@ fn s(text: &str) -> AttributeValue {
 
 #[tokio::test]
 async fn new_customer_is_created_and_a_stored_one_updated() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let body = json!({"customerId": "c1", "customerData": {"email": "ada@example.com", "zip": ""}});
     let first = Timestamp::from_millis(1_795_214_024_123);
 
-    let created = stack.send(RequestBuilder::customer(&body).key(&key).at(first)).await;
+    let created = app.send(RequestBuilder::customer(&body).key(&key).at(first)).await;
     assert_eq!(created.status, 200);
     assert_eq!(created.header("content-type"), "application/json");
     assert_eq!(
@@ -29,13 +29,13 @@ async fn new_customer_is_created_and_a_stored_one_updated() {
     );
 
     let second = Timestamp::from_millis(1_795_214_099_001);
-    let updated = stack.send(RequestBuilder::customer(&body).method("PATCH").key(&key).at(second)).await;
+    let updated = app.send(RequestBuilder::customer(&body).method("PATCH").key(&key).at(second)).await;
     assert_eq!(
         updated.text,
         r#"{"customerId":"c1","result":"updated","updatedAt":"2026-11-20T22:34:59.001Z","warnings":[]}"#
     );
 
-    let item = stack.customer("shop", "c1").await.unwrap();
+    let item = app.customer("shop", "c1").await.unwrap();
     let expected = [
         ("pk", s("shop#c1")),
         ("accountId", s("shop")),
@@ -50,40 +50,40 @@ async fn new_customer_is_created_and_a_stored_one_updated() {
 
 #[tokio::test]
 async fn absent_field_stays_null_removes_and_string_replaces() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let before =
         json!({"customerId": "c1", "customerData": {"email": "a", "city": "London", "state": "x", "tier": "gold"}});
-    stack.send(RequestBuilder::customer(before).key(&key)).await;
+    app.send(RequestBuilder::customer(before).key(&key)).await;
     let change = json!({"customerId": "c1", "customerData": {"city": null, "state": "", "tier": null, "dob": null}});
-    assert_eq!(stack.send(RequestBuilder::customer(change).key(&key)).await.status, 200);
+    assert_eq!(app.send(RequestBuilder::customer(change).key(&key)).await.status, 200);
 
-    let item = stack.customer("shop", "c1").await.unwrap();
+    let item = app.customer("shop", "c1").await.unwrap();
     assert_eq!((item.get("email"), item.get("state")), (Some(&s("a")), Some(&s(""))));
     assert_eq!((item.get("city"), item.get("tier"), item.get("dob")), (None, None, None));
 }
 
 #[tokio::test]
 async fn empty_customer_data_only_creates_the_customer() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
-    let answer = stack.send(RequestBuilder::customer(json!({"customerId": "c1", "customerData": {}})).key(&key)).await;
-    assert_eq!(answer.json()["result"], "created");
-    assert_eq!(stack.customer("shop", "c1").await.unwrap().len(), 5);
+    let app = TestApp::start();
+    let key = app.key("shop").await;
+    let response = app.send(RequestBuilder::customer(json!({"customerId": "c1", "customerData": {}})).key(&key)).await;
+    assert_eq!(response.json()["result"], "created");
+    assert_eq!(app.customer("shop", "c1").await.unwrap().len(), 5);
 }
 
 #[tokio::test]
 async fn concurrent_updates_of_ten_fields_all_survive() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
-    let answers = join_all(PROFILE.map(|member| {
+    let app = TestApp::start();
+    let key = app.key("shop").await;
+    let responses = join_all(PROFILE.map(|member| {
         let body = json!({"customerId": "c1", "customerData": {member: member}});
-        stack.send(RequestBuilder::customer(body).key(&key))
+        app.send(RequestBuilder::customer(body).key(&key))
     }))
     .await;
-    let results: Vec<_> = answers.iter().map(|answer| answer.json()["result"].clone()).collect();
+    let results: Vec<_> = responses.iter().map(|response| response.json()["result"].clone()).collect();
     assert_eq!(results.iter().filter(|result| **result == "created").count(), 1, "{results:?}");
-    let item = stack.customer("shop", "c1").await.unwrap();
+    let item = app.customer("shop", "c1").await.unwrap();
     for member in PROFILE {
         assert_eq!(item.get(member), Some(&s(member)));
     }
@@ -91,21 +91,21 @@ async fn concurrent_updates_of_ten_fields_all_survive() {
 
 #[tokio::test]
 async fn profile_values_are_stored_to_the_character() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let value = " \u{0}\t\"\\/ Ünïcödé 😀 ";
     let body = json!({"customerId": " c 1 ", "customerData": {"firstName": value}});
-    assert_eq!(stack.send(RequestBuilder::customer(body).key(&key)).await.status, 200);
-    assert_eq!(stack.customer("shop", " c 1 ").await.unwrap().get("firstName"), Some(&s(value)));
+    assert_eq!(app.send(RequestBuilder::customer(body).key(&key)).await.status, 200);
+    assert_eq!(app.customer("shop", " c 1 ").await.unwrap().get("firstName"), Some(&s(value)));
 }
 
 #[tokio::test]
 async fn unknown_fields_are_stored_as_sent_with_a_warning() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let body = r#"{"customerId":"c1","customerData":{"phone":"1","prefs":{"n":[1.50,12345678901234567890123456789012345678,null,true]}}}"#;
-    let answer = stack.send(RequestBuilder::customer(body).key(&key)).await;
-    insta::assert_json_snapshot!(answer.json()["warnings"], @r#"
+    let response = app.send(RequestBuilder::customer(body).key(&key)).await;
+    insta::assert_json_snapshot!(response.json()["warnings"], @r#"
     [
       {
         "code": "undocumented-member",
@@ -121,7 +121,7 @@ async fn unknown_fields_are_stored_as_sent_with_a_warning() {
       }
     ]
     "#);
-    let item = stack.customer("shop", "c1").await.unwrap();
+    let item = app.customer("shop", "c1").await.unwrap();
     let list = item["prefs"].as_m().unwrap()["n"].as_l().unwrap();
     assert_eq!(list[1], AttributeValue::N("12345678901234567890123456789012345678".into()));
     assert_eq!((&list[2], &list[3]), (&AttributeValue::Null(true), &AttributeValue::Bool(true)));
@@ -129,11 +129,11 @@ async fn unknown_fields_are_stored_as_sent_with_a_warning() {
 
 #[tokio::test]
 async fn invalid_customer_gets_every_error_and_is_not_stored() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let body = r#"{"customerId":"null","customerData":{"email":1,"createdAt":"x","zip":"1","zip":"2","score":1e999}}"#;
-    let answer = stack.send(RequestBuilder::customer(body).key(&key)).await;
-    answer.assert_problem(400, "validation-failed");
+    let response = app.send(RequestBuilder::customer(body).key(&key)).await;
+    response.assert_problem(400, "validation-failed");
     let expected = [
         ("/customerId", "placeholder-identifier"),
         ("/customerData/email", "invalid-type"),
@@ -141,23 +141,27 @@ async fn invalid_customer_gets_every_error_and_is_not_stored() {
         ("/customerData/score", "number-out-of-range"),
         ("/customerData/zip", "duplicate-member"),
     ];
-    assert_eq!(answer.field_errors(), expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned())));
-    assert_eq!(stack.items("CustomersTable").await, []);
+    assert_eq!(response.field_errors(), expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned())));
+    assert_eq!(app.items("CustomersTable").await, []);
 }
 
 #[tokio::test]
 async fn profile_beyond_an_item_is_a_422() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let value = "x".repeat(1000);
-    for round in 0.. {
-        let data: serde_json::Map<_, _> = (0..20).map(|n| (format!("m{round}-{n}"), json!(value))).collect();
-        let answer =
-            stack.send(RequestBuilder::customer(json!({"customerId": "c1", "customerData": data})).key(&key)).await;
-        if answer.status != 200 {
-            answer.assert_problem(422, "customer-too-large");
-            assert!((19..=21).contains(&round), "refused after {round} rounds of 20 KB");
-            break;
+    let mut stored = 0;
+    // An item has room for 400 KB: for 19 or 20 of these updates.
+    let too_large = loop {
+        let data: serde_json::Map<_, _> = (0..20).map(|n| (format!("m{stored}-{n}"), json!(value))).collect();
+        let body = json!({"customerId": "c1", "customerData": data});
+        let response = app.send(RequestBuilder::customer(body).key(&key)).await;
+        if response.status != 200 {
+            break response;
         }
-    }
+        stored += 1;
+        assert!(stored <= 20, "{stored} updates of 20 KB are stored");
+    };
+    too_large.assert_problem(422, "customer-too-large");
+    assert!(stored >= 19, "only {stored} updates of 20 KB are stored");
 }

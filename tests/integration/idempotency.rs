@@ -1,4 +1,4 @@
-//! SPEC 2.4: a retried request is stored once.
+//! A retried request is stored once (docs/api.md, Retries).
 
 use std::time::Duration;
 
@@ -15,118 +15,103 @@ fn body(n: usize) -> Value {
 }
 
 #[tokio::test]
-async fn the_same_request_from_twelve_connections_at_once_is_stored_once() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
-    let body = body(125);
-    stack.send(RequestBuilder::signals(&body).key(&key)).await;
-    let answers = join_all((0..12).map(|_| stack.send(RequestBuilder::signals(&body).key(&key)))).await;
-    for answer in answers {
-        assert_eq!((answer.status, &answer.json()["replayed"]), (200, &json!(true)), "{}", answer.text);
-        assert_eq!(answer.json()["accepted"], 125);
-    }
-    assert_eq!(stack.items("SignalsTable").await.len(), 125);
-}
-
-#[tokio::test]
 async fn twelve_concurrent_attempts_are_stored_once() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
-    let body = body(60);
-    let answers = join_all((0..12).map(|_| stack.send(RequestBuilder::signals(&body).key(&key)))).await;
-    assert!(answers.iter().all(|answer| answer.status == 200));
-    assert_eq!(answers.iter().filter(|answer| answer.json()["replayed"] == false).count(), 1);
-    assert_eq!(stack.items("SignalsTable").await.len(), 60);
+    let app = TestApp::start();
+    let key = app.key("shop").await;
+    let body = body(125);
+    let responses = join_all((0..12).map(|_| app.send(RequestBuilder::signals(&body).key(&key)))).await;
+    assert!(responses.iter().all(|response| response.status == 200));
+    assert_eq!(responses.iter().filter(|response| response.json()["replayed"] == false).count(), 1);
+    assert_eq!(app.items("SignalsTable").await.len(), 125);
 }
 
 #[tokio::test]
 async fn replay_keeps_the_time_of_the_first_arrival() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
-    stack.send(RequestBuilder::signals(body(2)).key(&key).at(first)).await;
-    stack.send(RequestBuilder::signals(body(2)).key(&key).at(first.plus(Duration::from_hours(1)))).await;
-    let history = stack.history("shop", "c").await;
+    app.send(RequestBuilder::signals(body(2)).key(&key).at(first)).await;
+    app.send(RequestBuilder::signals(body(2)).key(&key).at(first.plus(Duration::from_hours(1)))).await;
+    let history = app.history("shop", "c").await;
     assert_eq!(history.len(), 2);
     assert!(history.iter().all(|item| item["receivedAt"].as_s().unwrap() == "2026-11-20T22:33:44.123Z"));
 }
 
 #[tokio::test]
 async fn identifier_with_another_body_is_a_422_and_stores_nothing() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
-    stack.send(RequestBuilder::signals(body(2)).key(&key)).await;
-    let answer = stack.send(RequestBuilder::signals(body(3)).key(&key)).await;
-    answer.assert_problem(422, "request-identifier-reused");
-    assert_eq!(stack.items("SignalsTable").await.len(), 2);
+    let app = TestApp::start();
+    let key = app.key("shop").await;
+    app.send(RequestBuilder::signals(body(2)).key(&key)).await;
+    let response = app.send(RequestBuilder::signals(body(3)).key(&key)).await;
+    response.assert_problem(422, "request-identifier-reused");
+    assert_eq!(app.items("SignalsTable").await.len(), 2);
 }
 
 #[tokio::test]
 async fn uppercase_request_identifier_conflicts_with_lowercase() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
-    stack.send(RequestBuilder::signals(body(1)).key(&key)).await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
+    app.send(RequestBuilder::signals(body(1)).key(&key)).await;
     let mut upper = body(1);
     upper["requestIdentifier"] = REQUEST.to_uppercase().into();
-    // The body differs by that, so it is another body under the same identifier.
-    stack.send(RequestBuilder::signals(upper).key(&key)).await.assert_problem(422, "request-identifier-reused");
+    // The case of the identifier makes it another body.
+    app.send(RequestBuilder::signals(upper).key(&key)).await.assert_problem(422, "request-identifier-reused");
 }
 
 #[tokio::test]
 async fn idempotency_record_expires_before_dynamodb_deletes_it() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
-    stack.send(RequestBuilder::signals(body(1)).key(&key).at(first)).await;
+    app.send(RequestBuilder::signals(body(1)).key(&key).at(first)).await;
     let almost = first.plus(Duration::from_secs(24 * 3600 - 1));
-    stack
-        .send(RequestBuilder::signals(body(2)).key(&key).at(almost))
+    app.send(RequestBuilder::signals(body(2)).key(&key).at(almost))
         .await
         .assert_problem(422, "request-identifier-reused");
     let later = first.plus(Duration::from_secs(24 * 3600 + 1));
-    let answer = stack.send(RequestBuilder::signals(body(2)).key(&key).at(later)).await;
-    assert_eq!((answer.status, &answer.json()["replayed"]), (200, &json!(false)));
-    assert_eq!(stack.items("SignalsTable").await.len(), 3);
+    let response = app.send(RequestBuilder::signals(body(2)).key(&key).at(later)).await;
+    assert_eq!((response.status, &response.json()["replayed"]), (200, &json!(false)));
+    assert_eq!(app.items("SignalsTable").await.len(), 3);
 }
 
 #[tokio::test]
 async fn identifier_of_another_account_is_no_conflict() {
-    let stack = TestApp::start();
-    let (one, two) = (stack.key("one").await, stack.key("two").await);
-    assert_eq!(stack.send(RequestBuilder::signals(body(1)).key(&one)).await.json()["replayed"], false);
-    assert_eq!(stack.send(RequestBuilder::signals(body(2)).key(&two)).await.json()["replayed"], false);
+    let app = TestApp::start();
+    let (one, two) = (app.key("one").await, app.key("two").await);
+    assert_eq!(app.send(RequestBuilder::signals(body(1)).key(&one)).await.json()["replayed"], false);
+    assert_eq!(app.send(RequestBuilder::signals(body(2)).key(&two)).await.json()["replayed"], false);
 }
 
 #[tokio::test]
 async fn record_of_the_same_invocation_is_no_replay() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let call = RequestBuilder::signals(body(1)).key(&key).invocation("invocation-1");
-    stack.send(call.clone()).await;
-    assert_eq!(stack.send(call).await.json()["replayed"], false);
+    app.send(call.clone()).await;
+    assert_eq!(app.send(call).await.json()["replayed"], false);
 }
 
 #[tokio::test]
 async fn equal_signals_of_one_request_are_both_stored() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let signal = json!({"customerId": "c", "eventType": "view"});
-    let answer = stack.send(RequestBuilder::signals(json!({"signals": [signal, signal]})).key(&key)).await;
-    assert_eq!(answer.json()["accepted"], 2);
-    assert_eq!(stack.history("shop", "c").await.len(), 2);
+    let response = app.send(RequestBuilder::signals(json!({"signals": [signal, signal]})).key(&key)).await;
+    assert_eq!(response.json()["accepted"], 2);
+    assert_eq!(app.history("shop", "c").await.len(), 2);
 }
 
 #[tokio::test]
 async fn replay_with_rejected_signals_writes_the_same_items() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
-    let good = json!({"customerId": "c", "eventType": "view"});
-    let body = json!({"requestIdentifier": REQUEST, "signals": [good, 1, good]});
+    let app = TestApp::start();
+    let key = app.key("shop").await;
+    let valid = json!({"customerId": "c", "eventType": "view"});
+    let body = json!({"requestIdentifier": REQUEST, "signals": [valid, 1, valid]});
     for replayed in [false, true] {
-        let answer = stack.send(RequestBuilder::signals(&body).key(&key)).await;
-        assert_eq!((&answer.json()["accepted"], &answer.json()["replayed"]), (&json!(2), &json!(replayed)));
+        let response = app.send(RequestBuilder::signals(&body).key(&key)).await;
+        assert_eq!((&response.json()["accepted"], &response.json()["replayed"]), (&json!(2), &json!(replayed)));
     }
-    let keys: Vec<_> = stack
+    let keys: Vec<_> = app
         .history("shop", "c")
         .await
         .iter()
@@ -137,13 +122,13 @@ async fn replay_with_rejected_signals_writes_the_same_items() {
 
 #[tokio::test]
 async fn request_without_identifier_writes_no_idempotency_record() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
-    let answer = stack
+    let app = TestApp::start();
+    let key = app.key("shop").await;
+    let response = app
         .send(RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "view"}]})).key(&key))
         .await;
-    let made = answer.json()["requestIdentifier"].as_str().unwrap().to_owned();
-    assert_eq!(made.len(), 36);
-    assert_eq!(stack.history("shop", "c").await[0]["requestIdentifier"].as_s().unwrap(), &made);
-    assert_eq!(stack.items("IdempotencyTable").await, []);
+    let generated = response.json()["requestIdentifier"].as_str().unwrap().to_owned();
+    assert_eq!(generated.len(), 36);
+    assert_eq!(app.history("shop", "c").await[0]["requestIdentifier"].as_s().unwrap(), &generated);
+    assert_eq!(app.items("IdempotencyTable").await, []);
 }

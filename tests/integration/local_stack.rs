@@ -25,11 +25,11 @@ async fn cargo_dev_serves_every_endpoint_until_sigint() {
             {{"customerId": "c1"}}
         ]}}"#
     );
-    let taken = stack.send(key, "POST", "/api/event-flows/signal", Some(&signals));
-    assert_eq!((taken.status, &taken.json["accepted"], &taken.json["rejected"]), (200, &json!(2), &json!(1)));
+    let batch = stack.send(key, "POST", "/api/event-flows/signal", Some(&signals));
+    assert_eq!((batch.status, &batch.json["accepted"], &batch.json["rejected"]), (200, &json!(2), &json!(1)));
 
-    let refused = stack.send("intake_sk_unknown", "GET", "/api/sdk/ping", None);
-    assert_eq!((refused.status, refused.content_type.as_str()), (401, "application/problem+json"));
+    let rejected = stack.send("intake_sk_unknown", "GET", "/api/sdk/ping", None);
+    assert_eq!((rejected.status, rejected.content_type.as_str()), (401, "application/problem+json"));
 
     let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
     let stored = dynamodb.scan().table_name(stack.variable("CUSTOMERS_TABLE")).send().await.unwrap().items.unwrap();
@@ -52,8 +52,8 @@ fn data_file_survives_a_restart_of_cargo_dev() {
     let customer = r#"{"customerId": "c1", "customerData": {}}"#;
     for expected in ["created", "updated"] {
         let stack = LocalStack::start(&options);
-        let answer = stack.send(stack.variable("API_KEY"), "POST", "/api/customers", Some(customer));
-        assert_eq!(answer.json["result"], expected);
+        let response = stack.send(stack.variable("API_KEY"), "POST", "/api/customers", Some(customer));
+        assert_eq!(response.json["result"], expected);
         stack.stop("TERM");
     }
 }

@@ -1,5 +1,5 @@
-//! Events that are not as API Gateway documents them, and what a client can put into one: each gets a response, and the
-//! functions log no value of it.
+//! Events with values that API Gateway does not document, or that a client chose: each gets a response, and no value of it is
+//! logged.
 
 use serde_json::{Value, json};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 const CANARY: &str = "canary-9be2";
 
-/// The event of a ping with this key, changed.
+/// The event of a ping with this key, modified by `change`.
 fn ping(key: &str, change: impl FnOnce(&mut Value)) -> String {
     changed(&RequestBuilder::ping().key(key), change)
 }
@@ -21,10 +21,10 @@ fn changed(call: &RequestBuilder, change: impl FnOnce(&mut Value)) -> String {
 
 #[tokio::test]
 async fn malformed_events_get_responses_and_log_no_value() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let (log, mut lines) = mpsc::unbounded_channel();
-    let options = emulator_options(&build_functions().unwrap().join("customers"), &stack.emulator.endpoint());
+    let options = emulator_options(&build_functions().unwrap().join("customers"), &app.emulator.endpoint());
     let process = FunctionProcess::start(&ProcessOptions { log: Some(log), ..options }).await.unwrap();
     let bearer = format!("Bearer {key}");
     let cases = [
@@ -61,28 +61,28 @@ async fn malformed_events_get_responses_and_log_no_value() {
     }
 }
 
-/// Invokes both functions with each event, and holds the status of the one for customers against what is expected.
-async fn assert_statuses(stack: &TestApp, cases: impl IntoIterator<Item = (impl AsRef<[u8]>, u16)>) {
+/// Invokes both functions with each event, and asserts the status of the customers function.
+async fn assert_statuses(app: &TestApp, cases: impl IntoIterator<Item = (impl AsRef<[u8]>, u16)>) {
     for (event, status) in cases {
         let event = event.as_ref();
         let shown = String::from_utf8_lossy(event);
-        let [customers, signals] = stack.invoke(event).await;
+        let [customers, signals] = app.invoke(event).await;
         assert_eq!(customers.status, status, "{shown}: {}", customers.text);
-        for answer in [customers, signals] {
-            if answer.status != 200 {
-                let body = answer.json();
-                answer.assert_problem(answer.status, body.get("code").and_then(Value::as_str).unwrap());
+        for response in [customers, signals] {
+            if response.status != 200 {
+                let body = response.json();
+                response.assert_problem(response.status, body.get("code").and_then(Value::as_str).unwrap());
             }
-            assert!(answer.status < 500, "{shown}: {}", answer.text);
-            assert!(!answer.header("x-request-id").is_empty(), "{shown}");
+            assert!(response.status < 500, "{shown}: {}", response.text);
+            assert!(!response.header("x-request-id").is_empty(), "{shown}");
         }
     }
 }
 
 #[tokio::test]
 async fn unused_event_field_of_any_type_is_ignored() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let odd = ["null", "true", "-1", "1.5e300", r#""\u0000""#, "[[{}]]", r#"{"a":{"b":[]}}"#];
     let unused = [
         "/version",
@@ -113,27 +113,27 @@ async fn unused_event_field_of_any_type_is_ignored() {
             let value: Value = serde_json::from_str(value).unwrap();
             (ping(&key, |event| event.pointer_mut(parent).unwrap()[name] = value), 200)
         });
-    assert_statuses(&stack, cases.collect::<Vec<_>>()).await;
-    let query = "a=<b>|{c}&".repeat(100_000);
-    assert_statuses(&stack, [(ping(&key, |event| event["rawQueryString"] = query.into()), 200)]).await;
+    assert_statuses(&app, cases.collect::<Vec<_>>()).await;
+    let query = "a=<b>|{c} \u{7f}&".repeat(100_000);
+    assert_statuses(&app, [(ping(&key, |event| event["rawQueryString"] = query.into()), 200)]).await;
 }
 
 #[tokio::test]
 async fn invalid_header_is_ignored() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let bearer = format!("Bearer {key}");
     for value in [json!(null), json!([bearer]), json!({"a": bearer}), json!(1), json!(format!("{bearer}\n"))] {
         let event = ping(&key, |event| event["headers"]["authorization"] = value);
-        let [answer, _] = stack.invoke(event.as_bytes()).await;
-        answer.assert_problem(401, "unauthorized");
-        assert_eq!(answer.header("www-authenticate"), r#"Bearer realm="intake""#);
+        let [response, _] = app.invoke(event.as_bytes()).await;
+        response.assert_problem(401, "unauthorized");
+        assert_eq!(response.header("www-authenticate"), r#"Bearer realm="intake""#);
     }
     let set = |name: &str, value: &str| ping(&key, |event| event["headers"][name] = value.into());
     let many: Vec<String> = (0..50_000).map(|number| format!(r#""h{number}":"""#)).collect();
     let too_many = ping(&key, |_| {}).replace(r#""headers":{"#, &format!(r#""headers":{{{},"#, many.join(",")));
     assert_statuses(
-        &stack,
+        &app,
         [
             (set("", "a"), 200),
             (set("x odd", "a"), 200),
@@ -151,7 +151,7 @@ async fn invalid_header_is_ignored() {
 
 #[tokio::test]
 async fn invalid_path_is_a_404_and_invalid_method_a_405() {
-    let stack = TestApp::start();
+    let app = TestApp::start();
     let path = |path: Value| (ping("k", |event| event["rawPath"] = path), 404);
     let paths = [
         json!(""),
@@ -162,34 +162,34 @@ async fn invalid_path_is_a_404_and_invalid_method_a_405() {
         json!("/".repeat(100_000)),
         json!(1),
     ];
-    assert_statuses(&stack, paths.map(path)).await;
+    assert_statuses(&app, paths.map(path)).await;
     let method = |method: Value| (ping("k", |event| event["requestContext"]["http"]["method"] = method), 405);
     let methods =
         [json!(""), json!("G ET"), json!("GÉT"), json!("get"), json!("A".repeat(100_000)), json!(null), json!(["GET"])];
-    assert_statuses(&stack, methods.map(method)).await;
+    assert_statuses(&app, methods.map(method)).await;
     for context in [json!(null), json!("a"), json!([]), json!({}), json!({"http": null}), json!({"http": 1})] {
         let event = ping("k", |event| event["requestContext"] = context);
-        let [answer, _] = stack.invoke(event.as_bytes()).await;
-        answer.assert_problem(405, "method-not-allowed");
-        assert_eq!(answer.header("allow"), "GET, OPTIONS");
+        let [response, _] = app.invoke(event.as_bytes()).await;
+        response.assert_problem(405, "method-not-allowed");
+        assert_eq!(response.header("allow"), "GET, OPTIONS");
     }
 }
 
 #[tokio::test]
 async fn body_that_is_not_base64_is_a_400_after_authentication() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     for body in ["{}", "e30", "e30=\n", "ä"] {
         let encoded = |key: &str| {
             changed(&RequestBuilder::customer(body).key(key), |event| event["isBase64Encoded"] = true.into())
         };
-        assert_statuses(&stack, [(encoded("unknown"), 401), (encoded(&key), 400)]).await;
+        assert_statuses(&app, [(encoded("unknown"), 401), (encoded(&key), 400)]).await;
     }
 }
 
 #[tokio::test]
 async fn event_without_a_request_is_a_404() {
-    let stack = TestApp::start();
+    let app = TestApp::start();
     let scheduled = r#"{"version":"0","source":"aws.events","detail-type":"Scheduled Event","detail":{}}"#;
     let rest = r#"{"resource":"/","path":"/api/sdk/ping","httpMethod":"GET","headers":null,"requestContext":{}}"#;
     let deep = format!(r#"{{"requestContext":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
@@ -210,17 +210,17 @@ async fn event_without_a_request_is_a_404() {
         &deep,
         r#"{"rawPath":"/api/sdk/ping","headers":{"a":"\ud800"}}"#,
     ] {
-        assert_statuses(&stack, [(event, 404)]).await;
+        assert_statuses(&app, [(event, 404)]).await;
     }
-    assert_statuses(&stack, [(&b"{\"rawPath\":\"\xff\xfe\"}"[..], 404), (b"\xff", 404)]).await;
+    assert_statuses(&app, [(&b"{\"rawPath\":\"\xff\xfe\"}"[..], 404), (b"\xff", 404)]).await;
 }
 
 #[tokio::test]
 async fn repeated_event_field_has_its_last_value() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let event = ping(&key, |_| {});
     let first =
         event.replacen('{', r#"{"rawPath":"/","headers":{"authorization":"Bearer no"},"isBase64Encoded":true,"#, 1);
-    assert_statuses(&stack, [(first, 200), (format!("{event} trailing"), 200)]).await;
+    assert_statuses(&app, [(first, 200), (format!("{event} trailing"), 200)]).await;
 }

@@ -1,5 +1,5 @@
-//! openapi.yaml is what the code does: every example is sent or answered as it stands there, and every code, limit,
-//! path and method in it is the code's.
+//! openapi.yaml matches the code: the functions return each response example, and each code, limit, path and method is that
+//! of the code.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -29,7 +29,7 @@ use testkit::{RequestBuilder, TestApp};
 
 use self::document::Document;
 
-/// What nobody can bring about by a request: its example is checked by its schema alone.
+/// Examples that no request produces: they are only validated against their schema.
 const ONLY_BY_SCHEMA: [&str; 1] = ["refused-by-store"];
 
 #[tokio::test]
@@ -37,15 +37,15 @@ async fn response_examples_equal_the_responses_of_the_functions() {
     let document = Document::read();
     let mut different = Vec::new();
     for operation in document.operations() {
-        for example in document.answers(&operation) {
+        for example in document.responses(&operation) {
             let title = format!("{} {} {} {}", operation.method, operation.path, example.status, example.name);
-            let mut body = if let Some(answer) = examples::answer(&document, &operation, &example).await {
-                assert_eq!(answer.status, example.status, "{title}: {}", answer.text);
-                assert_eq!(answer.header("content-type"), example.media_type, "{title}");
+            let mut body = if let Some(response) = examples::response(&document, &operation, &example).await {
+                assert_eq!(response.status, example.status, "{title}: {}", response.text);
+                assert_eq!(response.header("content-type"), example.media_type, "{title}");
                 for (name, header) in &example.headers {
-                    document.assert_valid(&header["schema"], &json!(answer.header(name)));
+                    document.assert_valid(&header["schema"], &json!(response.header(name)));
                 }
-                answer.json()
+                response.json()
             } else if let Some((kind, body)) = examples::problem(example.name) {
                 assert_eq!(kind.status, example.status, "{title}");
                 body
@@ -55,7 +55,7 @@ async fn response_examples_equal_the_responses_of_the_functions() {
             };
             document.assert_valid(example.schema, &body);
             if example.name == "without-identifier" {
-                // The one that was made is another each time.
+                // The function generates another one for each request.
                 body["requestIdentifier"] = example.value["requestIdentifier"].clone();
             }
             if body != *example.value {
@@ -63,14 +63,14 @@ async fn response_examples_equal_the_responses_of_the_functions() {
             }
         }
     }
-    assert!(different.is_empty(), "other answers than openapi.yaml has:\n{}", different.join("\n"));
+    assert!(different.is_empty(), "responses that differ from openapi.yaml:\n{}", different.join("\n"));
 }
 
 #[test]
 fn response_examples_are_valid_for_their_schemas() {
     let document = Document::read();
     for operation in document.operations() {
-        for example in document.answers(&operation) {
+        for example in document.responses(&operation) {
             document.assert_valid(example.schema, example.value);
         }
     }
@@ -82,10 +82,10 @@ fn request_examples_are_valid_and_have_a_response_example() {
     for operation in document.operations() {
         let Some(body) = document.request_body(&operation) else { continue };
         let answered: BTreeSet<_> = document
-            .answers(&operation)
+            .responses(&operation)
             .iter()
-            .filter(|answer| answer.status == 200)
-            .map(|answer| answer.name)
+            .filter(|response| response.status == 200)
+            .map(|response| response.name)
             .collect();
         for (name, example) in body["examples"].as_object().unwrap() {
             document.assert_valid(&body["schema"], &example["value"]);
@@ -100,10 +100,10 @@ async fn rejected_example_bodies_are_invalid_for_the_schema() {
     let mut seen = 0;
     for operation in document.operations() {
         let Some(schema) = document.request_body(&operation).map(|body| &body["schema"]) else { continue };
-        for example in document.answers(&operation) {
-            let refused = example.value["fieldErrors"].as_array().is_some_and(|errors| !errors.is_empty());
+        for example in document.responses(&operation) {
+            let is_rejected = example.value["fieldErrors"].as_array().is_some_and(|errors| !errors.is_empty());
             let Some(body) = example.request.and_then(|request| request["body"].as_str()) else { continue };
-            if let (true, Ok(body)) = (refused, serde_json::from_str(body)) {
+            if let (true, Ok(body)) = (is_rejected, serde_json::from_str(body)) {
                 assert_ne!(document.errors(schema, &body), Vec::<String>::new(), "{}: {body}", example.name);
                 seen += 1;
             }
@@ -121,14 +121,14 @@ fn listed(document: &Document, pointer: &str) -> BTreeSet<String> {
 fn problem_codes_are_listed_with_examples_at_their_status() {
     let document = Document::read();
     let of_code: BTreeSet<_> = ProblemType::ALL.iter().map(|kind| (kind.status, kind.code.to_owned())).collect();
-    let in_examples: BTreeSet<_> = document
+    let with_examples: BTreeSet<_> = document
         .operations()
         .iter()
-        .flat_map(|operation| document.answers(operation))
+        .flat_map(|operation| document.responses(operation))
         .filter(|example| example.media_type == "application/problem+json")
         .map(|example| (example.status, example.value["code"].as_str().unwrap().to_owned()))
         .collect();
-    assert_eq!(in_examples, of_code);
+    assert_eq!(with_examples, of_code);
     let codes = of_code.into_iter().map(|(_, code)| code).collect();
     assert_eq!(listed(&document, "/components/schemas/Problem/properties/code/enum"), codes);
     let statuses: BTreeSet<_> = ProblemType::ALL.iter().map(|kind| kind.status).collect();
@@ -142,7 +142,7 @@ fn field_error_codes_are_listed_with_examples() {
     assert_eq!(listed(&document, "/components/schemas/FieldError/properties/code/enum"), codes);
     let mut shown = BTreeSet::new();
     for operation in document.operations() {
-        for example in document.answers(&operation) {
+        for example in document.responses(&operation) {
             let errors = example.value["fieldErrors"].as_array().into_iter().flatten();
             shown.extend(errors.map(|error| error["code"].as_str().unwrap().to_owned()));
         }
@@ -172,7 +172,7 @@ fn limits_equal_those_of_the_code() {
     assert_eq!(limit(&format!("{profile}/propertyNames/maxLength")), MAX_UNKNOWN_NAME_CHARS);
     assert_eq!(limit(&format!("{profile}/maxProperties")), PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS);
     assert_eq!(limit(&format!("{profile}/additionalProperties/x-max-json-characters")), MAX_UNKNOWN_VALUE_CHARS);
-    // A string of JSON has two quotes.
+    // As JSON text, a string has two quotes more.
     assert_eq!(limit(&format!("{profile}/additionalProperties/maxLength")), MAX_UNKNOWN_VALUE_CHARS - 2);
 }
 
@@ -202,19 +202,19 @@ fn paths_and_methods_equal_the_routes_of_the_functions() {
 #[tokio::test]
 async fn options_response_without_a_key_equals_the_document() {
     let document = Document::read();
-    let stack = TestApp::start();
+    let app = TestApp::start();
     for operation in document.operations().iter().filter(|operation| operation.method == "OPTIONS") {
         assert_eq!(operation.definition["security"], json!([]), "{}", operation.path);
-        let response = document.resolve(&operation.definition["responses"]["204"]);
-        let answer = stack.send(RequestBuilder::new("OPTIONS", operation.path)).await;
-        assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{}", operation.path);
-        let described = response["headers"].as_object().unwrap();
+        let documented = document.resolve(&operation.definition["responses"]["204"]);
+        let response = app.send(RequestBuilder::new("OPTIONS", operation.path)).await;
+        assert_eq!((response.status, response.text.as_str()), (204, ""), "{}", operation.path);
+        let described = documented["headers"].as_object().unwrap();
         for (name, header) in described {
-            document.assert_valid(&document.resolve(header)["schema"], &json!(answer.header(name)));
+            document.assert_valid(&document.resolve(header)["schema"], &json!(response.header(name)));
         }
         let names: BTreeSet<_> = described.keys().map(|name| name.to_lowercase()).collect();
-        assert_eq!(names, answer.headers.keys().map(ToString::to_string).collect());
-        assert!(response.get("content").is_none());
+        assert_eq!(names, response.headers.keys().map(ToString::to_string).collect());
+        assert!(documented.get("content").is_none());
     }
 }
 

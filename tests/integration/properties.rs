@@ -1,6 +1,5 @@
-//! What holds for every request, tried on requests by chance. Each property is tried in the same few hundred cases every
-//! time; `PROPTEST_CASES` tries more of them and `PROPTEST_RNG_SEED` others. A failure is told with the smallest case
-//! and with the seed.
+//! Properties of every request, checked on random requests. Each run checks the same cases; `PROPTEST_CASES` sets their
+//! number and `PROPTEST_RNG_SEED` chooses others. A failure reports its smallest case and the seed.
 #![expect(clippy::indexing_slicing, clippy::panic, reason = "only tests are in here: to panic is to fail the test")]
 
 mod reference_json;
@@ -22,18 +21,18 @@ use testkit::{RequestBuilder, TestApp, TestResponse};
 
 use self::reference_json::{Decimal, Exact};
 
-/// The seed of every run that was not given another.
+/// The seed unless `PROPTEST_RNG_SEED` is set.
 const SEED: u64 = 20_261_120;
 
-/// What Lambda lets an answer have is 6 MB; this leaves room for what stands around the body.
-const ANSWER_BYTES: usize = 5_500_000;
+/// Lambda's limit for a response is 6 MB. The rest is for the headers and the JSON around the body.
+const MAX_RESPONSE_BYTES: usize = 5_500_000;
 
-/// The members of a signal that are in the contract.
-const PROFILE_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "data", "eventflowIdentifier"];
+/// The fields of a signal.
+const SIGNAL_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "data", "eventflowIdentifier"];
 
-/// Tries `property` on cases of `strategy`: `cases` of them, unless the environment says how many.
+/// Checks `property` on `cases` cases of `strategy`, or as many as `PROPTEST_CASES` says.
 #[track_caller]
-pub(crate) fn hold<S: Strategy<Value: Debug>>(
+pub(crate) fn check<S: Strategy<Value: Debug>>(
     cases: u32,
     strategy: S,
     property: impl Fn(S::Value) -> Result<(), TestCaseError>,
@@ -52,37 +51,41 @@ pub(crate) fn hold<S: Strategy<Value: Debug>>(
     }
 }
 
-/// A stack, and an account of its own for each case.
-struct Bench {
+/// An app, and another account for each case.
+struct Fixture {
     runtime: tokio::runtime::Runtime,
-    stack: TestApp,
+    app: TestApp,
     cases: AtomicUsize,
 }
 
-impl Bench {
+impl Fixture {
     fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let stack = runtime.block_on(async { TestApp::start() });
-        Self { runtime, stack, cases: AtomicUsize::new(0) }
+        let app = runtime.block_on(async { TestApp::start() });
+        Self { runtime, app, cases: AtomicUsize::new(0) }
     }
 
-    /// A name that no case had before, and its key.
+    /// An account that no other case has, and its key.
     fn account(&self) -> (String, String) {
         let account = format!("account-{}", self.cases.fetch_add(1, Ordering::Relaxed));
-        let key = self.runtime.block_on(self.stack.key(&account));
+        let key = self.runtime.block_on(self.app.key(&account));
         (account, key)
     }
 
     fn send(&self, call: RequestBuilder) -> TestResponse {
-        self.runtime.block_on(self.stack.send(call))
+        self.runtime.block_on(self.app.send(call))
     }
 
-    /// The stored signals of these customers and emitters by their indices, without the members that the service adds.
-    fn stored_signals(&self, account: &str, whose: &BTreeSet<String>) -> BTreeMap<usize, BTreeMap<String, Exact>> {
+    /// The stored signals of these customers and emitters by their index, without the attributes that the service adds.
+    fn stored_signals(
+        &self,
+        account: &str,
+        subject_ids: &BTreeSet<String>,
+    ) -> BTreeMap<usize, BTreeMap<String, Exact>> {
         let mut signals = BTreeMap::new();
-        for item in whose.iter().flat_map(|who| self.runtime.block_on(self.stack.history(account, who))) {
+        for item in subject_ids.iter().flat_map(|id| self.runtime.block_on(self.app.history(account, id))) {
             let (_, index) = item["sk"].as_s().unwrap().rsplit_once('#').unwrap();
-            let sent = |name: &str| name == "undocumented" || PROFILE_FIELDS.contains(&name);
+            let sent = |name: &str| name == "undocumented" || SIGNAL_FIELDS.contains(&name);
             let members = item.iter().filter(|(name, _)| sent(name));
             let members = members.map(|(name, value)| (name.clone(), Exact::of_attribute(value)));
             signals.insert(index.parse().unwrap(), members.collect());
@@ -117,8 +120,8 @@ fn value_of<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> Value {
 
 #[test]
 fn tokens_of_a_text_equal_the_value_of_serde_json() {
-    hold(2_000, strategies::value(), |text| {
-        // The general reader gives up on half a surrogate pair and on what no float holds.
+    check(2_000, strategies::value(), |text| {
+        // serde_json rejects an unpaired surrogate and a number beyond a float.
         let Ok(expected) = serde_json::from_str::<Value>(&text) else { return Ok(()) };
         let mut lexer = JsonText::parse(&text).unwrap().value().lexer();
         let first = lexer.next().unwrap();
@@ -130,7 +133,7 @@ fn tokens_of_a_text_equal_the_value_of_serde_json() {
 
 #[test]
 fn number_is_converted_exactly_or_rejected() {
-    hold(5_000, strategies::number(), |number| {
+    check(5_000, strategies::number(), |number| {
         let decimal = Decimal::of(&number);
         match for_dynamodb(&number) {
             Ok(written) => prop_assert_eq!(Decimal::of(&written), decimal),
@@ -142,21 +145,21 @@ fn number_is_converted_exactly_or_rejected() {
 
 #[test]
 fn accepted_signals_are_stored_exactly() {
-    let bench = Bench::new();
-    hold(64, strategies::batch(), |(signals, request)| {
-        let (account, key) = bench.account();
-        let answer = bench.send(RequestBuilder::signals(&request).key(&key));
-        prop_assert!([200, 400].contains(&answer.status), "{}", answer.text);
-        let body = answer.json();
+    let fixture = Fixture::new();
+    check(64, strategies::batch(), |(signals, request)| {
+        let (account, key) = fixture.account();
+        let response = fixture.send(RequestBuilder::signals(&request).key(&key));
+        prop_assert!([200, 400].contains(&response.status), "{}", response.text);
+        let body = response.json();
         if body.get("received").is_none() {
             return Ok(());
         }
         let count = |name: &str| usize::try_from(body[name].as_u64().unwrap()).unwrap();
         prop_assert_eq!(count("received"), signals.len());
         prop_assert_eq!(count("accepted") + count("rejected"), signals.len());
-        prop_assert_eq!(answer.status == 200, count("accepted") > 0);
-        let errors = answer.field_errors();
-        prop_assert!(errors.iter().all(|(_, code)| code != "refused-by-store"), "{}", answer.text);
+        prop_assert_eq!(response.status == 200, count("accepted") > 0);
+        let errors = response.field_errors();
+        prop_assert!(errors.iter().all(|(_, code)| code != "refused-by-store"), "{}", response.text);
         let is_rejected = |index: usize| {
             let whole = format!("/signals/{index}");
             errors.iter().any(|(pointer, _)| *pointer == whole || pointer.starts_with(&format!("{whole}/")))
@@ -165,26 +168,26 @@ fn accepted_signals_are_stored_exactly() {
         prop_assert_eq!(accepted.len(), count("accepted"));
         let expected: BTreeMap<_, _> =
             accepted.into_iter().map(|index| (index, expected_signal(&signals[index]))).collect();
-        let whose = expected.values().map(whose).collect();
-        prop_assert_eq!(bench.stored_signals(&account, &whose), expected);
+        let subject_ids = expected.values().map(subject_id).collect();
+        prop_assert_eq!(fixture.stored_signals(&account, &subject_ids), expected);
         Ok(())
     });
 }
 
-/// The customer or the emitter of a signal.
-fn whose(members: &BTreeMap<String, Exact>) -> String {
+/// The customer or emitter of a signal.
+fn subject_id(members: &BTreeMap<String, Exact>) -> String {
     match members.get("customerId").or_else(|| members.get("emitterId")) {
-        Some(Exact::String(who)) => who.clone(),
-        other => panic!("{other:?} is nobody"),
+        Some(Exact::String(id)) => id.clone(),
+        other => panic!("{other:?} is no identifier"),
     }
 }
 
-/// The members that an accepted signal has when stored, without those that the service adds.
+/// The attributes of an accepted signal, without those that the service adds.
 fn expected_signal(text: &str) -> BTreeMap<String, Exact> {
     let empty = || Exact::Object(BTreeMap::new());
     let sent = Exact::of_text(text).into_members().into_iter().filter(|(_, value)| *value != Exact::Null);
     let (mut expected, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        sent.partition(|(name, _)| PROFILE_FIELDS.contains(&name.as_str()));
+        sent.partition(|(name, _)| SIGNAL_FIELDS.contains(&name.as_str()));
     expected.entry("data".to_owned()).or_insert_with(empty);
     if !others.is_empty() {
         expected.insert("undocumented".to_owned(), Exact::Object(others));
@@ -194,13 +197,13 @@ fn expected_signal(text: &str) -> BTreeMap<String, Exact> {
 
 #[test]
 fn accepted_customer_is_stored_exactly_and_a_rejected_one_not() {
-    let bench = Bench::new();
-    hold(128, strategies::customer("c"), |(profile, request)| {
-        let (account, key) = bench.account();
-        let answer = bench.send(RequestBuilder::customer(&request).key(&key));
-        prop_assert!([200, 400].contains(&answer.status), "{}", answer.text);
-        let stored = bench.runtime.block_on(bench.stack.customer(&account, "c"));
-        prop_assert_eq!(stored.is_some(), answer.status == 200);
+    let fixture = Fixture::new();
+    check(128, strategies::customer("c"), |(profile, request)| {
+        let (account, key) = fixture.account();
+        let response = fixture.send(RequestBuilder::customer(&request).key(&key));
+        prop_assert!([200, 400].contains(&response.status), "{}", response.text);
+        let stored = fixture.runtime.block_on(fixture.app.customer(&account, "c"));
+        prop_assert_eq!(stored.is_some(), response.status == 200);
         if let Some(item) = stored {
             let kept =
                 |(name, _): &(&String, &AttributeValue)| !model::customer::RESERVED_FIELDS.contains(&name.as_str());
@@ -213,20 +216,20 @@ fn accepted_customer_is_stored_exactly_and_a_rejected_one_not() {
     });
 }
 
-/// Bytes that are near to being a request.
+/// Random bytes, truncated and corrupted requests, and other JSON.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
-    let cut = (strategies::batch(), 0_usize..400)
+    let truncated = (strategies::batch(), 0_usize..400)
         .prop_map(|((_, request), end)| request.into_bytes().into_iter().take(end).collect());
-    let spoilt = (strategies::customer("c"), 0_usize..200, any::<u8>()).prop_map(|((_, request), at, byte)| {
+    let corrupted = (strategies::customer("c"), 0_usize..200, any::<u8>()).prop_map(|((_, request), at, byte)| {
         let mut bytes = request.into_bytes();
         let at = at.min(bytes.len() - 1);
         bytes[at] = byte;
         bytes
     });
-    prop_oneof![vec(any::<u8>(), 0..200), cut, spoilt, strategies::value().prop_map(String::into_bytes)]
+    prop_oneof![vec(any::<u8>(), 0..200), truncated, corrupted, strategies::value().prop_map(String::into_bytes)]
 }
 
-/// Headers that a request may have, of the kinds that anybody reads.
+/// Random headers of the names that the functions read.
 fn headers() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let value = |known: Vec<&'static str>| prop_oneof![select(known).prop_map(str::to_owned), "[ -~]{0,20}"];
     let one = prop_oneof![
@@ -242,22 +245,22 @@ fn headers() -> impl Strategy<Value = Vec<(&'static str, String)>> {
 
 #[test]
 fn random_request_gets_one_response_shape_and_no_5xx() {
-    let bench = Bench::new();
-    let (_, key) = bench.account();
+    let fixture = Fixture::new();
+    let (_, key) = fixture.account();
     let method = select(vec!["POST", "PATCH", "GET", "DELETE", "OPTIONS", "BREW"]);
     let path = select(vec!["/api/customers", "/api/event-flows/signal", "/api/sdk/ping", "/", "/api/customers/1"]);
-    hold(400, (method, path, headers(), bytes()), |(method, path, headers, body)| {
+    check(400, (method, path, headers(), bytes()), |(method, path, headers, body)| {
         let mut call = RequestBuilder::new(method, path).key(&key).bytes(&body);
         for (name, value) in &headers {
             call = call.header(name, value);
         }
-        let answer = bench.send(call);
-        prop_assert!(answer.status < 500, "{}", answer.text);
-        prop_assert!(!answer.header("x-request-id").is_empty());
-        if answer.status == 204 {
-            prop_assert_eq!((method, answer.text.as_str()), ("OPTIONS", ""));
-        } else if answer.status != 200 {
-            answer.assert_problem(answer.status, answer.json()["code"].as_str().unwrap());
+        let response = fixture.send(call);
+        prop_assert!(response.status < 500, "{}", response.text);
+        prop_assert!(!response.header("x-request-id").is_empty());
+        if response.status == 204 {
+            prop_assert_eq!((method, response.text.as_str()), ("OPTIONS", ""));
+        } else if response.status != 200 {
+            response.assert_problem(response.status, response.json()["code"].as_str().unwrap());
         }
         Ok(())
     });
@@ -265,22 +268,22 @@ fn random_request_gets_one_response_shape_and_no_5xx() {
 
 #[test]
 fn largest_response_fits_into_the_limit_of_lambda() {
-    let bench = Bench::new();
-    let (_, key) = bench.account();
+    let fixture = Fixture::new();
+    let (_, key) = fixture.account();
     let piece = select(vec!["\\\"", "\\\\", "\\u0001", "😀", "/~"]);
-    // The longest path that is still reported lies between.
-    hold(
+    // The longest pointer that is still reported has a length between these.
+    check(
         10,
-        (piece, select(vec![36, 57, 58, 59, 60]), select(vec!["1e999", "1e999", "1"])),
+        (piece, select(vec![36, 57, 58, 59, 60, 250]), select(vec!["1e999", "1e999", "1"])),
         |(piece, repeat, value)| {
             let name = piece.repeat(repeat);
             let members: Vec<_> = (0..6).map(|n| format!("\"{name}{n}\":{value}")).collect();
             let signal = format!("{{\"customerId\":\"c\",\"eventType\":\"t\",{}}}", members.join(","));
             let signals = (4_000_000 / signal.len()).clamp(1, 500);
             let request = format!("{{\"signals\":[{}]}}", vec![signal; signals].join(","));
-            let answer = bench.send(RequestBuilder::signals(&request).key(&key));
-            let as_lambda_answers = serde_json::to_string(&answer.text).unwrap().len();
-            prop_assert!(as_lambda_answers < ANSWER_BYTES, "{} bytes", as_lambda_answers);
+            let response = fixture.send(RequestBuilder::signals(&request).key(&key));
+            let as_lambda_encodes_it = serde_json::to_string(&response.text).unwrap().len();
+            prop_assert!(as_lambda_encodes_it < MAX_RESPONSE_BYTES, "{} bytes", as_lambda_encodes_it);
             Ok(())
         },
     );

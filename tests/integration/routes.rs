@@ -1,4 +1,4 @@
-//! SPEC 2.5: routing comes before everything else, and what the functions answer is what template.yaml routes to them.
+//! Routing precedes every other check, and template.yaml routes the same paths (docs/api.md, Endpoints and Errors).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,9 +12,9 @@ use testkit::{RequestBuilder, TestApp};
 
 #[tokio::test]
 async fn unknown_path_is_a_404_and_unknown_method_a_405_with_allow() {
-    let stack = TestApp::start();
-    stack.send(RequestBuilder::new("GET", "/api/nothing")).await.assert_problem(404, "not-found");
-    stack.send(RequestBuilder::new("POST", "/api/customers/")).await.assert_problem(404, "not-found");
+    let app = TestApp::start();
+    app.send(RequestBuilder::new("GET", "/api/nothing")).await.assert_problem(404, "not-found");
+    app.send(RequestBuilder::new("POST", "/api/customers/")).await.assert_problem(404, "not-found");
     for (method, path, allow) in [
         ("GET", "/api/customers", "PATCH, POST, OPTIONS"),
         ("DELETE", "/api/customers", "PATCH, POST, OPTIONS"),
@@ -23,15 +23,15 @@ async fn unknown_path_is_a_404_and_unknown_method_a_405_with_allow() {
         ("PUT", "/api/event-flows/signal", "POST, OPTIONS"),
         ("PATCH", "/api/event-flows/signal", "POST, OPTIONS"),
     ] {
-        let answer = stack.send(RequestBuilder::new(method, path)).await;
-        answer.assert_problem(405, "method-not-allowed");
-        assert_eq!(answer.header("allow"), allow);
+        let response = app.send(RequestBuilder::new(method, path)).await;
+        response.assert_problem(405, "method-not-allowed");
+        assert_eq!(response.header("allow"), allow);
     }
 }
 
 #[tokio::test]
 async fn options_on_a_known_path_is_a_204_with_allow() {
-    let stack = TestApp::start();
+    let app = TestApp::start();
     for (path, allow) in [
         ("/api/customers", "PATCH, POST, OPTIONS"),
         ("/api/sdk/ping", "GET, OPTIONS"),
@@ -45,10 +45,10 @@ async fn options_on_a_known_path_is_a_204_with_allow() {
         let with_everything =
             RequestBuilder::new("OPTIONS", path).key("no-key").body("{").header("content-encoding", "br");
         for call in [preflight, with_everything] {
-            let answer = stack.send(call.invocation("i1")).await;
-            assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{path}");
+            let response = app.send(call.invocation("i1")).await;
+            assert_eq!((response.status, response.text.as_str()), (204, ""), "{path}");
             let headers: Vec<_> =
-                answer.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+                response.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
             assert_eq!(headers, [("allow", allow.as_bytes()), ("x-request-id", b"i1")], "{path}");
         }
     }
@@ -56,17 +56,17 @@ async fn options_on_a_known_path_is_a_204_with_allow() {
 
 #[tokio::test]
 async fn options_on_an_unknown_path_is_a_404() {
-    let stack = TestApp::start();
+    let app = TestApp::start();
     for path in ["/api/nothing", "/api/customers/", "/api/event-flows/signal/", "*"] {
-        stack.send(RequestBuilder::new("OPTIONS", path)).await.assert_problem(404, "not-found");
+        app.send(RequestBuilder::new("OPTIONS", path)).await.assert_problem(404, "not-found");
     }
 }
 
 #[tokio::test]
 async fn options_needs_no_key_table() {
-    let mut stack = TestApp::start();
-    stack.emulator.stop();
-    assert_eq!(stack.send(RequestBuilder::new("OPTIONS", "/api/customers")).await.status, 204);
+    let mut app = TestApp::start();
+    app.emulator.stop();
+    assert_eq!(app.send(RequestBuilder::new("OPTIONS", "/api/customers")).await.status, 204);
 }
 
 #[test]

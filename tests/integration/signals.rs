@@ -1,4 +1,4 @@
-//! SPEC 2.3: each signal stands on its own.
+//! Each signal is validated and stored on its own (docs/api.md, Signals).
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
@@ -17,15 +17,15 @@ fn mixed(n: usize) -> Vec<Value> {
     (0..n)
         .map(|n| match n % 4 {
             0 => json!({"emitterId": "e", "stepNodeId": "node", "eventflowIdentifier": FLOW, "data": {"n": n}}),
-            who => json!({"customerId": format!("c{who}"), "eventType": "view", "data": {"n": n}}),
+            customer => json!({"customerId": format!("c{customer}"), "eventType": "view", "data": {"n": n}}),
         })
         .collect()
 }
 
 #[tokio::test]
 async fn event_and_step_are_stored_with_their_own_field_names() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let body = json!({
         "requestIdentifier": REQUEST,
         "signals": [
@@ -34,9 +34,9 @@ async fn event_and_step_are_stored_with_their_own_field_names() {
         ]
     });
     let arrived = Timestamp::from_millis(1_795_214_024_123);
-    let answer = stack.send(RequestBuilder::signals(body).key(&key).at(arrived)).await;
-    assert_eq!(answer.status, 200);
-    insta::assert_snapshot!(answer.text, @r#"{"requestIdentifier":"6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11","received":2,"accepted":2,"rejected":0,"replayed":false,"fieldErrors":[],"warnings":[{"field":"signals[1].priority","pointer":"/signals/1/priority","code":"undocumented-member","message":"signals[1].priority is not in the contract; it is stored with the signal under undocumented."}]}"#);
+    let response = app.send(RequestBuilder::signals(body).key(&key).at(arrived)).await;
+    assert_eq!(response.status, 200);
+    insta::assert_snapshot!(response.text, @r#"{"requestIdentifier":"6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11","received":2,"accepted":2,"rejected":0,"replayed":false,"fieldErrors":[],"warnings":[{"field":"signals[1].priority","pointer":"/signals/1/priority","code":"undocumented-member","message":"signals[1].priority is not in the contract; it is stored with the signal under undocumented."}]}"#);
 
     let data = [
         ("price", AttributeValue::N("49.9".into())),
@@ -55,7 +55,7 @@ async fn event_and_step_are_stored_with_their_own_field_names() {
         ("receivedAt", s("2026-11-20T22:33:44.123Z")),
     ];
     let item = |members: Vec<(&str, AttributeValue)>| members.into_iter().map(|(n, v)| (n.to_owned(), v)).collect();
-    assert_eq!(stack.history("shop", "c1").await, [item(event.to_vec())]);
+    assert_eq!(app.history("shop", "c1").await, [item(event.to_vec())]);
     let step = vec![
         ("pk", s("shop#e1")),
         ("sk", s("2026-11-20T22:33:44.123Z#6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11#0001")),
@@ -68,18 +68,18 @@ async fn event_and_step_are_stored_with_their_own_field_names() {
         ("requestIdentifier", s(REQUEST)),
         ("receivedAt", s("2026-11-20T22:33:44.123Z")),
     ];
-    assert_eq!(stack.history("shop", "e1").await, [item(step)]);
+    assert_eq!(app.history("shop", "e1").await, [item(step)]);
 }
 
 #[tokio::test]
 async fn batch_of_499_mixed_signals_is_stored_in_order() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let body = json!({"requestIdentifier": REQUEST, "signals": mixed(499)});
-    let answer = stack.send(RequestBuilder::signals(body).key(&key)).await;
-    assert_eq!((answer.status, &answer.json()["accepted"]), (200, &json!(499)));
-    assert_eq!(stack.items("SignalsTable").await.len(), 499);
-    let numbers: Vec<usize> = stack
+    let response = app.send(RequestBuilder::signals(body).key(&key)).await;
+    assert_eq!((response.status, &response.json()["accepted"]), (200, &json!(499)));
+    assert_eq!(app.items("SignalsTable").await.len(), 499);
+    let numbers: Vec<usize> = app
         .history("shop", "e")
         .await
         .iter()
@@ -90,7 +90,7 @@ async fn batch_of_499_mixed_signals_is_stored_in_order() {
 
 #[tokio::test]
 async fn invalid_signal_is_rejected_and_the_others_are_stored() {
-    for (bad, code, pointer) in [
+    for (invalid, code, pointer) in [
         (r#"{"customerId":"c","eventType":""}"#.to_owned(), "blank", "/signals/7/eventType"),
         (r#"{"customerId":"c","eventType":"\udfff"}"#.to_owned(), "invalid-type", "/signals/7/eventType"),
         (r#"{"customerId":"c","customerId":"c","eventType":"t"}"#.to_owned(), "duplicate-member", "/signals/7/customerId"),
@@ -109,70 +109,70 @@ async fn invalid_signal_is_rejected_and_the_others_are_stored() {
         (r#"{"emitterId":"undefined","stepNodeId":"n","eventflowIdentifier":"3fa85f64-5717-4562-b3fc-2c963f66afa6"}"#.to_owned(), "placeholder-identifier", "/signals/7/emitterId"),
         ("[[]]".to_owned(), "invalid-type", "/signals/7"),
     ] {
-        let stack = TestApp::start();
-        let key = stack.key("shop").await;
+        let app = TestApp::start();
+        let key = app.key("shop").await;
         let mut signals: Vec<String> = mixed(20).iter().map(ToString::to_string).collect();
-        signals[7] = bad;
-        let answer = stack.send(RequestBuilder::signals(format!(r#"{{"signals":[{}]}}"#, signals.join(","))).key(&key)).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        let body = answer.json();
+        signals[7] = invalid;
+        let response = app.send(RequestBuilder::signals(format!(r#"{{"signals":[{}]}}"#, signals.join(","))).key(&key)).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        let body = response.json();
         assert_eq!((&body["received"], &body["accepted"], &body["rejected"]), (&json!(20), &json!(19), &json!(1)));
-        assert_eq!(answer.field_errors(), [(pointer.to_owned(), code.to_owned())]);
+        assert_eq!(response.field_errors(), [(pointer.to_owned(), code.to_owned())]);
         assert!(body["fieldErrors"][0]["message"].as_str().unwrap().ends_with('.'));
-        assert_eq!(stack.items("SignalsTable").await.len(), 19);
+        assert_eq!(app.items("SignalsTable").await.len(), 19);
     }
 }
 
 #[tokio::test]
 async fn batch_without_a_valid_signal_is_a_400_and_stores_nothing() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let body = json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c"}, 5]});
-    let answer = stack.send(RequestBuilder::signals(body).key(&key)).await;
-    answer.assert_problem(400, "validation-failed");
-    let body = answer.json();
+    let response = app.send(RequestBuilder::signals(body).key(&key)).await;
+    response.assert_problem(400, "validation-failed");
+    let body = response.json();
     assert_eq!(body["requestIdentifier"], REQUEST);
     assert_eq!((&body["received"], &body["accepted"], &body["rejected"]), (&json!(2), &json!(0), &json!(2)));
     assert_eq!(body["replayed"], false);
-    assert_eq!(answer.field_errors().len(), 2);
-    assert_eq!(stack.items("IdempotencyTable").await, []);
+    assert_eq!(response.field_errors().len(), 2);
+    assert_eq!(app.items("IdempotencyTable").await, []);
 }
 
 #[tokio::test]
 async fn strict_batch_with_an_invalid_signal_stores_nothing() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let mut signals = mixed(5);
     signals[2] = json!({});
     let body = json!({"requestIdentifier": REQUEST, "signals": signals});
     let strict = || RequestBuilder::signals(&body).key(&key).header("prefer", "handling=strict");
-    let answer = stack.send(strict()).await;
-    answer.assert_problem(400, "validation-failed");
-    assert_eq!((&answer.json()["accepted"], &answer.json()["rejected"]), (&json!(0), &json!(5)));
+    let response = app.send(strict()).await;
+    response.assert_problem(400, "validation-failed");
+    assert_eq!((&response.json()["accepted"], &response.json()["rejected"]), (&json!(0), &json!(5)));
     let detail = "Nothing was stored: 1 of 5 signals is invalid and Prefer: handling=strict was set. fieldErrors says what is wrong.";
-    assert_eq!(answer.json()["detail"], detail);
-    assert_eq!(stack.items("SignalsTable").await, []);
-    assert_eq!(stack.items("IdempotencyTable").await, []);
+    assert_eq!(response.json()["detail"], detail);
+    assert_eq!(app.items("SignalsTable").await, []);
+    assert_eq!(app.items("IdempotencyTable").await, []);
     let lenient = RequestBuilder::signals(&body).key(&key).header("prefer", "handling=lenient");
-    assert_eq!(stack.send(lenient).await.status, 200);
+    assert_eq!(app.send(lenient).await.status, 200);
 }
 
 #[tokio::test]
 async fn batch_of_500_signals_is_accepted_and_of_501_rejected() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
-    let full = stack.send(RequestBuilder::signals(json!({"signals": mixed(500)})).key(&key)).await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
+    let full = app.send(RequestBuilder::signals(json!({"signals": mixed(500)})).key(&key)).await;
     assert_eq!(full.json()["accepted"], 500);
-    let over = stack.send(RequestBuilder::signals(json!({"signals": mixed(501)})).key(&key)).await;
+    let over = app.send(RequestBuilder::signals(json!({"signals": mixed(501)})).key(&key)).await;
     over.assert_problem(413, "too-many-signals");
     assert_eq!(over.json()["detail"], "Too many signals: 501, limit 500. Nothing was stored.");
-    assert_eq!(stack.items("SignalsTable").await.len(), 500);
+    assert_eq!(app.items("SignalsTable").await.len(), 500);
 }
 
 #[tokio::test]
 async fn numbers_are_stored_digit_for_digit() {
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     let numbers = [
         "12345678901234567890123456789012345678",
         "0.1",
@@ -182,13 +182,15 @@ async fn numbers_are_stored_digit_for_digit() {
     ];
     let body =
         format!(r#"{{"signals":[{{"customerId":"c","eventType":"t","data":{{"n":[{}]}}}}]}}"#, numbers.join(","));
-    assert_eq!(stack.send(RequestBuilder::signals(body).key(&key)).await.status, 200);
-    let history = stack.history("shop", "c").await;
+    assert_eq!(app.send(RequestBuilder::signals(body).key(&key)).await.status, 200);
+    let history = app.history("shop", "c").await;
     let stored: Vec<_> =
         history[0]["data"].as_m().unwrap()["n"].as_l().unwrap().iter().map(|n| n.as_n().unwrap().as_str()).collect();
     assert_eq!(stored[..2], ["12345678901234567890123456789012345678", "0.1"]);
     let large = format!("-99999999999999999999999999999999999999{}", "0".repeat(88));
     assert!([large.as_str(), "-99999999999999999999999999999999999999E88"].contains(&stored[2]), "{stored:?}");
+    let small = format!("0.{}1", "0".repeat(129));
+    assert!([small.as_str(), "1E-130"].contains(&stored[3]), "{stored:?}");
     assert_eq!(stored[4], "0");
 }
 
@@ -196,10 +198,10 @@ async fn numbers_are_stored_digit_for_digit() {
 async fn retention_sets_the_expiry_of_signals() {
     let emulator = TestApp::emulator();
     let endpoint = emulator.endpoint();
-    let stack = TestApp::over(emulator, &endpoint, &endpoint, Some(std::time::Duration::from_hours(24)));
-    let key = stack.key("shop").await;
+    let app = TestApp::over(emulator, &endpoint, &endpoint, Some(std::time::Duration::from_hours(24)));
+    let key = app.key("shop").await;
     let arrived = Timestamp::from_millis(1_795_214_024_123);
-    stack.send(RequestBuilder::signals(json!({"signals": mixed(2)})).key(&key).at(arrived)).await;
+    app.send(RequestBuilder::signals(json!({"signals": mixed(2)})).key(&key).at(arrived)).await;
     let expires_at = AttributeValue::N("1795300424".into());
-    assert!(stack.items("SignalsTable").await.iter().all(|item| item["expiresAt"] == expires_at));
+    assert!(app.items("SignalsTable").await.iter().all(|item| item["expiresAt"] == expires_at));
 }

@@ -1,4 +1,4 @@
-//! The key table under fire (SPEC 2.7): counted where its calls arrive.
+//! How often the functions read the key table, and what they do without it (docs/api.md, API keys).
 
 use std::time::Duration;
 
@@ -6,108 +6,80 @@ use model::timestamp::Timestamp;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{RequestBuilder, TestApp};
 
-use super::assert_unavailable;
+use super::{assert_unavailable, customer, without_identifier};
 
-/// As many as the longest run has is a matter of `INTAKE_RANDOM_KEYS`.
+/// Random keys that are sent unless `INTAKE_RANDOM_KEYS` says otherwise.
 const RANDOM_KEYS: usize = 2_000;
 
-async fn behind_keys() -> (TestApp, FaultProxy, String) {
+/// Invalid keys that a function caches.
+const MAX_INVALID_KEYS: usize = 8_192;
+
+/// An app with a fault proxy before the key table alone, and a key.
+async fn app_behind_key_proxy() -> (TestApp, FaultProxy, String) {
     let emulator = TestApp::emulator();
     let direct = emulator.endpoint();
     let proxy = FaultProxy::start(&direct, Plan::none()).await;
-    let stack = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
-    let key = stack.key("shop").await;
-    (stack, proxy, key)
-}
-
-fn resident_bytes() -> usize {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: usize = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or_default();
-    pages.saturating_mul(4096)
+    let app = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
+    let key = app.key("shop").await;
+    (app, proxy, key)
 }
 
 #[tokio::test]
 async fn random_keys_are_read_once_each_in_bounded_memory() {
-    let keys = std::env::var("INTAKE_RANDOM_KEYS").map_or(RANDOM_KEYS, |keys| keys.parse().unwrap());
-    let (stack, proxy, right) = behind_keys().await;
-    assert_eq!(stack.send(RequestBuilder::ping().key(&right)).await.status, 200);
-    let (reads_before, bytes_before) = (proxy.counts().of("GetItem"), resident_bytes());
+    let count = std::env::var("INTAKE_RANDOM_KEYS").map_or(RANDOM_KEYS, |count| count.parse().unwrap());
+    let (app, proxy, valid) = app_behind_key_proxy().await;
     let now = Timestamp::now();
-    for n in 0..keys {
-        let answer = stack.send(RequestBuilder::ping().key(&format!("{n}-{}", uuid::Uuid::new_v4())).at(now)).await;
-        assert_eq!(answer.status, 401);
+    let status = async |key: &str| app.send(RequestBuilder::ping().key(key).at(now)).await.status;
+    let reads = || proxy.counts().of("GetItem");
+    assert_eq!((status(&valid).await, reads()), (200, 1));
+    let keys: Vec<String> = (0..count).map(|_| uuid::Uuid::new_v4().to_string()).collect();
+    for key in &keys {
+        assert_eq!(status(key).await, 401);
     }
-    assert_eq!(proxy.counts().of("GetItem"), reads_before + keys as u64);
-    assert_eq!(stack.send(RequestBuilder::ping().key(&right).at(now)).await.status, 200);
-    assert_eq!(proxy.counts().of("GetItem"), reads_before + keys as u64, "the right key was not pushed out");
-    if keys >= 100_000 {
-        // Other tests of this process would count here too: only the long run, which is alone, says something.
-        let grown = resident_bytes().saturating_sub(bytes_before);
-        println!("{keys} random keys: {grown} bytes more resident");
-        assert!(grown < 32 * 1024 * 1024, "{grown} bytes more");
-    }
+    assert_eq!(reads(), 1 + count as u64);
+    assert_eq!((status(&valid).await, reads()), (200, 1 + count as u64), "random keys do not evict a valid one");
+    // The cache holds no more than its limit: beyond that, the oldest key was evicted and is read again.
+    let evicted = u64::from(count > MAX_INVALID_KEYS);
+    assert_eq!((status(&keys[count - 1]).await, reads()), (401, 1 + count as u64), "the newest key is cached");
+    assert_eq!((status(&keys[0]).await, reads()), (401, 1 + count as u64 + evicted), "{count} keys");
 }
 
 #[tokio::test]
 async fn invalid_key_is_read_once_in_ten_seconds() {
-    let (stack, proxy, _) = behind_keys().await;
+    let (app, proxy, _) = app_behind_key_proxy().await;
     let first = Timestamp::now();
     for n in 0..1_000 {
-        let call = RequestBuilder::ping().key("a-wrong-key").at(first.plus(Duration::from_millis(n * 9)));
-        assert_eq!(stack.send(call).await.status, 401);
+        let call = RequestBuilder::ping().key("an-invalid-key").at(first.plus(Duration::from_millis(n * 9)));
+        assert_eq!(app.send(call).await.status, 401);
     }
     assert_eq!(proxy.counts().of("GetItem"), 1);
-    let later = RequestBuilder::ping().key("a-wrong-key").at(first.plus(Duration::from_secs(10)));
-    assert_eq!(stack.send(later).await.status, 401);
+    let later = RequestBuilder::ping().key("an-invalid-key").at(first.plus(Duration::from_secs(10)));
+    assert_eq!(app.send(later).await.status, 401);
     assert_eq!(proxy.counts().of("GetItem"), 2);
 }
 
 #[tokio::test]
 async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
-    let (stack, proxy, key) = behind_keys().await;
+    let (app, proxy, key) = app_behind_key_proxy().await;
     let first = Timestamp::now();
-    let ping = |seconds| RequestBuilder::ping().key(&key).at(first.plus(Duration::from_secs(seconds)));
-    assert_eq!(stack.send(ping(0)).await.status, 200);
+    let at = |seconds| first.plus(Duration::from_secs(seconds));
+    let ping = |seconds| RequestBuilder::ping().key(&key).at(at(seconds));
+    let invalid = RequestBuilder::ping().key("an-invalid-key");
+    assert_eq!(app.send(ping(0)).await.status, 200);
+    assert_eq!(app.send(without_identifier(1).key(&key).at(at(0))).await.status, 200);
+    assert_eq!(app.send(invalid.clone().at(at(0))).await.status, 401);
     for fault in [Fault::Throttled, Fault::InternalServerError, Fault::ResetBefore, Fault::ExpiredToken] {
         proxy.set(fault.always());
-        assert_unavailable(&stack.send(RequestBuilder::ping().key("an-unknown-key")).await);
+        assert_unavailable(&app.send(RequestBuilder::ping().key("an-unknown-key").at(at(0))).await);
     }
+    assert_eq!(app.send(invalid.clone().at(at(9))).await.status, 401, "an invalid key is cached too");
+    assert_unavailable(&app.send(invalid.at(at(10))).await);
     for seconds in [59, 60, 300, 899] {
-        assert_eq!(stack.send(ping(seconds)).await.status, 200, "after {seconds} s");
+        assert_eq!(app.send(ping(seconds)).await.status, 200, "after {seconds} s");
     }
-    assert_unavailable(&stack.send(ping(900)).await);
+    assert_eq!(app.send(customer().key(&key).at(at(899))).await.status, 200);
+    assert_eq!(app.send(without_identifier(1).key(&key).at(at(899))).await.status, 200);
+    assert_unavailable(&app.send(ping(900)).await);
     proxy.set(Plan::none());
-    assert_eq!(stack.send(ping(901)).await.status, 200);
-}
-
-#[tokio::test]
-async fn revoked_key_is_rejected_after_a_minute() {
-    let (stack, _proxy, _) = behind_keys().await;
-    let first = Timestamp::from_millis(1_795_214_024_000);
-    let expires = first.plus(Duration::from_secs(30));
-    let key = stack.key_with("shop", |record| record.expires_at = Some(expires)).await;
-    let at = |moment| RequestBuilder::ping().key(&key).at(moment);
-    assert_eq!(stack.send(at(first)).await.status, 200);
-    assert_eq!(stack.send(at(first.plus(Duration::from_millis(29_999)))).await.status, 200);
-    stack.send(at(expires)).await.assert_problem(401, "unauthorized");
-
-    let key = stack.key("shop").await;
-    let at = |seconds| RequestBuilder::ping().key(&key).at(first.plus(Duration::from_secs(seconds)));
-    assert_eq!(stack.send(at(0)).await.status, 200);
-    revoke(&stack, &key, first).await;
-    assert_eq!(stack.send(at(59)).await.status, 200, "a yes holds for a minute");
-    stack.send(at(60)).await.assert_problem(401, "unauthorized");
-}
-
-async fn revoke(stack: &TestApp, key: &str, at: Timestamp) {
-    use aws_sdk_dynamodb::types::AttributeValue;
-    let hash = model::api_key::KeyHash::of(key).to_hex();
-    let update = stack
-        .client
-        .update_item()
-        .table_name(testkit::Tables::name("ApiKeysTable"))
-        .key("keyHash", AttributeValue::S(hash))
-        .update_expression("SET revokedAt = :at")
-        .expression_attribute_values(":at", AttributeValue::S(at.to_string()));
-    update.send().await.unwrap();
+    assert_eq!(app.send(ping(901)).await.status, 200);
 }

@@ -1,11 +1,11 @@
-//! A write that its caller gave up reaches DynamoDB later, when a newer one has been acknowledged.
+//! An attempt that the function has abandoned reaches DynamoDB after a newer write was acknowledged.
 
 use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
-use super::behind;
+use super::app_behind_proxy;
 
 fn city(city: &str) -> RequestBuilder {
     RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": city}}))
@@ -13,42 +13,42 @@ fn city(city: &str) -> RequestBuilder {
 
 #[tokio::test]
 async fn late_attempt_does_not_overwrite_a_newer_update() {
-    let (stack, proxy, key) = behind(Fault::Late.at(1)).await;
-    let first = stack.send(city("Ulm").key(&key)).await;
+    let (app, proxy, key) = app_behind_proxy(Fault::Late.at(1)).await;
+    let first = app.send(city("Ulm").key(&key)).await;
     assert_eq!((first.status, &first.json()["result"]), (200, &json!("created")), "{}", first.text);
-    let second = stack.send(city("Bonn").key(&key)).await;
+    let second = app.send(city("Bonn").key(&key)).await;
     assert_eq!((second.status, &second.json()["result"]), (200, &json!("updated")), "{}", second.text);
     assert_eq!(proxy.apply_late().await, 1);
-    let item = stack.customer("shop", "c").await.unwrap();
+    let item = app.customer("shop", "c").await.unwrap();
     assert_eq!(item["city"].as_s().unwrap(), "Bonn");
     assert_eq!(item["updatedAt"].as_s().unwrap(), second.json()["updatedAt"].as_str().unwrap());
 }
 
 #[tokio::test]
 async fn update_with_an_older_time_gets_the_next_millisecond() {
-    let (stack, proxy, key) = behind(Plan::none()).await;
+    let (app, proxy, key) = app_behind_proxy(Plan::none()).await;
     let ahead = Timestamp::from_millis(1_795_214_024_123);
-    assert_eq!(stack.send(city("Ulm").key(&key).at(ahead)).await.status, 200);
+    assert_eq!(app.send(city("Ulm").key(&key).at(ahead)).await.status, 200);
     let before = proxy.counts().of("UpdateItem");
     let zip = RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
-    let answer = stack.send(zip.key(&key).at(Timestamp::from_millis(1_795_214_024_000))).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
-    assert_eq!(answer.json()["result"], "updated");
-    assert_eq!(answer.json()["updatedAt"], "2026-11-20T22:33:44.124Z");
+    let response = app.send(zip.key(&key).at(Timestamp::from_millis(1_795_214_024_000))).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    assert_eq!(response.json()["result"], "updated");
+    assert_eq!(response.json()["updatedAt"], "2026-11-20T22:33:44.124Z");
     assert_eq!(proxy.counts().of("UpdateItem") - before, 2);
-    let item = stack.customer("shop", "c").await.unwrap();
+    let item = app.customer("shop", "c").await.unwrap();
     assert_eq!((item["city"].as_s().unwrap().as_str(), item["zip"].as_s().unwrap().as_str()), ("Ulm", "89073"));
     assert_eq!(item["createdAt"].as_s().unwrap(), "2026-11-20T22:33:44.123Z");
 }
 
 #[tokio::test]
 async fn updates_of_the_same_millisecond_both_survive() {
-    let (stack, _proxy, key) = behind(Plan::none()).await;
+    let (app, _proxy, key) = app_behind_proxy(Plan::none()).await;
     let now = Timestamp::from_millis(1_795_214_024_123);
     let zip = RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
-    let first = stack.send(city("Ulm").key(&key).at(now)).await;
-    let second = stack.send(zip.key(&key).at(now)).await;
+    let first = app.send(city("Ulm").key(&key).at(now)).await;
+    let second = app.send(zip.key(&key).at(now)).await;
     assert_eq!((&first.json()["result"], &second.json()["result"]), (&json!("created"), &json!("updated")));
-    let item = stack.customer("shop", "c").await.unwrap();
+    let item = app.customer("shop", "c").await.unwrap();
     assert_eq!((item["city"].as_s().unwrap().as_str(), item["zip"].as_s().unwrap().as_str()), ("Ulm", "89073"));
 }

@@ -1,4 +1,5 @@
-//! Throttling is waited out: everything, one table or one partition, by exceptions and by unprocessed items.
+//! Throttling of all tables, one table or one partition, by exceptions and by unprocessed items (docs/api.md, When DynamoDB
+//! is unavailable).
 
 use std::time::{Duration, Instant};
 
@@ -7,9 +8,9 @@ use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, TestApp};
 
-use super::{assert_unavailable, behind, customer, named, stored, unnamed};
+use super::{app_behind_proxy, assert_unavailable, customer, stored_numbers, with_identifier, without_identifier};
 
-/// A customer whose partition is hot: in its marker for the proxy as in its signals.
+/// The customer whose partition is hot. The proxy finds its calls by this text.
 const HOT: &str = "hot-customer";
 
 const WINDOWS: [Duration; 5] = [
@@ -31,15 +32,15 @@ fn hot_customer() -> RequestBuilder {
     RequestBuilder::customer(json!({"customerId": HOT, "customerData": {"city": "Ulm"}}))
 }
 
-/// A request that meets the faults of `plan` is answered 200 all the same, and all of it is stored.
+/// Asserts that a request gets 200 in spite of the faults of `plan`, and that all of it is stored.
 async fn assert_stored(call: RequestBuilder, signals: usize, plan: Plan, what: &str) {
-    let (stack, proxy, key) = behind(plan).await;
+    let (app, proxy, key) = app_behind_proxy(plan).await;
     let began = Instant::now();
-    let answer = stack.send(call.key(&key)).await;
-    assert_eq!(answer.status, 200, "{what}, after {:?}: {}", began.elapsed(), answer.text);
-    assert!(proxy.counts().faulted > 0, "{what}: nothing was throttled");
-    assert_eq!(stack.items("SignalsTable").await.len(), signals, "{what}");
-    assert_eq!(stack.items("CustomersTable").await.len(), usize::from(signals == 0), "{what}");
+    let response = app.send(call.key(&key)).await;
+    assert_eq!(response.status, 200, "{what}, after {:?}: {}", began.elapsed(), response.text);
+    assert!(proxy.counts().faulted > 0, "{what}: no call was throttled");
+    assert_eq!(app.items("SignalsTable").await.len(), signals, "{what}");
+    assert_eq!(app.items("CustomersTable").await.len(), usize::from(signals == 0), "{what}");
 }
 
 #[tokio::test]
@@ -48,18 +49,18 @@ async fn throttling_of_up_to_3_s_fails_no_request() {
     for window in WINDOWS {
         for (how, fault) in [("exception", Fault::Throttled), ("table exception", Fault::TableThrottled)] {
             let everything = || Plan::from(fault.lasting(window));
-            cases.push((named(10), 10, everything(), format!("everything by {how} for {window:?}, 10")));
+            cases.push((with_identifier(10), 10, everything(), format!("everything by {how} for {window:?}, 10")));
             cases.push((customer(), 0, everything(), format!("everything by {how} for {window:?}, customer")));
             let partition = || Plan::from(fault.lasting(window).about(HOT));
             cases.push((mixed(10), 10, partition(), format!("partition by {how} for {window:?}, 10")));
             cases.push((hot_customer(), 0, partition(), format!("partition by {how} for {window:?}, customer")));
         }
         let idempotency = Fault::Throttled.lasting(window).about(Tables::name("IdempotencyTable"));
-        cases.push((named(10), 10, idempotency.into(), format!("idempotency table for {window:?}, 10")));
+        cases.push((with_identifier(10), 10, idempotency.into(), format!("idempotency table for {window:?}, 10")));
         let signals = Fault::Throttled.lasting(window).about(Tables::name("SignalsTable"));
-        cases.push((named(500), 500, signals.into(), format!("signals table for {window:?}, 500")));
+        cases.push((with_identifier(500), 500, signals.into(), format!("signals table for {window:?}, 500")));
         let unprocessed = Fault::Unprocessed { done: 0 }.lasting(window);
-        cases.push((unnamed(500), 500, unprocessed.into(), format!("unprocessed for {window:?}, 500")));
+        cases.push((without_identifier(500), 500, unprocessed.into(), format!("unprocessed for {window:?}, 500")));
         let hot = Fault::UnprocessedWhere(HOT).lasting(window).about(HOT);
         cases.push((mixed(500), 500, hot.into(), format!("partition unprocessed for {window:?}, 500")));
     }
@@ -75,9 +76,9 @@ async fn throttled_key_table_fails_no_request() {
     let direct = emulator.endpoint();
     let plan = Fault::Throttled.lasting(Duration::from_secs(3));
     let proxy = testkit::fault_proxy::FaultProxy::start(&direct, plan).await;
-    let stack = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
-    let key = stack.key("shop").await;
-    assert_eq!(stack.send(customer().key(&key)).await.status, 200);
+    let app = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
+    let key = app.key("shop").await;
+    assert_eq!(app.send(customer().key(&key)).await.status, 200);
     assert!(proxy.counts().faulted > 3, "{:?}", proxy.counts());
 }
 
@@ -85,46 +86,46 @@ async fn throttled_key_table_fails_no_request() {
 async fn lasting_throttling_is_a_503_and_then_two_attempts_a_call() {
     for fault in [Fault::Throttled, Fault::Unprocessed { done: 0 }] {
         let rule = fault.always().of("BatchWriteItem");
-        let (stack, proxy, key) = behind(rule).await;
+        let (app, proxy, key) = app_behind_proxy(rule).await;
         let began = Instant::now();
-        assert_unavailable(&stack.send(named(500).key(&key)).await);
+        assert_unavailable(&app.send(with_identifier(500).key(&key)).await);
         assert!(began.elapsed() < Duration::from_secs(10), "{fault:?}: {:?}", began.elapsed());
         let calls = proxy.counts().of("BatchWriteItem");
         assert!((10..=400).contains(&calls), "{fault:?}: {calls} calls");
 
         let before = proxy.counts().of("BatchWriteItem");
-        assert_unavailable(&stack.send(named(500).key(&key)).await);
+        assert_unavailable(&app.send(with_identifier(500).key(&key)).await);
         let calls = proxy.counts().of("BatchWriteItem") - before;
-        assert!((2..=40).contains(&calls), "{fault:?}: {calls} calls of a table that was given up");
+        assert!((2..=40).contains(&calls), "{fault:?}: {calls} calls after a request that was throttled throughout");
 
         proxy.set(Plan::none());
-        assert_eq!(stack.send(unnamed(10).key(&key)).await.status, 200);
-        assert_eq!(stored(&stack).await, (0..10).collect::<Vec<_>>());
-        // The table has answered: the next request waits again.
+        assert_eq!(app.send(without_identifier(10).key(&key)).await.status, 200);
+        assert_eq!(stored_numbers(&app).await, (0..10).collect::<Vec<_>>());
+        // The table accepted a call, so the next request waits for it again.
         proxy.set(fault.lasting(Duration::from_millis(300)).of("BatchWriteItem"));
-        assert_eq!(stack.send(unnamed(10).key(&key)).await.status, 200);
+        assert_eq!(app.send(without_identifier(10).key(&key)).await.status, 200);
     }
 }
 
 #[tokio::test]
 async fn throttling_uses_no_retry_budget() {
-    let (stack, proxy, key) = behind(Fault::Throttled.lasting(Duration::from_millis(500))).await;
-    assert_eq!(stack.send(unnamed(500).key(&key)).await.status, 200);
+    let (app, proxy, key) = app_behind_proxy(Fault::Throttled.lasting(Duration::from_millis(500))).await;
+    assert_eq!(app.send(without_identifier(500).key(&key)).await.status, 200);
     assert!(proxy.counts().faulted > 4, "{:?}", proxy.counts());
-    // Twenty retries are there for a fault of another kind: these are ten.
+    // The retry budget has 20 retries for other faults. This uses 10.
     for _ in 0..10 {
         proxy.set(Fault::InternalServerError.at(1));
-        assert_eq!(stack.send(customer().key(&key)).await.status, 200);
+        assert_eq!(app.send(customer().key(&key)).await.status, 200);
     }
 }
 
 #[tokio::test]
 async fn hot_partition_delays_no_other_customer() {
-    let (stack, proxy, key) = behind(Fault::UnprocessedWhere(HOT).where_body_has(HOT)).await;
-    let answer = stack.send(mixed(100).key(&key).within(Duration::from_millis(1_500))).await;
-    assert_unavailable(&answer);
-    assert_eq!(stack.items("SignalsTable").await.len(), 80);
+    let (app, proxy, key) = app_behind_proxy(Fault::UnprocessedWhere(HOT).where_body_has(HOT)).await;
+    let response = app.send(mixed(100).key(&key).within(Duration::from_millis(1_500))).await;
+    assert_unavailable(&response);
+    assert_eq!(app.items("SignalsTable").await.len(), 80);
     proxy.set(Plan::none());
-    assert_eq!(stack.send(mixed(100).key(&key)).await.json()["replayed"], true);
-    assert_eq!(stack.items("SignalsTable").await.len(), 100);
+    assert_eq!(app.send(mixed(100).key(&key)).await.json()["replayed"], true);
+    assert_eq!(app.items("SignalsTable").await.len(), 100);
 }

@@ -1,4 +1,4 @@
-//! openapi.yaml as the tests read it: its operations, its examples, its schemas. It does not know what is right.
+//! Reads openapi.yaml: its operations, examples and schemas.
 
 use std::path::Path;
 
@@ -17,16 +17,16 @@ pub(super) struct Operation<'d> {
     pub(super) definition: &'d Value,
 }
 
-/// An example of an answer.
+/// An example of a response.
 pub(super) struct Example<'d> {
     pub(super) name: &'d str,
     pub(super) status: u16,
     pub(super) media_type: &'d str,
     pub(super) schema: &'d Value,
     pub(super) value: &'d Value,
-    /// What is special about the request that is answered so.
+    /// What the request of this example has beside its body.
     pub(super) request: Option<&'d Value>,
-    /// The headers that the answer always has.
+    /// The required headers of the response.
     pub(super) headers: Vec<(&'d str, &'d Value)>,
 }
 
@@ -68,8 +68,8 @@ impl Document {
         Some(&self.resolve(body)["content"]["application/json"])
     }
 
-    /// Every named example of an answer to this operation.
-    pub(super) fn answers<'d>(&'d self, operation: &Operation<'d>) -> Vec<Example<'d>> {
+    /// Every named response example of this operation.
+    pub(super) fn responses<'d>(&'d self, operation: &Operation<'d>) -> Vec<Example<'d>> {
         let mut examples = Vec::new();
         for (status, response) in operation.definition["responses"].as_object().unwrap() {
             let response = self.resolve(response);
@@ -93,28 +93,28 @@ impl Document {
         examples
     }
 
-    /// Fails unless `value` is what `schema`, which stands in this document, describes.
+    /// Asserts that `value` is valid for `schema`, which is a part of this document.
     #[track_caller]
     pub(super) fn assert_valid(&self, schema: &Value, value: &Value) {
         let errors: Vec<_> = self.errors(schema, value);
         assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
     }
 
-    /// What is wrong with `value` by `schema`.
+    /// The errors of `value` by `schema`.
     pub(super) fn errors(&self, schema: &Value, value: &Value) -> Vec<String> {
         Self::errors_by(&self.validator(schema), value)
     }
 
-    /// What tells what is wrong by `schema`, which stands in this document.
+    /// A validator for `schema`, which is a part of this document.
     pub(super) fn validator(&self, schema: &Value) -> Validator {
-        // References are relative to the document, so its components come along.
+        // References start at the root of the document, so the validator needs its components.
         let mut schema = json!({"allOf": [schema]});
         schema["components"] = self.at("/components").clone();
         let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
         options.build(&schema).expect("a schema")
     }
 
-    /// What is wrong with `value`.
+    /// The errors of `value`.
     pub(super) fn errors_by(validator: &Validator, value: &Value) -> Vec<String> {
         validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
     }

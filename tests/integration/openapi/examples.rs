@@ -1,5 +1,5 @@
-//! The request that an example of openapi.yaml goes with, sent to the real functions; or, for an answer that no request
-//! of one caller brings about, the problem as the code writes it.
+//! Sends the request of an example of openapi.yaml to the functions. For a response that no single request produces, it
+//! serializes the problem.
 
 use model::identifier::{RequestIdentifier, UuidText};
 use model::timestamp::Timestamp;
@@ -14,17 +14,17 @@ use super::document::{Document, Example, Operation};
 /// The `requestId` of every example.
 const REQUEST_ID: &str = "8f5d2c0e-1b7a-4e43-9d35-0c6b1a2f7e90";
 
-/// The `requestIdentifier` to retry with in the example of a storage that failed part-way.
-const RETRY_WITH: &str = "9e2f4a6b-1c3d-4e5f-8a7b-6c5d4e3f2a1b";
+/// The `requestIdentifier` of the 503 example after a part of the signals was stored.
+const RETRY_IDENTIFIER: &str = "9e2f4a6b-1c3d-4e5f-8a7b-6c5d4e3f2a1b";
 
-/// The moment of every example: 2026-11-20T22:33:44.123Z.
-const MOMENT: Timestamp = Timestamp::from_millis(1_795_214_024_123);
+/// The time of every example: 2026-11-20T22:33:44.123Z.
+const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 
-/// When what an example presupposes was sent: before it, as customers only change forward in time.
+/// When the request before an example was sent. `updatedAt` never goes back, so it is earlier.
 const EARLIER: Timestamp = Timestamp::from_millis(1_795_214_023_123);
 
-/// The answer to the example's request. `None` if it has none.
-pub(super) async fn answer(
+/// The response to the example's request. `None` if it has none.
+pub(super) async fn response(
     document: &Document,
     operation: &Operation<'_>,
     example: &Example<'_>,
@@ -34,16 +34,16 @@ pub(super) async fn answer(
         (None, None) => return None,
         (special, plain) => with_body(special.cloned().unwrap_or_else(|| json!({})), plain),
     };
-    let stack = TestApp::start();
-    let key = stack.key("shop").await;
+    let app = TestApp::start();
+    let key = app.key("shop").await;
     if let Some(before) = request["before"].as_str() {
         let before = RequestBuilder::new(&operation.method, operation.path).key(&key).body(before).at(EARLIER);
-        let earlier = stack.send(before).await;
+        let earlier = app.send(before).await;
         assert_eq!(earlier.status, 200, "{}", earlier.text);
     }
     let method = request["method"].as_str().unwrap_or(&operation.method);
     let path = request["path"].as_str().unwrap_or(operation.path);
-    let mut call = RequestBuilder::new(method, path).key(&key).at(MOMENT).invocation(REQUEST_ID);
+    let mut call = RequestBuilder::new(method, path).key(&key).at(NOW).invocation(REQUEST_ID);
     if let Some(body) = body_of(&request) {
         call = call.body(&body);
     }
@@ -51,7 +51,7 @@ pub(super) async fn answer(
         let name = name.to_lowercase();
         call = value.as_str().map_or(call.clone().without_header(&name), |value| call.header(&name, value));
     }
-    Some(stack.send(call).await)
+    Some(app.send(call).await)
 }
 
 fn with_body(mut request: Value, plain: Option<&Value>) -> Value {
@@ -71,7 +71,7 @@ fn body_of(request: &Value) -> Option<String> {
     request["body"].as_str().map(str::to_owned).or_else(bytes).or_else(signals)
 }
 
-/// The body and the status of an answer that has no request: those of the problem of the example's name.
+/// The problem of the example's name, for a response that has no request.
 pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
     let unavailable = |retry_identifier| Problem::StorageUnavailable {
         error: StoreError::Unavailable(Cause::Throttled),
@@ -81,7 +81,7 @@ pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
         "customer-too-large" => Problem::CustomerTooLarge,
         "internal-error" => Problem::InternalError,
         "storage-unavailable" => unavailable(None),
-        "failed-part-way" => unavailable(UuidText::parse(RETRY_WITH).map(RequestIdentifier::from)),
+        "failed-part-way" => unavailable(UuidText::parse(RETRY_IDENTIFIER).map(RequestIdentifier::from)),
         _ => return None,
     };
     Some((problem.problem_type(), serde_json::to_value(ProblemDocument::new(&problem, REQUEST_ID)).unwrap()))

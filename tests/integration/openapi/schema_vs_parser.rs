@@ -1,5 +1,5 @@
-//! The schemas of openapi.yaml against the parser, on texts by chance: what one accepts the other accepts, but for the
-//! few rules that a schema cannot say.
+//! The schemas of openapi.yaml and the parser accept the same random JSON texts, except for a few rules that a schema cannot
+//! express.
 
 use model::batch::Batch;
 use model::customer::CustomerUpdate;
@@ -9,13 +9,13 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::document::Document;
-use crate::properties::{hold, strategies};
+use crate::properties::{check, strategies};
 
-/// Rules about the text: a reader of JSON values cannot see whether they are kept.
-const BEYOND_A_SCHEMA: [FieldErrorCode; 3] =
+/// Rules about the JSON text, which a validator of parsed values cannot check.
+const RULES_OF_THE_TEXT: [FieldErrorCode; 3] =
     [FieldErrorCode::DuplicateMember, FieldErrorCode::TooManyDigits, FieldErrorCode::NestedTooDeep];
 
-/// The value that a general reader makes of `text`, unless it is another one: by a number that a float does not hold.
+/// The value that serde_json parses from `text`. `None` where a number does not fit a float.
 fn value_of(text: &str) -> Option<Value> {
     for token in JsonText::parse(text).ok()?.value().lexer() {
         if let Token::Number(number) = token {
@@ -29,8 +29,12 @@ fn value_of(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
 
-/// Fails if the parser finds no fault where the schema does, or the other way round.
-fn agree(errors: &[FieldError], by_schema: &[String], beyond: &[FieldErrorCode]) -> Result<(), TestCaseError> {
+/// Fails if only one of the parser and the schema finds an error. `beyond` are codes of rules that the schema cannot express.
+fn assert_agreement(
+    errors: &[FieldError],
+    by_schema: &[String],
+    beyond: &[FieldErrorCode],
+) -> Result<(), TestCaseError> {
     if errors.is_empty() {
         prop_assert_eq!(by_schema, Vec::<String>::new());
     } else if !errors.iter().any(|error| beyond.contains(&error.code)) {
@@ -43,12 +47,12 @@ fn agree(errors: &[FieldError], by_schema: &[String], beyond: &[FieldErrorCode])
 fn signal_is_valid_for_the_schema_and_the_parser_alike() {
     let document = Document::read();
     let validator = document.validator(document.schema("Signal"));
-    hold(1_000, strategies::signal(), |signal| {
+    check(1_000, strategies::signal(), |signal| {
         let Some(value) = value_of(&signal) else { return Ok(()) };
         let request = format!("{{\"signals\":[{signal}]}}");
         let batch = Batch::parse(JsonText::parse(&request).unwrap()).unwrap();
         let errors: Vec<_> = batch.rejected.into_iter().flat_map(|rejected| rejected.errors).collect();
-        agree(&errors, &Document::errors_by(&validator, &value), &BEYOND_A_SCHEMA)
+        assert_agreement(&errors, &Document::errors_by(&validator, &value), &RULES_OF_THE_TEXT)
     });
 }
 
@@ -56,11 +60,11 @@ fn signal_is_valid_for_the_schema_and_the_parser_alike() {
 fn customer_is_valid_for_the_schema_and_the_parser_alike() {
     let document = Document::read();
     let validator = document.validator(document.schema("CustomerUpdate"));
-    // How long an undocumented member is as JSON text is beyond a schema as well.
-    let beyond = [&BEYOND_A_SCHEMA[..], &[FieldErrorCode::TooLong]].concat();
-    hold(1_000, strategies::customer("c"), |(_, request)| {
+    // A schema cannot limit the length of an unknown field's JSON text either.
+    let beyond = [&RULES_OF_THE_TEXT[..], &[FieldErrorCode::TooLong]].concat();
+    check(1_000, strategies::customer("c"), |(_, request)| {
         let Some(value) = value_of(&request) else { return Ok(()) };
         let parsed = CustomerUpdate::parse(JsonText::parse(&request).unwrap());
-        agree(&parsed.err().unwrap_or_default(), &Document::errors_by(&validator, &value), &beyond)
+        assert_agreement(&parsed.err().unwrap_or_default(), &Document::errors_by(&validator, &value), &beyond)
     });
 }

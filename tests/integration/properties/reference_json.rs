@@ -1,12 +1,12 @@
-//! Whether what is stored is what was sent, digit for digit and character for character. It reads JSON in its own way:
-//! by tokens, with numbers as text.
+//! Compares a stored value with the sent one, digit for digit and character for character. It reads JSON by tokens and keeps
+//! numbers as text.
 
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::json::{JsonText, Lexer, Token};
 
-/// A JSON value with its numbers as decimals.
+/// A JSON value with decimal numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Exact {
     Null,
@@ -49,7 +49,7 @@ impl Decimal {
 }
 
 impl Exact {
-    /// What a text says.
+    /// The value of a JSON text.
     pub(super) fn of_text(text: &str) -> Self {
         let mut lexer = JsonText::parse(text).unwrap().value().lexer();
         let first = lexer.next().unwrap();
@@ -78,11 +78,11 @@ impl Exact {
                 }
                 Self::Object(members)
             }
-            Token::End => panic!("a value begins with no end"),
+            Token::End => panic!("a value does not begin with an end"),
         }
     }
 
-    /// What an attribute holds.
+    /// The value of an attribute.
     pub(super) fn of_attribute(value: &AttributeValue) -> Self {
         match value {
             AttributeValue::Null(_) => Self::Null,

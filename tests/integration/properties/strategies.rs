@@ -1,16 +1,16 @@
-//! JSON texts by chance: with every escape, every kind of number, white space anywhere, and now and then something that
-//! the contract refuses. Nearly all are right, so that a batch is seldom refused whole.
+//! Random JSON texts: with every escape, every form of number, white space anywhere, and sometimes an invalid value. Most
+//! signals are valid, so that few batches are rejected whole.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Between tokens.
+/// White space between tokens.
 fn space() -> impl Strategy<Value = String> {
     prop_oneof![9 => Just(String::new()), 1 => "[ \t\n\r]{1,3}"]
 }
 
-/// A number, as one may be written.
+/// A number in any form.
 pub(super) fn number() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => "-?(0|[1-9][0-9]{0,9})(\\.[0-9]{1,4})?",
@@ -25,7 +25,7 @@ pub(super) fn number() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A string between its quotes. One in a hundred pieces is half a surrogate pair.
+/// A string with its quotes. One piece in a hundred is an unpaired surrogate.
 pub(super) fn string() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         60 => "[ !#-\\[\\]-~]{1,6}",
@@ -38,7 +38,7 @@ pub(super) fn string() -> impl Strategy<Value = String> {
     vec(piece, 0..4).prop_map(|pieces| format!("\"{}\"", pieces.concat()))
 }
 
-/// The name of a member, from few enough that some stand twice.
+/// The name of a field, of so few names that duplicates occur.
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         30 => "\"[a-p]{1,2}\"",
@@ -48,7 +48,7 @@ fn name() -> impl Strategy<Value = String> {
     ]
 }
 
-/// An object of members with these values.
+/// An object with these values.
 fn object_of(value: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
     let member = (space(), name(), space(), space(), value, space());
     let member = member.prop_map(|(a, name, b, c, value, d)| format!("{a}{name}{b}:{c}{value}{d}"));
@@ -73,13 +73,13 @@ pub(super) fn value() -> impl Strategy<Value = String> {
     })
 }
 
-/// Any object, and now and then a very deep one.
+/// Any object, sometimes a very deep one, or null.
 fn data() -> impl Strategy<Value = String> {
     let deep = (28_usize..34).prop_map(|depth| format!("{{\"deep\":{}1{}}}", "[".repeat(depth), "]".repeat(depth)));
     prop_oneof![12 => object_of(value()), 1 => Just("null".to_owned()), 1 => deep]
 }
 
-/// An identifier between its quotes, or what somebody might send for one.
+/// An identifier with its quotes, sometimes an invalid one.
 fn identifier() -> impl Strategy<Value = String> {
     prop_oneof![
         40 => "\"[a-z0-9-]{1,12}\"",
@@ -96,14 +96,14 @@ fn uuid() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A signal, or something in its place.
+/// A signal, sometimes another value.
 pub(crate) fn signal() -> impl Strategy<Value = String> {
     let extra = || prop_oneof![4 => Just(String::new()), 1 => (name(), value()).prop_map(|(n, v)| format!(",{n}:{v}"))];
-    let event = (identifier(), identifier(), data(), extra(), space()).prop_map(|(who, what, data, extra, space)| {
-        format!("{{{space}\"customerId\":{who},\"eventType\":{what}{extra},\"data\":{data}{space}}}")
+    let event = (identifier(), identifier(), data(), extra(), space()).prop_map(|(id, what, data, extra, space)| {
+        format!("{{{space}\"customerId\":{id},\"eventType\":{what}{extra},\"data\":{data}{space}}}")
     });
-    let step = (identifier(), identifier(), uuid(), data(), extra()).prop_map(|(who, what, flow, data, extra)| {
-        format!("{{\"data\":{data},\"emitterId\":{who},\"stepNodeId\":{what},\"eventflowIdentifier\":{flow}{extra}}}")
+    let step = (identifier(), identifier(), uuid(), data(), extra()).prop_map(|(id, what, flow, data, extra)| {
+        format!("{{\"data\":{data},\"emitterId\":{id},\"stepNodeId\":{what},\"eventflowIdentifier\":{flow}{extra}}}")
     });
     prop_oneof![10 => event, 8 => step, 1 => value()]
 }
@@ -121,11 +121,11 @@ pub(super) fn batch() -> impl Strategy<Value = (Vec<String>, String)> {
 
 /// An update of the customer with this identifier: the profile, and the request.
 pub(crate) fn customer(id: &'static str) -> impl Strategy<Value = (String, String)> {
-    let documented =
+    let known =
         (select(model::customer::PROFILE_FIELDS.to_vec()), prop_oneof![5 => string(), 1 => Just("null".to_owned())]);
-    let documented = documented.prop_map(|(name, value)| format!("\"{name}\":{value}"));
-    let undocumented = (name(), value()).prop_map(|(name, value)| format!("{name}:{value}"));
-    vec(prop_oneof![2 => documented, 1 => undocumented], 0..6).prop_map(move |members| {
+    let known = known.prop_map(|(name, value)| format!("\"{name}\":{value}"));
+    let unknown = (name(), value()).prop_map(|(name, value)| format!("{name}:{value}"));
+    vec(prop_oneof![2 => known, 1 => unknown], 0..6).prop_map(move |members| {
         let profile = format!("{{{}}}", members.join(","));
         let request = format!("{{\"customerId\":\"{id}\",\"customerData\":{profile}}}");
         (profile, request)

@@ -9,6 +9,7 @@
 )]
 
 mod account_isolation;
+mod configuration;
 mod customers;
 mod export;
 mod import;
@@ -17,6 +18,5 @@ mod keys;
 mod operator;
 mod rejected_signals;
 mod sample_data;
-mod configuration;
 mod signals;
 mod terminal;

@@ -1,0 +1,122 @@
+//! A transient fault fails no request and stores nothing twice (docs/api.md, When DynamoDB is unavailable).
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::faults::{Fault, FaultProxy, Plan};
+use testkit::{RequestBuilder, TestApp};
+
+use super::{
+    REQUEST, app_behind_proxy, assert_unavailable, customer, stored_numbers, with_identifier, without_identifier,
+};
+
+/// Faults after which the same call succeeds.
+const TRANSIENT: [Fault; 8] = [
+    Fault::Throttled,
+    Fault::TableThrottled,
+    Fault::InternalServerError,
+    Fault::ServiceUnavailable,
+    Fault::ResetBefore,
+    Fault::ResetAfter,
+    Fault::CutBody,
+    Fault::Slow(Duration::from_millis(30)),
+];
+
+#[tokio::test]
+async fn transient_fault_of_any_call_stores_each_signal_once() {
+    for fault in TRANSIENT {
+        // Call 1 writes the idempotency record, calls 2 and 3 the batches.
+        for nth in 1..=3 {
+            let (app, proxy, key) = app_behind_proxy(fault.at(nth)).await;
+            let response = app.send(with_identifier(40).key(&key)).await;
+            assert_eq!(response.status, 200, "{fault:?} at call {nth}: {}", response.text);
+            assert_eq!(response.json()["accepted"], 40);
+            assert_eq!(
+                response.json()["replayed"],
+                false,
+                "{fault:?} at call {nth}: the record is this invocation's own"
+            );
+            assert_eq!(stored_numbers(&app).await, (0..40).collect::<Vec<_>>(), "{fault:?} at call {nth}");
+            assert_eq!(proxy.counts().faulted, 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn transient_fault_without_identifier_stores_signals_once() {
+    for fault in TRANSIENT {
+        let (app, proxy, key) = app_behind_proxy(fault.at(1)).await;
+        let response = app.send(without_identifier(3).key(&key)).await;
+        assert_eq!((response.status, stored_numbers(&app).await), (200, vec![0, 1, 2]), "{fault:?}: {}", response.text);
+        assert_eq!(proxy.counts().of("PutItem"), 0, "no idempotency record is written");
+    }
+}
+
+#[tokio::test]
+async fn customer_created_by_a_lost_attempt_is_created() {
+    for fault in TRANSIENT {
+        let (app, _proxy, key) = app_behind_proxy(fault.at(1)).await;
+        let response = app.send(customer().key(&key)).await;
+        assert_eq!(
+            (response.status, &response.json()["result"]),
+            (200, &json!("created")),
+            "{fault:?}: {}",
+            response.text
+        );
+        assert_eq!(app.send(customer().key(&key)).await.json()["result"], "updated");
+        assert_eq!(app.customer("shop", "c").await.unwrap()["city"].as_s().unwrap(), "Ulm");
+    }
+}
+
+#[tokio::test]
+async fn transient_fault_of_the_key_table_fails_no_request() {
+    for fault in TRANSIENT {
+        let emulator = TestApp::emulator();
+        let direct = emulator.endpoint();
+        let keys = FaultProxy::start(&direct, fault.at(1)).await;
+        let app = TestApp::over(emulator, &keys.endpoint(), &direct, None);
+        let key = app.key("shop").await;
+        assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200, "{fault:?}");
+        assert_eq!(app.send(customer().key(&key)).await.status, 200, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn stalled_call_is_retried_before_the_deadline() {
+    for call in [with_identifier(3), customer()] {
+        let (app, _proxy, key) = app_behind_proxy(Fault::Stall.at(1)).await;
+        let began = Instant::now();
+        let response = app.send(call.key(&key)).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn unprocessed_items_are_sent_again_until_all_are_stored() {
+    for done in [0, 1, 7, 24] {
+        let first = Fault::Unprocessed { done }.at(1);
+        let again = Fault::Unprocessed { done: 0 }.at(3);
+        let (app, proxy, key) = app_behind_proxy(Plan::of([first, again])).await;
+        let response = app.send(with_identifier(30).key(&key)).await;
+        assert_eq!((response.status, &response.json()["accepted"]), (200, &json!(30)), "{}", response.text);
+        assert_eq!(stored_numbers(&app).await, (0..30).collect::<Vec<_>>());
+        assert_eq!(proxy.counts().of("BatchWriteItem"), 4, "two batches, one of them three times");
+    }
+}
+
+#[tokio::test]
+async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
+    let (some, none) = (Fault::Unprocessed { done: 1 }.at(2), Fault::Unprocessed { done: 0 }.always());
+    let (app, proxy, key) = app_behind_proxy(Plan::of([some, none])).await;
+    let budget = Duration::from_millis(1_200);
+    let began = Instant::now();
+    let response = app.send(with_identifier(25).key(&key).within(budget)).await;
+    assert_unavailable(&response);
+    assert!(began.elapsed() < budget + Duration::from_secs(1), "{:?}", began.elapsed());
+    assert_eq!(response.json()["requestIdentifier"], REQUEST);
+    proxy.set(Plan::none());
+    let response = app.send(with_identifier(25).key(&key)).await;
+    assert_eq!((response.status, &response.json()["replayed"]), (200, &json!(true)), "{}", response.text);
+    assert_eq!(stored_numbers(&app).await, (0..25).collect::<Vec<_>>());
+}
