@@ -117,15 +117,15 @@ mod tests {
         TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
     }
 
-    /// A gateway for pages of these origins, in front of a server that answers with what it got. Its address.
+    /// A gateway for pages of these origins, in front of a server that echoes its requests. Returns its address.
     async fn gateway(origins: &[&str]) -> String {
         let behind = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let behind_port = behind.local_addr().unwrap().port();
         let echo = |request: Request<axum::body::Body>| async move {
             let (parts, body) = request.into_parts();
             let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-            let told = format!("{} {} {:?} ", parts.method, parts.uri, parts.headers.get("host").unwrap());
-            (StatusCode::IM_A_TEAPOT, [("x-request-id", "i1")], [told.as_bytes(), &body].concat())
+            let line = format!("{} {} {:?} ", parts.method, parts.uri, parts.headers.get("host").unwrap());
+            (StatusCode::IM_A_TEAPOT, [("x-request-id", "i1")], [line.as_bytes(), &body].concat())
         };
         tokio::spawn(axum::serve(behind, Router::new().fallback(echo)).into_future());
         let cors = Cors {
@@ -138,13 +138,13 @@ mod tests {
     }
 
     async fn send(request: Request<&'static [u8]>) -> (u16, Vec<String>, Vec<u8>) {
-        let answered = tokio::task::spawn_blocking(move || {
+        let response = tokio::task::spawn_blocking(move || {
             let agent = ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().new_agent();
             let mut response: Response<ureq::Body> = agent.run(request).unwrap();
             let body = response.body_mut().read_to_vec().unwrap();
             (response, body)
         });
-        let (response, body) = answered.await.unwrap();
+        let (response, body) = response.await.unwrap();
         let cors = response.headers().iter().filter(|(name, _)| name.as_str().starts_with("access-control-"));
         let mut cors: Vec<_> = cors.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
         cors.sort();

@@ -1,5 +1,5 @@
-//! `cargo dev` as a process, without the functions: its messages, its exit codes, and what it leaves behind. Where
-//! cargo-lambda is needed, a script stands in for it.
+//! `cargo dev` as a process, without the functions: its messages, its exit codes and its child processes. A script replaces
+//! cargo-lambda.
 
 mod sandbox;
 
@@ -162,9 +162,10 @@ fn install_methods_of_cargo_lambda_are_tried_in_order() {
     sandbox.cargo_that_cannot_install();
     let ended = sandbox.run(&[]);
 
-    let told = ["fetching its Python wheel", "from a Python virtual environment", "compiling it into"];
-    let places = told.map(|words| ended.stderr.find(words).unwrap_or_else(|| panic!("{words}: {}", ended.stderr)));
-    assert!(places.is_sorted());
+    let methods = ["fetching its Python wheel", "from a Python virtual environment", "compiling it into"];
+    let positions =
+        methods.map(|words| ended.stderr.find(words).unwrap_or_else(|| panic!("{words}: {}", ended.stderr)));
+    assert!(positions.is_sorted());
     assert!(ended.error().contains("install it by hand"), "{}", ended.stderr);
 }
 
@@ -177,7 +178,7 @@ fn sigint_or_sigterm_ends_every_process() {
         sandbox.wait_for("running");
         running.signal(signal);
 
-        // Standard error is inherited by every process below: it ends when the last of them has.
+        // Every child process inherits standard error, so it is closed when the last of them has ended.
         let ended = running.end();
         assert!(ended.status.success(), "{}", ended.stderr);
         assert!(ended.stderr.ends_with("Stopped.\n"), "{}", ended.stderr);

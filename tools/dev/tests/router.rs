@@ -1,4 +1,4 @@
-//! `cargo lambda watch` and `cargo lambda build` learn from Cargo.toml what template.yaml already says.
+//! The metadata for cargo-lambda in Cargo.toml equals template.yaml.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -34,7 +34,7 @@ fn cargo_lambda_router_has_the_routes_of_the_template() {
     let mut routes = BTreeMap::new();
     for function in template().functions {
         for route in function.routes {
-            assert_eq!(route.method, "ANY", "the router would have to tell methods apart");
+            assert_eq!(route.method, "ANY", "the router of cargo-lambda ignores the method");
             routes.insert(route.path, function.package.clone());
         }
     }

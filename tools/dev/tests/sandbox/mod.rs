@@ -1,4 +1,4 @@
-//! A workspace of its own for one `cargo dev`, with scripts in place of the programs it starts.
+//! A workspace for one run of `cargo dev`, with scripts in place of the programs that it starts.
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Far beyond what any step takes: only a hang reaches it.
+/// Longer than any step takes, so that only a hang reaches it.
 const DEADLINE: Duration = Duration::from_mins(2);
 
 const TEMPLATE: &str = "
@@ -73,12 +73,12 @@ impl Sandbox {
         );
     }
 
-    /// Makes `cargo install` fail, and nothing else of cargo.
+    /// Makes `cargo install` fail. Other commands of cargo work.
     pub(crate) fn cargo_that_cannot_install(&self) {
         self.program("cargo", &format!("if [ $1 = install ]; then exit 1; fi\nexec {} \"$@\"", self.cargo.display()));
     }
 
-    /// Has `cargo run .. intake` run `script`, and leaves the rest of cargo as it is.
+    /// Makes `cargo run .. intake` run `script`. Other commands of cargo work.
     pub(crate) fn cargo_that_runs_intake(&self, script: &str) {
         let intake = format!("case \"$*\" in 'run '*' --bin intake -- '*) {script};; esac");
         self.program("cargo", &format!("{intake}\nexec {} \"$@\"", self.cargo.display()));
@@ -120,10 +120,10 @@ impl Sandbox {
         Running { child, text }
     }
 
-    /// Waits until a file of the sandbox is there.
+    /// Waits until a file of the sandbox exists.
     pub(crate) fn wait_for(&self, path: &str) {
         let path = self.folder.path().join(path);
-        wait_until(|| Path::exists(&path), &format!("{} is there", path.display()));
+        wait_until(|| Path::exists(&path), &format!("{} exists", path.display()));
     }
 }
 
@@ -138,7 +138,7 @@ impl Running {
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
     }
 
-    /// Waits until it has ended, and every process with it that could still write to its standard error.
+    /// Waits until it and every child process that shares its standard error have ended.
     pub(crate) fn end(mut self) -> Ended {
         let stderr = self.text.recv_timeout(DEADLINE).expect("every process ends");
         let status = self.child.wait().unwrap();
@@ -167,10 +167,10 @@ impl Ended {
     }
 }
 
-fn wait_until(reached: impl Fn() -> bool, what: &str) {
+fn wait_until(reached: impl Fn() -> bool, condition: &str) {
     let start = Instant::now();
     while !reached() {
-        assert!(start.elapsed() < DEADLINE, "waited in vain until {what}");
+        assert!(start.elapsed() < DEADLINE, "timeout: not true that {condition}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -9,26 +9,26 @@ use crate::operator::Operator;
 /// Customers whose names look like parts of keys.
 const SUBJECT_IDS: [&str; 4] = ["c", "c#2026-11-20", "#", "shop#c"];
 
-async fn fill(stack: &TestApp, account: &str) {
-    let key = stack.key(account).await;
+async fn fill(app: &TestApp, account: &str) {
+    let key = app.key(account).await;
     for subject_id in SUBJECT_IDS {
         let customer = json!({"customerId": subject_id, "customerData": {"city": account}});
-        assert_eq!(stack.send(RequestBuilder::customer(customer).key(&key)).await.status, 200);
+        assert_eq!(app.send(RequestBuilder::customer(customer).key(&key)).await.status, 200);
         let signals = json!({"signals": [
             {"customerId": subject_id, "eventType": account},
             {"customerId": subject_id, "eventType": ""},
         ]});
-        assert_eq!(stack.send(RequestBuilder::signals(signals).key(&key).at(Timestamp::now())).await.status, 200);
+        assert_eq!(app.send(RequestBuilder::signals(signals).key(&key).at(Timestamp::now())).await.status, 200);
     }
 }
 
 #[tokio::test]
 async fn commands_see_only_data_of_the_given_account() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     let accounts = ["shop", "shop-2", "sho"];
     for account in accounts {
-        fill(&stack, account).await;
+        fill(&app, account).await;
     }
     for account in accounts {
         for subject_id in SUBJECT_IDS {
@@ -44,16 +44,16 @@ async fn commands_see_only_data_of_the_given_account() {
     }
     operator.run(&["customers", "erase", "--account", "shop", "c", "--yes"]).success();
     for (table, left) in [("CustomersTable", 11), ("SignalsTable", 11), ("RejectedSignalsTable", 11)] {
-        assert_eq!(stack.items(table).await.len(), left, "{table}");
+        assert_eq!(app.items(table).await.len(), left, "{table}");
     }
 }
 
 #[tokio::test]
 async fn commands_with_another_account_find_and_change_nothing() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
-    fill(&stack, "shop").await;
-    let before = (stack.items("CustomersTable").await.len(), stack.items("SignalsTable").await.len());
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    fill(&app, "shop").await;
+    let before = (app.items("CustomersTable").await.len(), app.items("SignalsTable").await.len());
     let list = operator.run(&["rejected", "list", "--account", "shop", "--json"]).success();
     let id = list.json()[0]["id"].as_str().unwrap().to_owned();
     operator.file("rejects", &list.stdout.replace("\"eventType\":\"\"", "\"eventType\":\"t\""));
@@ -70,8 +70,8 @@ async fn commands_with_another_account_find_and_change_nothing() {
     assert_eq!(wrong(&["rejected", "redrive"]).success().stdout, "0 accepted, 0 still rejected, 0 not found.\n");
     assert_eq!(wrong(&["keys", "list"]).success().stdout, "");
 
-    assert_eq!((stack.items("CustomersTable").await.len(), stack.items("SignalsTable").await.len()), before);
-    assert_eq!(stack.items("RejectedSignalsTable").await.len(), SUBJECT_IDS.len());
+    assert_eq!((app.items("CustomersTable").await.len(), app.items("SignalsTable").await.len()), before);
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), SUBJECT_IDS.len());
 }
 
 #[test]
@@ -89,9 +89,9 @@ fn commands_with_an_invalid_account_name_fail() {
             vec!["rejected", "redrive"],
             vec!["import", "file"],
         ] {
-            let refused = operator.run(&[&command[..], &["--account", name]].concat());
-            assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{command:?} {name}");
-            assert!(refused.stderr.contains("account name") || name.is_empty(), "{}", refused.stderr);
+            let invalid = operator.run(&[&command[..], &["--account", name]].concat());
+            assert_eq!((invalid.code, invalid.stdout.as_str()), (Some(2), ""), "{command:?} {name}");
+            assert!(invalid.stderr.contains("account name") || name.is_empty(), "{}", invalid.stderr);
         }
     }
 }

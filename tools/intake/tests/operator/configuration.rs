@@ -1,4 +1,4 @@
-//! How the tool finds the tables, and its errors when it does not.
+//! How the command finds the tables: variables, an env file, or the outputs of a stack.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -9,13 +9,13 @@ use crate::operator::{Operator, VARIABLES};
 
 #[test]
 fn missing_region_credentials_or_table_is_an_error() {
-    let stack = TestApp::start();
+    let app = TestApp::start();
     let list = ["keys", "list"];
     let nothing = Operator::with_nothing();
     assert!(nothing.run(&list).error_message().starts_with("No AWS region. Set AWS_REGION"));
     let region = Operator::with_nothing().variable("AWS_REGION", "eu-central-1");
     assert!(region.run(&list).error_message().starts_with("No AWS credentials. Sign in"));
-    let endpoint = stack.emulator.endpoint();
+    let endpoint = app.emulator.endpoint();
     let no_names = Operator::with_credentials(&endpoint).run(&list).error_message();
     assert!(no_names.contains("does not define API_KEYS_TABLE"), "{no_names}");
     let no_table =
@@ -32,7 +32,7 @@ fn missing_region_credentials_or_table_is_an_error() {
 
 #[test]
 fn env_file_is_found_from_any_folder_of_the_repository() {
-    let stack = TestApp::start();
+    let app = TestApp::start();
     let operator = Operator::with_nothing();
     assert!(operator.run(&["--local", "keys", "list"]).error_message().starts_with("No local stack is running"));
     assert!(operator.run(&["--local=x.env", "keys", "list"]).error_message().starts_with("Cannot read x.env"));
@@ -43,7 +43,7 @@ fn env_file_is_found_from_any_folder_of_the_repository() {
     let variables = format!(
         "AWS_ENDPOINT_URL_DYNAMODB={}\nAWS_REGION=eu-central-1\nAWS_ACCESS_KEY_ID=local\nAWS_SECRET_ACCESS_KEY=local\n\
          API_KEYS_TABLE={}\n",
-        stack.emulator.endpoint(),
+        app.emulator.endpoint(),
         Tables::name("ApiKeysTable")
     );
     operator.file("target/dev.env", &variables);
@@ -52,12 +52,12 @@ fn env_file_is_found_from_any_folder_of_the_repository() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Answers one request for each of `answers`, as CloudFormation would; returns its address.
-fn cloudformation(answers: Vec<(u16, String)>) -> String {
+/// Sends these responses, one per request, as CloudFormation would; returns the address.
+fn cloudformation(responses: Vec<(u16, String)>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        for (status, xml) in answers {
+        for (status, xml) in responses {
             let mut connection = BufReader::new(listener.accept().unwrap().0);
             let (mut line, mut length) = (String::new(), 0);
             while connection.read_line(&mut line).unwrap() > 2 {
@@ -69,11 +69,11 @@ fn cloudformation(answers: Vec<(u16, String)>) -> String {
             let mut body = vec![0; length];
             connection.read_exact(&mut body).unwrap();
             assert!(String::from_utf8(body).unwrap().contains("StackName=intake-test"));
-            let answer = format!(
+            let response = format!(
                 "HTTP/1.1 {status} x\r\nContent-Type: text/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{xml}",
                 xml.len()
             );
-            connection.get_mut().write_all(answer.as_bytes()).unwrap();
+            connection.get_mut().write_all(response.as_bytes()).unwrap();
         }
     });
     format!("http://{address}")
@@ -81,8 +81,8 @@ fn cloudformation(answers: Vec<(u16, String)>) -> String {
 
 #[test]
 fn tables_of_a_deployed_stack_are_read_from_its_outputs() {
-    let stack = TestApp::start();
-    // As template.yaml names its outputs, so that a renamed one is noticed here.
+    let app = TestApp::start();
+    // With the output names of template.yaml, so that the test fails when one is renamed.
     let template = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml")).unwrap();
     let mut outputs = String::new();
     for (_, table) in VARIABLES {
@@ -103,7 +103,7 @@ fn tables_of_a_deployed_stack_are_read_from_its_outputs() {
     let missing = "<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code>\
                    <Message>TestApp with id intake-test does not exist</Message></Error></ErrorResponse>";
     let endpoint = cloudformation(vec![(200, described.clone()), (200, described), (400, missing.to_owned())]);
-    let operator = Operator::with_credentials(&stack.emulator.endpoint())
+    let operator = Operator::with_credentials(&app.emulator.endpoint())
         .variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &endpoint)
         // --stack takes precedence over the variables.
         .variable("API_KEYS_TABLE", "elsewhere");
@@ -138,6 +138,6 @@ fn every_command_has_help_with_an_example() {
         assert!(example.contains("cargo intake") && example.contains(command), "{help}");
         assert!(help.contains("--json") && help.contains("--stack"), "{help}");
     }
-    let refused = operator.run(&["customers", "show", "c"]);
-    assert!(refused.code == Some(2) && refused.stderr.contains("--account <NAME>"), "{refused:?}");
+    let invalid = operator.run(&["customers", "show", "c"]);
+    assert!(invalid.code == Some(2) && invalid.stderr.contains("--account <NAME>"), "{invalid:?}");
 }

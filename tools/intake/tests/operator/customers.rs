@@ -5,16 +5,16 @@ use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
 
-async fn send(stack: &TestApp, key: &str, call: RequestBuilder) {
-    assert_eq!(stack.send(call.key(key)).await.status, 200);
+async fn send(app: &TestApp, key: &str, call: RequestBuilder) {
+    assert_eq!(app.send(call.key(key)).await.status, 200);
 }
 
 #[tokio::test]
 async fn customer_is_shown_as_a_table_and_as_json() {
-    let stack = TestApp::start();
-    let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
     let data = r#"{"email":"ada@example.com","firstName":"Ada","zip":"","visits":12345678901234567890123}"#;
-    send(&stack, &key, RequestBuilder::customer(format!(r#"{{"customerId":"c#1","customerData":{data}}}"#))).await;
+    send(&app, &key, RequestBuilder::customer(format!(r#"{{"customerId":"c#1","customerData":{data}}}"#))).await;
     let shown = operator.run(&["customers", "show", "--account", "shop", "c#1"]).success();
     let names: Vec<_> = shown.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(names, ["customerId", "email", "firstName", "zip", "visits", "createdAt", "updatedAt"]);
@@ -28,27 +28,27 @@ async fn customer_is_shown_as_a_table_and_as_json() {
 
 #[tokio::test]
 async fn erasure_deletes_all_data_of_one_customer_only() {
-    let stack = TestApp::start();
-    let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
     for subject_id in ["ada", "bob"] {
-        send(&stack, &key, RequestBuilder::customer(json!({"customerId": subject_id, "customerData": {"city": "X"}})))
+        send(&app, &key, RequestBuilder::customer(json!({"customerId": subject_id, "customerData": {"city": "X"}})))
             .await;
         let mut signals = vec![json!({"customerId": subject_id, "eventType": "t"}); 60];
         signals.push(json!({"customerId": subject_id, "eventType": ""}));
         // It names both subjects, so it is about both.
         signals.push(json!({"customerId": subject_id, "eventType": "t", "emitterId": "both", "stepNodeId": "n"}));
-        send(&stack, &key, RequestBuilder::signals(json!({"signals": signals}))).await;
+        send(&app, &key, RequestBuilder::signals(json!({"signals": signals}))).await;
     }
     let erase = ["customers", "erase", "--account", "shop", "ada"];
     let unconfirmed = operator.run(&erase).error_message();
     assert!(unconfirmed.contains("1 profile(s), 60 signal(s), 2 rejected signal(s)"), "{unconfirmed}");
-    assert!(stack.customer("shop", "ada").await.is_some());
+    assert!(app.customer("shop", "ada").await.is_some());
 
     let erased = operator.run(&[&erase[..], &["--yes", "--json"]].concat()).success().json();
     assert_eq!(erased, [json!({"accountId": "shop", "id": "ada", "profiles": 1, "signals": 60, "rejectedSignals": 2})]);
-    assert!(stack.customer("shop", "ada").await.is_none() && stack.customer("shop", "bob").await.is_some());
-    assert_eq!((stack.history("shop", "ada").await.len(), stack.history("shop", "bob").await.len()), (0, 60));
-    assert_eq!(stack.items("RejectedSignalsTable").await.len(), 2);
+    assert!(app.customer("shop", "ada").await.is_none() && app.customer("shop", "bob").await.is_some());
+    assert_eq!((app.history("shop", "ada").await.len(), app.history("shop", "bob").await.len()), (0, 60));
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 
     let again = operator.run(&[&erase[..], &["--yes"]].concat()).success();
     assert!(again.stderr.contains("Nothing is stored of \"ada\""), "{}", again.stderr);

@@ -11,8 +11,8 @@ fn lines(text: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn import_stores_valid_lines_and_reports_invalid_ones() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack).variable("SIGNAL_RETENTION_DAYS", "30");
+    let app = TestApp::start();
+    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "30");
     let file = concat!(
         "\u{feff}{\"customerId\":\"ada\",\"eventType\":\"buy\",\"data\":{\"price\":123456789012345678901234567890}}\r\n",
         "\n",
@@ -34,23 +34,23 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
             json!({"line": 4, "errors": [{"code": "malformed-json", "message": "The line is not JSON: expected ident at column 2."}]}),
         ]
     );
-    let ada = &stack.history("shop", "ada").await[0];
+    let ada = &app.history("shop", "ada").await[0];
     assert_eq!(ada["receivedAt"].as_s().unwrap(), "2026-01-01T12:00:00.000Z");
     assert_eq!(ada["expiresAt"].as_n().unwrap(), "1769860800");
     assert_eq!(ada["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
     assert!(ada["sk"].as_s().unwrap().ends_with("-000000000000#0000"), "{ada:?}");
-    assert!(stack.history("shop", "e").await[0]["sk"].as_s().unwrap().ends_with("#0004"));
+    assert!(app.history("shop", "e").await[0]["sk"].as_s().unwrap().ends_with("#0004"));
 
     let again = operator.run(&import).success();
     assert_eq!(again.stdout, "2 signals stored, 2 lines rejected.\n");
     assert!(again.stderr.contains("s.ndjson is already imported"), "{}", again.stderr);
-    assert_eq!(stack.items("SignalsTable").await.len(), 2);
+    assert_eq!(app.items("SignalsTable").await.len(), 2);
 }
 
 #[tokio::test]
 async fn lines_of_one_customer_take_effect_in_order() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     let mut file = String::new();
     for round in 0..40 {
         for customer in 0..20 {
@@ -64,7 +64,7 @@ async fn lines_of_one_customer_take_effect_in_order() {
     let done = operator.run(&["import", "--account", "shop", "c.ndjson"]).success();
     assert_eq!(done.stdout, "800 customers stored, 1 lines rejected.\n");
     assert_eq!(lines(&operator.read("c.ndjson.errors.ndjson"))[0]["line"], 801);
-    let customers = stack.items("CustomersTable").await;
+    let customers = app.items("CustomersTable").await;
     assert_eq!(customers.len(), 20);
     for customer in customers {
         assert_eq!(customer["city"].as_s().unwrap(), "city 39");
@@ -74,8 +74,8 @@ async fn lines_of_one_customer_take_effect_in_order() {
 
 #[tokio::test]
 async fn import_with_other_options_than_its_checkpoint_is_an_error() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     operator.run(&["import", "--account", "shop", "s"]).success();
     let other = |arguments: &[&str]| operator.run(&[&["import", "s"], arguments].concat()).error_message();
@@ -85,13 +85,13 @@ async fn import_with_other_options_than_its_checkpoint_is_an_error() {
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n\n");
     let changed = other(&["--account", "shop"]);
     assert!(changed.contains("before it was changed") && changed.contains("or delete s.import.json"), "{changed}");
-    assert_eq!(stack.items("SignalsTable").await.len(), 1);
+    assert_eq!(app.items("SignalsTable").await.len(), 1);
 }
 
 #[tokio::test]
 async fn file_that_cannot_be_imported_is_an_error() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     operator.file("empty", "\n\n");
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     let import = |operator: &Operator, file| operator.run(&["import", "--account", "shop", file]).error_message();
@@ -100,8 +100,8 @@ async fn file_that_cannot_be_imported_is_an_error() {
     assert!(import(&operator, ".").starts_with("Cannot read .:"));
     operator.file("s.import.json", "{}");
     assert!(import(&operator, "s").contains("s.import.json is not the checkpoint of an import"));
-    let no_retention = Operator::of(&stack).variable("SIGNAL_RETENTION_DAYS", "");
+    let no_retention = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "");
     no_retention.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     assert!(import(&no_retention, "s").contains("SIGNAL_RETENTION_DAYS"));
-    assert_eq!(stack.items("SignalsTable").await.len(), 0);
+    assert_eq!(app.items("SignalsTable").await.len(), 0);
 }

@@ -21,9 +21,9 @@ fn file_with_invalid_lines(signals: usize) -> String {
     text
 }
 
-async fn count(stack: &TestApp) -> usize {
+async fn count(app: &TestApp) -> usize {
     // The functions' timeout is too short for a page of a table of this size in the emulator.
-    let config = stack.client.config().to_builder().timeout_config(TimeoutConfig::disabled()).build();
+    let config = app.client.config().to_builder().timeout_config(TimeoutConfig::disabled()).build();
     let scan = Client::from_conf(config).scan().table_name(Tables::name("SignalsTable")).select(Select::Count);
     let mut pages = scan.into_paginator().send();
     let mut count = 0;
@@ -55,19 +55,22 @@ fn kill_half_way(operator: &Operator, bytes: u64) {
 #[tokio::test]
 async fn killed_import_continues_and_stores_nothing_twice() {
     let signals = 200_000;
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     let text = file_with_invalid_lines(signals);
     operator.file("s.ndjson", &text);
     kill_half_way(&operator, text.len() as u64);
-    let before = count(&stack).await;
-    let bad = signals / 1_000;
+    let before = count(&app).await;
+    let invalid = signals / 1_000;
     assert!(before < signals, "{before}");
     let done = operator.run(&["import", "--account", "shop", "s.ndjson", "--json"]).success().json();
-    assert_eq!((done[0]["stored"].as_u64(), done[0]["rejected"].as_u64()), (Some(signals as u64), Some(bad as u64)));
-    assert_eq!(count(&stack).await, signals);
+    assert_eq!(
+        (done[0]["stored"].as_u64(), done[0]["rejected"].as_u64()),
+        (Some(signals as u64), Some(invalid as u64))
+    );
+    assert_eq!(count(&app).await, signals);
     let errors = operator.read("s.ndjson.errors.ndjson");
     let numbers: Vec<u64> =
         errors.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["line"].as_u64().unwrap()).collect();
-    assert_eq!(numbers, (1..=bad as u64).map(|number| number * 1_001).collect::<Vec<_>>());
+    assert_eq!(numbers, (1..=invalid as u64).map(|number| number * 1_001).collect::<Vec<_>>());
 }

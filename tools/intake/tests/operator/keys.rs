@@ -8,8 +8,8 @@ use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
 
-async fn status(stack: &TestApp, key: &str) -> u16 {
-    stack.send(RequestBuilder::ping().key(key)).await.status
+async fn status(app: &TestApp, key: &str) -> u16 {
+    app.send(RequestBuilder::ping().key(key)).await.status
 }
 
 fn key_of(text: &str) -> &str {
@@ -26,15 +26,15 @@ fn id_of(operator: &Operator, state: &str) -> String {
 
 #[tokio::test]
 async fn created_key_is_listed_without_its_value_and_rotated() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
 
-    let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web"]).success();
-    let key = key_of(&made.stdout);
-    assert!(key.starts_with("intake_sk_") && key.len() == 74, "{}", made.stdout);
-    assert!(made.stderr.contains("(\"web\") of the account shop does not expire."), "{}", made.stderr);
-    assert!(!made.stderr.contains(key));
-    assert_eq!(status(&stack, key).await, 200);
+    let created = operator.run(&["keys", "create", "--account", "shop", "--name", "web"]).success();
+    let key = key_of(&created.stdout);
+    assert!(key.starts_with("intake_sk_") && key.len() == 74, "{}", created.stdout);
+    assert!(created.stderr.contains("(\"web\") of the account shop does not expire."), "{}", created.stderr);
+    assert!(!created.stderr.contains(key));
+    assert_eq!(status(&app, key).await, 200);
 
     let id = id_of(&operator, "active");
     for command in [vec!["keys", "list"], vec!["keys", "list", "--account", "shop"], vec!["keys", "show", &id]] {
@@ -47,22 +47,22 @@ async fn created_key_is_listed_without_its_value_and_rotated() {
     let rotated = operator.run(&["keys", "rotate", &id, "--overlap", "0s", "--yes"]).success();
     let new = key_of(&rotated.stdout);
     // A function that has cached the old key accepts it for a minute: this one has not.
-    let fresh = TestApp::over(TestApp::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
+    let fresh = TestApp::over(TestApp::emulator(), &app.emulator.endpoint(), &app.emulator.endpoint(), None);
     assert_eq!((status(&fresh, key).await, status(&fresh, new).await), (401, 200));
     assert_eq!(id_of(&operator, "expired"), id);
 }
 
 #[tokio::test]
 async fn rotation_with_an_overlap_keeps_the_lifetime() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--expires-in", "90d"]).success();
     operator.run(&["keys", "rotate", &id_of(&operator, "active"), "--overlap", "24h"]).success();
     let listed = operator.run(&["keys", "list", "--json"]).success().json();
     let life = |key: &Value| {
         let seconds = |name: &str| {
-            let moment: Timestamp = key[name].as_str().unwrap().parse().unwrap();
-            moment.seconds()
+            let time: Timestamp = key[name].as_str().unwrap().parse().unwrap();
+            time.seconds()
         };
         seconds("expiresAt") - seconds("createdAt")
     };
@@ -76,21 +76,21 @@ async fn rotation_with_an_overlap_keeps_the_lifetime() {
 
 #[tokio::test]
 async fn revoked_key_is_rejected_and_stays_revoked() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
-    let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).success().json();
-    let (id, key) = (made[0]["keyId"].as_str().unwrap(), made[0]["key"].as_str().unwrap());
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    let created = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).success().json();
+    let (id, key) = (created[0]["keyId"].as_str().unwrap(), created[0]["key"].as_str().unwrap());
 
     let unconfirmed = operator.run(&["keys", "revoke", id]).error_message();
     assert!(unconfirmed.contains("add --yes"), "{unconfirmed}");
-    assert_eq!(status(&stack, key).await, 200);
+    assert_eq!(status(&app, key).await, 200);
 
     operator.run(&["keys", "revoke", id, "--yes"]).success();
-    let fresh = TestApp::over(TestApp::emulator(), &stack.emulator.endpoint(), &stack.emulator.endpoint(), None);
+    let fresh = TestApp::over(TestApp::emulator(), &app.emulator.endpoint(), &app.emulator.endpoint(), None);
     assert_eq!(status(&fresh, key).await, 401);
     // A function that has cached the key rejects it after a minute.
     let after = |seconds| RequestBuilder::ping().key(key).at(Timestamp::now().plus(Duration::from_secs(seconds)));
-    assert_eq!(stack.send(after(61)).await.status, 401);
+    assert_eq!(app.send(after(61)).await.status, 401);
     let shown = operator.run(&["keys", "show", id, "--json"]).success().json();
     let again = operator.run(&["keys", "revoke", id, "--yes"]).success();
     assert!(again.stderr.contains("already revoked"), "{}", again.stderr);
@@ -101,28 +101,28 @@ async fn revoked_key_is_rejected_and_stays_revoked() {
 
 #[tokio::test]
 async fn imported_key_is_read_from_standard_input_and_accepted() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
-    let import = ["keys", "import", "--account", "shop", "--name", "old system"];
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    let import = ["keys", "import", "--account", "shop", "--name", "other system"];
     let key = "a key-of:another system".replace(' ', "_") + &"7".repeat(20);
     let imported = operator.run_with(&import, &format!("{key}\r\n")).success();
     assert_eq!(key_of(&imported.stdout), id_of(&operator, "active"));
     assert!(!imported.stderr.contains(&key), "{}", imported.stderr);
-    assert_eq!(status(&stack, &key).await, 200);
+    assert_eq!(status(&app, &key).await, 200);
 
     let again = operator.run_with(&["keys", "import", "--account", "other", "--name", "x"], &key).error_message();
     assert!(again.contains("already exists"), "{again}");
-    for no_key in ["", "short", &format!("{} {}", "7".repeat(20), "7".repeat(20)), &"é".repeat(40), &"7".repeat(5000)]
+    for invalid in ["", "short", &format!("{} {}", "7".repeat(20), "7".repeat(20)), &"é".repeat(40), &"7".repeat(5000)]
     {
-        let refused = operator.run_with(&import, no_key).error_message();
-        assert!(refused.contains("32 to 4096 visible ASCII"), "{refused}");
+        let error = operator.run_with(&import, invalid).error_message();
+        assert!(error.contains("32 to 4096 visible ASCII"), "{error}");
     }
 }
 
 #[tokio::test]
 async fn keys_are_listed_of_the_given_account_only() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     for account in ["shop", "shop2", "Shop"] {
         operator.run(&["keys", "create", "--account", account, "--name", "web"]).success();
     }
@@ -133,8 +133,8 @@ async fn keys_are_listed_of_the_given_account_only() {
 
 #[test]
 fn unknown_key_id_is_an_error() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     for command in
         [vec!["keys", "show", "key_x"], vec!["keys", "revoke", "key_x", "--yes"], vec!["keys", "rotate", "key_x"]]
     {

@@ -1,5 +1,5 @@
-//! `cargo intake` as operators meet it: a process with an exit code, standard output and standard error, over a private
-//! emulator with the real functions beside it.
+//! `cargo intake` as an operator runs it: a process with an exit code, standard output and standard error, on the emulator of
+//! a test and beside the functions.
 #![expect(
     clippy::expect_used,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Runs the command in an environment of its own, which holds only what the test sets.
+//! Runs the command with an empty home folder and with only the variables that a test sets.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -31,16 +31,16 @@ pub(crate) struct Outcome {
 }
 
 impl Operator {
-    /// An operator whose environment names the tables of this stack.
-    pub(crate) fn of(stack: &TestApp) -> Self {
-        let mut operator = Self::with_credentials(&stack.emulator.endpoint());
+    /// An operator whose variables name the tables of this app.
+    pub(crate) fn of(app: &TestApp) -> Self {
+        let mut operator = Self::with_credentials(&app.emulator.endpoint());
         for (variable, table) in VARIABLES {
             operator.variables.push((variable.to_owned(), Tables::name(table).to_owned()));
         }
         operator.variable("SIGNAL_RETENTION_DAYS", "0")
     }
 
-    /// An operator whose environment has credentials for this endpoint but no table.
+    /// An operator whose variables have credentials for this endpoint but no table.
     pub(crate) fn with_credentials(endpoint: &str) -> Self {
         let variables = [
             ("AWS_ENDPOINT_URL_DYNAMODB", endpoint),
@@ -55,7 +55,7 @@ impl Operator {
 
     /// An operator without any variable.
     pub(crate) fn with_nothing() -> Self {
-        // Without it, the SDK would look for credentials in the instance metadata service, outside this machine.
+        // Without it, the SDK would ask the instance metadata service for credentials.
         let variables = vec![("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned())];
         Self { home: tempfile::tempdir().unwrap(), variables }
     }

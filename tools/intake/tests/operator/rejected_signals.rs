@@ -9,8 +9,8 @@ use crate::operator::{Operator, Outcome};
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 
 /// Sends one valid signal between two invalid ones.
-async fn send(stack: &TestApp, arrived: Timestamp) {
-    let key = stack.key("shop").await;
+async fn send(app: &TestApp, arrived: Timestamp) {
+    let key = app.key("shop").await;
     let body = format!(
         r#"{{"requestIdentifier":"{REQUEST}","signals":[
             {{"customerId":"ada", "eventType":"buy",
@@ -19,8 +19,8 @@ async fn send(stack: &TestApp, arrived: Timestamp) {
             {{"customerId":"undefined","eventType":"look","data":{{"price":123456789012345678901234567890}}}}
         ]}}"#
     );
-    let answer = stack.send(RequestBuilder::signals(body).key(&key).at(arrived)).await;
-    assert_eq!((answer.status, answer.json()["rejected"].as_u64()), (200, Some(2)));
+    let response = app.send(RequestBuilder::signals(body).key(&key).at(arrived)).await;
+    assert_eq!((response.status, response.json()["rejected"].as_u64()), (200, Some(2)));
 }
 
 fn an_hour_ago() -> Timestamp {
@@ -40,38 +40,38 @@ fn redrive(operator: &Operator, more: &[&str]) -> Outcome {
 
 #[tokio::test]
 async fn edited_rejected_signals_are_redriven_and_deleted() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     let arrived = an_hour_ago();
-    send(&stack, arrived).await;
+    send(&app, arrived).await;
 
     let listed = list(&operator, &[]);
     let codes: Vec<_> = listed.iter().map(|signal| signal["errors"][0]["code"].as_str().unwrap()).collect();
     assert_eq!(codes, ["invalid-type", "placeholder-identifier"]);
-    let people = operator.run(&["rejected", "list", "--account", "shop"]).success();
-    assert!(people.stdout.contains("signals[2].customerId must"), "{}", people.stdout);
-    let lines: Vec<&str> = people.stdout.lines().collect();
+    let table = operator.run(&["rejected", "list", "--account", "shop"]).success();
+    assert!(table.stdout.contains("signals[2].customerId must"), "{}", table.stdout);
+    let lines: Vec<&str> = table.stdout.lines().collect();
     assert_eq!((lines.len(), lines[1].find("invalid-type")), (3, lines[2].find("placeholder-identifier")));
 
     let unchanged = redrive(&operator, &["--json"]).success().json();
     assert!(unchanged.iter().all(|row| row["outcome"] == "rejected"), "{unchanged:?}");
-    assert_eq!(stack.items("RejectedSignalsTable").await.len(), 2);
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 
     let all = operator.run(&["rejected", "list", "--account", "shop", "--json"]).success().stdout;
     operator.file("edited.ndjson", &all.replace("\"data\":7", "\"data\":{\"n\":7}").replace("undefined", "bob"));
     let dry = redrive(&operator, &["--from", "edited.ndjson", "--dry-run"]).success();
     assert_eq!(dry.stdout, "2 would be accepted, 0 still rejected, 0 not found.\n");
-    assert_eq!(stack.items("SignalsTable").await.len(), 1);
+    assert_eq!(app.items("SignalsTable").await.len(), 1);
 
     let redriven = redrive(&operator, &["--from", "edited.ndjson"]).success();
     assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 not found.\n");
-    assert_eq!(stack.items("RejectedSignalsTable").await, []);
-    let history = stack.history("shop", "ada").await;
+    assert_eq!(app.items("RejectedSignalsTable").await, []);
+    let history = app.history("shop", "ada").await;
     let keys: Vec<_> = history.iter().map(|signal| signal["sk"].as_s().unwrap().clone()).collect();
     let key = |index| format!("{arrived}#{}#{index:04}", REQUEST.to_lowercase());
     assert_eq!(keys, [key(0), key(1)]);
     assert!(history.iter().all(|signal| signal["receivedAt"].as_s().unwrap() == &arrived.to_string()));
-    let bob = stack.history("shop", "bob").await;
+    let bob = app.history("shop", "bob").await;
     assert_eq!(bob[0]["sk"].as_s().unwrap(), &key(2));
     assert_eq!(bob[0]["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
     assert_eq!(bob[0]["requestIdentifier"].as_s().unwrap(), REQUEST);
@@ -82,9 +82,9 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
 
 #[tokio::test]
 async fn rejected_signals_are_filtered_by_code_id_and_time() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
-    send(&stack, an_hour_ago()).await;
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    send(&app, an_hour_ago()).await;
     assert_eq!(list(&operator, &["--code", "placeholder-identifier"]).len(), 1);
     assert_eq!(list(&operator, &["--code", "too-long"]), Vec::<Value>::new());
     let recent = operator.run(&["rejected", "list", "--account", "shop", "--since", "5m"]).success();
@@ -104,20 +104,20 @@ async fn rejected_signals_are_filtered_by_code_id_and_time() {
         vec!["rejected", "show", "--account", "shop", &other],
         vec!["rejected", "redrive", "--account", "shop", &other],
     ] {
-        let refused = operator.run(&missing);
-        assert_eq!(refused.code, Some(1), "{refused:?}");
+        let outcome = operator.run(&missing);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
     }
 }
 
 #[tokio::test]
 async fn signal_that_became_valid_is_redriven_without_an_edit() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     let arrived = an_hour_ago();
-    send(&stack, arrived).await;
-    // As if the rule that it breaks were gone: its payload becomes valid.
-    for item in stack.items("RejectedSignalsTable").await {
-        let update = stack
+    send(&app, arrived).await;
+    // Makes its payload valid, as if the contract had become wider.
+    for item in app.items("RejectedSignalsTable").await {
+        let update = app
             .client
             .update_item()
             .table_name(testkit::Tables::name("RejectedSignalsTable"))
@@ -134,14 +134,14 @@ async fn signal_that_became_valid_is_redriven_without_an_edit() {
     assert_eq!(redriven.len(), 1);
     assert_eq!(redriven[0]["outcome"], "accepted");
     assert_eq!(redrive(&operator, &[]).success().stdout, "1 accepted, 0 still rejected, 0 not found.\n");
-    assert_eq!(stack.history("shop", "ada").await.len(), 3);
+    assert_eq!(app.history("shop", "ada").await.len(), 3);
 }
 
 #[tokio::test]
 async fn redrive_of_an_invalid_file_is_an_error() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
-    send(&stack, an_hour_ago()).await;
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    send(&app, an_hour_ago()).await;
     let line = serde_json::to_string(&list(&operator, &[])[0]).unwrap();
     for (text, message) in [
         ("{}\n".to_owned(), "Line 1 of f is not a line of `rejected list --json`"),
@@ -149,9 +149,9 @@ async fn redrive_of_an_invalid_file_is_an_error() {
         (format!("{line}\n\n{line}\n"), "Line 3 of f repeats the id of an earlier line"),
     ] {
         operator.file("f", &text);
-        let refused = redrive(&operator, &["--from", "f"]).error_message();
-        assert!(refused.starts_with(message), "{refused}");
+        let error = redrive(&operator, &["--from", "f"]).error_message();
+        assert!(error.starts_with(message), "{error}");
     }
     assert!(redrive(&operator, &["--from", "none"]).error_message().starts_with("Cannot read none:"));
-    assert_eq!(stack.items("RejectedSignalsTable").await.len(), 2);
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 }

@@ -9,8 +9,8 @@ use crate::operator::Operator;
 
 #[tokio::test]
 async fn sample_data_is_stored_whole_with_events_and_steps() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     for (name, stored) in [("customers.ndjson", 200), ("signals.ndjson", 1957)] {
         let path = format!("{}/../../events/seed/{name}", env!("CARGO_MANIFEST_DIR"));
         operator.file(name, &std::fs::read_to_string(path).unwrap());
@@ -20,10 +20,10 @@ async fn sample_data_is_stored_whole_with_events_and_steps() {
     let ids = |items: &[HashMap<String, AttributeValue>], name: &str| -> HashSet<String> {
         items.iter().filter_map(|item| Some(item.get(name)?.as_s().unwrap().clone())).collect()
     };
-    let signals = stack.items("SignalsTable").await;
-    let customers = ids(&stack.items("CustomersTable").await, "customerId");
+    let signals = app.items("SignalsTable").await;
+    let customers = ids(&app.items("CustomersTable").await, "customerId");
     assert!(ids(&signals, "customerId").is_subset(&customers));
     assert!(ids(&signals, "emitterId").len() > 100);
     // The README follows this one.
-    assert!(stack.history("dev", "customer-00017").await.len() > 10);
+    assert!(app.history("dev", "customer-00017").await.len() > 10);
 }

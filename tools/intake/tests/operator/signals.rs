@@ -14,24 +14,24 @@ use crate::operator::Operator;
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
 /// Three signals of one customer: two hours ago, one hour ago in a flow, and now.
-async fn history(stack: &TestApp, key: &str) {
+async fn history(app: &TestApp, key: &str) {
     let now = Timestamp::now().millis();
-    for (hours_ago, what, flow) in
+    for (hours_ago, event_type, flow) in
         [(2, "first", Value::Null), (1, "second", json!(FLOW.to_uppercase())), (0, "third", Value::Null)]
     {
         let signal =
-            json!({"customerId": "c", "eventType": what, "data": {"n": hours_ago}, "eventflowIdentifier": flow});
+            json!({"customerId": "c", "eventType": event_type, "data": {"n": hours_ago}, "eventflowIdentifier": flow});
         let arrived = Timestamp::from_millis(now - hours_ago * 3_600_000);
         let call = RequestBuilder::signals(json!({"signals": [signal]})).key(key).at(arrived);
-        assert_eq!(stack.send(call).await.status, 200);
+        assert_eq!(app.send(call).await.status, 200);
     }
 }
 
 #[tokio::test]
 async fn signals_are_listed_oldest_first_and_filtered() {
-    let stack = TestApp::start();
-    let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
-    history(&stack, &key).await;
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    history(&app, &key).await;
     let listed = |more: &[&str]| {
         let listed = operator.run(&[&["signals", "list", "--account", "shop", "c", "--json"], more].concat()).success();
         listed.json().iter().map(|signal| signal["eventType"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -55,17 +55,17 @@ async fn signals_are_listed_oldest_first_and_filtered() {
         (unknown.stdout.as_str(), unknown.stderr.as_str()),
         ("", "No such signals of \"unknown\" in the account shop.\n")
     );
-    for wrong in [["--since", "yesterday"], ["--until", "x"], ["--flow", "7"], ["--limit", "-1"]] {
-        let refused = operator.run(&[&["signals", "list", "--account", "shop", "c"], &wrong[..]].concat());
-        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{}", refused.stderr);
+    for option in [["--since", "yesterday"], ["--until", "x"], ["--flow", "7"], ["--limit", "-1"]] {
+        let invalid = operator.run(&[&["signals", "list", "--account", "shop", "c"], &option[..]].concat());
+        assert_eq!((invalid.code, invalid.stdout.as_str()), (Some(2), ""), "{}", invalid.stderr);
     }
 }
 
 #[tokio::test]
 async fn follow_lists_new_signals_until_the_pipe_is_closed() {
-    let stack = TestApp::start();
-    let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
-    history(&stack, &key).await;
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    history(&app, &key).await;
     let mut command =
         operator.command(&["signals", "list", "--account", "shop", "c", "--json", "--follow", "--limit", "1"]);
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -82,21 +82,20 @@ async fn follow_lists_new_signals_until_the_pipe_is_closed() {
         serde_json::from_str::<Value>(&line).unwrap()["eventType"].as_str().unwrap().to_owned()
     };
     assert_eq!(next(), "third");
-    for what in ["fourth", "fifth"] {
-        let call = RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": what}]}))
+    for event_type in ["fourth", "fifth"] {
+        let call = RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": event_type}]}))
             .key(&key)
             .at(Timestamp::now());
-        stack.send(call).await;
-        assert_eq!(next(), what);
+        app.send(call).await;
+        assert_eq!(next(), event_type);
     }
     reader.join().unwrap();
     // With the next line, it notices that the pipe is closed.
-    stack
-        .send(
-            RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "sixth"}]}))
-                .key(&key)
-                .at(Timestamp::now()),
-        )
-        .await;
+    app.send(
+        RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "sixth"}]}))
+            .key(&key)
+            .at(Timestamp::now()),
+    )
+    .await;
     assert!(process.wait().unwrap().success());
 }

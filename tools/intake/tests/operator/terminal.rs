@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Child, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -14,10 +15,14 @@ use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
 
+/// Longer than any step takes, so that only a hang reaches it.
+const TIMEOUT: Duration = Duration::from_mins(1);
+
 /// A terminal with a command in it.
 struct Terminal {
     screen: File,
     process: Child,
+    output: Receiver<Vec<u8>>,
     shown: Vec<u8>,
 }
 
@@ -34,23 +39,22 @@ impl Terminal {
         let process = command.env("TERM", "xterm").stdin(user()).stdout(user()).stderr(user()).spawn().unwrap();
         // Close this process's copies of the terminal; the command has its own.
         drop(command);
-        Self { screen: screen.into(), process, shown: Vec::new() }
+        let screen = File::from(screen);
+        let output = read_in_background(screen.try_clone().unwrap());
+        Self { screen, process, output, shown: Vec::new() }
     }
 
-    /// Reads on until this is on the screen.
+    /// Waits until this is on the screen.
     fn wait_for(&mut self, text: &str) {
-        let deadline = Instant::now() + Duration::from_mins(1);
         while !String::from_utf8_lossy(&self.shown).contains(text) {
-            assert!(Instant::now() < deadline, "no {text:?} in {:?}", String::from_utf8_lossy(&self.shown));
-            let mut piece = [0; 4096];
-            let length = self.screen.read(&mut piece).unwrap();
-            self.shown.extend(&piece[..length]);
+            let output = self.output.recv_timeout(TIMEOUT);
+            self.shown.extend(output.unwrap_or_else(|_| panic!("no {text:?} in {:?}", self.screen_text())));
         }
     }
 
     /// Waits until the command has turned off the terminal's echo.
     fn wait_for_echo_off(&self) {
-        let deadline = Instant::now() + Duration::from_mins(1);
+        let deadline = Instant::now() + TIMEOUT;
         while tcgetattr(&self.screen).unwrap().local_modes.contains(LocalModes::ECHO) {
             assert!(Instant::now() < deadline, "the echo is still on");
             std::thread::sleep(Duration::from_millis(5));
@@ -61,43 +65,64 @@ impl Terminal {
         self.screen.write_all(text.as_bytes()).unwrap();
     }
 
-    /// The exit code, and all that was on the screen.
+    /// Waits until the command has ended. Returns its exit code and all that was on the screen.
     fn end(mut self) -> (Option<i32>, String) {
-        let mut piece = [0; 4096];
-        // When the last process has closed the terminal, reading it is an error.
-        while let Ok(length @ 1..) = self.screen.read(&mut piece) {
-            self.shown.extend(&piece[..length]);
+        loop {
+            match self.output.recv_timeout(TIMEOUT) {
+                Ok(output) => self.shown.extend(output),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("the command does not end: {:?}", self.screen_text()),
+            }
         }
-        (self.process.wait().unwrap().code(), String::from_utf8(self.shown).unwrap())
+        (self.process.wait().unwrap().code(), self.screen_text())
     }
+
+    fn screen_text(&self) -> String {
+        String::from_utf8_lossy(&self.shown).into_owned()
+    }
+}
+
+/// Reads the screen in a thread, because reading it cannot time out.
+fn read_in_background(mut screen: File) -> Receiver<Vec<u8>> {
+    let (sender, output) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        // When the last process has closed the terminal, reading it is an error.
+        while let Ok(length @ 1..) = screen.read(&mut buffer) {
+            if sender.send(buffer[..length].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    output
 }
 
 #[tokio::test]
 async fn destructive_command_without_confirmation_changes_nothing() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
-    let made = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).success().json();
-    let id = made[0]["keyId"].as_str().unwrap();
-    let answer = |answer: &str| {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    let created = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).success().json();
+    let id = created[0]["keyId"].as_str().unwrap();
+    let revoke = |input: &str| {
         let mut terminal = Terminal::run(&operator, &["keys", "revoke", id]);
         terminal.wait_for("Revoke the key");
         terminal.wait_for("[y/N]");
-        terminal.write(answer);
+        terminal.write(input);
         terminal.end()
     };
     for no in ["\n", "n\n", "nay\n"] {
-        let (code, shown) = answer(no);
+        let (code, shown) = revoke(no);
         assert!(code == Some(1) && shown.contains("Nothing was changed."), "{shown}");
     }
     assert_eq!(operator.run(&["keys", "show", id, "--json"]).success().json()[0]["state"], "active");
-    assert_eq!(answer("y\n").0, Some(0));
+    assert_eq!(revoke("y\n").0, Some(0));
     assert_eq!(operator.run(&["keys", "show", id, "--json"]).success().json()[0]["state"], "revoked");
 }
 
 #[test]
 fn pasted_key_is_not_shown() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     let mut terminal = Terminal::run(&operator, &["keys", "import", "--account", "shop", "--name", "old"]);
     terminal.wait_for("it is not shown");
     let key = "k".repeat(40);
@@ -109,10 +134,10 @@ fn pasted_key_is_not_shown() {
 
 #[tokio::test]
 async fn row_is_one_line_with_escaped_control_characters() {
-    let stack = TestApp::start();
-    let (operator, key) = (Operator::of(&stack), stack.key("shop").await);
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
     let signal = json!({"customerId": "c", "eventType": "\u{1b}[2J\u{7}evil\n", "data": {"long": "x".repeat(500)}});
-    assert_eq!(stack.send(RequestBuilder::signals(json!({"signals": [signal]})).key(&key)).await.status, 200);
+    assert_eq!(app.send(RequestBuilder::signals(json!({"signals": [signal]})).key(&key)).await.status, 200);
     let (code, shown) = Terminal::run(&operator, &["signals", "list", "--account", "shop", "c"]).end();
     assert_eq!(code, Some(0));
     assert!(shown.contains("\\u{1b}[2J\\u{7}evil\\n") && !shown.contains('\u{1b}'), "{shown:?}");
@@ -124,8 +149,8 @@ async fn row_is_one_line_with_escaped_control_characters() {
 
 #[test]
 fn import_shows_progress_in_a_terminal_only() {
-    let stack = TestApp::start();
-    let operator = Operator::of(&stack);
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
     let text = "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n".repeat(5_000);
     operator.file("a", &text);
     operator.file("b", &text);
