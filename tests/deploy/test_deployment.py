@@ -125,20 +125,20 @@ class Deployment(unittest.TestCase):
         self.assertEqual((status, body["accepted"]), (200, 1), body)
         return self.item("Signals", customerId=customer)
 
-    def test_the_smoke_test_passes_as_the_pipeline_runs_it(self):
+    def test_smoke_test_passes_as_the_pipeline_runs_it(self):
         self.run_command(sys.executable, PROJECT / "tests" / "deploy" / "smoke.py", self.emulator.url,
                          "--host", self.host, "--origins", self.outputs["CorsOrigins"], INTAKE_API_KEY=self.key)
 
-    def test_the_smoke_test_fails_where_the_key_does_not_open_the_api(self):
+    def test_smoke_test_with_an_invalid_key_fails(self):
         wrong = smoke.check(smoke.Api(self.emulator.url, "not-a-key", self.host))
         self.assertIn("GET /api/sdk/ping", wrong[0])
 
-    def test_the_smoke_test_fails_where_a_page_is_not_allowed(self):
+    def test_smoke_test_with_another_origin_fails(self):
         wrong = smoke.check_pages(self.api, ["https://another.example"])
         self.assertIn("A preflight from https://another.example: wanted a status of 2xx, got 403.", wrong)
         self.assertIn("A batch from https://another.example: the page cannot read the answer, of status 200.", wrong)
 
-    def test_a_customer_sent_to_the_api_is_in_the_table(self):
+    def test_customer_sent_to_the_api_is_stored(self):
         customer = str(uuid.uuid4())
         status, _, body = self.api.call("POST", "/api/customers",
                                         {"customerId": customer, "customerData": {"email": "a@example.com"}})
@@ -148,7 +148,7 @@ class Deployment(unittest.TestCase):
         item = self.item("Customers", customerId=customer)
         self.assertEqual((item["accountId"], item["email"]), ({"S": "acme"}, {"S": "a@example.com"}))
 
-    def test_a_batch_of_both_shapes_is_stored_and_what_is_wrong_with_it_is_kept_aside(self):
+    def test_valid_and_rejected_signals_are_stored(self):
         customer, emitter, flow = (str(uuid.uuid4()) for _ in range(3))
         request = {"requestIdentifier": str(uuid.uuid4()), "signals": [
             {"customerId": customer, "eventType": "purchase", "data": {"price": 12.5}},
@@ -163,10 +163,10 @@ class Deployment(unittest.TestCase):
         kept = self.aws("dynamodb").scan(TableName=self.outputs["RejectedSignalsTableName"])["Items"]
         self.assertTrue([item for item in kept if request["requestIdentifier"] in item["sk"]["S"]])
 
-    def test_deploying_again_with_no_change_changes_nothing(self):
+    def test_deployment_without_a_change_changes_nothing(self):
         self.assertIn("No changes to deploy", self.deploy())
 
-    def test_a_changed_parameter_alone_reaches_the_running_functions(self):
+    def test_changed_parameter_alone_reaches_the_functions(self):
         self.assertNotIn("expiresAt", self.send_signal())
         self.addCleanup(self.deploy)
         self.deploy(retention_days=7)
@@ -186,7 +186,7 @@ class Deployment(unittest.TestCase):
             described = self.aws("dynamodb").describe_table(TableName=self.outputs[f"{table}TableName"])["Table"]
             self.assertEqual(described["LatestStreamArn"], self.outputs[f"{table}StreamArn"])
 
-    def test_the_functions_write_metrics_and_one_line_a_request_that_the_dashboard_can_read(self):
+    def test_request_lines_have_the_metrics_of_the_dashboard(self):
         self.send_signal()
         self.api.call("GET", "/api/sdk/ping", key="")
         lines = [json.loads(line) for line in self.emulator.functions_log.read_text().splitlines() if line.startswith("{")]
