@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn part_of_a_page_is_replaced_and_the_rest_kept() {
+    fn part_of_a_page_is_replaced_alone() {
         let page = "a\n<!-- measured: x -->\nold\n<!-- end -->\nb <!-- end -->";
         assert_eq!(
             replaced(page, "x", "new\n").unwrap(),

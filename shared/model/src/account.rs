@@ -73,11 +73,11 @@ mod tests {
 
     #[test]
     fn account_name_contains_no_separator() {
-        for good in ["a", "shop-1_EU", &"x".repeat(64)] {
-            assert_eq!(good.parse::<AccountId>().unwrap().as_str(), good);
+        for valid in ["a", "shop-1_EU", &"x".repeat(64)] {
+            assert_eq!(valid.parse::<AccountId>().unwrap().as_str(), valid);
         }
-        for bad in ["", "a#b", "a b", "ä", "a/b", &"x".repeat(65)] {
-            assert_eq!(bad.parse::<AccountId>(), Err(InvalidAccountId), "{bad}");
+        for invalid in ["", "a#b", "a b", "ä", "a/b", &"x".repeat(65)] {
+            assert_eq!(invalid.parse::<AccountId>(), Err(InvalidAccountId), "{invalid}");
         }
     }
 }

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn request_identifier_keeps_its_case_and_is_keyed_in_lower_case() {
+    fn request_identifier_keeps_its_case_and_has_a_lowercase_key() {
         let json = format!(r#"{{"requestIdentifier":"3FA85F64-5717-4562-B3FC-2C963F66AFA6","signals":[{GOOD}]}}"#);
         let identifier = parse(&json).unwrap().request_identifier.unwrap();
         assert_eq!(identifier.as_sent(), "3FA85F64-5717-4562-B3FC-2C963F66AFA6");

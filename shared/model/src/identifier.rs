@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholder_is_rejected_only_where_the_policy_says_so() {
+    fn placeholder_is_rejected_by_the_reject_policy_only() {
         for word in ["null", "NULL", "Undefined", "none", "NaN", "nil", "[object Object]", "[OBJECT object]"] {
             assert_eq!(
                 code_of(&format!("\"{word}\""), PlaceholderPolicy::Reject),

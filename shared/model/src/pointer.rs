@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn pointer_too_long_to_report_ends_at_the_last_step_that_fits() {
+    fn pointer_over_the_limit_ends_at_the_last_step_that_fits() {
         let data = JsonPointer::Member(&JsonPointer::Root, "data");
         let long = "x".repeat(MAX_POINTER_BYTES);
         let deep = JsonPointer::Member(&data, &long);

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_left_keeps_a_reserve_and_ignores_an_end_in_the_past() {
+    fn deadline_keeps_a_reserve_and_ignores_one_in_the_past() {
         let now = Timestamp::from_millis(1_000_000);
         let in_seconds = |seconds| now.plus(Duration::from_secs(seconds));
         assert_eq!(time_left(now, in_seconds(5)), Duration::from_secs(4));

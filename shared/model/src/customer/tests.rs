@@ -1,4 +1,4 @@
-//! The rules on one update.
+//! Validation of one customer update.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The rules on one signal, a row each.
+//! Validation of one signal.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn accepted(json: &str) -> Signal<'_> {
     read_one(json).outcome.unwrap_or_else(|rejected| panic!("{json}: {:?}", rejected.errors))
 }
 
-/// The places (below the signal) and codes of what is wrong with it.
+/// The pointers and codes of the validation errors of a signal.
 fn errors(json: &str) -> Vec<(String, &'static str)> {
     let rejected = read_one(json).outcome.expect_err(json);
     assert_eq!(rejected.payload, json);

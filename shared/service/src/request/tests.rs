@@ -32,8 +32,8 @@ fn json_with_any_charset_parameter_is_read() {
         assert_eq!(decode_body(&request(&[("content-type", media_type)], "{}")).unwrap(), "{}");
     }
     for media_type in ["", "text/plain", "application/problem+json", "application/jsonp", "text/json"] {
-        let refused = decode_body(&request(&[("content-type", media_type)], "{}")).unwrap_err();
-        assert!(matches!(refused, Problem::UnsupportedMediaType(_)), "{media_type}");
+        let error = decode_body(&request(&[("content-type", media_type)], "{}")).unwrap_err();
+        assert!(matches!(error, Problem::UnsupportedMediaType(_)), "{media_type}");
     }
 }
 
@@ -42,8 +42,8 @@ fn gzip_is_decompressed_and_other_encodings_are_rejected() {
     assert_eq!(decode_body(&request(&[JSON, GZIP], gzip(b"{}"))).unwrap(), "{}");
     assert_eq!(decode_body(&request(&[JSON, ("content-encoding", "identity")], "{}")).unwrap(), "{}");
     for encoding in ["br", "deflate", "gzip, gzip", "zstd"] {
-        let refused = decode_body(&request(&[JSON, ("content-encoding", encoding)], "{}")).unwrap_err();
-        assert!(matches!(refused, Problem::UnsupportedMediaType(_)), "{encoding}");
+        let error = decode_body(&request(&[JSON, ("content-encoding", encoding)], "{}")).unwrap_err();
+        assert!(matches!(error, Problem::UnsupportedMediaType(_)), "{encoding}");
     }
     assert!(matches!(decode_body(&request(&[JSON, GZIP], "{}")), Err(Problem::MalformedGzip)));
     let cut = gzip(b"{\"a\":1}");
@@ -54,8 +54,8 @@ fn gzip_is_decompressed_and_other_encodings_are_rejected() {
 fn gzip_body_of_16_members_is_read_and_one_of_17_is_malformed() {
     let members = |count: usize| [gzip(b"{}"), gzip(b"").repeat(count - 1)].concat();
     assert_eq!(decode_body(&request(&[JSON, GZIP], members(MAX_GZIP_MEMBERS))).unwrap(), "{}");
-    let refused = decode_body(&request(&[JSON, GZIP], members(MAX_GZIP_MEMBERS + 1))).unwrap_err();
-    assert!(matches!(refused, Problem::TooManyGzipMembers), "{refused:?}");
+    let error = decode_body(&request(&[JSON, GZIP], members(MAX_GZIP_MEMBERS + 1))).unwrap_err();
+    assert!(matches!(error, Problem::TooManyGzipMembers), "{error:?}");
     let trailing = [gzip(b"{}"), b"{}".to_vec()].concat();
     assert!(matches!(decode_body(&request(&[JSON, GZIP], trailing)), Err(Problem::MalformedGzip)));
 }
@@ -66,8 +66,8 @@ fn gzip_body_beyond_4_mib_is_too_large_whatever_follows() {
     assert_eq!(decode_body(&request(&[JSON, GZIP], half.repeat(2))).unwrap().len(), MAX_BODY_BYTES);
     for after in [gzip(b" "), gzip(b" ").repeat(MAX_GZIP_MEMBERS), gzip(b" ")[..12].to_vec()] {
         let sent = [half.repeat(2), after].concat();
-        let refused = decode_body(&request(&[JSON, GZIP], sent)).unwrap_err();
-        assert!(matches!(refused, Problem::PayloadTooLarge { sent: None }), "{refused:?}");
+        let error = decode_body(&request(&[JSON, GZIP], sent)).unwrap_err();
+        assert!(matches!(error, Problem::PayloadTooLarge { sent: None }), "{error:?}");
     }
 }
 
@@ -88,8 +88,8 @@ fn body_over_4_mib_is_rejected_compressed_or_not() {
 
 #[test]
 fn invalid_utf_8_is_reported_with_line_and_column() {
-    let refused = decode_body(&request(&[JSON], b"{\n \"a\xff\"}".to_vec())).unwrap_err();
-    assert!(matches!(refused, Problem::MalformedJson(JsonSyntaxError { line: 2, column: 4, .. })), "{refused:?}");
+    let error = decode_body(&request(&[JSON], b"{\n \"a\xff\"}".to_vec())).unwrap_err();
+    assert!(matches!(error, Problem::MalformedJson(JsonSyntaxError { line: 2, column: 4, .. })), "{error:?}");
 }
 
 #[test]
