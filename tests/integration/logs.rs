@@ -1,14 +1,15 @@
 //! Each request writes one log line. No line contains a key, a profile value or a body, at any level.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use model::timestamp::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use service::telemetry;
 use testkit::{RequestBuilder, TestApp};
-use tracing::Level;
 use tracing::instrument::WithSubscriber as _;
+use tracing::subscriber::NoSubscriber;
+use tracing::{Dispatch, Level};
 
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -22,6 +23,26 @@ impl io::Write for Lines {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// While a process has one subscriber, tracing asks only that of the current thread whether a new call site is enabled, and
+/// caches the answer for all threads. With a second one it asks all, so that requests of other tests disable no call site.
+static SECOND_SUBSCRIBER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
+
+/// What these requests return, and the log that they write at this level, as text.
+async fn log_of<T>(level: Level, requests: impl Future<Output = T>) -> (T, String) {
+    LazyLock::force(&SECOND_SUBSCRIBER);
+    let lines = Lines::default();
+    let written = lines.clone();
+    let returned = requests.with_subscriber(telemetry::subscriber(level, move || written.clone())).await;
+    let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    (returned, log)
+}
+
+/// The request lines of a log.
+fn request_lines(log: &str) -> Vec<Value> {
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|line| line["message"] == "request").collect()
 }
 
 /// A value that each request sends and no log line may contain.
@@ -57,17 +78,12 @@ async fn send_requests() -> String {
 #[tokio::test]
 async fn request_line_has_the_outcome_and_no_sent_value() {
     for level in [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE] {
-        let lines = Lines::default();
-        let written = lines.clone();
-        let subscriber = telemetry::subscriber(level, move || written.clone());
-        let key = send_requests().with_subscriber(subscriber).await;
-        let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-        assert!(!lines.contains(CANARY) && !lines.contains(&key), "{lines}");
-        let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let lines: Vec<_> = lines.iter().filter(|line| line["message"] == "request").collect();
+        let (key, log) = log_of(level, send_requests()).await;
+        assert!(!log.contains(CANARY) && !log.contains(&key), "{log}");
+        let lines = request_lines(&log);
         let statuses: Vec<_> = lines.iter().map(|line| line["status"].as_u64().unwrap()).collect();
-        assert_eq!(statuses, [200, 400, 200, 400, 401, 503, 400, 503, 400, 401], "{level}: {lines:#?}");
-        let batch = lines[2];
+        assert_eq!(statuses, [200, 400, 200, 400, 401, 503, 400, 503, 400, 401], "{level}: {log}");
+        let batch = &lines[2];
         assert_eq!((&batch["accountId"], &batch["keyId"]), (&json!("shop"), &json!("key_of_shop")));
         assert_eq!(batch["path"], "/api/event-flows/signal");
         assert_eq!([&batch["received"], &batch["accepted"], &batch["rejected"]], [2, 1, 1]);
@@ -77,12 +93,9 @@ async fn request_line_has_the_outcome_and_no_sent_value() {
 
 #[tokio::test]
 async fn request_line_has_the_ids_of_lambda_and_of_api_gateway() {
-    let lines = Lines::default();
-    let written = lines.clone();
-    let subscriber = telemetry::subscriber(Level::ERROR, move || written.clone());
     let call = RequestBuilder::ping().invocation("5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90");
-    let response = async { TestApp::start().send(call).await }.with_subscriber(subscriber).await;
-    let line: serde_json::Value = serde_json::from_slice(&lines.0.lock().unwrap()).unwrap();
+    let (response, log) = log_of(Level::ERROR, async { TestApp::start().send(call).await }).await;
+    let line = &request_lines(&log)[0];
     assert_eq!(line["requestId"], response.header("x-request-id"));
     assert_eq!(line["requestId"], "5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90");
     assert_eq!(line["apiRequestId"], "JKJaXmPLvHcESHA=");
@@ -90,26 +103,17 @@ async fn request_line_has_the_ids_of_lambda_and_of_api_gateway() {
 
 #[tokio::test]
 async fn preflight_line_has_status_204_and_one_metric() {
-    let lines = Lines::default();
-    let written = lines.clone();
-    let subscriber = telemetry::subscriber(Level::INFO, move || written.clone());
     let preflights = async {
         let app = TestApp::start();
         for path in ["/api/customers", "/api/event-flows/signal"] {
             app.send(RequestBuilder::new("OPTIONS", path)).await;
         }
     };
-    preflights.with_subscriber(subscriber).await;
-    let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ((), log) = log_of(Level::INFO, preflights).await;
+    let lines = request_lines(&log);
     let outcomes: Vec<_> = lines.iter().map(|line| [&line["path"], &line["status"], &line["code"]]).collect();
-    assert_eq!(
-        outcomes,
-        [
-            [&json!("/api/customers"), &json!(204), &json!("ok")],
-            [&json!("/api/event-flows/signal"), &json!(204), &json!("ok")]
-        ]
-    );
+    let outcome = |path| [json!(path), json!(204), json!("ok")];
+    assert_eq!(json!(outcomes), json!([outcome("/api/customers"), outcome("/api/event-flows/signal")]));
     for line in &lines {
         let metrics = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
         // The first request of a process also counts as a cold start.
