@@ -15,7 +15,7 @@ use crate::properties::{check, strategies};
 const RULES_OF_THE_TEXT: [FieldErrorCode; 3] =
     [FieldErrorCode::DuplicateMember, FieldErrorCode::TooManyDigits, FieldErrorCode::NestedTooDeep];
 
-/// The value that serde_json parses from `text`. `None` where a number does not fit a float.
+/// The value that `serde_json` parses from `text`. `None` where a number does not fit a float.
 fn value_of(text: &str) -> Option<Value> {
     for token in JsonText::parse(text).ok()?.value().lexer() {
         if let Token::Number(number) = token {
