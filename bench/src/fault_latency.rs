@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use serde_json::json;
-use testkit::faults::{Fault, Plan};
-use testkit::{FunctionProcess, RequestBuilder, TestApp};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::function_process::FunctionProcess;
+use testkit::{RequestBuilder, TestApp, emulator_options};
 
 use crate::growth::milliseconds;
-use crate::subject::Subject;
+use crate::target::Target;
 
 /// Pairs of requests whose medians are compared.
 const PAIRS: usize = 31;
@@ -35,7 +36,7 @@ impl FaultLatency {
 ///
 /// # Errors
 /// When an update is not answered with 200.
-pub async fn measure(customers: &Subject) -> Result<FaultLatency> {
+pub async fn measure(customers: &Target) -> Result<FaultLatency> {
     let app = TestApp::start();
     let key = app.key("shop").await;
     let call = RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "Ulm"}}));
@@ -43,7 +44,8 @@ pub async fn measure(customers: &Subject) -> Result<FaultLatency> {
     // Calls: 1 warms up; then one call without a fault, a throttled one and its retry, and so on.
     let throttled = (0..PAIRS as u64).map(|pair| Fault::Throttled.at(pair.saturating_mul(3).saturating_add(3)));
     let plan = Plan::of(throttled.map(|rule| rule.of("UpdateItem")));
-    let process = FunctionProcess::start_behind(&customers.program, &app.emulator.endpoint(), plan).await;
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), plan).await;
+    let process = FunctionProcess::start(&emulator_options(&customers.program, &proxy.endpoint())).await?;
     let mut times = [Vec::new(), Vec::new()];
     timed(&process, &event).await?;
     for _ in 0..PAIRS {
@@ -56,10 +58,10 @@ pub async fn measure(customers: &Subject) -> Result<FaultLatency> {
 }
 
 async fn timed(process: &FunctionProcess, event: &str) -> Result<Duration> {
-    let began = Instant::now();
-    let response = process.invoke(event).await;
+    let started = Instant::now();
+    let response = process.invoke(event.to_owned()).await?.json();
     ensure!(response["statusCode"] == 200, "the response is not 200: {response}");
-    Ok(began.elapsed())
+    Ok(started.elapsed())
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

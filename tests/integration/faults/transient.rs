@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use testkit::faults::{Fault, FaultProxy, Plan};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{RequestBuilder, TestApp};
 
 use super::{
