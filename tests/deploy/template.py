@@ -1,4 +1,4 @@
-"""template.yaml as data: as it is written, and as the SAM transform makes CloudFormation of it."""
+"""template.yaml and the templates nested in it as data: as written, and as the SAM transform makes CloudFormation of it."""
 
 import copy
 import json
@@ -20,9 +20,20 @@ logging.getLogger("samtranslator").setLevel(logging.CRITICAL)
 PROJECT = Path(__file__).resolve().parent.parent.parent
 
 
-def written() -> dict:
+def written(name: str = "template.yaml") -> dict:
     """The template as it is written, with the long forms of its functions."""
-    return plain(yaml_parse((PROJECT / "template.yaml").read_text()))
+    return plain(yaml_parse((PROJECT / name).read_text()))
+
+
+def alarms() -> dict:
+    """The alarms of template.yaml and of monitoring.yaml, by logical id."""
+    return {name: alarm for file in ("template.yaml", "monitoring.yaml")
+            for name, alarm in of_type(written(file), "AWS::CloudWatch::Alarm").items()}
+
+
+def widgets() -> list[dict]:
+    """The widgets of the dashboard, with its references unresolved."""
+    return json.loads(written("monitoring.yaml")["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"])["widgets"]
 
 
 def processed(template: dict, **parameters: str) -> dict:

@@ -83,12 +83,16 @@ class Deployment(unittest.TestCase):
         return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 
     @classmethod
+    def physical_ids(cls) -> dict[str, str]:
+        """What CloudFormation named the stack's resources, by logical id."""
+        resources = cls.aws("cloudformation").list_stack_resources(StackName=STACK)["StackResourceSummaries"]
+        return {resource["LogicalResourceId"]: resource["PhysicalResourceId"] for resource in resources}
+
+    @classmethod
     def route_the_api(cls):
         """Makes the routes and the CORS configuration, which CloudFormation takes from the API's body and the emulator does not."""
-        cloudformation, gateway = cls.aws("cloudformation"), cls.aws("apigatewayv2")
-        deployed = yaml_parse(cloudformation.get_template(StackName=STACK)["TemplateBody"])
-        resources = cloudformation.list_stack_resources(StackName=STACK)["StackResourceSummaries"]
-        physical = {resource["LogicalResourceId"]: resource["PhysicalResourceId"] for resource in resources}
+        gateway, physical = cls.aws("apigatewayv2"), cls.physical_ids()
+        deployed = yaml_parse(cls.aws("cloudformation").get_template(StackName=STACK)["TemplateBody"])
         api = physical["HttpApi"]
         processed = template.processed(deployed, Architecture=ARCHITECTURE, CorsOrigins=cls.outputs["CorsOrigins"])
         gateway.update_api(ApiId=api, CorsConfiguration=template.cors(processed))
@@ -174,11 +178,22 @@ class Deployment(unittest.TestCase):
         self.assertIn("expiresAt", item)
         self.assertAlmostEqual(int(item["expiresAt"]["N"]), time.time() + 7 * DAY_SECONDS, delta=600)
 
-    def test_the_stack_has_its_dashboard_alarms_logs_and_streams(self):
-        cloudwatch, logs = self.aws("cloudwatch"), self.aws("logs")
-        self.assertEqual(len(cloudwatch.list_dashboards()["DashboardEntries"]), 1)
-        declared = template.of_type(template.written(), "AWS::CloudWatch::Alarm")
-        self.assertEqual(len(cloudwatch.describe_alarms()["MetricAlarms"]), len(declared))
+    def test_every_alarm_is_deployed_and_shown_and_it_and_the_dashboard_watch_what_is_deployed(self):
+        cloudwatch = self.aws("cloudwatch")
+        alarms = cloudwatch.describe_alarms()["MetricAlarms"]
+        self.assertEqual(len(alarms), len(template.alarms()))
+        (dashboard,) = cloudwatch.list_dashboards()["DashboardEntries"]
+        self.assertTrue(self.outputs["DashboardUrl"].endswith("/" + dashboard["DashboardName"]))
+        body = cloudwatch.get_dashboard(DashboardName=dashboard["DashboardName"])["DashboardBody"]
+        self.assertNotIn("${", body)
+        widgets = json.loads(body)["widgets"]
+        self.assertEqual(sorted(widgets[0]["properties"]["alarms"]), sorted(alarm["AlarmArn"] for alarm in alarms))
+        metrics = [metric for widget in widgets for metric in widget["properties"].get("metrics", []) if isinstance(metric[0], str)]
+        watched = {metric[3] for metric in metrics} | {d["Value"] for alarm in alarms for d in alarm["Dimensions"]}
+        self.assertLessEqual(watched, set(self.physical_ids().values()))
+
+    def test_the_stack_has_its_logs_and_streams(self):
+        logs = self.aws("logs")
         retention = {group["logGroupName"]: group.get("retentionInDays") for group in logs.describe_log_groups()["logGroups"]}
         for name in ("aws/lambda/intake-dev/customers", "aws/lambda/intake-dev/signals", "aws/vendedlogs/intake-dev/access"):
             self.assertEqual(retention[f"/{name}"], 30)
@@ -202,8 +217,7 @@ class Deployment(unittest.TestCase):
         names = {line["FunctionName"] for line in lines if "_aws" in line}
         for name in names:
             self.assertRegex(name, r"^intake-dev-(Customers|Signals)Function-")
-        dashboard = template.written()["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
-        for widget in json.loads(dashboard)["widgets"]:
+        for widget in template.widgets():
             query = widget["properties"].get("query", "")
             if "SignalsLogGroup" in query:
                 named = re.search(r"\| fields ([\w@, ]+)", query).group(1).split(",")

@@ -4,6 +4,8 @@ import json
 import re
 import unittest
 
+import tomlkit
+
 import smoke
 import template
 from template import PROJECT, of_type
@@ -119,16 +121,17 @@ class Metrics(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.template = template.written()
+        cls.monitoring = template.written("monitoring.yaml")
+        cls.alarms = template.alarms()
+        cls.widgets = template.widgets()
         cls.source = "\n".join(
             path.read_text() for path in sorted((PROJECT / "shared" / "service" / "src").rglob("*.rs")) if "telemetry" in str(path)
         )
-        dashboard = cls.template["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
-        cls.widgets = json.loads(dashboard)["widgets"]
 
     def read(self) -> set[tuple[str, ...]]:
         """The names and the dimensions' names of the metrics that alarms and widgets read."""
         found = set()
-        for alarm in of_type(self.template, "AWS::CloudWatch::Alarm").values():
+        for alarm in self.alarms.values():
             properties = alarm["Properties"]
             if properties["Namespace"] == "Intake":
                 found.add((properties["MetricName"], *(d["Name"] for d in properties["Dimensions"])))
@@ -162,19 +165,43 @@ class Metrics(unittest.TestCase):
             self.assertFalse(taken & cells, widget["properties"].get("title"))
             taken |= cells
             self.assertLessEqual(widget["x"] + widget["width"], 24)
-        known = {*self.template["Resources"], "AWS::Region"}
-        self.assertLessEqual(template.references(self.template["Resources"]["Dashboard"]["Properties"]), known)
+        known = {*self.monitoring["Resources"], *self.monitoring["Parameters"], "AWS::Region"}
+        self.assertLessEqual(template.references(self.monitoring["Resources"]["Dashboard"]["Properties"]), known)
 
     def test_dashboard_shows_every_alarm(self):
-        shown = {re.fullmatch(r"\$\{(\w+)\.Arn\}", alarm).group(1)
+        shown = {re.fullmatch(r"\$\{(\w+Alarm)\.?Arn\}", alarm).group(1)
                  for widget in self.widgets for alarm in widget["properties"].get("alarms", [])}
-        self.assertEqual(shown, set(of_type(self.template, "AWS::CloudWatch::Alarm")))
+        self.assertEqual(shown, set(self.alarms))
+
+    def test_template_yaml_keeps_the_alarms_that_roll_a_deployment_back_and_no_other(self):
+        functions = of_type(self.template, "AWS::Serverless::Function").values()
+        watched = [alarm["Ref"] for function in functions for alarm in function["Properties"]["DeploymentPreference"]["Alarms"]]
+        self.assertEqual(set(of_type(self.template, "AWS::CloudWatch::Alarm")), set(watched))
+        self.assertEqual(len(watched), 4)
+
+    def test_the_nested_stack_gets_each_parameter_from_what_has_its_name(self):
+        stack = self.template["Resources"]["Monitoring"]["Properties"]
+        self.assertEqual(stack["TemplateURL"], "monitoring.yaml")
+        named = {*self.template["Parameters"], *self.template["Resources"]}
+        expected = {name: {"Ref": name} if name in named else {"Fn::GetAtt": [name.removesuffix("Arn"), "Arn"]}
+                    for name in self.monitoring["Parameters"]}
+        self.assertEqual(stack["Parameters"], expected)
+        self.assertLessEqual(template.references(expected), named)
 
     def test_alarms_notify_the_topic_if_there_is_one(self):
         to_topic = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
-        for name, alarm in of_type(self.template, "AWS::CloudWatch::Alarm").items():
+        self.assertEqual(self.monitoring["Conditions"]["HasAlarmTopic"], self.template["Conditions"]["HasAlarmTopic"])
+        for name, alarm in self.alarms.items():
             self.assertEqual(alarm["Properties"]["AlarmActions"], to_topic, name)
             self.assertEqual(alarm["Properties"]["OKActions"], to_topic, name)
+
+
+class Configuration(unittest.TestCase):
+    def test_each_environment_acknowledges_the_roles_and_the_nested_stack(self):
+        configured = tomlkit.parse((PROJECT / "samconfig.toml").read_text())
+        for environment in ("default", "prod"):
+            given = configured[environment]["deploy"]["parameters"]["capabilities"]
+            self.assertEqual(set(given.split()), {"CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"}, environment)
 
 
 class AccessLog(unittest.TestCase):
