@@ -4,6 +4,8 @@
 mod auth;
 mod consistency_checker;
 mod customers;
+mod data_model;
+mod docs;
 mod faults;
 mod idempotency;
 mod local_stack;
@@ -11,6 +13,7 @@ mod logs;
 mod malformed_events;
 mod malformed_input;
 mod openapi;
+mod page;
 mod properties;
 mod readme;
 mod rejected_signals;

@@ -1,74 +1,56 @@
-//! README.md says what the code does: its limits, its errors and its examples.
+//! README.md says what the code does: its errors and its examples; and it stays short.
 
-use std::path::Path;
-
+use customers::CustomersFunction;
 use dev::development_key;
-use model::limits;
 use model::timestamp::Timestamp;
 use serde_json::Value;
 use service::problem::ProblemType;
+use service::runtime::Function as _;
+use signals::SignalsFunction;
 use testkit::{RequestBuilder, TestApp};
 
-fn readme() -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap()
-}
+use crate::page::Page;
 
-/// The rows of the table below this heading, as cells.
-fn table(heading: &str) -> Vec<Vec<String>> {
-    let readme = readme();
-    let section = readme.split(&format!("\n## {heading}\n")).nth(1).unwrap();
-    let rows = section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
-    let cells = |row: &str| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
-    rows.skip(2).map(cells).collect()
-}
-
-/// `number` with commas between thousands.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
-    groups.join(",")
+#[test]
+fn readme_has_at_most_150_lines() {
+    assert!(Page::read("README.md").text.lines().count() <= 150);
 }
 
 #[test]
-fn the_limits_in_the_readme_are_those_of_the_code() {
-    let expected = [
-        (limits::MAX_BODY_BYTES, " bytes"),
-        (limits::MAX_GZIP_MEMBERS, ""),
-        (limits::MAX_SIGNALS_PER_REQUEST, ""),
-        (limits::MAX_IDENTIFIER_CHARS, " characters"),
-        (limits::MAX_PROFILE_VALUE_CHARS, " characters"),
-        (limits::MAX_UNKNOWN_VALUE_CHARS, " characters"),
-        (limits::MAX_UNKNOWN_NAME_CHARS, " characters"),
-        (limits::MAX_UNKNOWN_FIELDS, ""),
-        (limits::MAX_SIGNAL_BYTES, " bytes"),
-    ];
-    let in_readme: Vec<_> = table("Limits").into_iter().map(|row| row[1].clone()).collect();
-    assert_eq!(in_readme, expected.map(|(limit, unit)| format!("{}{unit}", grouped(limit))));
-    assert!(readme().contains(&format!("the first {} faults", limits::MAX_ERRORS_PER_SIGNAL)));
-}
-
-#[test]
-fn the_errors_in_the_readme_are_those_of_the_code() {
-    let in_readme: Vec<_> = table("Errors").into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+fn errors_in_the_readme_are_those_of_the_code() {
+    let rows = Page::read("README.md").table("Errors", "status | code");
+    let in_readme: Vec<_> = rows.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
     let in_code: Vec<_> = ProblemType::ALL.iter().map(|kind| (kind.status.to_string(), kind.code.to_owned())).collect();
     assert_eq!(in_readme, in_code);
 }
 
+#[test]
+fn endpoints_in_the_readme_and_in_the_contract_are_those_of_the_code() {
+    for (page, heading) in [("README.md", "Endpoints"), ("docs/api.md", "Endpoints")] {
+        let page = Page::read(page);
+        let section = page.section(heading);
+        for route in CustomersFunction::ROUTES.iter().chain(SignalsFunction::ROUTES) {
+            assert!(section.contains(route.path), "{} does not name {}", page.path, route.path);
+            assert!(route.methods.iter().all(|method| section.contains(method)), "{}: {:?}", page.path, route.methods);
+        }
+    }
+}
+
 #[tokio::test]
-async fn the_examples_in_the_readme_are_answered_as_it_says() {
-    let readme = readme();
-    let section = readme.split("\n## A first customer and a first batch\n").nth(1).unwrap();
-    let blocks: Vec<_> = section.split("```").skip(1).step_by(2).take(4).collect();
+async fn examples_in_the_readme_get_the_responses_that_it_shows() {
+    let readme = Page::read("README.md");
+    let heading = "A first customer and a first batch";
+    let (commands, responses) = (readme.code(heading, "sh"), readme.code(heading, "json"));
+    assert_eq!(responses.len(), 2);
     let stack = TestApp::start();
     development_key::load(&stack.emulator, testkit::template()).unwrap();
-    for pair in blocks.chunks(2) {
-        let command = pair[0].strip_prefix("sh\n").unwrap();
+    for (command, response) in commands.into_iter().zip(responses) {
         let body = command.split("-d '").nth(1).unwrap().trim_end().strip_suffix('\'').unwrap();
         let path = command.split("http://127.0.0.1:9000").nth(1).unwrap().split_whitespace().next().unwrap();
         assert!(command.contains(&format!("Bearer {}'", development_key::API_KEY)));
         let moment: Timestamp = "2026-11-20T22:33:44.123Z".parse().unwrap();
         let call = RequestBuilder::new("POST", path).body(body).key(development_key::API_KEY).at(moment);
-        let expected: Value = serde_json::from_str(pair[1].strip_prefix("json\n").unwrap()).unwrap();
+        let expected: Value = serde_json::from_str(response).unwrap();
         assert_eq!(stack.send(call).await.json(), expected);
     }
 }

@@ -1,0 +1,56 @@
+"""Sends a batch with the Python client that was generated from openapi.yaml, and fails when a response is not as the contract
+has it.
+"""
+
+import importlib
+import os
+import pkgutil
+import sys
+import uuid
+
+import intake_client
+from intake_client import AuthenticatedClient
+from intake_client.api.customers import patch_customer
+from intake_client.api.keys import ping
+from intake_client.api.signals import post_signals
+from intake_client.models import CustomerUpdate, Pong, Problem, SignalBatch, SignalsStored
+
+
+def expect(what: str, wanted, got) -> None:
+    if wanted != got:
+        sys.exit(f"error: {what}: wanted {wanted!r}, got {got!r}")
+
+
+def main() -> None:
+    for module in pkgutil.walk_packages(intake_client.__path__, "intake_client."):
+        importlib.import_module(module.name)
+    client = AuthenticatedClient(base_url=os.environ["BASE_URL"], token=os.environ["API_KEY"], timeout=60)
+
+    expect("ping", Pong(response="pong"), ping.sync(client=client))
+
+    update = {"customerId": "c-python", "customerData": {"firstName": "Ada", "city": None}}
+    stored = patch_customer.sync(client=client, body=CustomerUpdate.from_dict(update))
+    expect("customer", "c-python", stored.customer_id)
+
+    batch = SignalBatch.from_dict({
+        "requestIdentifier": str(uuid.uuid4()),
+        "signals": [
+            {"customerId": "c-python", "eventType": "purchase", "data": {"price": 12.5, "tags": ["new"]}},
+            {"emitterId": str(uuid.uuid4()), "stepNodeId": "start", "eventflowIdentifier": str(uuid.uuid4()), "data": {}},
+            {"customerId": "c-python", "eventType": ""},
+        ],
+    })
+    for replayed in (False, True):
+        stored = post_signals.sync(client=client, body=batch)
+        expect("the type of the batch's response", SignalsStored, type(stored))
+        expect("batch", (3, 2, 1, replayed), (stored.received, stored.accepted, stored.rejected, stored.replayed))
+        expect("its errors", ["/signals/2/eventType"], [error.pointer for error in stored.field_errors])
+
+    invalid = post_signals.sync_detailed(client=client, body=SignalBatch(signals=[]))
+    expect("an empty batch", (400, Problem), (invalid.status_code, type(invalid.parsed)))
+
+    print("The Python client sent a batch and read every response.")
+
+
+if __name__ == "__main__":
+    main()

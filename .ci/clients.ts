@@ -1,0 +1,46 @@
+// Sends a batch with the TypeScript client that was generated from openapi.yaml, and fails when a response is not as the
+// contract has it.
+import createClient from "openapi-fetch";
+import type { paths } from "./schema";
+
+declare const process: { env: Record<string, string | undefined> };
+
+const { BASE_URL: baseUrl, API_KEY: key } = process.env;
+const client = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
+
+const batch = {
+  requestIdentifier: crypto.randomUUID(),
+  signals: [
+    { customerId: "c-typescript", eventType: "purchase", data: { price: 12.5, tags: ["new"] } },
+    { emitterId: crypto.randomUUID(), stepNodeId: "start", eventflowIdentifier: crypto.randomUUID(), data: {} },
+    { customerId: "c-typescript", eventType: "" },
+  ],
+};
+
+function expect(what: string, wanted: unknown, got: unknown): void {
+  if (JSON.stringify(wanted) !== JSON.stringify(got)) {
+    throw new Error(`${what}: wanted ${JSON.stringify(wanted)}, got ${JSON.stringify(got)}`);
+  }
+}
+
+const ping = await client.GET("/api/sdk/ping");
+expect("ping", { response: "pong" }, ping.data);
+
+const customer = await client.PATCH("/api/customers", {
+  body: { customerId: "c-typescript", customerData: { firstName: "Ada", city: null } },
+});
+expect("customer", "c-typescript", customer.data?.customerId);
+
+for (const replayed of [false, true]) {
+  const { data, error } = await client.POST("/api/event-flows/signal", { body: batch });
+  if (!data) {
+    throw new Error(`batch: ${JSON.stringify(error)}`);
+  }
+  expect("batch", [3, 2, 1, replayed], [data.received, data.accepted, data.rejected, data.replayed]);
+  expect("its errors", ["/signals/2/eventType"], data.fieldErrors.map(({ pointer }) => pointer));
+}
+
+const invalid = await client.POST("/api/event-flows/signal", { body: { signals: [] } });
+expect("an empty batch", [400, true], [invalid.response.status, invalid.error !== undefined && "code" in invalid.error]);
+
+console.log("The TypeScript client sent a batch and read every response.");

@@ -1,0 +1,215 @@
+//! docs/data-model.md has the tables of template.yaml, and the attributes of items that the functions really store.
+#![expect(clippy::indexing_slicing, clippy::panic, reason = "only tests are in here: to panic is to fail the test")]
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use model::customer::PROFILE_FIELDS;
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
+use store::api_keys::KeyRecord;
+use testkit::fault_proxy::{Fault, FaultProxy};
+use testkit::{RequestBuilder, TestApp, template};
+
+use crate::page::{Page, quoted, root};
+
+type Item = HashMap<String, AttributeValue>;
+
+const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+
+/// Lambda's id of the invocations in the examples.
+const INVOCATION: &str = "8f5d2c0e-1b7a-4e43-9d35-0c6b1a2f7e90";
+
+/// The time of every example: 2026-11-20T22:33:44.123Z.
+const RECEIVED_AT: Timestamp = Timestamp::from_millis(1_795_214_024_123);
+
+/// The row that stands for unknown profile fields.
+const ANY_OTHER_NAME: &str = "any other name";
+
+const TABLES: [&str; 5] = ["ApiKeys", "Customers", "Signals", "Idempotency", "RejectedSignals"];
+
+fn page() -> Page {
+    Page::read("docs/data-model.md")
+}
+
+/// A row of the table of attributes.
+struct Attribute {
+    types: BTreeSet<String>,
+    in_every_item: bool,
+}
+
+/// The documented attributes of a table, by name.
+fn documented(table: &str) -> BTreeMap<String, Attribute> {
+    let mut attributes = BTreeMap::new();
+    for row in page().table(table, "attribute | type") {
+        let types: BTreeSet<_> =
+            row[1].split([',', ' ']).filter(|word| !word.is_empty() && *word != "or").map(str::to_owned).collect();
+        let names: Vec<_> = if row[0] == ANY_OTHER_NAME { vec![ANY_OTHER_NAME] } else { quoted(&row[0]).collect() };
+        for name in names {
+            attributes.insert(name.to_owned(), Attribute { types: types.clone(), in_every_item: row[2] == "yes" });
+        }
+    }
+    attributes
+}
+
+fn type_of(value: &AttributeValue) -> &'static str {
+    match value {
+        AttributeValue::S(_) => "S",
+        AttributeValue::N(_) => "N",
+        AttributeValue::Bool(_) => "BOOL",
+        AttributeValue::M(_) => "M",
+        AttributeValue::L(_) => "L",
+        AttributeValue::Null(_) => "NULL",
+        other => panic!("{other:?}"),
+    }
+}
+
+/// An attribute value as the AWS command line prints it.
+fn dynamodb_json(value: &AttributeValue) -> Value {
+    let inner = match value {
+        AttributeValue::S(text) | AttributeValue::N(text) => json!(text),
+        AttributeValue::Bool(truth) | AttributeValue::Null(truth) => json!(truth),
+        AttributeValue::M(map) => map.iter().map(|(name, value)| (name.clone(), dynamodb_json(value))).collect(),
+        AttributeValue::L(list) => list.iter().map(dynamodb_json).collect(),
+        other => panic!("{other:?}"),
+    };
+    json!({type_of(value): inner})
+}
+
+fn item_json(item: &Item) -> Value {
+    item.iter().map(|(name, value)| (name.clone(), dynamodb_json(value))).collect()
+}
+
+/// A stack of which `BatchWriteItem` fails where a body has `marker`, with signals that are kept for 90 days.
+async fn stack_failing_at(marker: &'static str) -> (TestApp, FaultProxy) {
+    let emulator = TestApp::emulator();
+    let endpoint = emulator.endpoint();
+    let failing = Fault::InternalServerError.where_body_has(marker).of("BatchWriteItem");
+    let proxy = FaultProxy::start(&endpoint, failing).await;
+    let retention = Some(Duration::from_hours(90 * 24));
+    (TestApp::over(emulator, &endpoint, &proxy.endpoint(), retention), proxy)
+}
+
+/// A profile with a documented field, an empty one and an unknown one.
+fn customer() -> Value {
+    let profile = json!({"email": "ada@example.com", "firstName": "Ada", "gender": "", "loyalty": {"tier": "gold", "points": 1250}});
+    json!({"customerId": "c-1001", "customerData": profile})
+}
+
+/// A profile with every documented field, and unknown ones of every type.
+fn customer_with_all_fields() -> Value {
+    let mut profile: HashMap<&str, Value> = PROFILE_FIELDS.map(|name| (name, json!("x"))).into();
+    profile.extend([("n", json!(1)), ("b", json!(true)), ("l", json!([null])), ("s", json!(""))]);
+    json!({"customerId": "c-1002", "customerData": profile})
+}
+
+/// An event with an unknown field, an invalid one and a workflow step.
+fn batch() -> Value {
+    let flow = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
+    let data = json!({"price": 49.90, "productId": "p-17"});
+    json!({"requestIdentifier": REQUEST, "signals": [
+        {"customerId": "c-1001", "eventType": "purchase", "eventflowIdentifier": flow, "data": data, "sessionId": "s-9"},
+        {"customerId": "c-1001", "eventType": ""},
+        {"emitterId": "journey-7", "stepNodeId": "start", "eventflowIdentifier": flow}
+    ]})
+}
+
+/// What the functions store of requests that together have every attribute.
+async fn stored() -> HashMap<&'static str, Vec<Item>> {
+    let (stack, _proxy) = stack_failing_at("\"fails\"").await;
+    let expires_at = Some(RECEIVED_AT.plus(Duration::from_hours(90 * 24)));
+    let named = |record: &mut KeyRecord| {
+        let (key_id, name) = ("key_3f2a9c81d04e".to_owned(), "web".to_owned());
+        *record = KeyRecord { key_id, name, created_at: RECEIVED_AT, expires_at, ..record.clone() };
+    };
+    let key = stack.key_with("acme", named).await;
+    stack.key_with("acme", |record| record.revoked_at = Some(RECEIVED_AT)).await;
+    let too_long = json!({"signals": ["x".repeat(310 * 1024)]});
+    let failing = json!({"signals": [{"customerId": "c", "eventType": "fails"}]});
+    for (call, status) in [
+        (RequestBuilder::customer(customer()), 200),
+        (RequestBuilder::customer(customer_with_all_fields()), 200),
+        (RequestBuilder::signals(batch()), 200),
+        (RequestBuilder::signals(too_long), 400),
+        (RequestBuilder::signals(failing), 503),
+    ] {
+        let answer = stack.send(call.key(&key).at(RECEIVED_AT).invocation(INVOCATION)).await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+    }
+    let mut items = HashMap::new();
+    for table in TABLES {
+        items.insert(table, stack.items(&format!("{table}Table")).await);
+    }
+    items
+}
+
+#[test]
+fn tables_keys_time_to_live_and_streams_are_those_of_the_template() {
+    let name = |cell: &str| Some(cell.trim_matches('`').to_owned()).filter(|name| !name.is_empty());
+    let text = std::fs::read_to_string(root().join("template.yaml")).unwrap();
+    // The stream is left out of what the local stack reads.
+    let stream_of = |logical_id: &str| {
+        let resource = text.split(&format!("\n  {logical_id}:\n")).nth(1).unwrap().split("\n\n").next().unwrap();
+        resource.split("StreamViewType: ").nth(1).map(|rest| rest.lines().next().unwrap().to_owned())
+    };
+    let overview = page().text.split("\n| table |").nth(1).unwrap().to_owned();
+    let rows = overview.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let documented: BTreeSet<_> = rows
+        .map(|row| row.split('|').map(str::trim).skip(1).map(str::to_owned).collect::<Vec<_>>())
+        .map(|row| (row[0].clone(), name(&row[1]), name(&row[2]), name(&row[3]), name(&row[4])))
+        .collect();
+    let in_template: BTreeSet<_> = template()
+        .tables
+        .iter()
+        .map(|table| {
+            let mut keys = table.key_attributes().into_iter().map(str::to_owned);
+            let short = table.logical_id.strip_suffix("Table").unwrap().to_owned();
+            let stream = stream_of(&table.logical_id);
+            (short, keys.next(), keys.next(), table.time_to_live_attribute.clone(), stream)
+        })
+        .collect();
+    assert_eq!(documented, in_template);
+}
+
+#[tokio::test]
+async fn stored_attributes_are_the_documented_ones_with_their_types() {
+    let items = stored().await;
+    for table in TABLES {
+        let attributes = documented(table);
+        let mut seen = BTreeSet::new();
+        for item in &items[table] {
+            for (name, value) in item {
+                let name = if attributes.contains_key(name) { name } else { ANY_OTHER_NAME };
+                let attribute = attributes.get(name).unwrap_or_else(|| panic!("{table} has {item:?}"));
+                assert!(attribute.types.contains(type_of(value)), "{table}.{name} is {value:?}");
+                seen.insert(name.to_owned());
+            }
+            for (name, _) in attributes.iter().filter(|(_, attribute)| attribute.in_every_item) {
+                assert!(item.contains_key(name), "{table}: {name} is not in {item:?}");
+            }
+        }
+        assert_eq!(seen, attributes.into_keys().collect(), "{table}: documented, but in no item");
+    }
+}
+
+#[tokio::test]
+async fn examples_are_items_that_the_functions_store() {
+    let items = stored().await;
+    for table in TABLES {
+        let found: Vec<_> = items[table].iter().map(item_json).collect();
+        for example in page().code(table, "json") {
+            let mut example: Value = serde_json::from_str(example).unwrap();
+            // A random key has another hash each time.
+            let mut found = found.clone();
+            if table == "ApiKeys" {
+                assert_eq!(example["keyHash"]["S"].as_str().unwrap().len(), 64);
+                example["keyHash"].take();
+                for item in &mut found {
+                    item["keyHash"].take();
+                }
+            }
+            assert!(found.contains(&example), "{table} holds no such item, but these:\n{}", json!(found));
+        }
+    }
+}
