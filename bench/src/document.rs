@@ -1,4 +1,4 @@
-//! Writes the generated parts of docs/performance.md, each between two comments that name it. Must not know what is in them.
+//! Writes the generated parts of docs/performance.md, each between two comments that name it. Must not know their content.
 
 use std::path::PathBuf;
 

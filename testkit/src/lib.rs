@@ -1,8 +1,8 @@
 //! What the tests, the benchmarks, the fuzz targets and the tools' tests are made of.
 //!
-//! A function is called in one of two ways. A [`TestApp`] has both functions in this process, over an emulator of its own
-//! in memory, and calls them with events as API Gateway sends them. A [`FunctionProcess`] is a function as Lambda runs it.
-//! Nothing is replaced but the address of DynamoDB and the time of day, and nothing is left behind.
+//! A function is called in one of two ways: a `TestApp` has both functions in this process, over an emulator in memory; a
+//! [`FunctionProcess`](function_process::FunctionProcess) is a process of one function as Lambda runs it. Both take events
+//! of API Gateway. Only the endpoint of DynamoDB and the time of day are replaced, and nothing is left behind.
 //!
 //! | module | is for | must not know |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! What the connections of a proxy share: its plan, its counts and the late calls. Must not know how a fault is carried out.
+//! What the connections of a proxy share: its plan, its counts, the late calls. Must not know how a fault is carried out.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! Clients that retry as real ones do: the same body, so the same requestIdentifier, for about a minute. A client that sent no
-//! identifier retries only with the identifier of a 503; otherwise it gives up. Must not know what is stored.
+//! Clients that retry as real ones do: the same body, so the same requestIdentifier, for about a minute. A client that sent
+//! no identifier retries only with the identifier of a 503; otherwise it gives up. Must not know what is stored.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

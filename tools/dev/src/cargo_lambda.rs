@@ -1,5 +1,5 @@
-//! Finds or installs cargo-lambda: from its Python wheel in seconds, or compiled in minutes without Python. Must not know what
-//! it runs.
+//! Finds or installs cargo-lambda: from its Python wheel in seconds, or compiled in minutes without Python. Must not know
+//! what it runs.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
