@@ -100,7 +100,9 @@ fn detail(problem: &Problem) -> String {
                 "Nothing was stored: {invalid} of {received} signals {verb} invalid{strict}. fieldErrors says what is wrong."
             )
         }
-        Problem::MissingKey | Problem::InvalidKey => "A valid API key is required: Authorization: Bearer <API key>.".to_owned(),
+        Problem::MissingKey | Problem::InvalidKey => {
+            "A valid API key is required: Authorization: Bearer <API key>.".to_owned()
+        }
         Problem::NotFound => "No such endpoint.".to_owned(),
         Problem::MethodNotAllowed(route) => format!("Method not allowed. Use {}.", route.methods.join(" or ")),
         Problem::PayloadTooLarge { sent: Some(sent) } => {
@@ -117,16 +119,15 @@ fn detail(problem: &Problem) -> String {
             "This requestIdentifier was used with another body in the last 24 hours. Nothing was stored.".to_owned()
         }
         Problem::CustomerTooLarge => {
-            "This update would make the customer larger than 400 KB, the largest that can be stored. Nothing was changed."
-                .to_owned()
+            "Customer too large: the update would exceed 400 KB. Nothing was changed.".to_owned()
         }
         Problem::InternalError => "Internal error. Quote requestId when reporting it.".to_owned(),
         Problem::StorageUnavailable { retry_identifier: None, .. } => {
             format!("Storage temporarily unavailable. Retry after {RETRY_AFTER_SECONDS} seconds.")
         }
         Problem::StorageUnavailable { retry_identifier: Some(_), .. } => format!(
-            "Storage failed part-way. Retry after {RETRY_AFTER_SECONDS} seconds with the same body and this \
-             requestIdentifier, so that nothing is stored twice."
+            "Storage failed part-way. Retry after {RETRY_AFTER_SECONDS} seconds with this requestIdentifier in the body and \
+             nothing else changed."
         ),
     }
 }

@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use model::json::{Lexer, Token};
+use model::number::for_dynamodb;
+use model::storable::StorableJson;
 use model::timestamp::Timestamp;
 
 use crate::error::StoreError;
@@ -18,6 +21,35 @@ pub(crate) fn string(text: impl Into<String>) -> AttributeValue {
 /// A number attribute.
 pub(crate) fn number(number: u64) -> AttributeValue {
     AttributeValue::N(number.to_string())
+}
+
+/// JSON that the client sent, as a value.
+pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
+    fn value<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> AttributeValue {
+        match first {
+            Token::String(text) => AttributeValue::S(text.decode().unwrap_or_default().into_owned()),
+            Token::Number(number) => AttributeValue::N(for_dynamodb(number).unwrap_or_default().into_owned()),
+            Token::Bool(value) => AttributeValue::Bool(value),
+            Token::BeginArray => {
+                let mut list = Vec::new();
+                while let Some(element) = lexer.next_element() {
+                    list.push(value(element, lexer));
+                }
+                AttributeValue::L(list)
+            }
+            Token::BeginObject => {
+                let mut map = HashMap::new();
+                while let Some(name) = lexer.next_name() {
+                    let Some(first) = lexer.next() else { break };
+                    map.insert(name.decode().unwrap_or_default().into_owned(), value(first, lexer));
+                }
+                AttributeValue::M(map)
+            }
+            Token::Null | Token::End => AttributeValue::Null(true),
+        }
+    }
+    let mut lexer = json.lexer();
+    lexer.next().map_or(AttributeValue::Null(true), |first| value(first, &mut lexer))
 }
 
 /// The timestamp in the attribute `name` of `item`, if it has that attribute.

@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use model::account::AccountId;
 use model::customer::{Change, CustomerUpdate};
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use crate::attributes::{Item, get_timestamp};
+use crate::attributes::{Item, attribute_value, get_timestamp, string};
 use crate::deadline::before;
-use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 use crate::throttling::TableThrottle;
 
@@ -120,11 +121,9 @@ impl CustomersTable {
 
     async fn write(&self, attempt: Attempt<'_>, in_doubt: &mut Vec<Timestamp>) -> Result<Written, StoreError> {
         let tries = Arc::new(AtomicU32::new(0));
-        let (body, counted) = (self.body(attempt).body_override(), tries.clone());
-        // The body is replaced; the SDK needs the table name for the endpoint.
-        let call = self.client.update_item().table_name(&self.table).customize().mutate_request(move |request| {
+        let counted = tries.clone();
+        let call = self.update(attempt).customize().mutate_request(move |_| {
             counted.fetch_add(1, Ordering::Relaxed);
-            body(request);
         });
         let sent = call.send().await;
         if tries.load(Ordering::Relaxed) > 1 {
@@ -143,25 +142,30 @@ impl CustomersTable {
         }
     }
 
-    fn body(&self, Attempt { account_id, update, now }: Attempt<'_>) -> DynamoDbJson {
+    fn update(&self, Attempt { account_id, update, now }: Attempt<'_>) -> UpdateItemFluentBuilder {
         let mut set = String::from(
             "SET accountId = :account, customerId = :customer, updatedAt = :now, createdAt = if_not_exists(createdAt, :now)",
         );
-        let (mut remove, mut names, mut values) = (String::new(), DynamoDbJson::default(), DynamoDbJson::default());
-        values.string_attribute(":account", account_id.as_str());
-        values.raw(",");
-        values.string_attribute(":customer", &update.customer_id);
-        values.raw(",");
-        values.string_attribute(":now", &now.to_string());
+        let mut remove = String::new();
+        let mut call = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", string(account_id.partition_key(&update.customer_id)))
+            .condition_expression("attribute_not_exists(updatedAt) OR updatedAt < :now")
+            // Only the replaced attributes: enough to see whether the item existed.
+            .return_values(ReturnValue::UpdatedOld)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .expression_attribute_values(":account", string(account_id.as_str()))
+            .expression_attribute_values(":customer", string(update.customer_id.as_ref()))
+            .expression_attribute_values(":now", string(now.to_string()));
         for (index, (name, change)) in update.changes.iter().enumerate() {
-            names.raw(&format!("{}\"#{index}\":", if index > 0 { "," } else { "" }));
-            names.string(name);
+            call = call.expression_attribute_names(format!("#{index}"), name.as_ref());
             // Writing to a String cannot fail.
             match change {
                 Change::Set(value) => {
                     let _ = write!(set, ", #{index} = :{index}");
-                    values.raw(&format!(",\":{index}\":"));
-                    values.attribute_value(*value);
+                    call = call.expression_attribute_values(format!(":{index}"), attribute_value(*value));
                 }
                 Change::Remove => {
                     let word = if remove.is_empty() { " REMOVE" } else { "," };
@@ -169,24 +173,6 @@ impl CustomersTable {
                 }
             }
         }
-        let mut json = DynamoDbJson::default();
-        json.raw("{\"TableName\":");
-        json.string(&self.table);
-        json.raw(",\"Key\":{");
-        json.string_attribute("pk", &account_id.partition_key(&update.customer_id));
-        json.raw("},\"UpdateExpression\":");
-        json.string(&(set + &remove));
-        json.raw(",\"ConditionExpression\":\"attribute_not_exists(updatedAt) OR updatedAt < :now\"");
-        // Only the replaced attributes: enough to see whether the item existed.
-        json.raw(",\"ReturnValues\":\"UPDATED_OLD\",\"ReturnValuesOnConditionCheckFailure\":\"ALL_OLD\"");
-        if !update.changes.is_empty() {
-            json.raw(",\"ExpressionAttributeNames\":{");
-            json.append(&names);
-            json.raw("}");
-        }
-        json.raw(",\"ExpressionAttributeValues\":{");
-        json.append(&values);
-        json.raw("}}");
-        json
+        call.update_expression(set + &remove)
     }
 }

@@ -1,7 +1,7 @@
-//! DynamoDB's JSON, written straight from the text that the client sent.
+//! Own body of `BatchWriteItem` instead of the SDK's: 0.4 of the SDK's instructions per signal, and a fraction of its memory.
 //!
-//! The SDK would build a tree of values of every signal and serialize that: several times the memory of a 4 MiB body, and
-//! twice the instructions. The SDK still signs, sends, retries and parses the response; only the request body is ours.
+//! It is written straight from the text that the client sent; the SDK would build a tree of values of every signal and
+//! serialize that. The SDK still signs, sends and retries the request and parses the response.
 //! Strings and names are copied with their escapes, since DynamoDB's JSON is JSON too.
 
 use aws_sdk_dynamodb::config::http::HttpRequest;

@@ -78,11 +78,7 @@ impl<'p> SeenKeys<'p> {
             return Cow::Borrowed("");
         };
         if name.is_empty() {
-            errors.add(
-                &JsonPointer::Member(self.object, ""),
-                FieldErrorCode::EmptyName,
-                "must have a name that is not empty",
-            );
+            errors.add(&JsonPointer::Member(self.object, ""), FieldErrorCode::EmptyName, "must not have an empty name");
         } else {
             if self.ends.is_empty() {
                 // Enough for most objects.
