@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use model::batch::{Batch, BatchError};
-use model::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNALS_PER_REQUEST};
 use model::json::JsonText;
+use model::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNALS_PER_REQUEST};
 
 fuzz_target!(|text: &str| {
     let Ok(json) = JsonText::parse(text) else { return };

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use model::customer::{CustomerUpdate, RESERVED};
+use model::customer::{CustomerUpdate, RESERVED_FIELDS};
 use model::json::JsonText;
 
 fuzz_target!(|text: &str| {
@@ -13,7 +13,7 @@ fuzz_target!(|text: &str| {
         Ok(update) => {
             let names: BTreeSet<_> = update.changes.iter().map(|(name, _)| name.as_ref()).collect();
             assert_eq!(names.len(), update.changes.len());
-            assert!(RESERVED.iter().all(|reserved| !names.contains(reserved)));
+            assert!(RESERVED_FIELDS.iter().all(|reserved| !names.contains(reserved)));
             assert!(!update.customer_id.trim().is_empty());
         }
         Err(errors) => assert!(!errors.is_empty()),

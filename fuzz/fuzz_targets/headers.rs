@@ -5,8 +5,8 @@
 use lambda_http::http::Request;
 use lambda_http::{Body, http};
 use libfuzzer_sys::fuzz_target;
-use model::limits::MAX_BODY_BYTES;
 use model::json::JsonText;
+use model::limits::MAX_BODY_BYTES;
 use service::context::RequestContext;
 use service::problem::Problem;
 use service::request::{prefers_strict_handling, read_body};

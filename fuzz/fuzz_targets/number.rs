@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use model::number::for_dynamodb;
 use model::json::{JsonText, Token};
+use model::number::for_dynamodb;
 
 /// Sign, significant digits, and the exponent of the last of them. `None` where the exponent has too many digits.
 fn decimal(text: &str) -> Option<(bool, String, i128)> {
@@ -17,7 +17,11 @@ fn decimal(text: &str) -> Option<(bool, String, i128)> {
         return Some((false, String::new(), 0));
     }
     let exponent: i128 = exponent.trim_start_matches('+').parse().ok()?;
-    Some((negative, significant.to_owned(), exponent + (digits.len() - significant.len()) as i128 - fraction.len() as i128))
+    Some((
+        negative,
+        significant.to_owned(),
+        exponent + (digits.len() - significant.len()) as i128 - fraction.len() as i128,
+    ))
 }
 
 fuzz_target!(|text: &str| {

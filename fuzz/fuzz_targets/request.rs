@@ -44,7 +44,8 @@ impl Fixture {
             if let Some(received) = count("received") {
                 assert_eq!(count("accepted").zip(count("rejected")).map(|(one, other)| one + other), Some(received));
                 let pages = stack.items("SignalsTable").await;
-                let stored = pages.iter().filter(|item| item["accountId"].as_s().is_ok_and(|id| *id == account)).count();
+                let stored =
+                    pages.iter().filter(|item| item["accountId"].as_s().is_ok_and(|id| *id == account)).count();
                 assert_eq!(Some(stored as u64), count("accepted"));
             }
         });
