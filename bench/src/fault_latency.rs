@@ -3,12 +3,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use serde_json::json;
+use hyper::body::Bytes;
+use testkit::fake_dynamodb::FakeDynamoDb;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::function_process::FunctionProcess;
-use testkit::{RequestBuilder, TestApp, emulator_options};
+use testkit::function_process::{FunctionProcess, ProcessOptions};
 
 use crate::growth::milliseconds;
+use crate::process::TABLES;
+use crate::requests;
 use crate::target::Target;
 
 /// Pairs of requests whose medians are compared.
@@ -37,15 +39,14 @@ impl FaultLatency {
 /// # Errors
 /// When an update is not answered with 200.
 pub async fn measure(customers: &Target) -> Result<FaultLatency> {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
-    let call = RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "Ulm"}}));
-    let event = call.key(&key).event();
-    // Calls: 1 warms up; then one call without a fault, a throttled one and its retry, and so on.
-    let throttled = (0..PAIRS as u64).map(|pair| Fault::Throttled.at(pair.saturating_mul(3).saturating_add(3)));
-    let plan = Plan::of(throttled.map(|rule| rule.of("UpdateItem")));
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), plan).await;
-    let process = FunctionProcess::start(&emulator_options(&customers.program, &proxy.endpoint())).await?;
+    let dynamodb = FakeDynamoDb::start(None).await?;
+    // Of UpdateItem: one call warms up; then one without a fault, a throttled one and its retry, and so on.
+    let throttled = (0..PAIRS as u64).map(|pair| Fault::Throttled.at(pair * 3 + 3).of("UpdateItem"));
+    let proxy = FaultProxy::start(&format!("http://{}", dynamodb.address()), Plan::of(throttled)).await;
+    let variables = TABLES.map(|(name, value)| (name.to_owned(), value.into()));
+    let options = ProcessOptions::new(&customers.program, proxy.endpoint());
+    let process = FunctionProcess::start(&ProcessOptions { variables: variables.into(), ..options }).await?;
+    let event = requests::customer()?;
     let mut times = [Vec::new(), Vec::new()];
     timed(&process, &event).await?;
     for _ in 0..PAIRS {
@@ -57,9 +58,9 @@ pub async fn measure(customers: &Target) -> Result<FaultLatency> {
     Ok(FaultLatency { undisturbed, throttled })
 }
 
-async fn timed(process: &FunctionProcess, event: &str) -> Result<Duration> {
+async fn timed(process: &FunctionProcess, event: &Bytes) -> Result<Duration> {
     let started = Instant::now();
-    let response = process.invoke(event.to_owned()).await?.json();
+    let response = process.invoke(event.clone()).await?.json();
     ensure!(response["statusCode"] == 200, "the response is not 200: {response}");
     Ok(started.elapsed())
 }

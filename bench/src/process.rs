@@ -141,7 +141,7 @@ fn profile_path(directory: &Path) -> PathBuf {
 }
 
 /// What template.yaml sets, with the lengths that names have in a region, and what makes Python the same each time.
-const TABLES: [(&str, &str); 6] = [
+pub(crate) const TABLES: [(&str, &str); 6] = [
     ("API_KEYS_TABLE", "intake-ApiKeysTable-1ABCDEFGHIJKL"),
     ("CUSTOMERS_TABLE", "intake-CustomersTable-1ABCDEFGHIJKL"),
     ("SIGNALS_TABLE", "intake-SignalsTable-1ABCDEFGHIJKL"),

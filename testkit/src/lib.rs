@@ -23,9 +23,9 @@
     clippy::expect_used,
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "only tests call this: to panic is to fail the test"
 )]
+#![cfg_attr(feature = "emulator", expect(clippy::panic, reason = "to panic is to fail the test"))]
 
 pub mod certificate_authority;
 pub mod fake_dynamodb;
