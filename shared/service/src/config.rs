@@ -6,7 +6,7 @@ use store::tls::CaBundleError;
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A variable is missing or malformed.
-    #[error("the variable {0} is missing or malformed")]
+    #[error("the environment variable {0} is missing or malformed")]
     Variable(&'static str),
     /// The file of certificate authorities cannot be used.
     #[error(transparent)]

@@ -15,21 +15,21 @@ Examples:
   cargo dev                                   everything in memory, on ports 9000 and 8000
   cargo dev --seed                            with sample customers and a week of their signals
   cargo dev --data target/dev.sqlite          keep what is stored for the next time
-  cargo dev --port 0 --dynamodb-port 0        on any free ports, told in target/dev.env
+  cargo dev --port 0 --dynamodb-port 0        on free ports, which target/dev.env names
   cargo dev --cors http://localhost:3000      for a browser page that is served from there
   cargo dev --release --concurrency 8         for measurements
 
 Stop it with Ctrl-C. Functions are rebuilt when a file of the repository changes.";
 
-/// Starts the local stack: an embedded DynamoDB with the tables of template.yaml, and both functions behind one address.
+/// Run the local stack: a DynamoDB emulator with the tables of template.yaml, and both functions behind one address.
 #[derive(Debug, Parser)]
 #[command(name = "cargo dev", bin_name = "cargo dev", after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Where the HTTP API listens on 127.0.0.1; 0 takes any free port
+    /// Port of the HTTP API on 127.0.0.1; 0 chooses a free port
     #[arg(long, default_value_t = 9000, value_name = "PORT")]
     port: u16,
 
-    /// Where the DynamoDB emulator listens on 127.0.0.1; 0 takes any free port
+    /// Port of the DynamoDB emulator on 127.0.0.1; 0 chooses a free port
     #[arg(long, default_value_t = 8000, value_name = "PORT")]
     dynamodb_port: u16,
 
@@ -37,7 +37,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
 
-    /// Let browser pages of this origin call the API, as it may where the service is deployed; may be repeated
+    /// Allow browser pages of this origin to call the API; may be repeated
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub(crate) cors: Vec<String>,
 
@@ -45,7 +45,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) seed: bool,
 
-    /// How many instances of each function may run at once
+    /// Concurrent instances of each function
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) concurrency: u16,
 
@@ -53,7 +53,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) release: bool,
 
-    /// Where to write the variables of the running stack, for scripts [default: target/dev.env]
+    /// File for the variables of the running stack [default: target/dev.env]
     #[arg(long, value_name = "PATH")]
     pub(crate) env_file: Option<PathBuf>,
 }

@@ -1,10 +1,12 @@
 //! `customers erase`: deletes everything that is stored of a customer or an emitter.
 //!
-//! It keeps no record of its progress: what is deleted is not found again, so a second run deletes what is left.
+//! It keeps no record of its progress: what is deleted is not found again, so a second run deletes what is left. It prints a
+//! line for the operator's record of erasures, which a restore of a table makes necessary.
 
 use anyhow::Result;
 use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use model::account::AccountId;
+use model::timestamp::Timestamp;
 use serde_json::json;
 
 use super::show::find;
@@ -33,11 +35,12 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, id: &str, yes: boo
         delete_signals(stack, account, id, signals).await?;
         delete_profile(stack, account, id).await?;
     }
+    let erased_at = Timestamp::now();
     let json = json!({
-        "accountId": account.as_str(), "id": id, "profiles": profiles, "signals": signals,
+        "erasedAt": erased_at, "accountId": account, "id": id, "profiles": profiles, "signals": signals,
         "rejectedSignals": rejected.len(),
     });
-    format.print(&format!("Erased: {counts}."), &json)
+    format.print(&format!("Erased {id:?} in the account {account} at {erased_at}: {counts}."), &json)
 }
 
 async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<usize> {
