@@ -16,6 +16,6 @@ mod http;
 pub mod idempotency;
 pub mod rejected_signals;
 pub mod signals;
-mod throttling;
+pub mod throttling;
 pub mod tls;
 mod unprocessed;

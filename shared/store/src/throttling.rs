@@ -12,10 +12,10 @@ use model::deadline::Deadline;
 use crate::error::{Cause, StoreError};
 
 /// The bound of the first wait; doubled with each wait that follows.
-pub(super) const BACKOFF_BASE: Duration = Duration::from_millis(25);
+pub(crate) const BACKOFF_BASE: Duration = Duration::from_millis(25);
 
 /// The longest bound of a wait.
-pub(super) const BACKOFF_CAP: Duration = Duration::from_secs(1);
+pub(crate) const BACKOFF_CAP: Duration = Duration::from_secs(1);
 
 /// How often a call is tried on a table that throttled an earlier request throughout. Otherwise a lasting throttle would
 /// occupy every execution environment until the deadline of each request.
@@ -24,13 +24,14 @@ const TRIES_AFTER_GIVING_UP: u32 = 2;
 /// Whether a table throttled an earlier request of this process from its first call to its last, and no call has succeeded
 /// since. Clones share this state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TableThrottle {
+pub struct TableThrottle {
     gave_up: Arc<AtomicBool>,
 }
 
 impl TableThrottle {
     /// The waits of one request on this table.
-    pub(super) fn backoff(&self, deadline: Deadline) -> Backoff {
+    #[must_use]
+    pub fn backoff(&self, deadline: Deadline) -> Backoff {
         let tries = if self.gave_up.load(Ordering::Relaxed) { TRIES_AFTER_GIVING_UP } else { u32::MAX };
         Backoff { table: self.clone(), deadline, bound: BACKOFF_BASE, tries_left: tries, only_throttled: None }
     }
@@ -38,7 +39,7 @@ impl TableThrottle {
 
 /// The waits of one request on one table.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub struct Backoff {
     table: TableThrottle,
     deadline: Deadline,
     bound: Duration,
@@ -58,12 +59,13 @@ impl Drop for Backoff {
 
 impl Backoff {
     /// Whether the table throttled an earlier request throughout.
-    pub(super) fn is_limited(&self) -> bool {
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
         self.tries_left != u32::MAX
     }
 
     /// Whether to repeat a call with this `outcome`: DynamoDB throttled it, and there was time to wait.
-    pub(super) async fn repeats<T>(&mut self, outcome: &Result<T, StoreError>) -> bool {
+    pub async fn repeats<T>(&mut self, outcome: &Result<T, StoreError>) -> bool {
         match outcome {
             Err(StoreError::Unavailable(Cause::Throttled)) => self.wait().await.is_ok(),
             Err(StoreError::Unavailable(_)) => false,
@@ -75,7 +77,7 @@ impl Backoff {
     }
 
     /// The table processed at least a part of a call.
-    pub(super) fn answered(&mut self) {
+    pub fn answered(&mut self) {
         self.table.gave_up.store(false, Ordering::Relaxed);
         self.only_throttled = Some(false);
         self.bound = BACKOFF_BASE;
@@ -86,7 +88,7 @@ impl Backoff {
     ///
     /// # Errors
     /// [`Cause::Throttled`] when there is no time or no try left.
-    pub(super) async fn wait(&mut self) -> Result<(), StoreError> {
+    pub async fn wait(&mut self) -> Result<(), StoreError> {
         self.only_throttled.get_or_insert(true);
         if self.is_limited() {
             self.tries_left = self.tries_left.saturating_sub(1);

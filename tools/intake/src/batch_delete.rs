@@ -1,28 +1,23 @@
 //! Deleting many items.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use anyhow::Result;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use store::error::{Cause, StoreError};
+use model::deadline::Deadline;
+use store::throttling::TableThrottle;
 
 use crate::error::{call_error, store_error};
 use crate::item::Item;
+use crate::stack::WRITE_TIMEOUT;
 
 /// The most items in one `BatchWriteItem`: DynamoDB's limit.
 const BATCH_ITEMS: usize = 25;
 
 /// The most calls at once.
 const CONCURRENT_CALLS: usize = 8;
-
-/// The wait before unprocessed items are sent again; it doubles each time.
-const BACKOFF_BASE: Duration = Duration::from_millis(50);
-
-/// The most attempts.
-const ATTEMPTS: u32 = 10;
 
 /// Deletes the items with these keys. An item that is already deleted is no error, so a caller may run it again.
 ///
@@ -39,14 +34,14 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
         Some(WriteRequest::builder().delete_request(delete).build())
     });
     let mut unprocessed = HashMap::from([(table.to_owned(), deletes.collect::<Vec<_>>())]);
-    for attempt in 0..ATTEMPTS {
+    let mut backoff = TableThrottle::default().backoff(Deadline::after(WRITE_TIMEOUT));
+    loop {
         let call = client.batch_write_item().set_request_items(Some(unprocessed));
         let response = call.send().await.map_err(|error| call_error(table, error))?;
         unprocessed = response.unprocessed_items.unwrap_or_default();
         if unprocessed.values().all(Vec::is_empty) {
             return Ok(());
         }
-        tokio::time::sleep(BACKOFF_BASE.saturating_mul(2_u32.saturating_pow(attempt))).await;
+        backoff.wait().await.map_err(|error| store_error(table, &error))?;
     }
-    Err(store_error(table, &StoreError::Unavailable(Cause::Throttled)))
 }
