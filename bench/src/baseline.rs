@@ -84,7 +84,6 @@ impl Baseline {
     }
 
     /// Every count that is not within the margin of `committed`, in a sentence each.
-    #[must_use]
     pub fn deviations(&self, committed: &Self) -> Vec<String> {
         let same = self.counted_with == committed.counted_with;
         let percent = if same { MARGIN_PERCENT } else { MARGIN_OTHER_TOOLCHAIN_PERCENT };

@@ -42,7 +42,6 @@ impl Profile {
     }
 
     /// Instructions of SHA-256, whichever crate implements it.
-    #[must_use]
     pub fn sha256(&self) -> u64 {
         let named = |name: &str| name.contains("sha256") || name.contains("Sha256");
         self.functions.iter().filter(|(name, _)| named(name)).map(|(_, cost)| cost).sum()

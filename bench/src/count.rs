@@ -44,13 +44,11 @@ pub struct Instructions {
 
 impl Instructions {
     /// From exec through the first acknowledged write.
-    #[must_use]
     pub fn cold(self) -> u64 {
         self.start.saturating_add(self.first)
     }
 
     /// A warm request without SHA-256: processors have instructions for it, callgrind does not.
-    #[must_use]
     pub fn warm_without_sha256(self) -> u64 {
         self.warm.saturating_sub(self.warm_sha256)
     }

@@ -20,7 +20,6 @@ pub fn write(parts: &[(&str, String)]) -> Result<()> {
 }
 
 /// Where the plot belongs.
-#[must_use]
 pub fn plot() -> PathBuf {
     root().join("docs/performance-growth.svg")
 }

@@ -27,7 +27,6 @@ pub struct FaultLatency {
 
 impl FaultLatency {
     /// A row of the table of goals, as Markdown.
-    #[must_use]
     pub fn row(&self) -> String {
         let added = milliseconds(self.throttled.saturating_sub(self.undisturbed));
         format!("| a throttled call of a customer adds, median | 30 ms | {added:.0} ms | | |\n")

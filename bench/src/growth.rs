@@ -86,13 +86,11 @@ fn signals(point: &Point) -> f64 {
 }
 
 /// For a table or a plot.
-#[must_use]
 pub fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0
 }
 
 /// For a table or a plot: of a million bytes.
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "memory has fewer than 53 bits")]
 pub fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1_000_000.0

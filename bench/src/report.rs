@@ -17,7 +17,6 @@ struct Row {
 }
 
 /// The table of goals, as Markdown.
-#[must_use]
 pub fn goals(measured: &Measured) -> String {
     let mut table =
         String::from("| what | goal | measured | stock SDK in Rust | Python, boto3 |\n|---|---|---|---|---|\n");
@@ -143,7 +142,6 @@ fn size_and_calls(measured: &Measured) -> Vec<Row> {
 }
 
 /// What a million signals cost, as Markdown.
-#[must_use]
 pub fn prices(prices: &[Price]) -> String {
     let mut table = String::from(
         "| signals a batch | requestIdentifier | write units | DynamoDB | API Gateway and Lambda requests | together |\n\
@@ -159,7 +157,6 @@ pub fn prices(prices: &[Price]) -> String {
 }
 
 /// How cost grows, as Markdown.
-#[must_use]
 pub fn growth(points: &[Point]) -> String {
     let mut table = String::from("| signals | time | peak memory | calls | connections |\n|---|---|---|---|---|\n");
     for Point { signals, observation } in points {

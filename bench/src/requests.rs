@@ -39,7 +39,6 @@ pub fn largest_batch() -> Result<Bytes> {
 }
 
 /// The body of [`customer`].
-#[must_use]
 pub fn customer_body() -> String {
     json!({"customerId": "c-1001", "customerData": {
         "email": "ada@example.com", "phoneNumber": "+4915112345678", "firstName": "Ada", "lastName": "Lovelace",
@@ -49,7 +48,6 @@ pub fn customer_body() -> String {
 }
 
 /// The body of a [`batch`], each signal with `filler` characters more if that is not 0.
-#[must_use]
 pub fn batch_body(count: usize, request_identifier: Option<&str>, filler: usize) -> String {
     let signals: Vec<Value> = (0..count).map(|index| signal(index, filler)).collect();
     match request_identifier {

@@ -29,7 +29,6 @@ pub struct Targets {
 }
 
 /// The root of the repository.
-#[must_use]
 pub fn root() -> &'static Path {
     let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
     bench.parent().unwrap_or(bench)

@@ -40,7 +40,6 @@ pub struct Counts {
 
 impl Counts {
     /// All calls.
-    #[must_use]
     pub fn calls(&self) -> u64 {
         self.calls.values().sum()
     }
@@ -64,7 +63,6 @@ impl FakeDynamoDb {
     }
 
     /// Where it listens.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
@@ -75,7 +73,6 @@ impl FakeDynamoDb {
     }
 
     /// What was counted since the last time.
-    #[must_use]
     pub fn take_counts(&self) -> Counts {
         std::mem::take(&mut self.state.counts.lock().unwrap_or_else(PoisonError::into_inner))
     }

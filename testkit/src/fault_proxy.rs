@@ -46,7 +46,6 @@ impl FaultProxy {
     }
 
     /// The URL to give to an SDK instead of the emulator's.
-    #[must_use]
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.server.address)
     }
@@ -73,7 +72,6 @@ impl FaultProxy {
     }
 
     /// What went through so far.
-    #[must_use]
     pub fn counts(&self) -> CallCounts {
         self.shared.state().counts.clone()
     }

@@ -46,7 +46,6 @@ pub struct ProcessOptions {
 
 impl ProcessOptions {
     /// A process of `program` that calls DynamoDB at `dynamodb`, alone, with Lambda's variables and no log.
-    #[must_use]
     pub fn new(program: impl Into<PathBuf>, dynamodb: impl Into<String>) -> Self {
         Self {
             program: program.into(),
@@ -129,13 +128,11 @@ impl FunctionProcess {
     }
 
     /// How many invocations ended in an error.
-    #[must_use]
     pub fn invocation_errors(&self) -> u64 {
         self.api.errors()
     }
 
     /// Whether the process ended by itself.
-    #[must_use]
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }

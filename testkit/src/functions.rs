@@ -28,7 +28,6 @@ pub fn build_functions() -> Result<PathBuf> {
 }
 
 /// A process of `program` over the emulator that `dynamodb` leads to. It logs as much as it can.
-#[must_use]
 pub fn emulator_options(program: &Path, dynamodb: &str) -> ProcessOptions {
     let tables = [
         ("API_KEYS_TABLE", "ApiKeysTable"),

@@ -55,7 +55,6 @@ impl HttpServer {
     }
 
     /// Where it listens.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }

@@ -39,7 +39,6 @@ pub struct Reply {
 
 impl LocalStack {
     /// Starts `cargo dev` with these options, and waits until it is ready.
-    #[must_use]
     pub fn start(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let env_file = folder.path().join("dev.env");
@@ -68,13 +67,11 @@ impl LocalStack {
     }
 
     /// A variable of the env file.
-    #[must_use]
     pub fn variable(&self, name: &str) -> &str {
         &self.variables[name]
     }
 
     /// Sends a request with this key, and its body as it is, labelled as JSON.
-    #[must_use]
     pub fn send(&self, key: &str, method: &str, path: &str, body: Option<&str>) -> Reply {
         let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();
         let request = ureq::http::Request::builder()

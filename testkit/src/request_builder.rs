@@ -22,19 +22,16 @@ pub struct RequestBuilder {
 
 impl RequestBuilder {
     /// `POST /api/customers` with this body.
-    #[must_use]
     pub fn customer(body: impl Display) -> Self {
         Self::new("POST", "/api/customers").body(&body.to_string())
     }
 
     /// `POST /api/event-flows/signal` with this body.
-    #[must_use]
     pub fn signals(body: impl Display) -> Self {
         Self::new("POST", "/api/event-flows/signal").body(&body.to_string())
     }
 
     /// `GET /api/sdk/ping`.
-    #[must_use]
     pub fn ping() -> Self {
         let mut call = Self::new("GET", "/api/sdk/ping");
         call.event["headers"].as_object_mut().unwrap().remove("content-type");
@@ -42,7 +39,6 @@ impl RequestBuilder {
     }
 
     /// Any method and path, as JSON, with no key.
-    #[must_use]
     pub fn new(method: &str, path: &str) -> Self {
         let event = json!({
             "version": "2.0",
@@ -68,7 +64,6 @@ impl RequestBuilder {
     }
 
     /// An event out of a file.
-    #[must_use]
     pub fn from_event(json: &str) -> Self {
         Self { event: serde_json::from_str(json).unwrap(), ..Self::new("", "") }
     }
@@ -145,13 +140,11 @@ impl RequestBuilder {
     }
 
     /// Which function the path belongs to.
-    #[must_use]
     pub fn is_for_signals(&self) -> bool {
         self.event["rawPath"] == "/api/event-flows/signal"
     }
 
     /// The event, as JSON text.
-    #[must_use]
     pub fn event(&self) -> String {
         self.event.to_string()
     }
@@ -167,7 +160,6 @@ impl RequestBuilder {
 }
 
 /// The request that a function's runtime makes of an event, whatever its bytes are.
-#[must_use]
 pub fn read_event(event: &[u8], invocation: String) -> Request {
     let mut context = Context::default();
     context.request_id = invocation;
@@ -195,19 +187,16 @@ impl TestResponse {
     }
 
     /// The body as JSON.
-    #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).expect("a body of JSON")
     }
 
     /// A header's value, or the empty string.
-    #[must_use]
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
     /// The pointers and codes in `fieldErrors`.
-    #[must_use]
     pub fn field_errors(&self) -> Vec<(String, String)> {
         let text = |error: &Value, name: &str| error[name].as_str().expect("a text").to_owned();
         let body = self.json();

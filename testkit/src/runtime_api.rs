@@ -42,7 +42,6 @@ pub struct Invocation {
 
 impl Invocation {
     /// The response, or null when it is not JSON.
-    #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.response).unwrap_or_default()
     }
@@ -103,7 +102,6 @@ impl RuntimeApi {
     }
 
     /// Where it listens: the value of `AWS_LAMBDA_RUNTIME_API`.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
@@ -118,7 +116,6 @@ impl RuntimeApi {
     }
 
     /// How many invocations ended in an error.
-    #[must_use]
     pub fn errors(&self) -> u64 {
         self.state.errors.load(Ordering::Relaxed)
     }

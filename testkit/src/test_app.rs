@@ -31,7 +31,6 @@ static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
 });
 
 /// template.yaml, as the local stack reads it.
-#[must_use]
 pub fn template() -> &'static Template {
     &TEMPLATE
 }
@@ -42,14 +41,12 @@ pub struct Tables;
 
 impl Tables {
     /// The name of the table with this logical id.
-    #[must_use]
     pub fn name(logical_id: &str) -> &'static str {
         &TEMPLATE.table(logical_id).expect("the template has this table").name
     }
 }
 
 /// A client of the functions' own making, pointed at `endpoint`.
-#[must_use]
 pub fn client_at(endpoint: &str) -> Client {
     let config = Builder::new()
         .behavior_version(BehaviorVersion::latest())
@@ -74,7 +71,6 @@ pub struct TestApp {
 
 impl TestApp {
     /// A stack with empty tables.
-    #[must_use]
     pub fn start() -> Self {
         let emulator = Self::emulator();
         let endpoint = emulator.endpoint();
@@ -82,13 +78,11 @@ impl TestApp {
     }
 
     /// An emulator with empty tables.
-    #[must_use]
     pub fn emulator() -> Emulator {
         Emulator::start(&TEMPLATE, &Storage::Memory, 0).expect("the emulator starts")
     }
 
     /// A stack whose functions find the key table at one endpoint and the others at another.
-    #[must_use]
     pub fn over(emulator: Emulator, keys: &str, others: &str, retention: Option<Duration>) -> Self {
         let client = client_at(&emulator.endpoint());
         let (keys, others) = (client_at(keys), client_at(others));

@@ -40,7 +40,6 @@ impl CustomersFunction {
     }
 
     /// The function with these tables.
-    #[must_use]
     pub fn new(keys: ApiKeysTable, table: CustomersTable) -> Self {
         Self { authenticator: Authenticator::new(keys), table }
     }

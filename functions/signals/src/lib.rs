@@ -62,7 +62,6 @@ impl SignalsFunction {
     }
 
     /// The function with these tables.
-    #[must_use]
     pub fn new(
         keys: ApiKeysTable,
         idempotency: IdempotencyTable,

@@ -17,13 +17,11 @@ pub struct AccountId(String);
 
 impl AccountId {
     /// The name itself.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The partition key of `id` in this account.
-    #[must_use]
     pub fn partition_key(&self, id: &str) -> String {
         format!("{}#{id}", self.0)
     }

@@ -24,13 +24,11 @@ impl ApiKey {
     }
 
     /// The key itself, to be shown once, when it is created.
-    #[must_use]
     pub fn expose_secret(&self) -> &str {
         &self.0
     }
 
     /// Its hash.
-    #[must_use]
     pub fn hash(&self) -> KeyHash {
         KeyHash::of(&self.0)
     }
@@ -48,13 +46,11 @@ pub struct KeyHash(Digest);
 
 impl KeyHash {
     /// The hash of a key.
-    #[must_use]
     pub fn of(key: impl AsRef<[u8]>) -> Self {
         Self(Digest::of(key))
     }
 
     /// 64 lower-case hexadecimal digits, as in the key table.
-    #[must_use]
     pub fn to_hex(self) -> String {
         self.0.to_hex()
     }

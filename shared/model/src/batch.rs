@@ -76,7 +76,6 @@ impl<'a> Batch<'a> {
     }
 
     /// How many signals the request has.
-    #[must_use]
     pub fn received(&self) -> usize {
         self.signals.len() + self.rejected.len()
     }

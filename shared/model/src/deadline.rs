@@ -15,7 +15,6 @@ pub struct DeadlineExceeded;
 
 impl Deadline {
     /// The deadline `duration` from now.
-    #[must_use]
     pub fn after(duration: Duration) -> Self {
         let now = Instant::now();
         Self { until: now.checked_add(duration).unwrap_or(now) }
@@ -34,13 +33,11 @@ impl Deadline {
     }
 
     /// The time left; zero when it has passed.
-    #[must_use]
     pub fn remaining(self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
     }
 
     /// The point in time.
-    #[must_use]
     pub fn until(self) -> Instant {
         self.until
     }

@@ -11,13 +11,11 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// The digest of `bytes`.
-    #[must_use]
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
     /// The digest of several texts. Each is preceded by its length, so that texts split differently have another digest.
-    #[must_use]
     pub fn of_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut digest = Sha256::new();
         for text in texts {
@@ -28,7 +26,6 @@ impl Digest {
     }
 
     /// 64 lower-case hexadecimal digits.
-    #[must_use]
     pub fn to_hex(self) -> String {
         HEXLOWER.encode(&self.0)
     }

@@ -59,7 +59,6 @@ pub struct UuidText<'a> {
 
 impl<'a> UuidText<'a> {
     /// Parses the hyphenated form, in either case (RFC 9562, section 4), and no other form.
-    #[must_use]
     pub fn parse(text: impl Into<Cow<'a, str>>) -> Option<Self> {
         let text = text.into();
         let hyphenated = text.len() == uuid::fmt::Hyphenated::LENGTH;
@@ -68,7 +67,6 @@ impl<'a> UuidText<'a> {
     }
 
     /// Its text as it was sent.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -83,20 +81,17 @@ pub struct RequestIdentifier {
 
 impl RequestIdentifier {
     /// Generates one.
-    #[must_use]
     pub fn random() -> Self {
         let uuid = Uuid::new_v4();
         Self { as_sent: uuid.to_string(), uuid }
     }
 
     /// As the client sent it; responses repeat it.
-    #[must_use]
     pub fn as_sent(&self) -> &str {
         &self.as_sent
     }
 
     /// In lower case, for keys: one identifier has one key.
-    #[must_use]
     pub fn canonical(&self) -> String {
         self.uuid.to_string()
     }

@@ -39,7 +39,6 @@ pub enum JsonPointer<'a> {
 
 impl JsonPointer<'_> {
     /// Formats the path. One longer than [`MAX_POINTER_BYTES`] ends at the last step that fits.
-    #[must_use]
     pub fn to_field_ref(&self) -> FieldRef {
         let mut steps = Vec::new();
         let mut path = self;

@@ -48,7 +48,6 @@ pub enum Identity<'a> {
 
 impl Identity<'_> {
     /// The customer or the emitter, to whose history the signal belongs.
-    #[must_use]
     pub fn subject_id(&self) -> &str {
         match self {
             Self::Event { customer_id, .. } => customer_id,

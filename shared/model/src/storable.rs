@@ -39,13 +39,11 @@ impl<'a> StorableJson<'a> {
     }
 
     /// The text, as it was sent.
-    #[must_use]
     pub fn as_str(self) -> &'a str {
         self.0
     }
 
     /// Its tokens, from the first.
-    #[must_use]
     pub fn lexer(self) -> Lexer<'a> {
         Lexer::new(self.0)
     }

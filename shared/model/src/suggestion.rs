@@ -35,7 +35,6 @@ const TYPING_ERRORS: usize = 2;
 
 /// The one of `fields` that `name` resembles: equal but for case and separators, a known synonym, a prefix of it (or the
 /// other way round), or a typing error away.
-#[must_use]
 pub fn suggest_field(name: &str, fields: &[&'static str]) -> Option<&'static str> {
     // A longer name is an error anyway, and comparing one as long as the body would take a second.
     if name.chars().nth(MAX_UNKNOWN_NAME_CHARS).is_some() {

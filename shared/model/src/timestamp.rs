@@ -19,13 +19,11 @@ const LAST: u64 = 253_402_300_799_999;
 
 impl Timestamp {
     /// The system's clock, now.
-    #[must_use]
     pub fn now() -> Self {
         Self::from_system_time(SystemTime::now())
     }
 
     /// A timestamp from its milliseconds since 1970; later than the year 9999 becomes the end of that year.
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(if millis < LAST { millis } else { LAST })
     }
@@ -36,13 +34,11 @@ impl Timestamp {
     }
 
     /// Milliseconds since 1970.
-    #[must_use]
     pub fn millis(self) -> u64 {
         self.0
     }
 
     /// Whole seconds since 1970, the unit of DynamoDB's time to live.
-    #[must_use]
     pub fn seconds(self) -> u64 {
         self.0 / 1000
     }
@@ -55,7 +51,6 @@ impl Timestamp {
     }
 
     /// The time from `earlier` to this; zero if this is not later.
-    #[must_use]
     pub fn duration_since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }

@@ -18,7 +18,6 @@ impl<'a> UnknownFields<'a> {
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self.0.is_none()
     }

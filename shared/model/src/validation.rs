@@ -9,83 +9,40 @@ use serde::{Deserialize, Serialize};
 use crate::limits::MAX_ERRORS_PER_REQUEST;
 use crate::pointer::{FieldRef, JsonPointer};
 
-/// The codes of validation errors (docs/api.md, Errors).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FieldErrorCode {
-    /// A required field is missing or null.
-    Required,
-    /// Another JSON type than the contract's, or a string that is not valid Unicode.
-    InvalidType,
-    /// Not a UUID in its hyphenated form (RFC 9562, section 4).
-    InvalidUuid,
-    /// An identifier that is empty or only white space.
-    Blank,
-    /// More characters than the limit.
-    TooLong,
-    /// More bytes or more entries than the limit.
-    TooLarge,
-    /// An identifier that is a placeholder such as `null` or `undefined`.
-    PlaceholderIdentifier,
-    /// Fields of both identity pairs.
-    AmbiguousIdentity,
-    /// A field that appears more than once in an object.
-    DuplicateMember,
-    /// A reserved field name.
-    ReservedName,
-    /// A number whose magnitude is out of DynamoDB's range.
-    NumberOutOfRange,
-    /// A number of more than 38 significant digits.
-    TooManyDigits,
-    /// More nested objects and arrays than DynamoDB stores.
-    NestedTooDeep,
-    /// A field whose name is empty.
-    EmptyName,
-    /// DynamoDB rejected a value that passed every check.
-    RefusedByStore,
+macro_rules! field_error_codes {
+    ($($name:ident $code:literal $meaning:literal;)*) => {
+        /// The codes of validation errors (docs/api.md, Errors).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum FieldErrorCode { $(#[doc = $meaning] #[serde(rename = $code)] $name,)* }
+
+        impl FieldErrorCode {
+            /// Every code, in the order of docs/api.md.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The code in responses.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $code,)* }
+            }
+        }
+    };
 }
 
-impl FieldErrorCode {
-    /// Every code, in the order of docs/api.md.
-    pub const ALL: [Self; 15] = [
-        Self::Required,
-        Self::InvalidType,
-        Self::InvalidUuid,
-        Self::Blank,
-        Self::TooLong,
-        Self::TooLarge,
-        Self::PlaceholderIdentifier,
-        Self::AmbiguousIdentity,
-        Self::DuplicateMember,
-        Self::ReservedName,
-        Self::NumberOutOfRange,
-        Self::TooManyDigits,
-        Self::NestedTooDeep,
-        Self::EmptyName,
-        Self::RefusedByStore,
-    ];
-
-    /// The code in responses.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Required => "required",
-            Self::InvalidType => "invalid-type",
-            Self::InvalidUuid => "invalid-uuid",
-            Self::Blank => "blank",
-            Self::TooLong => "too-long",
-            Self::TooLarge => "too-large",
-            Self::PlaceholderIdentifier => "placeholder-identifier",
-            Self::AmbiguousIdentity => "ambiguous-identity",
-            Self::DuplicateMember => "duplicate-member",
-            Self::ReservedName => "reserved-name",
-            Self::NumberOutOfRange => "number-out-of-range",
-            Self::TooManyDigits => "too-many-digits",
-            Self::NestedTooDeep => "nested-too-deep",
-            Self::EmptyName => "empty-name",
-            Self::RefusedByStore => "refused-by-store",
-        }
-    }
+field_error_codes! {
+    Required "required" "A required field is missing or null.";
+    InvalidType "invalid-type" "Another JSON type than the contract's, or a string that is not valid Unicode.";
+    InvalidUuid "invalid-uuid" "Not a UUID in its hyphenated form (RFC 9562, section 4).";
+    Blank "blank" "An identifier that is empty or only white space.";
+    TooLong "too-long" "More characters than the limit.";
+    TooLarge "too-large" "More bytes or more entries than the limit.";
+    PlaceholderIdentifier "placeholder-identifier" "An identifier that is a placeholder such as `null` or `undefined`.";
+    AmbiguousIdentity "ambiguous-identity" "Fields of both identity pairs.";
+    DuplicateMember "duplicate-member" "A field that appears more than once in an object.";
+    ReservedName "reserved-name" "A reserved field name.";
+    NumberOutOfRange "number-out-of-range" "A number whose magnitude is out of DynamoDB's range.";
+    TooManyDigits "too-many-digits" "A number of more than 38 significant digits.";
+    NestedTooDeep "nested-too-deep" "More nested objects and arrays than DynamoDB stores.";
+    EmptyName "empty-name" "A field whose name is empty.";
+    RefusedByStore "refused-by-store" "DynamoDB rejected a value that passed every check.";
 }
 
 /// One validation error.
@@ -102,7 +59,6 @@ pub struct FieldError {
 
 impl FieldError {
     /// An error at `path`. The `predicate` says what is wrong: "must not be blank".
-    #[must_use]
     pub fn new(path: &JsonPointer<'_>, code: FieldErrorCode, predicate: &str) -> Self {
         let at = path.to_field_ref();
         let message = at.message(predicate);
@@ -112,7 +68,6 @@ impl FieldError {
 
 impl FieldError {
     /// The error of a value that DynamoDB rejected although it passed every check.
-    #[must_use]
     pub fn refused_by_store(path: &JsonPointer<'_>) -> Self {
         Self::new(path, FieldErrorCode::RefusedByStore, "was refused by the database")
     }
@@ -169,7 +124,6 @@ pub struct FieldErrors {
 
 impl FieldErrors {
     /// Keeps the first `limit`.
-    #[must_use]
     pub fn with_limit(limit: usize) -> Self {
         Self { list: Vec::new(), found: 0, limit }
     }
@@ -193,13 +147,11 @@ impl FieldErrors {
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found == 0
     }
 
     /// The errors up to the limit, in the order in which they were added.
-    #[must_use]
     pub fn into_vec(self) -> Vec<FieldError> {
         self.list
     }
@@ -222,7 +174,6 @@ pub struct Warnings {
 
 impl Warnings {
     /// Keeps the first `limit`.
-    #[must_use]
     pub fn with_limit(limit: usize) -> Self {
         Self { list: Vec::new(), found: 0, limit }
     }
@@ -236,7 +187,6 @@ impl Warnings {
     }
 
     /// The warnings up to the limit; if there were more, a last one at `whole` counts them.
-    #[must_use]
     pub fn into_vec(mut self, whole: &JsonPointer<'_>) -> Vec<Warning> {
         let more = self.found.saturating_sub(self.list.len());
         if more > 0 {

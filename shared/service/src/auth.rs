@@ -50,7 +50,6 @@ pub struct Authenticator {
 
 impl Authenticator {
     /// An authenticator with an empty cache.
-    #[must_use]
     pub fn new(keys: ApiKeysTable) -> Self {
         Self { keys, cache: Mutex::default() }
     }

@@ -40,7 +40,6 @@ pub struct RequestContext {
 
 impl RequestContext {
     /// The context of `request`, received now.
-    #[must_use]
     pub fn from_request(request: &Request) -> Self {
         let lambda = request.lambda_context_ref();
         let received_at = Timestamp::now();

@@ -125,7 +125,6 @@ impl From<StoreError> for Problem {
 impl Problem {
     /// The error of a call with the values of a customer. If DynamoDB finds them invalid although they passed every check,
     /// the client is told; the operator finds the line in the log.
-    #[must_use]
     pub fn from_upsert(error: StoreError) -> Self {
         match error {
             StoreError::ItemTooLarge => Self::CustomerTooLarge,
@@ -139,7 +138,6 @@ impl Problem {
     }
 
     /// The problem's type.
-    #[must_use]
     pub fn problem_type(&self) -> ProblemType {
         match self {
             Self::MalformedJson(_) | Self::MalformedGzip | Self::TooManyGzipMembers => ProblemType::MALFORMED_JSON,
@@ -158,7 +156,6 @@ impl Problem {
     }
 
     /// The validation errors.
-    #[must_use]
     pub fn field_errors(&self) -> &[FieldError] {
         match self {
             Self::ValidationFailed(errors) => errors,

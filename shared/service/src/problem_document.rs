@@ -41,7 +41,6 @@ pub struct ProblemDocument<'a> {
 
 impl<'a> ProblemDocument<'a> {
     /// The body for the invocation with this id.
-    #[must_use]
     pub fn new(problem: &'a Problem, request_id: &'a str) -> Self {
         let ProblemType { status, code, title } = problem.problem_type();
         let detail = detail(problem);
@@ -67,7 +66,6 @@ impl<'a> ProblemDocument<'a> {
 }
 
 /// The headers of the response to this problem.
-#[must_use]
 pub fn headers(problem: &Problem) -> HeaderMap {
     let header = match problem {
         Problem::MissingKey => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"intake\""))),

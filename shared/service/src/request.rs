@@ -17,7 +17,6 @@ use crate::context::RequestContext;
 use crate::problem::Problem;
 
 /// Whether the client wants nothing stored unless every signal is valid: `Prefer: handling=strict` (RFC 7240).
-#[must_use]
 pub fn prefers_strict_handling(headers: &HeaderMap) -> bool {
     // The first of two equal preferences counts (RFC 7240, section 2).
     let values = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());

@@ -12,7 +12,6 @@ use crate::success::Success;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The response to the request of this invocation.
-#[must_use]
 pub fn respond(result: &Result<Success, Problem>, invocation_id: &str) -> Response<Body> {
     let mut response = match result {
         Ok(success) => of_success(success),

@@ -39,7 +39,6 @@ impl Route {
     }
 
     /// The value of `Allow`, the same in a 204 and in a 405: every method of the path (RFC 9110, section 10.2.1).
-    #[must_use]
     pub fn allow(&self) -> String {
         format!("{}, {}", self.methods.join(", "), Method::OPTIONS)
     }

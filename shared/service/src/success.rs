@@ -66,7 +66,6 @@ pub struct BatchCounts {
 
 impl BatchResponse {
     /// The response to `batch`, of which every valid signal is stored.
-    #[must_use]
     pub fn new(batch: Batch<'_>, request_identifier: &RequestIdentifier, replayed: bool) -> Self {
         Self {
             request_identifier: request_identifier.as_sent().to_owned(),

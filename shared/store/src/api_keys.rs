@@ -38,7 +38,6 @@ pub struct KeyRecord {
 
 impl KeyRecord {
     /// Whether the key is valid at `now`.
-    #[must_use]
     pub fn is_active(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
@@ -73,7 +72,6 @@ pub enum CreateError {
 
 impl ApiKeysTable {
     /// The table called `table`.
-    #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self { client, table: table.into(), throttle: TableThrottle::default() }
     }

@@ -21,7 +21,6 @@ pub struct BatchContext<'a> {
 
 impl<'a> BatchContext<'a> {
     /// The context of signals that an operator stores, without a request: no key and no invocation.
-    #[must_use]
     pub fn without_request(
         account_id: &'a AccountId,
         request_identifier: &'a RequestIdentifier,

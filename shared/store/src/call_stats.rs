@@ -34,13 +34,11 @@ impl CallStats {
     }
 
     /// Attempts that were sent.
-    #[must_use]
     pub fn calls(&self) -> u32 {
         self.calls.load(Ordering::Relaxed)
     }
 
     /// The time from the start of the first call to the end of the last; `None` without calls.
-    #[must_use]
     pub fn latency(&self) -> Option<Duration> {
         let (first, last) =
             (self.first_microseconds.load(Ordering::Relaxed), self.last_microseconds.load(Ordering::Relaxed));

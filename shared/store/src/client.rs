@@ -65,7 +65,6 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// `config` with the timeouts, retries and call statistics of this service.
-#[must_use]
 pub fn tuned(config: Builder) -> Builder {
     let retries = RetryConfig::standard()
         .with_max_attempts(MAX_ATTEMPTS)

@@ -65,7 +65,6 @@ pub enum UpsertResult {
 
 impl UpsertResult {
     /// The word in responses and in the log.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -76,7 +75,6 @@ impl UpsertResult {
 
 impl CustomersTable {
     /// The table called `table`.
-    #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self { client, table: table.into(), throttle: TableThrottle::default() }
     }

@@ -65,7 +65,6 @@ pub enum Outcome {
 
 impl IdempotencyTable {
     /// The table called `table`.
-    #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self { client, table: table.into(), throttle: TableThrottle::default() }
     }

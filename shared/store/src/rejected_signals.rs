@@ -106,13 +106,11 @@ impl<'a> RejectedSignalRecord<'a> {
 }
 
 /// The partition key of one shard of an account's day. `day` is the first ten characters of a timestamp.
-#[must_use]
 pub fn partition_key(account_id: &AccountId, day: &str, shard: u8) -> String {
     account_id.partition_key(&format!("{day}#{shard:02}"))
 }
 
 /// The day of a timestamp, in UTC.
-#[must_use]
 pub fn day(timestamp: Timestamp) -> String {
     timestamp.to_string().chars().take("2026-11-20".len()).collect()
 }
@@ -131,7 +129,6 @@ pub struct RejectedSignalsTable {
 
 impl RejectedSignalsTable {
     /// The table called `table`.
-    #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self { table: BatchTable::new(client, table, CONCURRENT_CALLS) }
     }

@@ -24,7 +24,6 @@ pub struct SignalsTable {
 
 impl SignalsTable {
     /// The table called `table`. Signals expire `retention` after they were received, or never.
-    #[must_use]
     pub fn new(client: Client, table: impl Into<String>, retention: Option<Duration>) -> Self {
         Self { table: BatchTable::new(client, table, CONCURRENT_CALLS), retention }
     }

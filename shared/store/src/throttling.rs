@@ -30,7 +30,6 @@ pub struct TableThrottle {
 
 impl TableThrottle {
     /// The waits of one request on this table.
-    #[must_use]
     pub fn backoff(&self, deadline: Deadline) -> Backoff {
         let tries = if self.gave_up.load(Ordering::Relaxed) { TRIES_AFTER_GIVING_UP } else { u32::MAX };
         Backoff { table: self.clone(), deadline, bound: BACKOFF_BASE, tries_left: tries, only_throttled: None }
@@ -59,7 +58,6 @@ impl Drop for Backoff {
 
 impl Backoff {
     /// Whether the table throttled an earlier request throughout.
-    #[must_use]
     pub fn is_limited(&self) -> bool {
         self.tries_left != u32::MAX
     }

@@ -44,31 +44,26 @@ pub enum Fault {
 
 impl Fault {
     /// On every call.
-    #[must_use]
     pub fn always(self) -> Rule {
         Rule { fault: self, operation: None, marker: None, window: None, began: None, when: When::Always, seen: 0 }
     }
 
     /// On the `n`-th call that the rule is about, counted from 1.
-    #[must_use]
     pub fn at(self, n: u64) -> Rule {
         Rule { when: When::Nth(n), ..self.always() }
     }
 
     /// On this share of the calls, from 0 to 1, chosen by the plan's seed.
-    #[must_use]
     pub fn in_share(self, share: f64) -> Rule {
         Rule { when: When::Share(share), ..self.always() }
     }
 
     /// On each call whose body has this text in it.
-    #[must_use]
     pub fn where_body_has(self, marker: &'static str) -> Rule {
         Rule { marker: Some(marker), ..self.always() }
     }
 
     /// On every call for this long, from the first call on that the rule is about.
-    #[must_use]
     pub fn lasting(self, window: Duration) -> Rule {
         Rule { window: Some(window), ..self.always() }
     }
@@ -138,13 +133,11 @@ pub struct Plan {
 
 impl Plan {
     /// No fault at all.
-    #[must_use]
     pub fn none() -> Self {
         Self::of([])
     }
 
     /// These rules.
-    #[must_use]
     pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self { rules: rules.into_iter().collect(), random: fastrand::Rng::with_seed(0) }
     }

@@ -21,13 +21,11 @@ pub struct CallCounts {
 
 impl CallCounts {
     /// Calls of one operation.
-    #[must_use]
     pub fn of(&self, operation: &str) -> u64 {
         self.operations.get(operation).copied().unwrap_or_default()
     }
 
     /// All calls.
-    #[must_use]
     pub fn calls(&self) -> u64 {
         self.operations.values().sum()
     }

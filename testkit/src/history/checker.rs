@@ -48,13 +48,11 @@ pub struct Report {
 
 impl Report {
     /// How often something does not hold.
-    #[must_use]
     pub fn count(&self, violation: Violation) -> u64 {
         self.counts.get(&violation).copied().unwrap_or_default()
     }
 
     /// Whether everything holds.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.counts.is_empty()
     }
@@ -85,7 +83,6 @@ impl fmt::Display for Report {
 }
 
 /// Compares what was noted with what is stored.
-#[must_use]
 pub fn check(history: &History, stored: &Stored) -> Report {
     let mut report = Report::default();
     check_presence(history, stored, &mut report);

@@ -78,7 +78,6 @@ pub struct Summary {
 
 impl Summary {
     /// Whether everything is as it must be.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.report.holds() && self.leaks.is_empty() && self.failures == [0, 0]
     }

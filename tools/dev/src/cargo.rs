@@ -12,7 +12,6 @@ const PACKAGE_VARIABLES: [&str; 6] =
 ///
 /// Build scripts such as ring's run again when the variables of the package change, and then everything that depends on
 /// them is compiled again. With this command, builds in `cargo dev`, in `cargo test` and in a shell have the same variables.
-#[must_use]
 pub fn cargo_command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {

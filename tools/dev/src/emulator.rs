@@ -66,13 +66,11 @@ impl Emulator {
     }
 
     /// The URL to give to an SDK, such as `http://127.0.0.1:8000`.
-    #[must_use]
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// The port it listens on.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.address.port()
     }

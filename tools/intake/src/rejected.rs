@@ -106,6 +106,6 @@ impl Command {
 }
 
 fn code(text: &str) -> Result<String, String> {
-    let known = FieldErrorCode::ALL.map(FieldErrorCode::as_str);
+    let known: Vec<_> = FieldErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     if known.contains(&text) { Ok(text.to_owned()) } else { Err(format!("the codes are {}", known.join(", "))) }
 }

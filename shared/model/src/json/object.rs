@@ -27,7 +27,6 @@ pub struct Field<'a, 'p> {
 
 impl<'a> Value<'a> {
     /// The object at `path`, if it is one.
-    #[must_use]
     pub fn as_object<'p>(self, path: &'p JsonPointer<'p>) -> Option<Object<'a, 'p>> {
         let object = || Object { lexer: Lexer::inside(self.text), seen: SeenKeys::new(path) };
         matches!(self.first, Token::BeginObject).then(object)
@@ -48,7 +47,6 @@ impl<'a, 'p> Object<'a, 'p> {
 
 impl Field<'_, '_> {
     /// Where the field is.
-    #[must_use]
     pub fn path(&self) -> JsonPointer<'_> {
         JsonPointer::Member(self.object, &self.name)
     }

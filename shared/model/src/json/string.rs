@@ -31,7 +31,6 @@ impl<'a> RawString<'a> {
     }
 
     /// The string as JSON, quotes included.
-    #[must_use]
     pub fn quoted(self) -> &'a str {
         self.quoted
     }

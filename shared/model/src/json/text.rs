@@ -37,13 +37,11 @@ impl<'a> JsonText<'a> {
     }
 
     /// The text, without the white space around it.
-    #[must_use]
     pub fn as_str(self) -> &'a str {
         self.0
     }
 
     /// The value that the text is.
-    #[must_use]
     pub fn value(self) -> Value<'a> {
         // A text that is JSON has a first token.
         Value { first: Lexer::new(self.0).next().unwrap_or(Token::Null), text: self.0 }

@@ -12,25 +12,21 @@ pub struct Value<'a> {
 
 impl<'a> Value<'a> {
     /// The text, as it was sent.
-    #[must_use]
     pub fn text(self) -> &'a str {
         self.text
     }
 
     /// Whether it is `null`.
-    #[must_use]
     pub fn is_null(self) -> bool {
         matches!(self.first, Token::Null)
     }
 
     /// The string, if it is one.
-    #[must_use]
     pub fn as_string(self) -> Option<RawString<'a>> {
         if let Token::String(string) = self.first { Some(string) } else { None }
     }
 
     /// The elements in order, if it is an array.
-    #[must_use]
     pub fn as_array(self) -> Option<impl Iterator<Item = Value<'a>>> {
         let mut lexer = Lexer::inside(self.text);
         matches!(self.first, Token::BeginArray).then(|| std::iter::from_fn(move || lexer.next_value()))
@@ -43,7 +39,6 @@ impl<'a> Value<'a> {
     }
 
     /// The tokens, from the first.
-    #[must_use]
     pub fn lexer(self) -> Lexer<'a> {
         Lexer::new(self.text)
     }

@@ -44,7 +44,6 @@ impl<'de> Deserialize<'de> for HttpApiEvent {
 impl HttpApiEvent {
     /// The request: path, method, headers and body, Lambda's context, and the request id of API Gateway. An event that is
     /// not a request gets an empty path, which no route has.
-    #[must_use]
     pub fn into_request(self, context: Context) -> Request {
         let ignored = |reason| {
             tracing::warn!(requestId = context.request_id, reason, "a part of the event was ignored");

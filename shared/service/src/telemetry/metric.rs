@@ -20,13 +20,11 @@ macro_rules! metrics {
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             /// Its name in CloudWatch.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name),)* }
             }
 
             /// Its unit in CloudWatch.
-            #[must_use]
             pub fn unit(self) -> &'static str {
                 match self { $(Self::$name => $unit,)* }
             }

@@ -45,7 +45,6 @@ pub struct Table {
 
 impl Table {
     /// The names of the partition key and, if there is one, of the sort key.
-    #[must_use]
     pub fn key_attributes(&self) -> Vec<&str> {
         let of_kind = |kind: &str| {
             let schema = self.definition.get("KeySchema").and_then(Value::as_array);
