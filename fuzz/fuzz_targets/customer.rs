@@ -1,4 +1,4 @@
-//! Any text as the body of `POST /api/customers`: an update with no name twice, or at least one fault.
+//! Any text as the body of `POST /api/customers`: an update with no name twice, or at least one validation error.
 #![no_main]
 
 use std::collections::BTreeSet;

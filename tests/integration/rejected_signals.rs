@@ -5,7 +5,7 @@ use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
-const ARRIVED: Timestamp = Timestamp::from_millis(1_795_214_024_123);
+const RECEIVED_AT: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 
 #[tokio::test]
 async fn rejected_signal_is_stored_as_sent_with_its_errors() {
@@ -15,7 +15,7 @@ async fn rejected_signal_is_stored_as_sent_with_its_errors() {
     let body =
         format!(r#"{{"requestIdentifier":"{REQUEST}","signals":[{{"customerId":"c","eventType":"t"}},{invalid}]}}"#);
     for _ in 0..2 {
-        assert_eq!(app.send(RequestBuilder::signals(&body).key(&key).at(ARRIVED)).await.status, 200);
+        assert_eq!(app.send(RequestBuilder::signals(&body).key(&key).at(RECEIVED_AT)).await.status, 200);
     }
     let items = app.items("RejectedSignalsTable").await;
     assert_eq!(items.len(), 1, "a retry overwrites its own item");
@@ -27,7 +27,7 @@ async fn rejected_signal_is_stored_as_sent_with_its_errors() {
     assert_eq!((text("payload"), text("subjectId")), (invalid, "c1"));
     assert_eq!(text("receivedAt"), "2026-11-20T22:33:44.123Z");
     assert_eq!(items[0]["index"].as_n().unwrap(), "1");
-    assert_eq!(items[0]["expiresAt"].as_n().unwrap(), &(ARRIVED.seconds() + 14 * 86_400).to_string());
+    assert_eq!(items[0]["expiresAt"].as_n().unwrap(), &(RECEIVED_AT.seconds() + 14 * 86_400).to_string());
     assert!(!items[0].contains_key("truncated"));
     let errors = items[0]["errors"].as_l().unwrap();
     let codes: Vec<_> = errors.iter().map(|error| error.as_m().unwrap()["code"].as_s().unwrap().as_str()).collect();
@@ -41,11 +41,11 @@ async fn rejected_bodies_under_one_identifier_are_all_stored() {
     for event_type in ["", " ", "  ", "  "] {
         let signals = json!([{"customerId": "c", "eventType": event_type}]);
         let call = RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": signals}));
-        assert_eq!(app.send(call.key(&key).at(ARRIVED)).await.status, 400);
+        assert_eq!(app.send(call.key(&key).at(RECEIVED_AT)).await.status, 400);
     }
     let items = app.items("RejectedSignalsTable").await;
     assert_eq!(items.len(), 3, "three bodies, one of them sent twice");
-    let later = ARRIVED.plus(std::time::Duration::from_hours(24));
+    let later = RECEIVED_AT.plus(std::time::Duration::from_hours(24));
     let again = RequestBuilder::signals(
         json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": ""}]}),
     );

@@ -33,8 +33,8 @@ async fn event_and_step_are_stored_with_their_own_field_names() {
             {"emitterId": "e1", "stepNodeId": "start", "eventflowIdentifier": FLOW, "data": null, "priority": 7}
         ]
     });
-    let arrived = Timestamp::from_millis(1_795_214_024_123);
-    let response = app.send(RequestBuilder::signals(body).key(&key).at(arrived)).await;
+    let received_at = Timestamp::from_millis(1_795_214_024_123);
+    let response = app.send(RequestBuilder::signals(body).key(&key).at(received_at)).await;
     assert_eq!(response.status, 200);
     insta::assert_snapshot!(response.text, @r#"{"requestIdentifier":"6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11","received":2,"accepted":2,"rejected":0,"replayed":false,"fieldErrors":[],"warnings":[{"field":"signals[1].priority","pointer":"/signals/1/priority","code":"undocumented-member","message":"signals[1].priority is not in the contract; it is stored with the signal under undocumented."}]}"#);
 
@@ -200,8 +200,8 @@ async fn retention_sets_the_expiry_of_signals() {
     let endpoint = emulator.endpoint();
     let app = TestApp::over(emulator, &endpoint, &endpoint, Some(std::time::Duration::from_hours(24)));
     let key = app.key("shop").await;
-    let arrived = Timestamp::from_millis(1_795_214_024_123);
-    app.send(RequestBuilder::signals(json!({"signals": mixed(2)})).key(&key).at(arrived)).await;
+    let received_at = Timestamp::from_millis(1_795_214_024_123);
+    app.send(RequestBuilder::signals(json!({"signals": mixed(2)})).key(&key).at(received_at)).await;
     let expires_at = AttributeValue::N("1795300424".into());
     assert!(app.items("SignalsTable").await.iter().all(|item| item["expiresAt"] == expires_at));
 }

@@ -9,7 +9,6 @@ use model::batch::Batch;
 use model::deadline::Deadline;
 use model::identifier::RequestIdentifier;
 use model::json::JsonText;
-use model::signal::RejectedSignal;
 use service::auth::Authenticator;
 use service::config::{ConfigError, env_u64, env_var};
 use service::context::RequestContext;
@@ -94,36 +93,26 @@ impl SignalsFunction {
                 }
             }
         }
-        let (stored, ()) = tokio::join!(
+        let (stored, dead_letters) = tokio::join!(
             self.table.put(batch_context, &batch.signals, deadline),
-            self.put_dead_letters(batch_context, &batch.rejected, context.deadline),
+            self.rejected.put(batch_context, &batch.rejected, context.deadline.min(DEAD_LETTER_TIMEOUT)),
         );
         match stored {
             Ok(invalid) => {
-                let rejected = batch.refused_by_store(&invalid);
-                self.put_dead_letters(batch_context, &rejected, context.deadline).await;
+                let refused = batch.refused_by_store(&invalid);
+                let timeout = context.deadline.min(DEAD_LETTER_TIMEOUT);
+                let also_refused = self.rejected.put(batch_context, &refused, timeout).await;
+                request_log::dead_letters(context, &dead_letters.and(also_refused));
                 Ok(replayed)
             }
             Err(error) => {
+                request_log::dead_letters(context, &dead_letters);
                 let deadline = Deadline::after(LATE_RECORD_TIMEOUT);
                 let can_retry =
                     has_record || self.idempotency.record_after_failure(batch_context, body, batch, deadline).await;
                 let retry_identifier = can_retry.then(|| batch_context.request_identifier.clone());
                 Err(Problem::StorageUnavailable { error, retry_identifier })
             }
-        }
-    }
-
-    /// Stores rejected signals. A failure is logged, but does not change the response.
-    async fn put_dead_letters(
-        &self,
-        batch_context: BatchContext<'_>,
-        rejected: &[RejectedSignal<'_>],
-        deadline: Deadline,
-    ) {
-        let stored = self.rejected.put(batch_context, rejected, deadline.min(DEAD_LETTER_TIMEOUT)).await;
-        if let Err(error) = stored {
-            request_log::dead_letter_failure(&error);
         }
     }
 }
@@ -156,7 +145,7 @@ impl Function for SignalsFunction {
         let response = BatchResponse::new(batch, &request_identifier, replayed);
         if response.counts.accepted == 0 {
             let invalid = response.counts.rejected;
-            return Err(Problem::BatchRejected { response: Box::new(response), invalid });
+            return Err(Problem::BatchRejected { response: Box::new(response.rejecting_all()), invalid });
         }
         Ok(Success::Batch(response))
     }

@@ -1,6 +1,6 @@
 //! Every limit of the contract (docs/api.md, Limits), each with its unit in its name.
 //!
-//! The README, `openapi.yaml` and the messages that name a limit are tested against these.
+//! docs/api.md, `openapi.yaml` and the messages that name a limit are tested against these.
 
 /// A body after decoding and decompression: 4 MiB. Lambda's event holds 6 MB with the body escaped.
 pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 //! JSON that DynamoDB stores exactly.
 //!
-//! It stays the text that was sent: one pass validates it, and one more in the store writes it as DynamoDB's JSON. No
-//! tree of values is built in between, so it costs the memory of its text.
+//! It stays the text that was sent: one pass validates it, and one more in the store writes it as DynamoDB's JSON. For
+//! signals, no tree of values is built in between, so they cost the memory of their text.
 
 use crate::json::{Lexer, SeenKeys, Token, Value};
 use crate::limits::{MAX_NESTING_DEPTH, MAX_NUMBER_DIGITS};

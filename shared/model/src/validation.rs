@@ -64,9 +64,7 @@ impl FieldError {
         let message = at.message(predicate);
         Self { at, code, message }
     }
-}
 
-impl FieldError {
     /// The error of a value that DynamoDB rejected although it passed every check.
     pub fn refused_by_store(path: &JsonPointer<'_>) -> Self {
         Self::new(path, FieldErrorCode::RefusedByStore, "was refused by the database")

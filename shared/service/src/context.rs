@@ -28,7 +28,7 @@ pub struct RequestContext {
     pub api_request_id: Option<String>,
     /// When the request was received.
     pub received_at: Timestamp,
-    /// Until when DynamoDB may take.
+    /// When the last call to DynamoDB must have ended.
     pub deadline: Deadline,
     /// The path of its route, once that is found.
     pub path: Option<&'static str>,

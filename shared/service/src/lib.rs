@@ -6,16 +6,16 @@
 //!
 //! | module | knows | must not know |
 //! |---|---|---|
-//! | [`runtime`] | Lambda's events, panics | what the functions store |
+//! | [`runtime`] | Lambda's events, panics | what a function does |
 //! | [`context`] | when a request was received, its deadline | what it asks for |
 //! | [`route`] | paths and methods | everything else |
 //! | [`auth`] | API keys and the cache of look-ups | routes, bodies |
 //! | [`request`] | media types, encodings, sizes | what a body means |
 //! | [`success`] | the bodies of a 200 | how they are sent |
 //! | [`problem`], [`problem_document`] | the only table from errors to HTTP | how an error came about |
-//! | [`response`] | the HTTP response | the endpoints |
+//! | [`response`] | the HTTP response | why it is this one |
 //! | [`config`] | environment variables | what they are for |
-//! | [`telemetry`] | the log and the metrics | what the functions store |
+//! | [`telemetry`] | the log and the metrics | how an item is stored |
 
 pub mod auth;
 pub mod config;

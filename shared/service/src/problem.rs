@@ -83,7 +83,9 @@ impl From<AuthError> for Problem {
         match error {
             AuthError::MissingKey => Self::MissingKey,
             AuthError::InvalidKey => Self::InvalidKey,
-            AuthError::Unavailable(error) => error.into(),
+            AuthError::Unavailable(StoreError::Corrupt) => StoreError::Corrupt.into(),
+            // Whatever else it is, the key cannot be checked.
+            AuthError::Unavailable(error) => Self::StorageUnavailable { error, retry_identifier: None },
         }
     }
 }

@@ -8,7 +8,7 @@ use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::attributes::{Item, epoch_seconds, string};
+use crate::attributes::{Item, epoch_seconds, not_null, string};
 use crate::deadline::{before, yield_for_connection_reuse};
 use crate::error::StoreError;
 use crate::throttling::TableThrottle;
@@ -32,7 +32,7 @@ pub struct KeyRecord {
     #[serde(with = "epoch_seconds", default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "not_null", default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -118,6 +118,8 @@ impl ApiKeysTable {
 
 #[cfg(test)]
 mod tests {
+    use aws_sdk_dynamodb::types::AttributeValue;
+
     use super::*;
 
     fn record() -> KeyRecord {
@@ -145,6 +147,8 @@ mod tests {
         for (name, value) in [
             ("expiresAt", string("tomorrow")),
             ("revokedAt", string("yesterday")),
+            ("revokedAt", AttributeValue::Null(true)),
+            ("expiresAt", AttributeValue::Null(true)),
             ("accountId", string("a b")),
             ("createdAt", string("")),
         ] {

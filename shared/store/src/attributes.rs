@@ -7,6 +7,7 @@ use model::json::{Lexer, Token};
 use model::number::for_dynamodb;
 use model::storable::StorableJson;
 use model::timestamp::Timestamp;
+use serde::{Deserialize, Deserializer};
 
 use crate::error::StoreError;
 
@@ -56,6 +57,11 @@ pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
 pub(crate) fn get_timestamp(item: &Item, name: &str) -> Result<Option<Timestamp>, StoreError> {
     let parse = |value: &AttributeValue| value.as_s().ok().and_then(|text| text.parse().ok());
     item.get(name).map(|value| parse(value).ok_or(StoreError::Corrupt)).transpose()
+}
+
+/// Reads an attribute that may be missing, but must not be NULL.
+pub(crate) fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// A timestamp as whole seconds since 1970, the form of DynamoDB's time to live.

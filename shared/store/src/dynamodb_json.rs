@@ -1,7 +1,8 @@
 //! Own body of `BatchWriteItem` instead of the SDK's: 0.4 of the SDK's instructions per signal, and a fraction of its memory.
 //!
-//! It is written straight from the text that the client sent; the SDK would build a tree of values of every signal and
-//! serialize that. The SDK still signs, sends and retries the request and parses the response.
+//! Signals are written straight from the text that the client sent; the SDK would build a tree of values of every signal and
+//! serialize that. Rejected signals, which are rare, are written from the SDK's values. The SDK still signs, sends and retries
+//! the request and parses the response. `PutItem`, for the items of an invalid batch, has the same body.
 //! Strings and names are copied with their escapes, since DynamoDB's JSON is JSON too.
 
 use aws_sdk_dynamodb::config::http::HttpRequest;

@@ -47,7 +47,8 @@ pub struct Backoff {
     only_throttled: Option<bool>,
 }
 
-/// On drop, because a request can also end at its deadline in the middle of a call, or with its invocation.
+/// Records that the table throttled every call: in `drop`, because a request can also end at its deadline in the middle of a
+/// call, or with its invocation.
 impl Drop for Backoff {
     fn drop(&mut self) {
         if self.only_throttled == Some(true) {

@@ -109,11 +109,11 @@ async fn unprocessed_items_are_sent_again_until_all_are_stored() {
 async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
     let (some, none) = (Fault::Unprocessed { done: 1 }.at(2), Fault::Unprocessed { done: 0 }.always());
     let (app, proxy, key) = app_behind_proxy(Plan::of([some, none])).await;
-    let budget = Duration::from_millis(1_200);
+    let timeout = Duration::from_millis(1_200);
     let began = Instant::now();
-    let response = app.send(with_identifier(25).key(&key).within(budget)).await;
+    let response = app.send(with_identifier(25).key(&key).within(timeout)).await;
     assert_unavailable(&response);
-    assert!(began.elapsed() < budget + Duration::from_secs(1), "{:?}", began.elapsed());
+    assert!(began.elapsed() < timeout + Duration::from_secs(1), "{:?}", began.elapsed());
     assert_eq!(response.json()["requestIdentifier"], REQUEST);
     proxy.set(Plan::none());
     let response = app.send(with_identifier(25).key(&key)).await;

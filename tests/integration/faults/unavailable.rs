@@ -25,15 +25,15 @@ const LASTING: [Fault; 10] = [
 
 #[tokio::test]
 async fn lasting_fault_is_a_503_before_the_deadline() {
-    let budget = Duration::from_millis(600);
+    let timeout = Duration::from_millis(600);
     for fault in LASTING {
         let (app, _proxy, key) = app_behind_proxy(fault.always()).await;
         for call in [customer(), with_identifier(30), without_identifier(30)] {
             let began = Instant::now();
-            let response = app.send(call.key(&key).within(budget)).await;
+            let response = app.send(call.key(&key).within(timeout)).await;
             assert_unavailable(&response);
             // An invocation reserves a second for its response.
-            assert!(began.elapsed() < budget + Duration::from_secs(1), "{fault:?}: {:?}", began.elapsed());
+            assert!(began.elapsed() < timeout + Duration::from_secs(1), "{fault:?}: {:?}", began.elapsed());
             // After these two faults DynamoDB has done the call, so the record may exist.
             if !matches!(fault, Fault::ResetAfter | Fault::CutBody) {
                 assert!(response.json().get("requestIdentifier").is_none(), "{fault:?}: no record was written");

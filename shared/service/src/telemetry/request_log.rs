@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use model::timestamp::Timestamp;
 use model::validation::FieldError;
 use store::call_stats::CallStats;
 use store::customers::UpsertResult;
@@ -40,12 +39,22 @@ pub(crate) fn emit(context: &RequestContext, result: &Result<Success, Problem>, 
     }
 }
 
-/// Writes that rejected signals could not be stored. The response does not say so: the operator has to know.
-pub fn dead_letter_failure(error: &StoreError) {
-    tracing::error!(%error, "rejected signals could not be stored");
+/// Writes a line if the rejected signals of a request could not be stored. The response does not say so: the operator has to
+/// know.
+pub fn dead_letters(context: &RequestContext, stored: &Result<(), StoreError>) {
+    let Err(error) = stored else { return };
+    let error = error.to_string();
+    let members = [
+        ("level", Some(Value::Text("ERROR"))),
+        ("message", Some(Value::Text("rejected signals could not be stored"))),
+        ("timestamp", Some(Value::Text(&context.received_at.to_string()))),
+        ("requestId", Some(Value::Text(&context.invocation_id))),
+        ("accountId", context.key.as_ref().map(|key| Value::Text(key.account_id.as_str()))),
+        ("keyId", context.key.as_ref().map(|key| Value::Text(&key.key_id))),
+        ("storeError", Some(Value::Text(&error))),
+    ];
     let metrics = [(Metric::DeadLetterFailures, Some(Value::Count(1)))];
-    let members = [("message", Some(Value::Text("dead letter failure")))];
-    write(&EmfRecord { at: Timestamp::now(), members: &members, dimension: None, metrics: &metrics });
+    write(&EmfRecord { at: context.received_at, members: &members, dimension: None, metrics: &metrics });
 }
 
 struct RequestLog<'a> {

@@ -9,7 +9,7 @@ use crate::operator::{Operator, Outcome};
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 
 /// Sends one valid signal between two invalid ones.
-async fn send(app: &TestApp, arrived: Timestamp) {
+async fn send(app: &TestApp, received_at: Timestamp) {
     let key = app.key("shop").await;
     let body = format!(
         r#"{{"requestIdentifier":"{REQUEST}","signals":[
@@ -19,7 +19,7 @@ async fn send(app: &TestApp, arrived: Timestamp) {
             {{"customerId":"undefined","eventType":"look","data":{{"price":123456789012345678901234567890}}}}
         ]}}"#
     );
-    let response = app.send(RequestBuilder::signals(body).key(&key).at(arrived)).await;
+    let response = app.send(RequestBuilder::signals(body).key(&key).at(received_at)).await;
     assert_eq!((response.status, response.json()["rejected"].as_u64()), (200, Some(2)));
 }
 
@@ -42,8 +42,8 @@ fn redrive(operator: &Operator, more: &[&str]) -> Outcome {
 async fn edited_rejected_signals_are_redriven_and_deleted() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    let arrived = an_hour_ago();
-    send(&app, arrived).await;
+    let received_at = an_hour_ago();
+    send(&app, received_at).await;
 
     let listed = list(&operator, &[]);
     let codes: Vec<_> = listed.iter().map(|signal| signal["errors"][0]["code"].as_str().unwrap()).collect();
@@ -68,9 +68,9 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
     assert_eq!(app.items("RejectedSignalsTable").await, []);
     let history = app.history("shop", "ada").await;
     let keys: Vec<_> = history.iter().map(|signal| signal["sk"].as_s().unwrap().clone()).collect();
-    let key = |index| format!("{arrived}#{}#{index:04}", REQUEST.to_lowercase());
+    let key = |index| format!("{received_at}#{}#{index:04}", REQUEST.to_lowercase());
     assert_eq!(keys, [key(0), key(1)]);
-    assert!(history.iter().all(|signal| signal["receivedAt"].as_s().unwrap() == &arrived.to_string()));
+    assert!(history.iter().all(|signal| signal["receivedAt"].as_s().unwrap() == &received_at.to_string()));
     let bob = app.history("shop", "bob").await;
     assert_eq!(bob[0]["sk"].as_s().unwrap(), &key(2));
     assert_eq!(bob[0]["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
@@ -113,8 +113,8 @@ async fn rejected_signals_are_filtered_by_code_id_and_time() {
 async fn signal_that_became_valid_is_redriven_without_an_edit() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    let arrived = an_hour_ago();
-    send(&app, arrived).await;
+    let received_at = an_hour_ago();
+    send(&app, received_at).await;
     // Makes its payload valid, as if the contract had become wider.
     for item in app.items("RejectedSignalsTable").await {
         let update = app

@@ -21,8 +21,8 @@ async fn history(app: &TestApp, key: &str) {
     {
         let signal =
             json!({"customerId": "c", "eventType": event_type, "data": {"n": hours_ago}, "eventflowIdentifier": flow});
-        let arrived = Timestamp::from_millis(now - hours_ago * 3_600_000);
-        let call = RequestBuilder::signals(json!({"signals": [signal]})).key(key).at(arrived);
+        let received_at = Timestamp::from_millis(now - hours_ago * 3_600_000);
+        let call = RequestBuilder::signals(json!({"signals": [signal]})).key(key).at(received_at);
         assert_eq!(app.send(call).await.status, 200);
     }
 }
