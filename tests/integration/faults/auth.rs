@@ -59,6 +59,13 @@ async fn invalid_key_is_read_once_in_ten_seconds() {
 }
 
 #[tokio::test]
+async fn look_up_that_dynamodb_rejects_is_a_503() {
+    let (app, proxy, key) = app_behind_key_proxy().await;
+    proxy.set(Fault::Invalid.always().of("GetItem"));
+    app.send(RequestBuilder::ping().key(&key)).await.assert_problem(503, "storage-unavailable");
+}
+
+#[tokio::test]
 async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
     let (app, proxy, key) = app_behind_key_proxy().await;
     let first = Timestamp::now();
