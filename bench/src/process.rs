@@ -105,7 +105,7 @@ impl Process {
     /// The most memory that the process had resident so far, in bytes.
     ///
     /// # Errors
-    /// When Linux does not tell it.
+    /// When `/proc` does not have it.
     pub fn peak_memory(&self) -> Result<u64> {
         self.function.peak_memory()
     }

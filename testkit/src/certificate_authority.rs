@@ -10,7 +10,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// How many authorities a function is told to trust: as many as it has embedded, so that reading them counts.
+/// Authorities in the bundle of a function: as many as it has embedded, so that the count includes parsing them.
 const AUTHORITIES: usize = 5;
 
 /// Where Linux has the system's authorities: on Debian, on Amazon Linux.

@@ -140,10 +140,10 @@ impl FunctionProcess {
     /// The most memory that the process had resident so far, in bytes.
     ///
     /// # Errors
-    /// When Linux does not tell it.
+    /// When `/proc` does not have it.
     pub fn peak_memory(&self) -> Result<u64> {
         let status = self.proc("status")?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("Linux tells no peak")?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("/proc has no peak memory")?;
         let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse()?;
         Ok(kibibytes.saturating_mul(1024))
     }
@@ -151,11 +151,11 @@ impl FunctionProcess {
     /// The processor time that the process has used so far, in user mode and in the kernel.
     ///
     /// # Errors
-    /// When Linux does not tell it.
+    /// When `/proc` does not have it.
     pub fn processor_time(&self) -> Result<Duration> {
         let stat = self.proc("stat")?;
         // The 14th and the 15th field; the 3rd follows the program's name in parentheses.
-        let (_, fields) = stat.rsplit_once(')').context("Linux tells no name")?;
+        let (_, fields) = stat.rsplit_once(')').context("/proc has no process name")?;
         let ticks: Result<Vec<u32>, _> = fields.split_whitespace().skip(11).take(2).map(str::parse).collect();
         Ok(TICK.saturating_mul(ticks?.iter().sum()))
     }
@@ -190,7 +190,7 @@ impl FunctionProcess {
 async fn send_lines(output: impl AsyncRead + Unpin, log: mpsc::UnboundedSender<String>) {
     let mut lines = BufReader::new(output).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        // Nobody may want them any more.
+        // A test that ended has dropped its receiver.
         let _ = log.send(line);
     }
 }

@@ -1,6 +1,6 @@
 //! A history of many clients against functions that are killed, over a DynamoDB that fails; and what must hold at its end.
 //!
-//! In the manner of Jepsen: clients note what they sent and what they heard, and a checker compares that with what is
+//! In the manner of Jepsen: clients record their requests and the responses, and a checker compares that with what is
 //! stored. The checker knows nothing of how the service works, and the service nothing of the checker.
 
 pub mod checker;

@@ -17,7 +17,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::loopback::LoopbackServer;
 
-/// What answers requests, and hears of connections.
+/// Responds to requests, and is notified of connections.
 pub trait Service: Send + Sync + 'static {
     /// A connection was accepted, and its TLS handshake is done if there is one.
     fn connected(&self) {}

@@ -92,7 +92,7 @@ def check(api: Api) -> list[str]:
 
 
 def check_pages(api: Api, origins: list[str]) -> list[str]:
-    """What is wrong with what a browser hears for pages of these origins, a sentence each."""
+    """The errors in the CORS responses for pages of these origins, a sentence each."""
     wrong = []
 
     def preflight(origin: str) -> tuple[int, dict[str, str]]:

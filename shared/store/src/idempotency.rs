@@ -83,8 +83,8 @@ impl IdempotencyTable {
         self.write(&record(context, body, None), batch, deadline).await
     }
 
-    /// Writes the record of a request of which signals could not be stored, under a generated requestIdentifier that the
-    /// client is about to be told. Returns whether a retry with that identifier will store nothing twice.
+    /// Writes the record of a request of which signals could not be stored, under a generated requestIdentifier, which the
+    /// 503 will contain. Returns whether a retry with that identifier will store nothing twice.
     pub async fn record_after_failure(
         &self,
         context: BatchContext<'_>,

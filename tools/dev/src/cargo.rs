@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
-/// What cargo tells the programs that it runs about their package. Its configuration, such as `CARGO_HOME` and
+/// The variables that describe their package to programs that cargo runs. Its configuration, such as `CARGO_HOME` and
 /// `CARGO_TARGET_DIR`, begins with none of these.
 const PACKAGE_VARIABLES: [&str; 6] =
     ["CARGO_BIN_", "CARGO_CRATE_NAME", "CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_PRIMARY_PACKAGE", "CARGO_TARGET_TMPDIR"];

@@ -29,7 +29,7 @@ pub(crate) async fn serve(port: u16, functions_port: u16, cors: Cors, origins: V
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
     let listener = listener.with_context(|| format!("Cannot listen on port {port} of 127.0.0.1 (--port)"))?;
     let listener = listener.tap_io(|stream| {
-        // Without it an answer may be a little later, and nothing else.
+        // Without it, a response may only be a little later.
         let _ = stream.set_nodelay(true);
     });
     let mut connector = HttpConnector::new();

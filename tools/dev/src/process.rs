@@ -50,7 +50,7 @@ impl ProcessTree {
     /// Waits until the child ends by itself.
     ///
     /// # Errors
-    /// The operating system does not tell it.
+    /// When the operating system does not report it.
     pub(crate) async fn wait(&mut self) -> Result<ExitStatus> {
         self.root.wait().await.context("Cannot wait for a process")
     }
@@ -72,7 +72,7 @@ impl ProcessTree {
         matches!(self.root.try_wait(), Ok(None))
     }
 
-    /// Sends `signal` to the members that are `chosen`; tells how many there were.
+    /// Sends `signal` to the members that are `chosen`; returns how many there were.
     fn signal(&mut self, signal: Signal, chosen: impl Fn(Pid) -> bool) -> usize {
         let members = self.members().filter(|process| chosen(process.pid()));
         members.filter_map(|process| process.kill_with(signal)).count()
@@ -108,7 +108,7 @@ fn unique_tag() -> String {
     format!("{}-{}", std::process::id(), now.as_nanos())
 }
 
-/// Runs `command` to its end and tells whether it succeeded.
+/// Runs `command` to its end and returns whether it succeeded.
 ///
 /// # Errors
 /// The program cannot be started.

@@ -131,7 +131,7 @@ impl NewKey {
     }
 }
 
-/// Tells the operator about a key that was stored.
+/// Shows the operator the key that was stored.
 fn note_stored(record: &KeyRecord) {
     let KeyRecord { key_id, account_id, name, expires_at, .. } = record;
     let end =

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-/// What a page of another origin may do. Which origins may is left to whoever starts the stack, as to a parameter.
+/// What a browser page of another origin may do. `cargo dev --cors` names the origins; in a deployment, a parameter does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cors {
     /// The headers that are added to the answer to a preflight.

@@ -49,7 +49,7 @@ pub(super) struct State {
     pub(super) done: bool,
 }
 
-/// Tells one version of the imported file from another.
+/// Distinguishes versions of the imported file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FileVersion {

@@ -58,7 +58,7 @@ impl RejectedSignal {
         self.errors.iter().any(|error| error.code.as_str() == code)
     }
 
-    /// Whether the signal is about this customer or emitter, as far as an invalid payload tells.
+    /// Whether the signal is about this customer or emitter, as far as an invalid payload shows it.
     pub(super) fn is_about(&self, subject_id: &str) -> bool {
         self.subject_id.as_deref() == Some(subject_id)
             || match serde_json::Deserializer::from_str(&self.payload).deserialize_any(HasSubject(subject_id)) {
@@ -83,7 +83,7 @@ fn as_sent<S: Serializer>(id: &RequestIdentifier, serializer: S) -> Result<S::Ok
     id.as_sent().serialize(serializer)
 }
 
-/// Tells whether an object has this customerId or emitterId; a duplicate member counts, too.
+/// Finds out whether an object has this customerId or emitterId; a duplicate member counts, too.
 struct HasSubject<'a>(&'a str);
 
 impl<'de> Visitor<'de> for HasSubject<'_> {
