@@ -10,7 +10,7 @@ use bench::count::Instructions;
 use bench::options::{Options, Workload};
 use bench::process::{Mode, Process};
 use bench::target::{self, Targets};
-use bench::{document, fault_latency, growth, measure, prices, report, requests};
+use bench::{document, growth, measure, prices, report, requests};
 use clap::Parser as _;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -54,8 +54,7 @@ async fn run(options: &Options) -> Result<bool> {
 
 async fn everything(options: &Options, functions: &Targets, counts: [(&str, Instructions); 3]) -> Result<()> {
     let (stock, python) = (target::build_stock()?, target::install_python()?);
-    let mut goals = report::goals(&measure::everything(functions, counts, &stock, &python).await?);
-    goals.push_str(&fault_latency::measure(&functions.customers).await?.row());
+    let goals = report::goals(&measure::everything(functions, counts, &stock, &python).await?);
     let points = growth::measure(&functions.signals).await?;
     let (growth_table, price_table) =
         (report::growth(&points), report::prices(&prices::measure(&functions.signals).await?));

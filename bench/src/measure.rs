@@ -1,10 +1,13 @@
 //! A whole run: everything in the table of goals, for the functions and the reference implementations. Must not know how it
 //! is shown.
 
+use std::time::Duration;
+
 use anyhow::Result;
 
 use crate::binary_size::{BinarySize, binary_size};
 use crate::count::{Instructions, Spans, count};
+use crate::fault_latency;
 use crate::observation::{self, Observation};
 use crate::requests::{self, REQUEST_IDENTIFIER};
 use crate::target::{Target, Targets};
@@ -31,6 +34,8 @@ pub struct Measured {
     pub calls: [u64; 3],
     /// Write units of 500 signals with a requestIdentifier.
     pub units_of_500: u64,
+    /// What a throttled call adds to the median of a customer.
+    pub fault_latency: Duration,
     /// Of the function for signals, which is the larger one.
     pub size: BinarySize,
     /// The stock SDK in Rust.
@@ -93,6 +98,7 @@ pub async fn everything(
             named.counts.calls(),
         ],
         units_of_500: largest_named.counts.write_units,
+        fault_latency: fault_latency::measure(customers).await?,
         size: binary_size(signals, "", "signals")?,
         stock: reference(stock, Spans::LONG).await?,
         stock_size: binary_size(stock, "bench/stock", "stock")?,

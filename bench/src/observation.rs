@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hyper::body::Bytes;
+use testkit::fake_dynamodb::Counts;
 
 use crate::process::{Mode, Process};
 use crate::target::Target;
-use testkit::fake_dynamodb::Counts;
 
 /// How long each call to DynamoDB takes where time is measured.
 pub const DELAY: Duration = Duration::from_millis(5);
@@ -46,9 +46,7 @@ pub async fn observe(target: &Target, event: &Bytes, tls: bool) -> Result<Observ
         counts = process.dynamodb.take_counts();
         connections = connections.saturating_add(counts.connections);
     }
-    times.sort_unstable();
-    let duration = times.get(REQUESTS / 2).copied().unwrap_or_default();
-    Ok(Observation { duration, memory: process.peak_memory()?, connections, counts })
+    Ok(Observation { duration: median(times), memory: process.peak_memory()?, connections, counts })
 }
 
 /// Requests a second that a process serves, `concurrency` of them at once.
@@ -62,4 +60,10 @@ pub async fn throughput(target: &Target, event: &Bytes, concurrency: u16) -> Res
     process.invoke_many(event, u32::from(concurrency), concurrency).await?;
     let duration = process.invoke_many(event, THROUGHPUT_REQUESTS, concurrency).await?;
     Ok(f64::from(THROUGHPUT_REQUESTS) / duration.as_secs_f64())
+}
+
+/// The median of `times`; zero without any.
+pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }

@@ -4,11 +4,11 @@
 //! depends on the configured memory, and costs less than a tenth of the rest.
 
 use anyhow::Result;
+use testkit::fake_dynamodb::Counts;
 
 use crate::observation;
 use crate::requests;
 use crate::target::Target;
-use testkit::fake_dynamodb::Counts;
 
 /// Dollars for a million write units on demand, as AWS lists them for us-east-1 (2026). Other regions differ by up to
 /// half; the units do not.

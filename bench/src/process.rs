@@ -10,6 +10,7 @@ use hyper::body::Bytes;
 use tempfile::TempDir;
 use testkit::certificate_authority::Authority;
 use testkit::fake_dynamodb::FakeDynamoDb;
+use testkit::fault_proxy::{FaultProxy, Plan};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 use testkit::runtime_api::Invocation;
 
@@ -35,6 +36,8 @@ pub struct Mode {
 pub struct Process {
     /// The DynamoDB it writes to.
     pub dynamodb: FakeDynamoDb,
+    /// Between the function and DynamoDB, when calls fail.
+    _proxy: Option<FaultProxy>,
     function: FunctionProcess,
     directory: TempDir,
 }
@@ -45,13 +48,25 @@ impl Process {
     /// # Errors
     /// When it ends or hangs before.
     pub async fn start(target: &Target, mode: Mode) -> Result<Self> {
+        Self::start_behind(target, mode, None).await
+    }
+
+    /// As [`Process::start`], with calls that fail as `plan` says. The proxy has no TLS.
+    ///
+    /// # Errors
+    /// When it ends or hangs before.
+    pub async fn start_behind(target: &Target, mode: Mode, plan: Option<Plan>) -> Result<Self> {
         let directory = tempfile::tempdir().context("no temporary directory can be made")?;
         let authority = Authority::new()?;
         let [few, many] = ["few.pem", "many.pem"].map(|name| directory.path().join(name));
         authority.write(&few, &many)?;
         let dynamodb = FakeDynamoDb::start(mode.tls.then(|| authority.acceptor.clone())).await?;
         let scheme = if mode.tls { "https" } else { "http" };
-        let endpoint = format!("{scheme}://localhost:{}", dynamodb.address().port());
+        let direct = format!("{scheme}://localhost:{}", dynamodb.address().port());
+        let proxy = match plan {
+            Some(plan) => Some(FaultProxy::start(&format!("http://{}", dynamodb.address()), plan).await),
+            None => None,
+        };
         // What replaces the embedded authorities, and what replaces the system's.
         let bundle = if target.arguments.is_empty() { &few } else { &many };
         let authorities = [("AWS_CA_BUNDLE", bundle.into()), ("SSL_CERT_FILE", many.clone().into())];
@@ -63,13 +78,13 @@ impl Process {
             variables: variables.chain(authorities).map(|(name, value)| (name.to_owned(), value)).collect(),
             concurrency: mode.concurrency,
             invocation_timeout: INVOCATION_TIMEOUT,
-            ..ProcessOptions::new(&target.program, endpoint)
+            ..ProcessOptions::new(&target.program, proxy.as_ref().map_or(direct, FaultProxy::endpoint))
         };
         let mut function = FunctionProcess::start(&options).await.with_context(|| {
             if mode.callgrind { NO_VALGRIND.to_owned() } else { format!("{} does not start", target.name) }
         })?;
         function.idle().await.with_context(|| format!("{} does not start", target.name))?;
-        Ok(Self { dynamodb, function, directory })
+        Ok(Self { dynamodb, _proxy: proxy, function, directory })
     }
 
     /// Sends one event, expects a 200, and waits until the function asks for the next event.
@@ -141,7 +156,7 @@ fn profile_path(directory: &Path) -> PathBuf {
 }
 
 /// What template.yaml sets, with the lengths that names have in a region, and what makes Python the same each time.
-pub(crate) const TABLES: [(&str, &str); 6] = [
+const TABLES: [(&str, &str); 6] = [
     ("API_KEYS_TABLE", "intake-ApiKeysTable-1ABCDEFGHIJKL"),
     ("CUSTOMERS_TABLE", "intake-CustomersTable-1ABCDEFGHIJKL"),
     ("SIGNALS_TABLE", "intake-SignalsTable-1ABCDEFGHIJKL"),

@@ -110,6 +110,13 @@ fn time_and_memory(measured: &Measured) -> Vec<Row> {
             String::new(),
             String::new(),
         ),
+        of(
+            "a throttled call of a customer adds, median",
+            "30 ms",
+            format!("{:.0} ms", milliseconds(measured.fault_latency)),
+            String::new(),
+            String::new(),
+        ),
         of("peak memory, 500 signals", "16 MB", memory(ours.memory), memory(stock.memory), memory(python.memory)),
         of("peak memory, a body of 4 MiB", "64 MB", memory(measured.largest.memory), String::new(), String::new()),
     ]

@@ -57,6 +57,23 @@ pub fn client_at(endpoint: &str) -> Client {
     Client::from_conf(tuned(config).build())
 }
 
+/// Stores a new key of this account, whose record is changed before it is written.
+pub(crate) async fn create_key(client: &Client, account: &str, change: impl FnOnce(&mut KeyRecord)) -> String {
+    let key = ApiKey::random().unwrap();
+    let mut record = KeyRecord {
+        key_id: format!("key_of_{account}"),
+        account_id: account.parse().unwrap(),
+        name: "test".to_owned(),
+        created_at: Timestamp::now(),
+        expires_at: None,
+        revoked_at: None,
+    };
+    change(&mut record);
+    let table = ApiKeysTable::new(client.clone(), Tables::name("ApiKeysTable"));
+    table.create(&key.hash(), &record, Deadline::after(MAX_REQUEST_DURATION)).await.unwrap();
+    key.expose_secret().to_owned()
+}
+
 /// Both functions, an emulator, and a client to look into it.
 pub struct TestApp {
     /// The functions' view of DynamoDB is behind this.
@@ -110,19 +127,7 @@ impl TestApp {
 
     /// A new key of this account whose record was changed before it was written.
     pub async fn key_with(&self, account: &str, change: impl FnOnce(&mut KeyRecord)) -> String {
-        let key = ApiKey::random().unwrap();
-        let mut record = KeyRecord {
-            key_id: format!("key_of_{account}"),
-            account_id: account.parse().unwrap(),
-            name: "test".to_owned(),
-            created_at: Timestamp::now(),
-            expires_at: None,
-            revoked_at: None,
-        };
-        change(&mut record);
-        let table = ApiKeysTable::new(self.client.clone(), Tables::name("ApiKeysTable"));
-        table.create(&key.hash(), &record, Deadline::after(MAX_REQUEST_DURATION)).await.unwrap();
-        key.expose_secret().to_owned()
+        create_key(&self.client, account, change).await
     }
 
     /// Sends a call to the function that has its path.

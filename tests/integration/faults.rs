@@ -9,10 +9,21 @@ mod transient;
 mod unavailable;
 
 use serde_json::{Value, json};
-use testkit::fault_proxy::{FaultProxy, Plan};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{RequestBuilder, TestApp, TestResponse};
 
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+
+/// Failures of a call that DynamoDB may recover from at once, or never.
+const FAILURES: [Fault; 7] = [
+    Fault::Throttled,
+    Fault::TableThrottled,
+    Fault::InternalServerError,
+    Fault::ServiceUnavailable,
+    Fault::ResetBefore,
+    Fault::ResetAfter,
+    Fault::CutBody,
+];
 
 /// An app with a fault proxy before every table but that of the keys, and a key.
 async fn app_behind_proxy(plan: impl Into<Plan>) -> (TestApp, FaultProxy, String) {

@@ -93,15 +93,15 @@ impl SignalsFunction {
                 }
             }
         }
+        let dead_letter_deadline = || context.deadline.min(DEAD_LETTER_TIMEOUT);
         let (stored, dead_letters) = tokio::join!(
             self.table.put(batch_context, &batch.signals, deadline),
-            self.rejected.put(batch_context, &batch.rejected, context.deadline.min(DEAD_LETTER_TIMEOUT)),
+            self.rejected.put(batch_context, &batch.rejected, dead_letter_deadline()),
         );
         match stored {
             Ok(invalid) => {
                 let refused = batch.refused_by_store(&invalid);
-                let timeout = context.deadline.min(DEAD_LETTER_TIMEOUT);
-                let also_refused = self.rejected.put(batch_context, &refused, timeout).await;
+                let also_refused = self.rejected.put(batch_context, &refused, dead_letter_deadline()).await;
                 request_log::dead_letters(context, &dead_letters.and(also_refused));
                 Ok(replayed)
             }
@@ -130,9 +130,7 @@ impl Function for SignalsFunction {
         let mut batch = Batch::parse(JsonText::parse(&body)?)?;
         let request_identifier = batch.request_identifier.clone().unwrap_or_else(RequestIdentifier::random);
         if !batch.rejected.is_empty() && prefers_strict_handling(request.headers()) {
-            let invalid = batch.rejected.len();
-            let response = BatchResponse::new(batch, &request_identifier, false).rejecting_all();
-            return Err(Problem::BatchRejected { response: Box::new(response), invalid });
+            return Err(Problem::batch_rejected(BatchResponse::new(batch, &request_identifier, false)));
         }
         let batch_context = BatchContext {
             account_id: &key.account_id,
@@ -144,9 +142,9 @@ impl Function for SignalsFunction {
         let replayed = self.store(&mut batch, &body, batch_context, context).await?;
         let response = BatchResponse::new(batch, &request_identifier, replayed);
         if response.counts.accepted == 0 {
-            let invalid = response.counts.rejected;
-            return Err(Problem::BatchRejected { response: Box::new(response.rejecting_all()), invalid });
+            Err(Problem::batch_rejected(response))
+        } else {
+            Ok(Success::Batch(response))
         }
-        Ok(Success::Batch(response))
     }
 }

@@ -125,6 +125,12 @@ impl From<StoreError> for Problem {
 }
 
 impl Problem {
+    /// The rejection of a whole batch, because of the rejected signals of `response`.
+    pub fn batch_rejected(response: BatchResponse) -> Self {
+        let invalid = response.counts.rejected;
+        Self::BatchRejected { response: Box::new(response.rejecting_all()), invalid }
+    }
+
     /// The error of a call with the values of a customer. If DynamoDB finds them invalid although they passed every check,
     /// the client is told; the operator finds the line in the log.
     pub fn from_upsert(error: StoreError) -> Self {

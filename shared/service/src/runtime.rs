@@ -64,8 +64,9 @@ pub async fn serve(function: &impl Function, request: &Request, mut context: Req
     let handled = AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
     let (result, calls) = CallStats::of(handled).await;
     let result = result.unwrap_or(Err(Problem::InternalError));
-    request_log::emit(&context, &result, &calls, started.elapsed());
-    respond(&result, &context.invocation_id)
+    let response = respond(&result, &context.invocation_id);
+    request_log::emit(&context, &result, response.status(), &calls, started.elapsed());
+    response
 }
 
 async fn handle<F: Function>(

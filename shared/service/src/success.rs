@@ -82,8 +82,7 @@ impl BatchResponse {
 
     /// The response when the whole batch is rejected, whether all of its signals are invalid or only one. Nothing is stored,
     /// so nothing is replayed.
-    #[must_use]
-    pub fn rejecting_all(self) -> Self {
+    pub(crate) fn rejecting_all(self) -> Self {
         let received = self.counts.received;
         let counts = BatchCounts { received, accepted: 0, rejected: received, replayed: false };
         Self { counts, ..self }

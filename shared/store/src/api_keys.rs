@@ -8,7 +8,7 @@ use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::attributes::{Item, epoch_seconds, not_null, string};
+use crate::attributes::{Item, epoch_seconds, from_item, not_null, string, to_item};
 use crate::deadline::{before, yield_for_connection_reuse};
 use crate::error::StoreError;
 use crate::throttling::TableThrottle;
@@ -47,7 +47,7 @@ impl KeyRecord {
     /// # Errors
     /// [`StoreError::Corrupt`] when an attribute is missing or malformed.
     pub fn from_item(item: Item) -> Result<Self, StoreError> {
-        serde_dynamo::from_item(item).map_err(|_| StoreError::Corrupt)
+        from_item(item)
     }
 }
 
@@ -98,7 +98,7 @@ impl ApiKeysTable {
     /// # Errors
     /// When the table has this key already, or the record cannot be written.
     pub async fn create(&self, hash: &KeyHash, record: &KeyRecord, deadline: Deadline) -> Result<(), CreateError> {
-        let mut item: Item = serde_dynamo::to_item(record).map_err(|_| StoreError::Corrupt)?;
+        let mut item = to_item(record)?;
         item.insert(PARTITION_KEY.to_owned(), string(hash.to_hex()));
         let call = self
             .client
@@ -137,7 +137,7 @@ mod tests {
     fn record_is_read_as_it_was_written() {
         let revoked = KeyRecord { revoked_at: Some(Timestamp::from_millis(1_795_213_500_500)), ..record() };
         for record in [record(), KeyRecord { expires_at: None, ..record() }, revoked] {
-            let item: Item = serde_dynamo::to_item(&record).unwrap();
+            let item = to_item(&record).unwrap();
             assert_eq!(KeyRecord::from_item(item), Ok(record));
         }
     }
@@ -152,7 +152,7 @@ mod tests {
             ("accountId", string("a b")),
             ("createdAt", string("")),
         ] {
-            let mut item: Item = serde_dynamo::to_item(record()).unwrap();
+            let mut item = to_item(&record()).unwrap();
             item.insert(name.to_owned(), value);
             assert_eq!(KeyRecord::from_item(item), Err(StoreError::Corrupt), "{name}");
         }

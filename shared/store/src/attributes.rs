@@ -7,7 +7,8 @@ use model::json::{Lexer, Token};
 use model::number::for_dynamodb;
 use model::storable::StorableJson;
 use model::timestamp::Timestamp;
-use serde::{Deserialize, Deserializer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::StoreError;
 
@@ -22,6 +23,16 @@ pub(crate) fn string(text: impl Into<String>) -> AttributeValue {
 /// A number attribute.
 pub(crate) fn number(number: u64) -> AttributeValue {
     AttributeValue::N(number.to_string())
+}
+
+/// The item of a record.
+pub(crate) fn to_item(record: &impl Serialize) -> Result<Item, StoreError> {
+    serde_dynamo::to_item(record).map_err(|_| StoreError::Invalid)
+}
+
+/// The record in an item. An attribute that is missing or malformed is [`StoreError::Corrupt`].
+pub(crate) fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
+    serde_dynamo::from_item(item).map_err(|_| StoreError::Corrupt)
 }
 
 /// JSON that the client sent, as a value.
@@ -64,10 +75,10 @@ pub(crate) fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deseriali
     T::deserialize(deserializer).map(Some)
 }
 
-/// A timestamp as whole seconds since 1970, the form of DynamoDB's time to live.
+/// A timestamp that may be missing, as whole seconds since 1970: the form of DynamoDB's time to live.
 pub(crate) mod epoch_seconds {
-    use super::Timestamp;
-    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+    use model::timestamp::Timestamp;
+    use serde::{Deserializer, Serialize as _, Serializer};
 
     #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
     pub(crate) fn serialize<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -75,7 +86,7 @@ pub(crate) mod epoch_seconds {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-        let seconds = u64::deserialize(deserializer)?;
-        Ok(Some(Timestamp::from_millis(seconds.saturating_mul(1000))))
+        let seconds: Option<u64> = super::not_null(deserializer)?;
+        Ok(seconds.map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000))))
     }
 }

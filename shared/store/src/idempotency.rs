@@ -13,7 +13,7 @@ use model::digest::Digest;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::attributes::{Item, epoch_seconds, number};
+use crate::attributes::{from_item, number, to_item};
 use crate::batch_context::BatchContext;
 use crate::deadline::{before, yield_for_connection_reuse};
 use crate::error::StoreError;
@@ -45,8 +45,8 @@ struct IdempotencyRecord {
     received_at: Timestamp,
     /// Lambda's id of the invocation that wrote the record.
     invocation: String,
-    #[serde(with = "epoch_seconds")]
-    expires_at: Option<Timestamp>,
+    /// Seconds since 1970.
+    expires_at: u64,
 }
 
 /// Whether a request is new.
@@ -121,7 +121,7 @@ impl IdempotencyTable {
             .client
             .put_item()
             .table_name(&self.table)
-            .set_item(Some(serde_dynamo::to_item(record).map_err(|_| StoreError::Corrupt)?))
+            .set_item(Some(to_item(record)?))
             // DynamoDB deletes an expired item up to some days later.
             .condition_expression("attribute_not_exists(pk) OR expiresAt <= :now")
             .expression_attribute_values(":now", number(record.received_at.seconds()))
@@ -131,8 +131,7 @@ impl IdempotencyTable {
         let Err(error) = sent else { return Ok(None) };
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(failed)) => {
-                let existing: Item = failed.item().cloned().ok_or(StoreError::Corrupt)?;
-                serde_dynamo::from_item(existing).map(Some).map_err(|_| StoreError::Corrupt)
+                failed.item().cloned().ok_or(StoreError::Corrupt).and_then(from_item).map(Some)
             }
             _ => Err(error.into()),
         }
@@ -147,7 +146,7 @@ fn record(context: BatchContext<'_>, body: &str, signals_hash: Option<String>) -
         signals_hash,
         received_at: context.received_at,
         invocation: context.invocation_id.to_owned(),
-        expires_at: Some(context.received_at.plus(IDEMPOTENCY_TTL)),
+        expires_at: context.received_at.plus(IDEMPOTENCY_TTL).seconds(),
     }
 }
 

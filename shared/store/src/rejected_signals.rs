@@ -16,7 +16,7 @@ use model::timestamp::Timestamp;
 use model::validation::FieldError;
 use serde::{Deserialize, Serialize};
 
-use crate::attributes::{Item, epoch_seconds};
+use crate::attributes::{Item, from_item, to_item};
 use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable};
 use crate::dynamodb_json::DynamoDbJson;
@@ -68,9 +68,8 @@ pub struct RejectedSignalRecord<'a> {
     /// The validation errors that the client received.
     #[serde(alias = "faults")]
     pub errors: Cow<'a, [FieldError]>,
-    /// When DynamoDB deletes the item.
-    #[serde(with = "epoch_seconds")]
-    pub expires_at: Option<Timestamp>,
+    /// When DynamoDB deletes the item, in seconds since 1970.
+    pub expires_at: u64,
 }
 
 impl<'a> RejectedSignalRecord<'a> {
@@ -93,7 +92,7 @@ impl<'a> RejectedSignalRecord<'a> {
             payload: stored_payload.into(),
             truncated: stored_payload.len() < payload.len(),
             errors: Cow::Borrowed(errors),
-            expires_at: Some(context.received_at.plus(RETENTION)),
+            expires_at: context.received_at.plus(RETENTION).seconds(),
         }
     }
 
@@ -102,7 +101,7 @@ impl<'a> RejectedSignalRecord<'a> {
     /// # Errors
     /// [`StoreError::Corrupt`] when an attribute is missing or malformed.
     pub fn from_item(item: Item) -> Result<Self, StoreError> {
-        serde_dynamo::from_item(item).map_err(|_| StoreError::Corrupt)
+        from_item(item)
     }
 }
 
@@ -161,8 +160,7 @@ impl BatchItem for &RejectedSignalRecord<'_> {
 
     fn write(self, json: &mut DynamoDbJson) {
         // Strings, numbers and lists of them always serialize.
-        let item: Item = serde_dynamo::to_item(self).unwrap_or_default();
-        json.item(&item);
+        json.item(&to_item(self).unwrap_or_default());
     }
 }
 

@@ -6,11 +6,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use model::api_key::ApiKey;
-use model::deadline::Deadline;
-use model::timestamp::Timestamp;
-use service::context::MAX_REQUEST_DURATION;
-use store::api_keys::{ApiKeysTable, KeyRecord};
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 
@@ -24,7 +19,7 @@ use super::stored;
 use crate::fault_proxy::{CallCounts, Fault, FaultProxy, Plan};
 use crate::function_process::ProcessOptions;
 use crate::functions::emulator_options;
-use crate::test_app::{Tables, TestApp, client_at};
+use crate::test_app::{TestApp, client_at, create_key};
 
 /// Clients that send signals.
 const SIGNAL_CLIENTS: u64 = 10;
@@ -111,7 +106,7 @@ pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Summary
 async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Summary {
     let began = Instant::now();
     let emulator = TestApp::emulator();
-    let key = make_key(&emulator.endpoint()).await;
+    let key = create_key(&client_at(&emulator.endpoint()), "history", |_| {}).await;
     let (log, lines) = mpsc::unbounded_channel();
     let log_check = tokio::task::spawn_local(LogCheck::run(lines, [CANARY.to_owned(), key.clone()]));
     let mut environments = Vec::new();
@@ -221,19 +216,4 @@ fn faults(share: f64, seed: u64) -> Plan {
         (Fault::Unprocessed { done: 12 }, 0.06),
     ];
     Plan::of(parts.map(|(fault, part)| fault.in_share(share * part))).seed(seed)
-}
-
-async fn make_key(endpoint: &str) -> String {
-    let key = ApiKey::random().unwrap();
-    let record = KeyRecord {
-        key_id: "key_of_history".to_owned(),
-        account_id: "history".parse().unwrap(),
-        name: "history".to_owned(),
-        created_at: Timestamp::now(),
-        expires_at: None,
-        revoked_at: None,
-    };
-    let table = ApiKeysTable::new(client_at(endpoint), Tables::name("ApiKeysTable"));
-    table.create(&key.hash(), &record, Deadline::after(MAX_REQUEST_DURATION)).await.unwrap();
-    key.expose_secret().to_owned()
 }

@@ -132,9 +132,7 @@ fn no_file_cites_a_document_outside_of_the_repository() {
     // In two parts, so that this file does not cite it.
     let (contract, design) = (concat!("SP", "EC "), concat!("DESI", "GN.md"));
     sources(&root(), &mut |path, text| {
-        // Comments in the code still cite sections of the contract by number.
-        let is_rust = path.extension().is_some_and(|ending| ending == "rs");
-        assert!(is_rust || !(text.contains(contract) || text.contains(design)), "{}", path.display());
+        assert!(!(text.contains(contract) || text.contains(design)), "{}", path.display());
     });
     for page in Page::all() {
         assert!(!(page.text.contains(contract) || page.text.contains(design)), "{}", page.path);

@@ -7,24 +7,18 @@ use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{RequestBuilder, TestApp};
 
 use super::{
-    REQUEST, app_behind_proxy, assert_unavailable, customer, stored_numbers, with_identifier, without_identifier,
+    FAILURES, REQUEST, app_behind_proxy, assert_unavailable, customer, stored_numbers, with_identifier,
+    without_identifier,
 };
 
-/// Faults after which the same call succeeds.
-const TRANSIENT: [Fault; 8] = [
-    Fault::Throttled,
-    Fault::TableThrottled,
-    Fault::InternalServerError,
-    Fault::ServiceUnavailable,
-    Fault::ResetBefore,
-    Fault::ResetAfter,
-    Fault::CutBody,
-    Fault::Slow(Duration::from_millis(30)),
-];
+/// Faults of one call, after which the same call succeeds.
+fn transient() -> impl Iterator<Item = Fault> {
+    FAILURES.into_iter().chain([Fault::Slow(Duration::from_millis(30))])
+}
 
 #[tokio::test]
 async fn transient_fault_of_any_call_stores_each_signal_once() {
-    for fault in TRANSIENT {
+    for fault in transient() {
         // Call 1 writes the idempotency record, calls 2 and 3 the batches.
         for nth in 1..=3 {
             let (app, proxy, key) = app_behind_proxy(fault.at(nth)).await;
@@ -44,7 +38,7 @@ async fn transient_fault_of_any_call_stores_each_signal_once() {
 
 #[tokio::test]
 async fn transient_fault_without_identifier_stores_signals_once() {
-    for fault in TRANSIENT {
+    for fault in transient() {
         let (app, proxy, key) = app_behind_proxy(fault.at(1)).await;
         let response = app.send(without_identifier(3).key(&key)).await;
         assert_eq!((response.status, stored_numbers(&app).await), (200, vec![0, 1, 2]), "{fault:?}: {}", response.text);
@@ -54,7 +48,7 @@ async fn transient_fault_without_identifier_stores_signals_once() {
 
 #[tokio::test]
 async fn customer_created_by_a_lost_attempt_is_created() {
-    for fault in TRANSIENT {
+    for fault in transient() {
         let (app, _proxy, key) = app_behind_proxy(fault.at(1)).await;
         let response = app.send(customer().key(&key)).await;
         assert_eq!(
@@ -70,7 +64,7 @@ async fn customer_created_by_a_lost_attempt_is_created() {
 
 #[tokio::test]
 async fn transient_fault_of_the_key_table_fails_no_request() {
-    for fault in TRANSIENT {
+    for fault in transient() {
         let emulator = TestApp::emulator();
         let direct = emulator.endpoint();
         let keys = FaultProxy::start(&direct, fault.at(1)).await;

@@ -7,26 +7,19 @@ use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, TestApp};
 
 use super::{
-    app_behind_proxy, assert_unavailable, customer, signals, stored_numbers, with_identifier, without_identifier,
+    FAILURES, app_behind_proxy, assert_unavailable, customer, signals, stored_numbers, with_identifier,
+    without_identifier,
 };
 
-const LASTING: [Fault; 10] = [
-    Fault::Throttled,
-    Fault::TableThrottled,
-    Fault::InternalServerError,
-    Fault::ServiceUnavailable,
-    Fault::ResetBefore,
-    Fault::ResetAfter,
-    Fault::CutBody,
-    Fault::Stall,
-    Fault::ExpiredToken,
-    Fault::UnrecognizedClient,
-];
+/// Faults of every call.
+fn lasting() -> impl Iterator<Item = Fault> {
+    FAILURES.into_iter().chain([Fault::Stall, Fault::ExpiredToken, Fault::UnrecognizedClient])
+}
 
 #[tokio::test]
 async fn lasting_fault_is_a_503_before_the_deadline() {
     let timeout = Duration::from_millis(600);
-    for fault in LASTING {
+    for fault in lasting() {
         let (app, _proxy, key) = app_behind_proxy(fault.always()).await;
         for call in [customer(), with_identifier(30), without_identifier(30)] {
             let began = Instant::now();

@@ -1,5 +1,5 @@
 //! The one account and key of the local stack. They are published, so that an example works as it is pasted; they are
-//! safe to publish because nothing but an emulator is ever told of them.
+//! safe to publish because only an emulator stores them.
 
 use anyhow::Result;
 use serde_json::json;

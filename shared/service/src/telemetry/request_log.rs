@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lambda_http::http::StatusCode;
 use model::validation::FieldError;
 use store::call_stats::CallStats;
 use store::customers::UpsertResult;
@@ -21,8 +22,14 @@ use crate::success::{BatchCounts, BatchResponse, Success};
 static WARM: AtomicBool = AtomicBool::new(false);
 
 /// Writes the line of a request, and one more for each error code of rejected signals.
-pub(crate) fn emit(context: &RequestContext, result: &Result<Success, Problem>, calls: &CallStats, duration: Duration) {
-    let line = RequestLog { context, result, calls, is_cold_start: !WARM.swap(true, Ordering::Relaxed) };
+pub(crate) fn emit(
+    context: &RequestContext,
+    result: &Result<Success, Problem>,
+    status: StatusCode,
+    calls: &CallStats,
+    duration: Duration,
+) {
+    let line = RequestLog { context, result, status, calls, is_cold_start: !WARM.swap(true, Ordering::Relaxed) };
     let errors = line.field_error_counts();
     line.write(&errors, duration);
     if line.counts().is_some() {
@@ -60,6 +67,7 @@ pub fn dead_letters(context: &RequestContext, stored: &Result<(), StoreError>) {
 struct RequestLog<'a> {
     context: &'a RequestContext,
     result: &'a Result<Success, Problem>,
+    status: StatusCode,
     calls: &'a CallStats,
     is_cold_start: bool,
 }
@@ -67,11 +75,7 @@ struct RequestLog<'a> {
 impl<'a> RequestLog<'a> {
     fn write(&self, errors: &BTreeMap<&'static str, usize>, duration: Duration) {
         let RequestContext { invocation_id, api_request_id, received_at, path, key, body_bytes, .. } = self.context;
-        let (status, code) = match self.result {
-            Ok(Success::Options(_)) => (204, "ok"),
-            Ok(_) => (200, "ok"),
-            Err(problem) => (problem.problem_type().status, problem.problem_type().code),
-        };
+        let code = self.result.as_ref().map_or_else(|problem| problem.problem_type().code, |_| "ok");
         let store_error = match self.result {
             Err(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
             _ => None,
@@ -85,7 +89,7 @@ impl<'a> RequestLog<'a> {
             ("requestId", Some(Value::Text(invocation_id))),
             ("apiRequestId", api_request_id.as_deref().map(Value::Text)),
             ("path", path.map(Value::Text)),
-            ("status", Some(Value::Count(usize::from(status)))),
+            ("status", Some(Value::Count(usize::from(self.status.as_u16())))),
             ("code", Some(Value::Text(code))),
             ("accountId", key.as_ref().map(|key| Value::Text(key.account_id.as_str()))),
             ("keyId", key.as_ref().map(|key| Value::Text(&key.key_id))),
@@ -144,10 +148,10 @@ impl<'a> RequestLog<'a> {
 
     /// How often each code occurs among the validation errors.
     fn field_error_counts(&self) -> BTreeMap<&'static str, usize> {
-        let errors: &[FieldError] = match (self.batch(), self.result) {
-            (Some(batch), _) => &batch.field_errors,
-            (None, Err(problem)) => problem.field_errors(),
-            (None, Ok(_)) => &[],
+        let errors: &[FieldError] = match self.result {
+            Ok(Success::Batch(response)) => &response.field_errors,
+            Ok(_) => &[],
+            Err(problem) => problem.field_errors(),
         };
         let mut counts = BTreeMap::new();
         for error in errors {

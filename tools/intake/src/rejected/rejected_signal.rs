@@ -9,11 +9,10 @@ use model::validation::FieldError;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use store::attributes::Item;
 use store::rejected_signals::RejectedSignalRecord;
 
 use super::id::RejectedSignalId;
-use crate::item::as_text;
+use crate::item::{Item, as_text};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
