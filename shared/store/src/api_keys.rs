@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::throttling::TableThrottle;
 
 /// The partition key: the SHA-256 of the key, in hexadecimal.
-const PARTITION_KEY: &str = "keyHash";
+pub const PARTITION_KEY: &str = "keyHash";
 
 /// The record of a key: the attributes of its item, but for the hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

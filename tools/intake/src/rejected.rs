@@ -16,7 +16,7 @@ use model::timestamp::Timestamp;
 use model::validation::FieldErrorCode;
 
 use self::id::RejectedSignalId;
-pub(crate) use self::table::RejectedSignalsTable;
+pub(crate) use self::table::RejectedTable;
 use crate::output::Format;
 use crate::stack::Stack;
 use crate::time_args::timestamp;
@@ -96,7 +96,7 @@ pub(crate) struct Redrive {
 
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let rejected = RejectedSignalsTable::new(stack)?;
+        let rejected = RejectedTable::new(stack)?;
         match self {
             Self::List(list) => list::list(&rejected, &list, format).await,
             Self::Show { account, id } => list::show(&rejected, &account, &id, format).await,

@@ -16,12 +16,12 @@ use crate::error::call_error;
 use crate::item::{Item, key};
 use crate::output::{Format, note};
 use crate::progress;
-use crate::rejected::RejectedSignalsTable;
+use crate::rejected::RejectedTable;
 use crate::stack::{CUSTOMERS, SIGNALS, Stack};
 
 pub(super) async fn erase(stack: &Stack, account: &AccountId, id: &str, yes: bool, format: Format) -> Result<()> {
     note(&format!("Counting what is stored of {id:?} ..."));
-    let rejected_signals = RejectedSignalsTable::new(stack)?;
+    let rejected_signals = RejectedTable::new(stack)?;
     let profiles = usize::from(find(stack, account, id).await?.is_some());
     let signals = count_signals(stack, account, id).await?;
     let rejected = rejected_signals.keys_of(account, id).await?;

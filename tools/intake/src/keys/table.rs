@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::KeyHash;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
-use store::api_keys::{ApiKeysTable, CreateError, KeyRecord};
+use store::api_keys::{ApiKeysTable, CreateError, KeyRecord, PARTITION_KEY};
 
 use crate::error::{call_error, store_error};
 use crate::item::{Item, text};
@@ -79,7 +79,7 @@ impl<'a> KeyTable<'a> {
     async fn update(&self, key: &StoredKey, expression: &str, value: AttributeValue) -> Result<()> {
         let update = self.stack.client.update_item().table_name(self.table);
         let update = update
-            .key("keyHash", AttributeValue::S(key.hash.clone()))
+            .key(PARTITION_KEY, AttributeValue::S(key.hash.clone()))
             // Without it, the update of a key that was just deleted would create a partial record.
             .condition_expression("attribute_exists(keyHash)")
             .update_expression(expression)
@@ -95,7 +95,7 @@ impl<'a> KeyTable<'a> {
 
 impl StoredKey {
     fn from_item(item: Item) -> Option<Self> {
-        Some(Self { hash: text(&item, "keyHash")?.to_owned(), record: KeyRecord::from_item(item).ok()? })
+        Some(Self { hash: text(&item, PARTITION_KEY)?.to_owned(), record: KeyRecord::from_item(item).ok()? })
     }
 }
 

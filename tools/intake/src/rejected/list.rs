@@ -5,11 +5,11 @@ use model::account::AccountId;
 
 use super::List;
 use super::id::RejectedSignalId;
-use super::table::{RejectedSignalsTable, days};
+use super::table::{RejectedTable, days};
 use crate::output::{Format, Table, note, print_json};
 use crate::time_args::format_utc;
 
-pub(super) async fn list(rejected: &RejectedSignalsTable<'_>, list: &List, format: Format) -> Result<()> {
+pub(super) async fn list(rejected: &RejectedTable<'_>, list: &List, format: Format) -> Result<()> {
     let List { account, since, code } = list;
     let mut table = Table::with_heading(["ID", "RECEIVED", "SUBJECT ID", "CODE", "MESSAGE"]);
     let mut is_empty = true;
@@ -38,7 +38,7 @@ pub(super) async fn list(rejected: &RejectedSignalsTable<'_>, list: &List, forma
 }
 
 pub(super) async fn show(
-    rejected: &RejectedSignalsTable<'_>,
+    rejected: &RejectedTable<'_>,
     account: &AccountId,
     id: &RejectedSignalId,
     format: Format,

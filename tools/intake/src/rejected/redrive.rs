@@ -21,7 +21,7 @@ use store::signals::SignalsTable;
 use super::id::RejectedSignalId;
 use super::list::not_found;
 use super::rejected_signal::RejectedSignal;
-use super::table::{RejectedSignalsTable, days};
+use super::table::{RejectedTable, days};
 use super::{Redrive, edited};
 use crate::error::store_error;
 use crate::output::{Format, Table, note, print_json, print_line};
@@ -31,12 +31,7 @@ use crate::time_args::before;
 /// How many signals are stored at once.
 const CONCURRENT_SIGNALS: usize = 16;
 
-pub(super) async fn redrive(
-    stack: &Stack,
-    rejected: &RejectedSignalsTable<'_>,
-    args: &Redrive,
-    format: Format,
-) -> Result<()> {
+pub(super) async fn redrive(stack: &Stack, rejected: &RejectedTable<'_>, args: &Redrive, format: Format) -> Result<()> {
     let table = stack.table(SIGNALS)?;
     let signals = SignalsTable::new(stack.client.clone(), table, stack.retention()?);
     let rows = Table::with_heading(["ID", "STILL REJECTED", "MESSAGE"]);
@@ -61,7 +56,7 @@ pub(super) async fn redrive(
 }
 
 struct Run<'a> {
-    rejected: &'a RejectedSignalsTable<'a>,
+    rejected: &'a RejectedTable<'a>,
     signals: SignalsTable,
     /// The name of the table of `signals`.
     table: &'a str,

@@ -24,12 +24,12 @@ const DELETION_DELAY: Duration = Duration::from_hours(10 * 24);
 
 const DAY: Duration = Duration::from_hours(24);
 
-pub(crate) struct RejectedSignalsTable<'a> {
+pub(crate) struct RejectedTable<'a> {
     stack: &'a Stack,
     table: &'a str,
 }
 
-impl<'a> RejectedSignalsTable<'a> {
+impl<'a> RejectedTable<'a> {
     pub(crate) fn new(stack: &'a Stack) -> Result<Self> {
         Ok(Self { stack, table: stack.table(REJECTED_SIGNALS)? })
     }
