@@ -67,6 +67,7 @@ pub(crate) async fn create_key(client: &Client, account: &str, change: impl FnOn
         created_at: Timestamp::now(),
         expires_at: None,
         revoked_at: None,
+        only: None,
     };
     change(&mut record);
     let table = ApiKeysTable::new(client.clone(), Tables::name("ApiKeysTable"));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use model::api_key::KeyHash;
+use model::api_key::{Endpoint, KeyHash};
 use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::{RequestBuilder, Tables, TestApp};
@@ -59,6 +59,33 @@ async fn missing_key_is_a_401_before_any_other_error() {
     ] {
         app.send(call).await.assert_problem(401, "unauthorized");
     }
+}
+
+#[tokio::test]
+async fn restricted_key_is_accepted_by_its_endpoint_and_by_the_ping_only() {
+    let app = TestApp::start();
+    let customer = json!({"customerId": "c", "customerData": {}});
+    let signal = json!({"signals": [{"customerId": "c", "eventType": "e"}]});
+    for (only, customers, signals) in [(Endpoint::Customers, 200, 403), (Endpoint::Signals, 403, 200)] {
+        let key = app.key_with("shop", |record| record.only = Some(only)).await;
+        assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200);
+        for (call, status) in [
+            (RequestBuilder::customer(&customer), customers),
+            (RequestBuilder::signals(&signal), signals),
+            // Before any other error of the request.
+            (
+                RequestBuilder::customer("not json").without_header("content-type"),
+                if customers == 200 { 415 } else { 403 },
+            ),
+        ] {
+            let response = app.send(call.key(&key)).await;
+            assert_eq!(response.status, status, "{only:?}: {}", response.text);
+            if status == 403 {
+                response.assert_problem(403, "forbidden");
+            }
+        }
+    }
+    assert_eq!((app.items("CustomersTable").await.len(), app.items("SignalsTable").await.len()), (1, 1));
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use model::api_key::Endpoint;
 use model::customer::PROFILE_FIELDS;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
@@ -124,7 +125,10 @@ async fn stored() -> HashMap<&'static str, Vec<Item>> {
         *record = KeyRecord { key_id, name, created_at: RECEIVED_AT, expires_at, ..record.clone() };
     };
     let key = stack.key_with("acme", named).await;
-    stack.key_with("acme", |record| record.revoked_at = Some(RECEIVED_AT)).await;
+    let revoked = |record: &mut KeyRecord| {
+        *record = KeyRecord { revoked_at: Some(RECEIVED_AT), only: Some(Endpoint::Signals), ..record.clone() };
+    };
+    stack.key_with("acme", revoked).await;
     let too_long = json!({"signals": ["x".repeat(310 * 1024)]});
     let failing = json!({"signals": [{"customerId": "c", "eventType": "fails"}]});
     for (call, status) in [

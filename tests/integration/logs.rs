@@ -115,10 +115,78 @@ async fn preflight_line_has_status_204_and_one_metric() {
     let outcome = |path| [json!(path), json!(204), json!("ok")];
     assert_eq!(json!(outcomes), json!([outcome("/api/customers"), outcome("/api/event-flows/signal")]));
     for line in &lines {
-        let metrics = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
-        // The first request of a process also counts as a cold start.
-        let names = metrics.iter().map(|metric| &metric["Name"]).filter(|name| *name != "ColdStarts");
-        assert_eq!(names.collect::<Vec<_>>(), ["DynamoDbCalls"]);
+        assert_eq!(metrics(line), ["DynamoDbCalls"]);
         assert_eq!(line["DynamoDbCalls"], 0);
+    }
+}
+
+/// The names of the metrics that a line declares.
+fn metrics(line: &Value) -> Vec<&str> {
+    let metrics = line.pointer("/_aws/CloudWatchMetrics/0/Metrics").and_then(Value::as_array).unwrap();
+    // The first request of a process also counts as a cold start.
+    metrics.iter().map(|metric| metric["Name"].as_str().unwrap()).filter(|name| *name != "ColdStarts").collect()
+}
+
+#[tokio::test]
+async fn line_of_a_401_has_the_reason_and_names_a_known_key() {
+    let requests = async {
+        let app = TestApp::start();
+        let expired = app.key_with("shop", |record| record.expires_at = Some(NOW)).await;
+        let revoked = app.key_with("shop", |record| record.revoked_at = Some(NOW)).await;
+        // The second time, the cache knows the keys.
+        for _ in 0..2 {
+            app.send(RequestBuilder::ping().at(NOW)).await;
+            for key in ["two words", "unknown", &expired, &revoked] {
+                app.send(RequestBuilder::ping().key(key).at(NOW)).await;
+            }
+        }
+    };
+    let ((), log) = log_of(Level::ERROR, requests).await;
+    let lines = request_lines(&log);
+    let outcomes: Vec<_> =
+        lines.iter().map(|line| [&line["status"], &line["reason"], &line["keyId"], &line["accountId"]]).collect();
+    let expected = json!([
+        [401, "missing", null, null],
+        [401, "malformed", null, null],
+        [401, "unknown", null, null],
+        [401, "expired", "key_of_shop", "shop"],
+        [401, "revoked", "key_of_shop", "shop"],
+    ]);
+    for half in outcomes.chunks(5) {
+        assert_eq!(json!(half), expected);
+    }
+    for (line, is_inactive) in lines.iter().zip([false, false, false, true, true].repeat(2)) {
+        assert_eq!(metrics(line).contains(&"InactiveKeys"), is_inactive, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn metric_of_401s_is_written_by_reason() {
+    let request = async { TestApp::start().send(RequestBuilder::ping().key("unknown")).await };
+    let (_, log) = log_of(Level::ERROR, request).await;
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [line] = lines.iter().filter(|line| line["message"] == "unauthorized").collect::<Vec<_>>()[..] else {
+        panic!("{log}")
+    };
+    assert_eq!((&line["Reason"], &line["Unauthorized"]), (&json!("unknown"), &json!(1)));
+    assert_eq!(line["_aws"]["CloudWatchMetrics"][0]["Dimensions"], json!([["FunctionName", "Reason"]]));
+}
+
+#[tokio::test]
+async fn key_that_expires_within_thirty_days_reports_the_days_left() {
+    const DAY: u64 = 24 * 60 * 60;
+    for (left, reported) in [(30 * DAY, None), (30 * DAY - 1, Some(29)), (1, Some(0))] {
+        // A key expires at a whole second.
+        let expires_at = Timestamp::from_millis((NOW.seconds() + left) * 1000);
+        let now = Timestamp::from_millis(NOW.seconds() * 1000);
+        let request = async {
+            let app = TestApp::start();
+            let key = app.key_with("shop", |record| record.expires_at = Some(expires_at)).await;
+            app.send(RequestBuilder::ping().key(&key).at(now)).await
+        };
+        let (response, log) = log_of(Level::ERROR, request).await;
+        let line = &request_lines(&log)[0];
+        assert_eq!((response.status, line["KeyDaysLeft"].as_u64()), (200, reported));
+        assert_eq!(metrics(line).contains(&"KeyDaysLeft"), reported.is_some());
     }
 }

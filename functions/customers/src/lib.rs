@@ -3,9 +3,10 @@
 //! This crate has the order of the steps; each step is in [`model`], [`store`] or [`service`].
 
 use lambda_http::Request;
+use model::api_key::Endpoint;
 use model::customer::CustomerUpdate;
 use model::json::JsonText;
-use service::auth::Authenticator;
+use service::auth::{Authenticator, authorize};
 use service::config::{ConfigError, env_var};
 use service::context::RequestContext;
 use service::problem::Problem;
@@ -57,6 +58,7 @@ impl Function for CustomersFunction {
         if *route == PING {
             return Ok(Success::Pong);
         }
+        authorize(&key, Endpoint::Customers)?;
         let body = read_body(request, context)?;
         let update = CustomerUpdate::parse(JsonText::parse(&body)?)?;
         let deadline = context.deadline.min(WRITE_TIMEOUT);

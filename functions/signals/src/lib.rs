@@ -5,11 +5,12 @@
 use std::time::Duration;
 
 use lambda_http::Request;
+use model::api_key::Endpoint;
 use model::batch::Batch;
 use model::deadline::Deadline;
 use model::identifier::RequestIdentifier;
 use model::json::JsonText;
-use service::auth::Authenticator;
+use service::auth::{Authenticator, authorize};
 use service::config::{ConfigError, env_u64, env_var};
 use service::context::RequestContext;
 use service::problem::Problem;
@@ -126,6 +127,7 @@ impl Function for SignalsFunction {
 
     async fn handle(&self, _: &Route, request: &Request, context: &mut RequestContext) -> Result<Success, Problem> {
         let key = self.authenticator.authenticate(request.headers(), context).await?;
+        authorize(&key, Endpoint::Signals)?;
         let body = read_body(request, context)?;
         let mut batch = Batch::parse(JsonText::parse(&body)?)?;
         let request_identifier = batch.request_identifier.clone().unwrap_or_else(RequestIdentifier::random);

@@ -1,8 +1,9 @@
-//! An API key, which cannot be printed, and its hash, which is all that is stored.
+//! An API key, which cannot be printed; its hash, which is all that is stored; and the endpoint that it may be restricted to.
 
 use std::fmt;
 
 use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 
@@ -37,6 +38,29 @@ impl ApiKey {
 impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ApiKey(..)")
+    }
+}
+
+/// An endpoint that a key can be restricted to (docs/api.md, API keys).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Endpoint {
+    /// `/api/customers`.
+    Customers,
+    /// `/api/event-flows/signal`.
+    Signals,
+}
+
+impl Endpoint {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Customers, Self::Signals];
+
+    /// As it is stored and as the command line takes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Customers => "customers",
+            Self::Signals => "signals",
+        }
     }
 }
 

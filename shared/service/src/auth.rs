@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
-use model::api_key::KeyHash;
+use model::api_key::{Endpoint, KeyHash};
 use model::deadline::Deadline;
-use store::api_keys::{ApiKeysTable, KeyRecord};
+use store::api_keys::{ApiKeysTable, KeyRecord, KeyStatus};
 use store::error::StoreError;
 
 use crate::auth::cache::{Cache, CachedKey};
@@ -27,18 +27,60 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the look-up at the start of the process may take.
 const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Why authentication failed.
+/// Why a request may not do what it asks for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
-    /// The request has no API key.
-    #[error("no API key")]
-    MissingKey,
-    /// The API key is malformed, unknown, expired or revoked.
-    #[error("invalid API key")]
-    InvalidKey,
+    /// The request has no valid API key.
+    #[error("no valid API key: {}", .0.as_str())]
+    Unauthorized(UnauthorizedReason),
+    /// The API key is restricted to another endpoint.
+    #[error("the API key is restricted to another endpoint")]
+    Forbidden,
     /// The key table cannot be read.
     #[error(transparent)]
     Unavailable(#[from] StoreError),
+}
+
+/// Why a request has no valid API key. The log says it and the response does not (docs/api.md, Errors).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnauthorizedReason {
+    /// No `Authorization: Bearer <key>`.
+    Missing,
+    /// Not one word of visible ASCII.
+    Malformed,
+    /// Not in the key table.
+    Unknown,
+    /// Its end has passed.
+    Expired,
+    /// It was revoked.
+    Revoked,
+}
+
+impl UnauthorizedReason {
+    /// As the log shows it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Malformed => "malformed",
+            Self::Unknown => "unknown",
+            Self::Expired => KeyStatus::Expired.as_str(),
+            Self::Revoked => KeyStatus::Revoked.as_str(),
+        }
+    }
+}
+
+impl From<UnauthorizedReason> for AuthError {
+    fn from(reason: UnauthorizedReason) -> Self {
+        Self::Unauthorized(reason)
+    }
+}
+
+/// Checks that the key may be used for `endpoint`.
+///
+/// # Errors
+/// [`AuthError::Forbidden`]
+pub fn authorize(key: &KeyRecord, endpoint: Endpoint) -> Result<(), AuthError> {
+    if key.only.is_none_or(|only| only == endpoint) { Ok(()) } else { Err(AuthError::Forbidden) }
 }
 
 /// Authenticates requests and caches the look-ups.
@@ -72,37 +114,34 @@ impl Authenticator {
         context: &mut RequestContext,
     ) -> Result<Arc<KeyRecord>, AuthError> {
         let hash = bearer_key(headers)?;
-        let record = self.find(hash, context).await?;
-        if !record.is_active(context.received_at) {
-            return Err(AuthError::InvalidKey);
-        }
+        let record = self.find(hash, context).await?.ok_or(UnauthorizedReason::Unknown)?;
+        // The log names the key also when it is no longer valid.
         context.key = Some(record.clone());
-        Ok(record)
+        match record.status(context.received_at) {
+            KeyStatus::Active => Ok(record),
+            KeyStatus::Expired => Err(UnauthorizedReason::Expired.into()),
+            KeyStatus::Revoked => Err(UnauthorizedReason::Revoked.into()),
+        }
     }
 
-    /// The record of a key, which may have expired since it was cached.
-    async fn find(&self, hash: KeyHash, context: &RequestContext) -> Result<Arc<KeyRecord>, AuthError> {
+    /// The record of a key, which may have expired since it was cached; `None` for an unknown key.
+    async fn find(&self, hash: KeyHash, context: &RequestContext) -> Result<Option<Arc<KeyRecord>>, AuthError> {
         let now = context.received_at;
         let cached = self.with_cache(|cache| cache.get(&hash, now));
         let timeout = match &cached {
-            CachedKey::Fresh(record) => return Ok(record.clone()),
-            CachedKey::Invalid => return Err(AuthError::InvalidKey),
+            CachedKey::Fresh(found) => return Ok(found.clone()),
             CachedKey::Stale(_) => STALE_LOOKUP_TIMEOUT,
             CachedKey::Miss => LOOKUP_TIMEOUT,
         };
         match (self.keys.find(&hash, context.deadline.min(timeout)).await, cached) {
-            (Ok(Some(record)), _) if record.is_active(now) => {
-                let record = Arc::new(record);
-                self.with_cache(|cache| cache.insert_valid(hash, record.clone(), now));
-                Ok(record)
-            }
-            (Ok(_), _) => {
-                self.with_cache(|cache| cache.insert_invalid(hash, now));
-                Err(AuthError::InvalidKey)
+            (Ok(found), _) => {
+                let found = found.map(Arc::new);
+                self.with_cache(|cache| cache.insert(hash, found.clone(), now));
+                Ok(found)
             }
             (Err(_), CachedKey::Stale(record)) => {
                 self.with_cache(|cache| cache.extend_stale(&hash, now));
-                Ok(record)
+                Ok(Some(record))
             }
             (Err(error), _) => Err(error.into()),
         }
@@ -115,17 +154,17 @@ impl Authenticator {
 }
 
 /// The hash of the key in `Authorization: Bearer <key>` (RFC 6750, section 2.1).
-fn bearer_key(headers: &HeaderMap) -> Result<KeyHash, AuthError> {
+fn bearer_key(headers: &HeaderMap) -> Result<KeyHash, UnauthorizedReason> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = values.next().ok_or(AuthError::MissingKey)?.as_bytes();
-    let (scheme, key) = value.split_at_checked("Bearer ".len()).ok_or(AuthError::MissingKey)?;
+    let value = values.next().ok_or(UnauthorizedReason::Missing)?.as_bytes();
+    let (scheme, key) = value.split_at_checked("Bearer ".len()).ok_or(UnauthorizedReason::Missing)?;
     let key = key.trim_ascii();
     if !scheme.eq_ignore_ascii_case(b"Bearer ") || key.is_empty() {
-        return Err(AuthError::MissingKey);
+        return Err(UnauthorizedReason::Missing);
     }
     // A key is visible ASCII, in one header: anything else needs no look-up.
     let is_well_formed = key.iter().all(u8::is_ascii_graphic) && values.next().is_none();
-    if is_well_formed { Ok(KeyHash::of(key)) } else { Err(AuthError::InvalidKey) }
+    if is_well_formed { Ok(KeyHash::of(key)) } else { Err(UnauthorizedReason::Malformed) }
 }
 
 #[cfg(test)]
@@ -148,11 +187,11 @@ mod tests {
     #[test]
     fn missing_and_malformed_keys_are_different_errors() {
         for missing in [vec![], vec![""], vec!["Bearer"], vec!["Bearer "], vec!["Basic a2V5"], vec!["k"]] {
-            assert_eq!(bearer_key(&headers(&missing)), Err(AuthError::MissingKey), "{missing:?}");
+            assert_eq!(bearer_key(&headers(&missing)), Err(UnauthorizedReason::Missing), "{missing:?}");
         }
         for malformed in [vec!["Bearer a b"], vec!["Bearer a,Bearer b"], vec!["Bearer a", "Bearer b"], vec!["Bearer ä"]]
         {
-            assert_eq!(bearer_key(&headers(&malformed)), Err(AuthError::InvalidKey), "{malformed:?}");
+            assert_eq!(bearer_key(&headers(&malformed)), Err(UnauthorizedReason::Malformed), "{malformed:?}");
         }
     }
 }

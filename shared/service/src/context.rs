@@ -32,7 +32,7 @@ pub struct RequestContext {
     pub deadline: Deadline,
     /// The path of its route, once that is found.
     pub path: Option<&'static str>,
-    /// The record of its API key, once it is authenticated.
+    /// The record of its API key, for the log: also of one that is no longer valid.
     pub key: Option<Arc<KeyRecord>>,
     /// The bytes of its body after decoding, once it is read.
     pub body_bytes: Option<usize>,

@@ -12,7 +12,7 @@ use model::validation::FieldError;
 use store::error::StoreError;
 
 pub use self::problem_type::ProblemType;
-use crate::auth::AuthError;
+use crate::auth::{AuthError, UnauthorizedReason};
 use crate::route::{Route, RouteError};
 use crate::success::BatchResponse;
 
@@ -34,10 +34,10 @@ pub enum Problem {
         /// How many signals are invalid: with strict handling one is enough to reject all.
         invalid: usize,
     },
-    /// The request has no API key.
-    MissingKey,
-    /// The API key is malformed, unknown, expired or revoked.
-    InvalidKey,
+    /// The request has no valid API key. The reason is for the log.
+    Unauthorized(UnauthorizedReason),
+    /// The API key is restricted to another endpoint.
+    Forbidden,
     /// No route has this path.
     NotFound,
     /// The route has other methods.
@@ -81,8 +81,8 @@ impl From<RouteError> for Problem {
 impl From<AuthError> for Problem {
     fn from(error: AuthError) -> Self {
         match error {
-            AuthError::MissingKey => Self::MissingKey,
-            AuthError::InvalidKey => Self::InvalidKey,
+            AuthError::Unauthorized(reason) => Self::Unauthorized(reason),
+            AuthError::Forbidden => Self::Forbidden,
             AuthError::Unavailable(StoreError::Corrupt) => StoreError::Corrupt.into(),
             // Whatever else it is, the key cannot be checked.
             AuthError::Unavailable(error) => Self::StorageUnavailable { error, retry_identifier: None },
@@ -150,7 +150,8 @@ impl Problem {
         match self {
             Self::MalformedJson(_) | Self::MalformedGzip | Self::TooManyGzipMembers => ProblemType::MALFORMED_JSON,
             Self::ValidationFailed(_) | Self::BatchRejected { .. } => ProblemType::VALIDATION_FAILED,
-            Self::MissingKey | Self::InvalidKey => ProblemType::UNAUTHORIZED,
+            Self::Unauthorized(_) => ProblemType::UNAUTHORIZED,
+            Self::Forbidden => ProblemType::FORBIDDEN,
             Self::NotFound => ProblemType::NOT_FOUND,
             Self::MethodNotAllowed(_) => ProblemType::METHOD_NOT_ALLOWED,
             Self::PayloadTooLarge { .. } => ProblemType::PAYLOAD_TOO_LARGE,

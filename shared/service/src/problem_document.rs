@@ -10,6 +10,7 @@ use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS, MAX_SIGNALS_PER_REQUEST};
 use model::validation::FieldError;
 use serde::Serialize;
 
+use crate::auth::UnauthorizedReason;
 use crate::problem::{Problem, ProblemType};
 use crate::success::BatchResponse;
 
@@ -68,8 +69,10 @@ impl<'a> ProblemDocument<'a> {
 /// The headers of the response to this problem.
 pub fn headers(problem: &Problem) -> HeaderMap {
     let header = match problem {
-        Problem::MissingKey => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"intake\""))),
-        Problem::InvalidKey => {
+        Problem::Unauthorized(UnauthorizedReason::Missing) => {
+            Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"intake\"")))
+        }
+        Problem::Unauthorized(_) => {
             Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"intake\", error=\"invalid_token\"")))
         }
         Problem::MethodNotAllowed(route) => HeaderValue::try_from(route.allow()).ok().map(|value| (ALLOW, value)),
@@ -98,9 +101,8 @@ fn detail(problem: &Problem) -> String {
                 "Nothing was stored: {invalid} of {received} signals {verb} invalid{strict}. fieldErrors says what is wrong."
             )
         }
-        Problem::MissingKey | Problem::InvalidKey => {
-            "A valid API key is required: Authorization: Bearer <API key>.".to_owned()
-        }
+        Problem::Unauthorized(_) => "A valid API key is required: Authorization: Bearer <API key>.".to_owned(),
+        Problem::Forbidden => "This API key is restricted to another endpoint.".to_owned(),
         Problem::NotFound => "No such endpoint.".to_owned(),
         Problem::MethodNotAllowed(route) => format!("Method not allowed. Use {}.", route.methods.join(" or ")),
         Problem::PayloadTooLarge { sent: Some(sent) } => {

@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use model::account::AccountId;
-use model::api_key::KeyHash;
+use model::api_key::{Endpoint, KeyHash};
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -34,12 +34,43 @@ pub struct KeyRecord {
     /// When it was revoked.
     #[serde(deserialize_with = "not_null", default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
+    /// The only endpoint that accepts it; without one, all do.
+    #[serde(deserialize_with = "not_null", default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<Endpoint>,
+}
+
+/// Whether a key is valid, and if not, why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyStatus {
+    /// It is valid.
+    Active,
+    /// Its end has passed.
+    Expired,
+    /// It was revoked, whether or not its end has passed.
+    Revoked,
+}
+
+impl KeyStatus {
+    /// As logs and the command line show it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
 }
 
 impl KeyRecord {
     /// Whether the key is valid at `now`.
-    pub fn is_active(&self, now: Timestamp) -> bool {
-        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    pub fn status(&self, now: Timestamp) -> KeyStatus {
+        if self.revoked_at.is_some() {
+            KeyStatus::Revoked
+        } else if self.expires_at.is_some_and(|end| end <= now) {
+            KeyStatus::Expired
+        } else {
+            KeyStatus::Active
+        }
     }
 
     /// Reads an item of the table.
@@ -130,13 +161,15 @@ mod tests {
             created_at: Timestamp::from_millis(1_795_213_000_009),
             expires_at: Some(Timestamp::from_millis(1_795_214_000_000)),
             revoked_at: None,
+            only: None,
         }
     }
 
     #[test]
     fn record_is_read_as_it_was_written() {
         let revoked = KeyRecord { revoked_at: Some(Timestamp::from_millis(1_795_213_500_500)), ..record() };
-        for record in [record(), KeyRecord { expires_at: None, ..record() }, revoked] {
+        let restricted = KeyRecord { only: Some(Endpoint::Signals), ..record() };
+        for record in [record(), KeyRecord { expires_at: None, ..record() }, revoked, restricted] {
             let item = to_item(&record).unwrap();
             assert_eq!(KeyRecord::from_item(item), Ok(record));
         }
@@ -151,6 +184,8 @@ mod tests {
             ("expiresAt", AttributeValue::Null(true)),
             ("accountId", string("a b")),
             ("createdAt", string("")),
+            ("only", string("everything")),
+            ("only", AttributeValue::Null(true)),
         ] {
             let mut item = to_item(&record()).unwrap();
             item.insert(name.to_owned(), value);
@@ -162,8 +197,9 @@ mod tests {
     fn key_is_active_until_the_second_it_expires() {
         let end = Timestamp::from_millis(5_000);
         let record = KeyRecord { expires_at: Some(end), ..record() };
-        assert!(record.is_active(Timestamp::from_millis(4_999)));
-        assert!(!record.is_active(end));
-        assert!(!KeyRecord { revoked_at: Some(end), expires_at: None, ..record }.is_active(Timestamp::from_millis(1)));
+        assert_eq!(record.status(Timestamp::from_millis(4_999)), KeyStatus::Active);
+        assert_eq!(record.status(end), KeyStatus::Expired);
+        let revoked = KeyRecord { revoked_at: Some(end), ..record };
+        assert_eq!(revoked.status(Timestamp::from_millis(1)), KeyStatus::Revoked);
     }
 }

@@ -1,6 +1,7 @@
 //! Sends the request of an example of openapi.yaml to the functions. For a response that no single request produces, it
 //! serializes the problem.
 
+use model::api_key::Endpoint;
 use model::identifier::{RequestIdentifier, UuidText};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
@@ -35,7 +36,11 @@ pub(super) async fn response(
         (special, plain) => with_body(special.cloned().unwrap_or_else(|| json!({})), plain),
     };
     let app = TestApp::start();
-    let key = app.key("shop").await;
+    // An example of a restricted key names the path that the key is for.
+    let only = request["keyOnlyFor"]
+        .as_str()
+        .map(|path| if path == "/api/customers" { Endpoint::Customers } else { Endpoint::Signals });
+    let key = app.key_with("shop", |record| record.only = only).await;
     if let Some(before) = request["before"].as_str() {
         let before = RequestBuilder::new(&operation.method, operation.path).key(&key).body(before).at(EARLIER);
         let earlier = app.send(before).await;

@@ -10,8 +10,10 @@ mod table;
 use std::time::Duration;
 
 use anyhow::Result;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use model::account::AccountId;
+use model::api_key::Endpoint;
 use model::timestamp::Timestamp;
 use store::api_keys::KeyRecord;
 use uuid::Uuid;
@@ -81,6 +83,10 @@ pub(crate) struct NewKey {
     /// How long the key is valid [default: forever]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     expires_in: Option<Duration>,
+
+    /// The only endpoint that accepts the key [default: all]
+    #[arg(long, value_name = "ENDPOINT", value_parser = endpoint())]
+    only: Option<Endpoint>,
 }
 
 #[derive(Args, Debug)]
@@ -127,16 +133,23 @@ impl NewKey {
             created_at,
             expires_at: self.expires_in.map(|lifetime| created_at.plus(lifetime)),
             revoked_at: None,
+            only: self.only,
         }
     }
 }
 
+fn endpoint() -> impl TypedValueParser<Value = Endpoint> {
+    PossibleValuesParser::new(Endpoint::ALL.map(Endpoint::as_str))
+        .try_map(|name| Endpoint::ALL.into_iter().find(|endpoint| endpoint.as_str() == name).ok_or("no such endpoint"))
+}
+
 /// Shows the operator the key that was stored.
 fn note_stored(record: &KeyRecord) {
-    let KeyRecord { key_id, account_id, name, expires_at, .. } = record;
+    let KeyRecord { key_id, account_id, name, expires_at, only, .. } = record;
     let end =
         expires_at.map_or_else(|| "does not expire".to_owned(), |end| format!("expires at {} UTC", format_utc(end)));
-    note(&format!("Key {key_id} ({name:?}) of the account {account_id} {end}."));
+    let only = only.map(|endpoint| format!(" and is only for {}", endpoint.as_str())).unwrap_or_default();
+    note(&format!("Key {key_id} ({name:?}) of the account {account_id} {end}{only}."));
 }
 
 /// The longest name of a key, in characters: it has to fit into a table.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use lru::LruCache;
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
-use store::api_keys::KeyRecord;
+use store::api_keys::{KeyRecord, KeyStatus};
 
 /// How long a valid key is used without another look-up. A revocation takes effect within this time.
 pub(crate) const POSITIVE_TTL: Duration = Duration::from_mins(1);
@@ -33,11 +33,9 @@ const MAX_INVALID_KEYS: NonZeroUsize = NonZeroUsize::new(8_192).unwrap();
 /// What the cache has of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CachedKey {
-    /// A recent look-up found it. The key may have expired since.
-    Fresh(Arc<KeyRecord>),
-    /// A recent look-up found it invalid.
-    Invalid,
-    /// An older look-up found it: usable only while the table cannot be read.
+    /// What a recent look-up found: `None` for an unknown key. A valid key may have expired since.
+    Fresh(Option<Arc<KeyRecord>>),
+    /// An older look-up found it valid: usable only while the table cannot be read.
     Stale(Arc<KeyRecord>),
     /// Nothing.
     Miss,
@@ -50,11 +48,18 @@ struct ValidKey {
     revalidate_at: Timestamp,
 }
 
+/// An unknown, expired or revoked key.
+#[derive(Debug)]
+struct InvalidKey {
+    record: Option<Arc<KeyRecord>>,
+    read_at: Timestamp,
+}
+
 /// The two maps.
 #[derive(Debug)]
 pub(crate) struct Cache {
     valid: LruCache<KeyHash, ValidKey>,
-    invalid: LruCache<KeyHash, Timestamp>,
+    invalid: LruCache<KeyHash, InvalidKey>,
 }
 
 impl Default for Cache {
@@ -71,7 +76,7 @@ impl Cache {
     pub(crate) fn get(&mut self, hash: &KeyHash, now: Timestamp) -> CachedKey {
         if let Some(key) = self.valid.get(hash) {
             if now < key.revalidate_at {
-                return CachedKey::Fresh(key.record.clone());
+                return CachedKey::Fresh(Some(key.record.clone()));
             }
             if now.duration_since(key.read_at) < STALE_IF_ERROR {
                 return CachedKey::Stale(key.record.clone());
@@ -79,19 +84,23 @@ impl Cache {
             self.valid.pop(hash);
         }
         match self.invalid.get(hash) {
-            Some(read_at) if now.duration_since(*read_at) < NEGATIVE_TTL => CachedKey::Invalid,
+            Some(key) if now.duration_since(key.read_at) < NEGATIVE_TTL => CachedKey::Fresh(key.record.clone()),
             _ => CachedKey::Miss,
         }
     }
 
-    pub(crate) fn insert_valid(&mut self, hash: KeyHash, record: Arc<KeyRecord>, now: Timestamp) {
-        self.invalid.pop(&hash);
-        self.valid.put(hash, ValidKey { record, read_at: now, revalidate_at: now.plus(POSITIVE_TTL) });
-    }
-
-    pub(crate) fn insert_invalid(&mut self, hash: KeyHash, now: Timestamp) {
-        self.valid.pop(&hash);
-        self.invalid.put(hash, now);
+    /// Adds what a look-up found.
+    pub(crate) fn insert(&mut self, hash: KeyHash, found: Option<Arc<KeyRecord>>, now: Timestamp) {
+        match found {
+            Some(record) if record.status(now) == KeyStatus::Active => {
+                self.invalid.pop(&hash);
+                self.valid.put(hash, ValidKey { record, read_at: now, revalidate_at: now.plus(POSITIVE_TTL) });
+            }
+            record => {
+                self.valid.pop(&hash);
+                self.invalid.put(hash, InvalidKey { record, read_at: now });
+            }
+        }
     }
 
     /// Uses a stale look-up for a while longer, but never beyond [`STALE_IF_ERROR`].
@@ -114,6 +123,7 @@ mod tests {
             created_at: Timestamp::from_millis(0),
             expires_at: None,
             revoked_at: None,
+            only: None,
         })
     }
 
@@ -124,8 +134,8 @@ mod tests {
     #[test]
     fn valid_key_is_fresh_for_a_minute_and_stale_for_fifteen() {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("k"));
-        cache.insert_valid(hash, record(), at(0));
-        assert_eq!(cache.get(&hash, at(59)), CachedKey::Fresh(record()));
+        cache.insert(hash, Some(record()), at(0));
+        assert_eq!(cache.get(&hash, at(59)), CachedKey::Fresh(Some(record())));
         assert_eq!(cache.get(&hash, at(60)), CachedKey::Stale(record()));
         assert_eq!(cache.get(&hash, at(899)), CachedKey::Stale(record()));
         assert_eq!(cache.get(&hash, at(900)), CachedKey::Miss);
@@ -134,39 +144,41 @@ mod tests {
     #[test]
     fn invalid_key_is_cached_for_ten_seconds() {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("k"));
-        cache.insert_invalid(hash, at(0));
-        assert_eq!(cache.get(&hash, at(9)), CachedKey::Invalid);
+        cache.insert(hash, None, at(0));
+        assert_eq!(cache.get(&hash, at(9)), CachedKey::Fresh(None));
         assert_eq!(cache.get(&hash, at(10)), CachedKey::Miss);
     }
 
     #[test]
     fn stale_key_is_extended_but_never_beyond_fifteen_minutes() {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("k"));
-        cache.insert_valid(hash, record(), at(0));
+        cache.insert(hash, Some(record()), at(0));
         cache.extend_stale(&hash, at(100));
-        assert_eq!(cache.get(&hash, at(104)), CachedKey::Fresh(record()));
+        assert_eq!(cache.get(&hash, at(104)), CachedKey::Fresh(Some(record())));
         assert_eq!(cache.get(&hash, at(105)), CachedKey::Stale(record()));
         cache.extend_stale(&hash, at(898));
-        assert_eq!(cache.get(&hash, at(899)), CachedKey::Fresh(record()));
+        assert_eq!(cache.get(&hash, at(899)), CachedKey::Fresh(Some(record())));
         assert_eq!(cache.get(&hash, at(900)), CachedKey::Miss);
     }
 
     #[test]
     fn flood_of_invalid_keys_is_bounded_and_evicts_no_valid_key() {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("valid"));
-        cache.insert_valid(hash, record(), at(0));
+        cache.insert(hash, Some(record()), at(0));
         for invalid in 0..20_000_u32 {
-            cache.insert_invalid(KeyHash::of(invalid.to_be_bytes()), at(1));
+            cache.insert(KeyHash::of(invalid.to_be_bytes()), None, at(1));
         }
         assert_eq!(cache.invalid.len(), MAX_INVALID_KEYS.get());
-        assert_eq!(cache.get(&hash, at(2)), CachedKey::Fresh(record()));
+        assert_eq!(cache.get(&hash, at(2)), CachedKey::Fresh(Some(record())));
     }
 
     #[test]
     fn later_invalid_look_up_replaces_a_valid_one() {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("k"));
-        cache.insert_valid(hash, record(), at(0));
-        cache.insert_invalid(hash, at(61));
-        assert_eq!(cache.get(&hash, at(62)), CachedKey::Invalid);
+        cache.insert(hash, Some(record()), at(0));
+        let revoked = Arc::new(KeyRecord { revoked_at: Some(at(61)), ..KeyRecord::clone(&record()) });
+        cache.insert(hash, Some(revoked.clone()), at(61));
+        assert_eq!(cache.get(&hash, at(70)), CachedKey::Fresh(Some(revoked)));
+        assert_eq!(cache.get(&hash, at(71)), CachedKey::Miss);
     }
 }

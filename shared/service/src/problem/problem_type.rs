@@ -26,6 +26,7 @@ problem_types! {
     MALFORMED_JSON = 400 "malformed-json" "The body is not JSON";
     VALIDATION_FAILED = 400 "validation-failed" "Validation failed";
     UNAUTHORIZED = 401 "unauthorized" "A valid API key is required";
+    FORBIDDEN = 403 "forbidden" "This API key may not be used here";
     NOT_FOUND = 404 "not-found" "No such endpoint";
     METHOD_NOT_ALLOWED = 405 "method-not-allowed" "Method not allowed";
     PAYLOAD_TOO_LARGE = 413 "payload-too-large" "Request body too large";

@@ -9,6 +9,9 @@ pub const FUNCTION: &str = "FunctionName";
 /// The second dimension of [`Metric::SignalsRejected`], for its values by error code.
 pub const CODE: &str = "Code";
 
+/// The second dimension of [`Metric::Unauthorized`], for its values by reason.
+pub const REASON: &str = "Reason";
+
 macro_rules! metrics {
     ($($name:ident $unit:literal $meaning:literal;)*) => {
         /// The metrics of the functions. A test compares the dashboard and the alarms with them.
@@ -39,7 +42,9 @@ metrics! {
     DeadLetterFailures "Count" "Requests whose rejected signals could not be stored.";
     CustomersCreated "Count" "Customers created.";
     CustomersUpdated "Count" "Customers updated.";
-    Unauthorized "Count" "Responses with status 401.";
+    Unauthorized "Count" "Responses with status 401; also by reason.";
+    InactiveKeys "Count" "Requests with an API key that has expired or was revoked.";
+    KeyDaysLeft "Count" "Whole days until the API key of a request expires, if they are fewer than 30.";
     StorageUnavailable "Count" "Responses with status 503.";
     InternalErrors "Count" "Responses with status 500.";
     Replays "Count" "Retried requests.";

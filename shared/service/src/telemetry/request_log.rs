@@ -13,7 +13,8 @@ use store::customers::UpsertResult;
 use store::error::StoreError;
 
 use super::emf::{EmfRecord, Value, write};
-use super::metric::{CODE, Metric};
+use super::metric::{CODE, Metric, REASON};
+use crate::auth::UnauthorizedReason;
 use crate::context::RequestContext;
 use crate::problem::{Problem, ProblemType};
 use crate::success::{BatchCounts, BatchResponse, Success};
@@ -21,7 +22,10 @@ use crate::success::{BatchCounts, BatchResponse, Success};
 /// Whether this process has served a request.
 static WARM: AtomicBool = AtomicBool::new(false);
 
-/// Writes the line of a request, and one more for each error code of rejected signals.
+/// The days before the end of an API key in which its requests report [`Metric::KeyDaysLeft`].
+const EXPIRES_SOON_DAYS: u64 = 30;
+
+/// Writes the line of a request, and one more for each error code of rejected signals or for the reason of a 401.
 pub(crate) fn emit(
     context: &RequestContext,
     result: &Result<Success, Problem>,
@@ -32,17 +36,18 @@ pub(crate) fn emit(
     let line = RequestLog { context, result, status, calls, is_cold_start: !WARM.swap(true, Ordering::Relaxed) };
     let errors = line.field_error_counts();
     line.write(&errors, duration);
+    let write_by = |message, dimension, metric, count| {
+        let members = [("message", Some(Value::Text(message)))];
+        let metrics = [(metric, Some(Value::Count(count)))];
+        write(&EmfRecord { at: context.received_at, members: &members, dimension: Some(dimension), metrics: &metrics });
+    };
     if line.counts().is_some() {
         for (code, count) in &errors {
-            let members = [("message", Some(Value::Text("rejected")))];
-            let metrics = [(Metric::SignalsRejected, Some(Value::Count(*count)))];
-            write(&EmfRecord {
-                at: context.received_at,
-                members: &members,
-                dimension: Some((CODE, code)),
-                metrics: &metrics,
-            });
+            write_by("rejected", (CODE, *code), Metric::SignalsRejected, *count);
         }
+    }
+    if let Some(reason) = line.unauthorized_reason() {
+        write_by("unauthorized", (REASON, reason.as_str()), Metric::Unauthorized, 1);
     }
 }
 
@@ -91,6 +96,7 @@ impl<'a> RequestLog<'a> {
             ("path", path.map(Value::Text)),
             ("status", Some(Value::Count(usize::from(self.status.as_u16())))),
             ("code", Some(Value::Text(code))),
+            ("reason", self.unauthorized_reason().map(|reason| Value::Text(reason.as_str()))),
             ("accountId", key.as_ref().map(|key| Value::Text(key.account_id.as_str()))),
             ("keyId", key.as_ref().map(|key| Value::Text(&key.key_id))),
             ("bytes", body_bytes.map(Value::Count)),
@@ -107,10 +113,12 @@ impl<'a> RequestLog<'a> {
         write(&EmfRecord { at: *received_at, members: &members, dimension: None, metrics: &self.metrics() });
     }
 
-    fn metrics(&self) -> [(Metric, Option<Value<'_>>); 12] {
+    fn metrics(&self) -> [(Metric, Option<Value<'_>>); 14] {
         let once = |happened: bool| happened.then_some(Value::Count(1));
         let problem_type = self.result.as_ref().err().map(Problem::problem_type);
         let is = |this: ProblemType| once(problem_type == Some(this));
+        let is_inactive_key =
+            matches!(self.unauthorized_reason(), Some(UnauthorizedReason::Expired | UnauthorizedReason::Revoked));
         let counts = self.counts();
         let result = self.upsert_result();
         let calls = usize::try_from(self.calls.calls()).unwrap_or(usize::MAX);
@@ -121,6 +129,8 @@ impl<'a> RequestLog<'a> {
             (Metric::CustomersCreated, once(result == Some(UpsertResult::Created))),
             (Metric::CustomersUpdated, once(result == Some(UpsertResult::Updated))),
             (Metric::Unauthorized, is(ProblemType::UNAUTHORIZED)),
+            (Metric::InactiveKeys, once(is_inactive_key)),
+            (Metric::KeyDaysLeft, self.key_days_left().map(Value::Count)),
             (Metric::StorageUnavailable, is(ProblemType::STORAGE_UNAVAILABLE)),
             (Metric::InternalErrors, is(ProblemType::INTERNAL_ERROR)),
             (Metric::Replays, once(counts.is_some_and(|counts| counts.replayed))),
@@ -128,6 +138,17 @@ impl<'a> RequestLog<'a> {
             (Metric::DynamoDbCalls, Some(Value::Count(calls))),
             (Metric::ColdStarts, once(self.is_cold_start)),
         ]
+    }
+
+    fn unauthorized_reason(&self) -> Option<UnauthorizedReason> {
+        if let Err(Problem::Unauthorized(reason)) = self.result { Some(*reason) } else { None }
+    }
+
+    /// The whole days that a valid key has left, if they are few.
+    fn key_days_left(&self) -> Option<usize> {
+        let key = self.context.key.as_ref().filter(|_| self.unauthorized_reason().is_none())?;
+        let days = key.expires_at?.duration_since(self.context.received_at).as_secs() / (24 * 60 * 60);
+        usize::try_from(days).ok().filter(|_| days < EXPIRES_SOON_DAYS)
     }
 
     fn batch(&self) -> Option<&'a BatchResponse> {

@@ -24,7 +24,14 @@ pub(super) async fn list(keys: &KeyTable<'_>, account: Option<&AccountId>, forma
     let mut table = Table::with_heading(["ID", "ACCOUNT", "NAME", "STATE", "CREATED", "EXPIRES"]);
     for record in keys.iter().map(|key| &key.record) {
         let KeyRecord { key_id, account_id, name, created_at, .. } = record;
-        table.row([key_id, account_id.as_str(), name, state(record, now), &format_utc(*created_at), &expiry(record)]);
+        table.row([
+            key_id,
+            account_id.as_str(),
+            name,
+            record.status(now).as_str(),
+            &format_utc(*created_at),
+            &expiry(record),
+        ]);
     }
     table.print()
 }
@@ -39,9 +46,12 @@ pub(super) async fn show(keys: &KeyTable<'_>, id: &str, format: Format) -> Resul
     table.row(["id", &record.key_id]);
     table.row(["account", record.account_id.as_str()]);
     table.row(["name", &record.name]);
-    table.row(["state", state(&record, now)]);
+    table.row(["state", record.status(now).as_str()]);
     table.row(["created", &format_utc(record.created_at)]);
     table.row(["expires", &expiry(&record)]);
+    if let Some(only) = record.only {
+        table.row(["only", only.as_str()]);
+    }
     if let Some(revoked_at) = record.revoked_at {
         table.row(["revoked", &format_utc(revoked_at)]);
     }
@@ -52,22 +62,15 @@ fn expiry(record: &KeyRecord) -> String {
     record.expires_at.map_or_else(|| "never".to_owned(), format_utc)
 }
 
-fn state(record: &KeyRecord, now: Timestamp) -> &'static str {
-    match record.revoked_at {
-        Some(_) => "revoked",
-        None if record.is_active(now) => "active",
-        None => "expired",
-    }
-}
-
 fn key_row(record: &KeyRecord, now: Timestamp) -> Value {
     json!({
         "keyId": record.key_id,
         "accountId": record.account_id.as_str(),
         "name": record.name,
-        "state": state(record, now),
+        "state": record.status(now).as_str(),
         "createdAt": record.created_at.to_string(),
         "expiresAt": record.expires_at.map(|end| end.to_string()),
+        "only": record.only,
         "revokedAt": record.revoked_at.map(|revoked_at| revoked_at.to_string()),
     })
 }

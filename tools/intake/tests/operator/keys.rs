@@ -144,3 +144,20 @@ fn unknown_key_id_is_an_error() {
         );
     }
 }
+
+#[tokio::test]
+async fn key_restricted_to_an_endpoint_stays_so_when_it_is_rotated() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    let arguments = ["keys", "create", "--account", "shop", "--name", "web", "--only", "signals"];
+    let created = operator.run(&arguments).success();
+    assert!(created.stderr.contains("and is only for signals."), "{}", created.stderr);
+    let id = id_of(&operator, "active");
+    let rotated = operator.run(&["keys", "rotate", &id, "--overlap", "0s", "--yes"]).success();
+    let shown = operator.run(&["keys", "show", &id_of(&operator, "active"), "--json"]).success().json();
+    assert_eq!(shown[0]["only"], "signals");
+    assert_eq!(app.send(RequestBuilder::customer("{}").key(key_of(&rotated.stdout))).await.status, 403);
+
+    let unknown = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--only", "orders"]);
+    assert!(unknown.stderr.contains("[possible values: customers, signals]"), "{}", unknown.stderr);
+}
