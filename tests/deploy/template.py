@@ -32,8 +32,11 @@ def alarms() -> dict:
 
 
 def widgets() -> list[dict]:
-    """The widgets of the dashboard, with its references unresolved."""
-    return json.loads(written("monitoring.yaml")["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"])["widgets"]
+    """The widgets of the dashboard with every alarm that a parameter can add, and with its references unresolved."""
+    text, conditional = written("monitoring.yaml")["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    for name, value in conditional.items():
+        text = text.replace("${" + name + "}", value["Fn::If"][1]["Fn::Sub"])
+    return json.loads(text)["widgets"]
 
 
 def processed(template: dict, **parameters: str) -> dict:

@@ -67,7 +67,7 @@ class Deployment(unittest.TestCase):
     def deploy(cls, retention_days: int = 0) -> str:
         return cls.sam("deploy", "--template-file", BUILD / "template.yaml", "--parameter-overrides",
                        f"Architecture={ARCHITECTURE}", f"SignalRetentionDays={retention_days}",
-                       f"CorsOrigins={','.join(ORIGINS)}")
+                       f"CorsOrigins={','.join(ORIGINS)}", "QuietMinutes=60")
 
     @classmethod
     def aws(cls, service: str):

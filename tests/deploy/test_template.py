@@ -1,5 +1,6 @@
 """What the template alone can show: permissions, metrics, parameters, and what the transform makes of them."""
 
+import fnmatch
 import json
 import re
 import unittest
@@ -108,7 +109,8 @@ class Tables(unittest.TestCase):
         self.assertEqual(len(found), 5)
         for name, table in found.items():
             properties = table["Properties"]
-            self.assertEqual((table["DeletionPolicy"], table["UpdateReplacePolicy"]), ("Retain", "Retain"), name)
+            # A stack whose first deployment failed leaves no tables behind.
+            self.assertEqual((table["DeletionPolicy"], table["UpdateReplacePolicy"]), ("RetainExceptOnCreate", "Retain"), name)
             self.assertEqual(properties["BillingMode"], "PAY_PER_REQUEST", name)
             self.assertTrue(properties["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"], name)
             self.assertEqual(properties["DeletionProtectionEnabled"], {"Ref": "DeletionProtection"}, name)
@@ -124,12 +126,15 @@ class Metrics(unittest.TestCase):
         cls.monitoring = template.written("monitoring.yaml")
         cls.alarms = template.alarms()
         cls.widgets = template.widgets()
+        cls.filtered = {transformation["MetricName"]: [dimension["Key"] for dimension in transformation["Dimensions"]]
+                        for metric_filter in of_type(cls.monitoring, "AWS::Logs::MetricFilter").values()
+                        for transformation in metric_filter["Properties"]["MetricTransformations"]}
         cls.source = "\n".join(
             path.read_text() for path in sorted((PROJECT / "shared" / "service" / "src").rglob("*.rs")) if "telemetry" in str(path)
         )
 
     def read(self) -> set[tuple[str, ...]]:
-        """The names and the dimensions' names of the metrics that alarms and widgets read."""
+        """The names and the dimensions' names of the metrics that alarms and widgets read, of those that the functions write."""
         found = set()
         for alarm in self.alarms.values():
             properties = alarm["Properties"]
@@ -143,7 +148,8 @@ class Metrics(unittest.TestCase):
                 elif isinstance(metric[0], dict):
                     search = re.search(r'\{Intake,([\w,]+)\} MetricName="(\w+)"', metric[0]["expression"])
                     found.add((search.group(2), *search.group(1).split(",")))
-        return found
+        self.assertLessEqual({(name, *dimensions) for name, dimensions in self.filtered.items()}, found)
+        return {metric for metric in found if metric[0] not in self.filtered}
 
     def test_alarms_and_dashboard_read_metrics_that_are_written(self):
         read = self.read()
@@ -165,8 +171,11 @@ class Metrics(unittest.TestCase):
             self.assertFalse(taken & cells, widget["properties"].get("title"))
             taken |= cells
             self.assertLessEqual(widget["x"] + widget["width"], 24)
-        known = {*self.monitoring["Resources"], *self.monitoring["Parameters"], "AWS::Region"}
-        self.assertLessEqual(template.references(self.monitoring["Resources"]["Dashboard"]["Properties"]), known)
+        dashboard = self.monitoring["Resources"]["Dashboard"]["Properties"]
+        _, conditional = dashboard["DashboardBody"]["Fn::Sub"]
+        known = {*self.monitoring["Resources"], *self.monitoring["Parameters"], *self.monitoring["Conditions"],
+                 *conditional, "AWS::Region"}
+        self.assertLessEqual(template.references(dashboard), known)
 
     def test_dashboard_shows_every_alarm(self):
         shown = {re.fullmatch(r"\$\{(\w+Alarm)\.?Arn\}", alarm).group(1)
@@ -196,6 +205,18 @@ class Metrics(unittest.TestCase):
             self.assertEqual(alarm["Properties"]["OKActions"], to_topic, name)
 
 
+    def test_quiet_alarm_fires_without_data_and_can_be_disabled(self):
+        quiet = self.alarms["QuietAlarm"]
+        self.assertEqual(quiet["Condition"], "HasQuietAlarm")
+        self.assertEqual(self.monitoring["Conditions"]["HasQuietAlarm"], {"Fn::Not": [{"Fn::Equals": [{"Ref": "QuietMinutes"}, 0]}]})
+        properties = quiet["Properties"]
+        self.assertEqual((properties["Period"], properties["EvaluationPeriods"], properties["DatapointsToAlarm"]),
+                         (60, {"Ref": "QuietMinutes"}, {"Ref": "QuietMinutes"}))
+        self.assertEqual(properties["TreatMissingData"], "breaching")
+        # CloudWatch evaluates at most a day (PutMetricAlarm, EvaluationPeriods).
+        self.assertEqual(self.template["Parameters"]["QuietMinutes"]["MaxValue"] * 60, 24 * 60 * 60)
+
+
 class Configuration(unittest.TestCase):
     def test_each_environment_acknowledges_the_roles_and_the_nested_stack(self):
         configured = tomlkit.parse((PROJECT / "samconfig.toml").read_text())
@@ -204,11 +225,43 @@ class Configuration(unittest.TestCase):
             self.assertEqual(set(given.split()), {"CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"}, environment)
 
 
+def matches(pattern: str, line: dict[str, str]) -> bool:
+    """Whether CloudWatch would count `line` ("Filter pattern syntax" in the CloudWatch Logs user guide)."""
+    def term(match: re.Match) -> str:
+        field, operator, value = match.groups()
+        return repr(fnmatch.fnmatchcase(line[field], value) == (operator == "="))
+    python = re.sub(r'\$\.(\w+) (!?=) "([^"]*)"', term, pattern.strip("{} "))
+    return eval(python.replace("&&", "and").replace("||", "or"), {"__builtins__": {}})
+
+
 class AccessLog(unittest.TestCase):
     def test_access_log_line_is_json_with_both_request_ids(self):
         line = json.loads(template.written()["Resources"]["HttpApi"]["Properties"]["AccessLogSettings"]["Format"])
         self.assertEqual(line["requestId"], "$context.requestId")
         self.assertEqual(line["functionRequestId"], "$context.awsEndpointRequestId")
+
+    def test_metric_filter_counts_what_api_gateway_answered_by_itself(self):
+        (metric_filter,) = of_type(template.written("monitoring.yaml"), "AWS::Logs::MetricFilter").values()
+        for status, function_status, path, is_counted in [
+            ("429", "-", "/api/customers", True),
+            ("413", "-", "/api/event-flows/signal", True),
+            ("503", "", "/api/event-flows/signal", True),
+            ("404", "-", "/api/customers/", True),
+            ("404", "-", "/api/event-flows", True),
+            ("404", "-", "/.env", False),
+            ("204", "-", "/api/customers", False),
+            ("401", "401", "/api/customers", False),
+            ("503", "503", "/api/customers", False),
+        ]:
+            line = {"status": status, "functionStatus": function_status, "path": path}
+            self.assertEqual(matches(metric_filter["Properties"]["FilterPattern"], line), is_counted, line)
+
+    def test_metric_filter_reads_fields_of_the_access_log_line(self):
+        line = json.loads(template.written()["Resources"]["HttpApi"]["Properties"]["AccessLogSettings"]["Format"])
+        (metric_filter,) = of_type(template.written("monitoring.yaml"), "AWS::Logs::MetricFilter").values()
+        fields = set(re.findall(r"\$\.(\w+)", json.dumps(metric_filter["Properties"])))
+        self.assertEqual(fields, {"functionStatus", "status", "path", "apiId"})
+        self.assertLessEqual(fields, set(line))
 
 
 class Parameters(unittest.TestCase):
@@ -267,6 +320,15 @@ class Parameters(unittest.TestCase):
         (stage,) = of_type(processed, "AWS::ApiGatewayV2::Stage")
         mapping = processed["Resources"]["DomainMapping"]
         self.assertEqual((mapping["Condition"], mapping["Properties"]["Stage"]), ("HasDomain", {"Ref": stage}))
+
+    def test_default_address_is_closed_on_demand_only(self):
+        (api,) = of_type(template.processed(self.template), "AWS::ApiGatewayV2::Api").values()
+        (server,) = api["Properties"]["Body"]["servers"]
+        self.assertEqual(server["x-amazon-apigateway-endpoint-configuration"]["disableExecuteApiEndpoint"],
+                         {"Fn::If": ["HasClosedDefaultAddress", True, False]})
+        self.assertEqual(self.template["Conditions"]["HasClosedDefaultAddress"],
+                         {"Fn::Equals": [{"Ref": "DefaultAddress"}, "closed"]})
+        self.assertEqual(self.template["Parameters"]["DefaultAddress"]["Default"], "open")
 
     def test_cors_has_the_given_origins_or_is_off(self):
         processed = template.processed(self.template, CorsOrigins="https://a.example,https://b.example")
