@@ -63,6 +63,11 @@ impl KeyStatus {
 
 impl KeyRecord {
     /// Whether the key is valid at `now`.
+    pub fn is_active(&self, now: Timestamp) -> bool {
+        self.status(now) == KeyStatus::Active
+    }
+
+    /// Whether the key is valid at `now`, and if not, why.
     pub fn status(&self, now: Timestamp) -> KeyStatus {
         if self.revoked_at.is_some() {
             KeyStatus::Revoked
