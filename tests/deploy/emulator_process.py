@@ -1,4 +1,4 @@
-"""The emulator as a process: ministack, with two corrections that its version in requirements.txt needs.
+"""The emulator as a process: ministack, with three corrections that its version in requirements.txt needs.
 
 The names behind the underscores are private to ministack. They hold for the pinned version, and a test that needs them
 fails at once where they do not.
@@ -9,7 +9,7 @@ import subprocess
 import types
 
 from ministack import app
-from ministack.services import lambda_svc
+from ministack.services import cloudwatch_logs, lambda_svc
 from ministack.services.cloudformation import provisioners
 
 
@@ -25,6 +25,28 @@ def update_function(physical_id, _old, properties, stack_name, logical_id):
     return made
 
 
+def create_metric_filter(logical_id, properties, stack_name):
+    """Creates a metric filter, which ministack has, but not as a resource of a stack."""
+    name = f"{stack_name}-{logical_id}"
+    (transformation,) = properties["MetricTransformations"]
+    cloudwatch_logs._put_metric_filter({
+        "logGroupName": properties["LogGroupName"],
+        "filterName": name,
+        "filterPattern": properties["FilterPattern"],
+        "metricTransformations": [{
+            "metricNamespace": transformation["MetricNamespace"],
+            "metricName": transformation["MetricName"],
+            "metricValue": transformation["MetricValue"],
+            "dimensions": {dimension["Key"]: dimension["Value"] for dimension in transformation["Dimensions"]},
+        }],
+    })
+    return name, {}
+
+
+def delete_metric_filter(name, properties):
+    cloudwatch_logs._delete_metric_filter({"logGroupName": properties["LogGroupName"], "filterName": name})
+
+
 class LoggedProcess(subprocess.Popen):
     """A function's process, whose standard output ministack reads and drops: it is added to a file."""
 
@@ -36,6 +58,7 @@ class LoggedProcess(subprocess.Popen):
 
 
 provisioners._RESOURCE_HANDLERS["AWS::Lambda::Function"] |= {"update": update_function, "update_with_logical_id": True}
+provisioners._RESOURCE_HANDLERS["AWS::Logs::MetricFilter"] = {"create": create_metric_filter, "delete": delete_metric_filter}
 lambda_svc.subprocess = types.SimpleNamespace(**{**vars(subprocess), "Popen": LoggedProcess})
 
 app.main()

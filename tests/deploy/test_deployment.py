@@ -192,6 +192,12 @@ class Deployment(unittest.TestCase):
         watched = {metric[3] for metric in metrics} | {d["Value"] for alarm in alarms for d in alarm["Dimensions"]}
         self.assertLessEqual(watched, set(self.physical_ids().values()))
 
+    def test_metric_filter_reads_the_access_log(self):
+        (found,) = self.aws("logs").describe_metric_filters()["metricFilters"]
+        self.assertEqual(found["logGroupName"], "/aws/vendedlogs/intake-dev/access")
+        (transformation,) = found["metricTransformations"]
+        self.assertEqual((transformation["metricNamespace"], transformation["metricName"]), ("Intake", "GatewayErrors"))
+
     def test_the_stack_has_its_logs_and_streams(self):
         logs = self.aws("logs")
         retention = {group["logGroupName"]: group.get("retentionInDays") for group in logs.describe_log_groups()["logGroups"]}
