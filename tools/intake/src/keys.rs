@@ -21,7 +21,7 @@ use uuid::Uuid;
 use self::table::KeyTable;
 use crate::output::{Format, note};
 use crate::stack::Stack;
-use crate::time_args::{duration, format_utc};
+use crate::time_args::duration;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -98,7 +98,7 @@ pub(crate) struct Rotate {
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration)]
     overlap: Duration,
 
-    /// How long the new key is valid [default: as long as the old one was when it was created]
+    /// How long the new key is valid [default: as long as the old one, from its creation to its end]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     expires_in: Option<Duration>,
 
@@ -131,7 +131,7 @@ impl NewKey {
             account_id: self.account,
             name: self.name,
             created_at,
-            expires_at: self.expires_in.map(|lifetime| created_at.plus(lifetime)),
+            expires_at: self.expires_in.map(|lifetime| end_after(created_at, lifetime)),
             revoked_at: None,
             only: self.only,
         }
@@ -143,11 +143,15 @@ fn endpoint() -> impl TypedValueParser<Value = Endpoint> {
         .try_map(|name| Endpoint::ALL.into_iter().find(|endpoint| endpoint.as_str() == name).ok_or("no such endpoint"))
 }
 
+/// The end of a key, `lifetime` after `begin`, in whole seconds as the table holds it.
+fn end_after(begin: Timestamp, lifetime: Duration) -> Timestamp {
+    Timestamp::from_millis(begin.plus(lifetime).seconds().saturating_mul(1000))
+}
+
 /// Shows the operator the key that was stored.
 fn note_stored(record: &KeyRecord) {
     let KeyRecord { key_id, account_id, name, expires_at, only, .. } = record;
-    let end =
-        expires_at.map_or_else(|| "does not expire".to_owned(), |end| format!("expires at {} UTC", format_utc(end)));
+    let end = expires_at.map_or_else(|| "does not expire".to_owned(), |end| format!("expires at {end}"));
     let only = only.map(|endpoint| format!(" and is only for {}", endpoint.as_str())).unwrap_or_default();
     note(&format!("Key {key_id} ({name:?}) of the account {account_id} {end}{only}."));
 }

@@ -13,7 +13,7 @@ use self::history::History;
 use crate::item::{Item, display, json_object, text};
 use crate::output::{Format, Table, note, print_json};
 use crate::stack::Stack;
-use crate::time_args::{format_utc, timestamp};
+use crate::time_args::timestamp;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -96,11 +96,10 @@ impl Listing {
             return signals.iter().try_for_each(|signal| print_json(&json_object(signal, &["pk", "sk", "accountId"])));
         }
         for signal in signals {
-            let received =
-                text(signal, "receivedAt").and_then(|text| text.parse().ok()).map(format_utc).unwrap_or_default();
+            let received = text(signal, "receivedAt").unwrap_or_default();
             let event = text(signal, "eventType").or_else(|| text(signal, "stepNodeId")).unwrap_or_default();
             let flow = text(signal, "eventflowIdentifier").unwrap_or_default();
-            self.table.row([&received, event, flow, &signal.get("data").map(display).unwrap_or_default()]);
+            self.table.row([received, event, flow, &signal.get("data").map(display).unwrap_or_default()]);
         }
         if signals.is_empty() { Ok(()) } else { self.table.print() }
     }

@@ -153,3 +153,13 @@ fn client(config: &SdkConfig) -> Client {
     let config = tuned(Builder::from(config)).timeout_config(timeouts).retry_partition(RetryPartition::new("operator"));
     Client::from_conf(config.build())
 }
+
+#[cfg(test)]
+impl Stack {
+    /// The stack of a test.
+    pub(crate) fn of(app: &testkit::TestApp) -> Self {
+        let name = |variable: &str, table| (variable.to_owned(), testkit::Tables::name(table).to_owned());
+        let values = HashMap::from([name(API_KEYS, "ApiKeysTable")]);
+        Self { client: app.client.clone(), variables: Variables { values, source: "The test".to_owned() } }
+    }
+}

@@ -28,11 +28,6 @@ pub(crate) fn before(time: Timestamp, duration: Duration) -> Timestamp {
     Timestamp::from_millis(time.millis().saturating_sub(millis))
 }
 
-/// A time for people: UTC, to the second.
-pub(crate) fn format_utc(time: Timestamp) -> String {
-    time.to_string().chars().take("2026-11-20T22:16:40".len()).map(|c| if c == 'T' { ' ' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,10 +41,5 @@ mod tests {
         for wrong in ["", "yesterday", "2026-13-01", "1"] {
             assert!(timestamp(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn time_is_formatted_in_utc_to_the_second() {
-        assert_eq!(format_utc(Timestamp::from_millis(1_795_213_000_009)), "2026-11-20 22:16:40");
     }
 }

@@ -1,14 +1,18 @@
 //! `keys list` and `keys show`: what is stored of keys. Not even their hashes are shown.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use store::api_keys::KeyRecord;
+use store::api_keys::{KeyRecord, KeyStatus};
 
 use super::table::KeyTable;
 use crate::output::{Format, Table, note, print_json};
-use crate::time_args::format_utc;
+
+/// A key that ends within this time is marked in lists: time to rotate it.
+const ENDS_SOON: Duration = Duration::from_hours(30 * 24);
 
 pub(super) async fn list(keys: &KeyTable<'_>, account: Option<&AccountId>, format: Format) -> Result<()> {
     let now = Timestamp::now();
@@ -24,14 +28,11 @@ pub(super) async fn list(keys: &KeyTable<'_>, account: Option<&AccountId>, forma
     let mut table = Table::with_heading(["ID", "ACCOUNT", "NAME", "STATE", "CREATED", "EXPIRES"]);
     for record in keys.iter().map(|key| &key.record) {
         let KeyRecord { key_id, account_id, name, created_at, .. } = record;
-        table.row([
-            key_id,
-            account_id.as_str(),
-            name,
-            record.status(now).as_str(),
-            &format_utc(*created_at),
-            &expiry(record),
-        ]);
+        let end = match ends_soon(record, now) {
+            Some(left) => format!("{} ({left} left)", expiry(record)),
+            None => expiry(record),
+        };
+        table.row([key_id, account_id.as_str(), name, record.status(now).as_str(), &created_at.to_string(), &end]);
     }
     table.print()
 }
@@ -47,19 +48,26 @@ pub(super) async fn show(keys: &KeyTable<'_>, id: &str, format: Format) -> Resul
     table.row(["account", record.account_id.as_str()]);
     table.row(["name", &record.name]);
     table.row(["state", record.status(now).as_str()]);
-    table.row(["created", &format_utc(record.created_at)]);
+    table.row(["created", &record.created_at.to_string()]);
     table.row(["expires", &expiry(&record)]);
     if let Some(only) = record.only {
         table.row(["only", only.as_str()]);
     }
     if let Some(revoked_at) = record.revoked_at {
-        table.row(["revoked", &format_utc(revoked_at)]);
+        table.row(["revoked", &revoked_at.to_string()]);
     }
     table.print()
 }
 
-fn expiry(record: &KeyRecord) -> String {
-    record.expires_at.map_or_else(|| "never".to_owned(), format_utc)
+pub(super) fn expiry(record: &KeyRecord) -> String {
+    record.expires_at.map_or_else(|| "never".to_owned(), |end| end.to_string())
+}
+
+/// How long an active key is still valid, in days or hours, if that is not long.
+fn ends_soon(record: &KeyRecord, now: Timestamp) -> Option<String> {
+    let left = record.expires_at.filter(|_| record.status(now) == KeyStatus::Active)?.duration_since(now);
+    let hours = left.as_secs() / 3600;
+    (left <= ENDS_SOON).then(|| if hours < 48 { format!("{hours} h") } else { format!("{} d", hours / 24) })
 }
 
 fn key_row(record: &KeyRecord, now: Timestamp) -> Value {
@@ -69,6 +77,7 @@ fn key_row(record: &KeyRecord, now: Timestamp) -> Value {
         "name": record.name,
         "state": record.status(now).as_str(),
         "createdAt": record.created_at.to_string(),
+        "endsSoon": ends_soon(record, now).is_some(),
         "expiresAt": record.expires_at.map(|end| end.to_string()),
         "only": record.only,
         "revokedAt": record.revoked_at.map(|revoked_at| revoked_at.to_string()),

@@ -2,14 +2,14 @@
 
 use anyhow::{Context as _, Result, bail};
 use model::timestamp::Timestamp;
-use store::api_keys::KeyStatus;
+use store::api_keys::{KeyRecord, KeyStatus};
 
 use super::create::create;
-use super::table::KeyTable;
-use super::{NewKey, Rotate};
+use super::list::expiry;
+use super::table::{KeyTable, StoredKey};
+use super::{NewKey, Rotate, end_after};
 use crate::confirm::confirm;
 use crate::output::{Format, note};
-use crate::time_args::format_utc;
 
 pub(super) async fn rotate(keys: &KeyTable<'_>, rotate: Rotate, format: Format) -> Result<()> {
     let Rotate { id, overlap, expires_in, yes } = rotate;
@@ -25,11 +25,87 @@ pub(super) async fn rotate(keys: &KeyTable<'_>, rotate: Rotate, format: Format) 
     let new = NewKey { account: record.account_id.clone(), name: record.name.clone(), expires_in, only: record.only };
     create(keys, &new.into_record(), format).await?;
     // The overlap begins when the new key exists, not when the question was asked.
-    let end = Timestamp::now().plus(overlap);
-    let end = record.expires_at.map_or(end, |sooner| sooner.min(end));
-    keys.expire(&old, end)
-        .await
-        .with_context(|| format!("The new key is stored, but the old key {id} did not get an end: revoke it later"))?;
-    note(&format!("The old key {id} expires at {} UTC.", format_utc(end)));
+    let outcome = end_old(keys, &old, end_after(Timestamp::now(), overlap)).await;
+    note(
+        &outcome.with_context(|| {
+            format!("The new key is stored, but the old key {id} did not get an end: revoke it later")
+        })?,
+    );
     Ok(())
+}
+
+/// Lets the old key expire at `end` if it would live longer. Returns what happened, to tell the operator.
+async fn end_old(keys: &KeyTable<'_>, old: &StoredKey, end: Timestamp) -> Result<String> {
+    let id = &old.record.key_id;
+    let end = old.record.expires_at.map_or(end, |sooner| sooner.min(end));
+    Ok(match keys.expire(old, end).await? {
+        None => format!("The old key {id} expires at {end}."),
+        Some(KeyRecord { revoked_at: Some(revoked_at), .. }) => format!(
+            "Another command revoked the old key {id} at {revoked_at}. The new key is valid: revoke it too if it is not wanted."
+        ),
+        Some(record) => format!(
+            "Another command gave the old key {id} a sooner end, which stays: {}. If that was a rotation, there are two new keys: \
+             see `cargo intake keys list`.",
+            expiry(&record)
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use testkit::TestApp;
+
+    use super::*;
+    use crate::stack::Stack;
+
+    const HOUR: Duration = Duration::from_hours(1);
+
+    /// Reads the key, lets another command change it, and then ends it.
+    async fn race(keys: &KeyTable<'_>, other: impl AsyncFnOnce(&StoredKey)) -> (String, KeyRecord) {
+        let old = keys.with_id("key_of_shop").await.unwrap();
+        other(&old).await;
+        let told = end_old(keys, &old, end_after(Timestamp::now(), HOUR * 24)).await.unwrap();
+        (told, keys.with_id("key_of_shop").await.unwrap().record)
+    }
+
+    #[tokio::test]
+    async fn sooner_end_that_another_command_set_stays() {
+        let app = TestApp::start();
+        let stack = Stack::of(&app);
+        app.key("shop").await;
+        let keys = KeyTable::new(&stack).unwrap();
+        let sooner = end_after(Timestamp::now(), HOUR);
+        let (told, record) = race(&keys, async |old| assert!(keys.expire(old, sooner).await.unwrap().is_none())).await;
+        assert_eq!(record.expires_at, Some(sooner));
+        assert!(told.starts_with("Another command gave the old key key_of_shop a sooner end"), "{told}");
+        assert!(told.contains(&sooner.to_string()), "{told}");
+    }
+
+    #[tokio::test]
+    async fn revocation_by_another_command_stays_and_is_told() {
+        let app = TestApp::start();
+        let stack = Stack::of(&app);
+        app.key("shop").await;
+        let keys = KeyTable::new(&stack).unwrap();
+        let now = Timestamp::now();
+        let (told, record) = race(&keys, async |old| keys.revoke(old, now).await.unwrap()).await;
+        assert_eq!((record.expires_at, record.revoked_at), (None, Some(now)));
+        assert!(told.starts_with(&format!("Another command revoked the old key key_of_shop at {now}.")), "{told}");
+    }
+
+    #[tokio::test]
+    async fn key_without_an_end_gets_one_and_a_deleted_key_stays_deleted() {
+        let app = TestApp::start();
+        let stack = Stack::of(&app);
+        app.key("shop").await;
+        let keys = KeyTable::new(&stack).unwrap();
+        let (told, record) = race(&keys, async |_| {}).await;
+        assert_eq!(told, format!("The old key key_of_shop expires at {}.", expiry(&record)));
+        let old = keys.with_id("key_of_shop").await.unwrap();
+        keys.delete(&old).await;
+        let error = end_old(&keys, &old, Timestamp::now()).await.unwrap_err().to_string();
+        assert!(error.contains("does not exist") && keys.all().await.unwrap().is_empty(), "{error}");
+    }
 }

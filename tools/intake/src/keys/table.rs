@@ -1,8 +1,9 @@
 //! The operator's access to the table ApiKeys: by the id of a key, where the functions know only its hash.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use model::api_key::KeyHash;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
@@ -67,29 +68,48 @@ impl<'a> KeyTable<'a> {
 
     /// Revokes a key, unless it is already revoked.
     pub(super) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<()> {
-        let now = AttributeValue::S(now.to_string());
-        self.update(key, "SET revokedAt = if_not_exists(revokedAt, :value)", now).await
-    }
-
-    /// Sets the time at which a key expires.
-    pub(super) async fn expire(&self, key: &StoredKey, end: Timestamp) -> Result<()> {
-        self.update(key, "SET expiresAt = :value", AttributeValue::N(end.seconds().to_string())).await
-    }
-
-    async fn update(&self, key: &StoredKey, expression: &str, value: AttributeValue) -> Result<()> {
-        let update = self.stack.client.update_item().table_name(self.table);
-        let update = update
-            .key(PARTITION_KEY, AttributeValue::S(key.hash.clone()))
+        let update = self
+            .update(key)
             // Without it, the update of a key that was just deleted would create a partial record.
             .condition_expression("attribute_exists(keyHash)")
-            .update_expression(expression)
-            .expression_attribute_values(":value", value);
+            .update_expression("SET revokedAt = if_not_exists(revokedAt, :now)")
+            .expression_attribute_values(":now", AttributeValue::S(now.to_string()));
         update.send().await.map(drop).map_err(|error| match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(_)) => {
-                anyhow::anyhow!(no_such_key(&key.record.key_id))
-            }
+            Some(UpdateItemError::ConditionalCheckFailedException(_)) => anyhow!(no_such_key(&key.record.key_id)),
             _ => call_error(self.table, error),
         })
+    }
+
+    /// Sets the time at which a key expires, unless the key is revoked or expires sooner: then nothing is written, and the
+    /// record is returned.
+    pub(super) async fn expire(&self, key: &StoredKey, end: Timestamp) -> Result<Option<KeyRecord>> {
+        let update = self
+            .update(key)
+            // The key was read a while ago: another command may have revoked it since, or given it a sooner end.
+            .condition_expression(
+                "attribute_exists(keyHash) AND attribute_not_exists(revokedAt) AND \
+                 (attribute_not_exists(expiresAt) OR expiresAt >= :end)",
+            )
+            .update_expression("SET expiresAt = :end")
+            .expression_attribute_values(":end", AttributeValue::N(end.seconds().to_string()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let Err(error) = update.send().await else { return Ok(None) };
+        let Some(UpdateItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else {
+            return Err(call_error(self.table, error));
+        };
+        let item = failed.item().cloned().with_context(|| no_such_key(&key.record.key_id))?;
+        KeyRecord::from_item(item).map(Some).map_err(|error| store_error(self.table, &error))
+    }
+
+    #[cfg(test)]
+    pub(super) async fn delete(&self, key: &StoredKey) {
+        let delete = self.stack.client.delete_item().table_name(self.table);
+        delete.key(PARTITION_KEY, AttributeValue::S(key.hash.clone())).send().await.unwrap();
+    }
+
+    fn update(&self, key: &StoredKey) -> UpdateItemFluentBuilder {
+        let update = self.stack.client.update_item().table_name(self.table);
+        update.key(PARTITION_KEY, AttributeValue::S(key.hash.clone()))
     }
 }
 

@@ -7,7 +7,6 @@ use super::List;
 use super::id::RejectedSignalId;
 use super::table::{RejectedTable, days};
 use crate::output::{Format, Table, note, print_json};
-use crate::time_args::format_utc;
 
 pub(super) async fn list(rejected: &RejectedTable<'_>, list: &List, format: Format) -> Result<()> {
     let List { account, since, code } = list;
@@ -25,14 +24,14 @@ pub(super) async fn list(rejected: &RejectedTable<'_>, list: &List, format: Form
             // The first error only: `rejected show` has all of them.
             let (code, message) = signal.errors.first().map_or(("", ""), |error| (error.code.as_str(), &error.message));
             let subject_id = signal.subject_id.as_deref().unwrap_or("-");
-            table.row([&signal.id.to_string(), &format_utc(signal.received_at), subject_id, code, message]);
+            table.row([&signal.id.to_string(), &signal.received_at.to_string(), subject_id, code, message]);
         }
         if format == Format::Table && !is_empty {
             table.print()?;
         }
     }
     if is_empty {
-        note(&format!("No such rejected signals in the account {account} since {} UTC.", format_utc(*since)));
+        note(&format!("No such rejected signals in the account {account} since {since}."));
     }
     Ok(())
 }
@@ -49,7 +48,7 @@ pub(super) async fn show(
     }
     let mut table = Table::with_names();
     table.row(["id", &signal.id.to_string()]);
-    table.row(["received", &format_utc(signal.received_at)]);
+    table.row(["received", &signal.received_at.to_string()]);
     table.row(["request", signal.request_identifier.as_sent()]);
     table.row(["index", &signal.index.to_string()]);
     table.row(["key", &signal.key_id]);

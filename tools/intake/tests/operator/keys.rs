@@ -161,3 +161,37 @@ async fn key_restricted_to_an_endpoint_stays_so_when_it_is_rotated() {
     let unknown = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--only", "orders"]);
     assert!(unknown.stderr.contains("[possible values: customers, signals]"), "{}", unknown.stderr);
 }
+
+#[tokio::test]
+async fn key_that_ends_within_30_days_is_marked() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    let create = |name: &str, more: &[&str]| {
+        operator.run(&[&["keys", "create", "--account", "shop", "--name", name], more].concat()).success();
+    };
+    create("forever", &[]);
+    create("long", &["--expires-in", "31d"]);
+    create("days", &["--expires-in", "29d"]);
+    create("hours", &["--expires-in", "2h"]);
+    create("over", &["--expires-in", "0s"]);
+    create("revoked", &["--expires-in", "1d"]);
+    let listed = operator.run(&["keys", "list", "--json"]).success().json();
+    let revoked = listed.iter().find(|key| key["name"] == "revoked").unwrap();
+    operator.run(&["keys", "revoke", revoked["keyId"].as_str().unwrap(), "--yes"]).success();
+
+    let listed = operator.run(&["keys", "list", "--json"]).success().json();
+    let soon: Vec<_> = listed.iter().filter(|key| key["endsSoon"] == true).map(|key| &key["name"]).collect();
+    assert_eq!(soon, ["days", "hours"]);
+    let table = operator.run(&["keys", "list"]).success().stdout;
+    for (name, state, mark) in [
+        ("forever", "active", "never"),
+        ("long", "active", "Z"),
+        ("days", "active", "Z (28 d left)"),
+        ("hours", "active", "Z (1 h left)"),
+        ("over", "expired", "Z"),
+        ("revoked", "revoked", "Z"),
+    ] {
+        let row = table.lines().find(|row| row.contains(&format!(" {name} "))).expect(&table);
+        assert!(row.contains(&format!(" {state} ")) && row.ends_with(mark), "{row}");
+    }
+}
