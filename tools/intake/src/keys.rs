@@ -143,6 +143,17 @@ fn endpoint() -> impl TypedValueParser<Value = Endpoint> {
         .try_map(|name| Endpoint::ALL.into_iter().find(|endpoint| endpoint.as_str() == name).ok_or("no such endpoint"))
 }
 
+/// For a command that found nothing in this account: the sentence that says so if no key of the account exists, since its
+/// name is then probably mistyped.
+pub(crate) async fn unknown_account_hint(stack: &Stack, account: &AccountId) -> &'static str {
+    let Ok(keys) = KeyTable::new(stack) else { return "" };
+    match keys.has_account(account).await {
+        Ok(false) => " No API key of this account exists: check the name of the account.",
+        // The command does not need the key table, so that it may be unreadable.
+        Ok(true) | Err(_) => "",
+    }
+}
+
 /// The end of a key, `lifetime` after `begin`, in whole seconds as the table holds it.
 fn end_after(begin: Timestamp, lifetime: Duration) -> Timestamp {
     Timestamp::from_millis(begin.plus(lifetime).seconds().saturating_mul(1000))

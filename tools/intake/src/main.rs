@@ -11,6 +11,7 @@ mod confirm;
 mod customers;
 mod error;
 mod import;
+mod interrupt;
 mod item;
 mod keys;
 mod options;

@@ -1,7 +1,9 @@
-//! `signals list`: did my signal arrive?
+//! `signals`: did my signal arrive?
 
 mod follow;
 mod history;
+mod listing;
+mod tail;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -10,19 +12,31 @@ use model::identifier::UuidText;
 use model::timestamp::Timestamp;
 
 use self::history::History;
-use crate::item::{Item, display, json_object, text};
-use crate::output::{Format, Table, note, print_json};
+use self::listing::Listing;
+use self::tail::Tail;
+use crate::interrupt::until_ctrl_c;
+use crate::keys::unknown_account_hint;
+use crate::output::{Format, note};
 use crate::stack::Stack;
 use crate::time_args::timestamp;
 
+/// How many signals are listed unless the operator asks for another number.
+const DEFAULT_LIMIT: usize = 50;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the signals of a customer or an emitter, oldest first
+    /// List the newest signals of a customer or an emitter, oldest first
     #[command(
         after_help = "Examples:\n  cargo intake --stack intake-prod signals list --account shop customer-17 --since 1h\n  \
         cargo intake --local signals list --account dev customer-17 --follow"
     )]
     List(List),
+
+    /// List the signals of a whole account as they arrive, until Ctrl-C
+    #[command(after_help = "Examples:\n  cargo intake --stack intake-prod signals tail --account shop\n  \
+        cargo intake --local signals tail --account dev --type purchase --json\n\n\
+        It reads the stream of the table; --local reads the table itself once a second.")]
+    Tail(Tail),
 }
 
 #[derive(Args, Debug)]
@@ -47,9 +61,13 @@ pub(crate) struct List {
     #[arg(long, value_name = "UUID", value_parser = uuid)]
     flow: Option<String>,
 
-    /// Only the newest N signals
+    /// Only the newest N signals [default: 50]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+
+    /// All signals
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
 
     /// Continue with the signals that arrive from now on, until Ctrl-C
     #[arg(long)]
@@ -58,50 +76,38 @@ pub(crate) struct List {
 
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let Self::List(list) = self;
-        let history = History::new(stack, &list)?;
-        let mut listing = Listing::new(format);
+        match self {
+            Self::List(list) => list.run(stack, format).await,
+            Self::Tail(tail) => tail.run(stack, format).await,
+        }
+    }
+}
+
+impl List {
+    async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
+        let Self { account, subject_id, .. } = self;
+        let history = History::new(stack, self)?;
+        let mut listing = Listing::of_subject(format);
         let begin = Timestamp::now();
         // Alone, --follow lists only what is new.
-        if !list.follow || list.since.is_some() || list.limit.is_some() {
-            let until = if list.follow { Some(begin) } else { list.until };
-            history.list(until, &mut listing).await?;
+        if !self.follow || self.since.is_some() || self.limit.is_some() || self.all {
+            let until = if self.follow { Some(begin) } else { self.until };
+            let limit = if self.all { None } else { Some(self.limit.unwrap_or(DEFAULT_LIMIT)) };
+            if history.list(until, limit, &mut listing).await? {
+                let shown = listing.count;
+                note(&format!("There are older ones: only the newest {shown} are shown. Use --limit N or --all."));
+            }
         }
-        if list.follow {
-            return follow::follow(&history, begin, &mut listing).await;
+        if self.follow {
+            note(&format!("Waiting for signals of {subject_id:?} in the account {account}. Ctrl-C ends it."));
+            let read = async |since| history.since(since).await;
+            return until_ctrl_c(follow::follow(read, begin, &mut listing)).await.map(drop);
         }
         if listing.count == 0 {
-            note(&format!("No such signals of {:?} in the account {}.", list.subject_id, list.account));
+            let hint = unknown_account_hint(stack, account).await;
+            note(&format!("No such signals of {subject_id:?} in the account {account}.{hint}"));
         }
         Ok(())
-    }
-}
-
-/// Writes signals, and counts them.
-struct Listing {
-    format: Format,
-    table: Table,
-    count: usize,
-}
-
-impl Listing {
-    fn new(format: Format) -> Self {
-        let table = Table::with_heading(["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
-        Self { format, table, count: 0 }
-    }
-
-    fn add(&mut self, signals: &[Item]) -> Result<()> {
-        self.count += signals.len();
-        if self.format == Format::Json {
-            return signals.iter().try_for_each(|signal| print_json(&json_object(signal, &["pk", "sk", "accountId"])));
-        }
-        for signal in signals {
-            let received = text(signal, "receivedAt").unwrap_or_default();
-            let event = text(signal, "eventType").or_else(|| text(signal, "stepNodeId")).unwrap_or_default();
-            let flow = text(signal, "eventflowIdentifier").unwrap_or_default();
-            self.table.row([received, event, flow, &signal.get("data").map(display).unwrap_or_default()]);
-        }
-        if signals.is_empty() { Ok(()) } else { self.table.print() }
     }
 }
 

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::retry::RetryPartition;
+use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition};
 use aws_sdk_dynamodb::config::{Builder, Credentials, ProvideCredentials as _};
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -21,6 +21,9 @@ use store::client::{http_client, tuned};
 /// The timeouts of a connection and of one attempt of a call. An operator may be far from the region, on a slow line.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The attempts of a call that reads a stream, with the SDK's backoff: a few minutes.
+const STREAM_ATTEMPTS: u32 = 12;
 
 /// The timeout of a write with all its attempts. No client waits for it, as one waits for a function.
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -51,6 +54,9 @@ pub(crate) struct StackArgs {
 #[derive(Debug)]
 pub(crate) struct Stack {
     pub(crate) client: Client,
+    pub(crate) streams: aws_sdk_dynamodbstreams::Client,
+    /// Whether it is the stack of `cargo dev`.
+    pub(crate) is_local: bool,
     variables: Variables,
 }
 
@@ -67,7 +73,7 @@ impl StackArgs {
         if let Some(file) = &self.local {
             let variables = env_file::read(file)?;
             let config = local_config(&variables)?.load().await;
-            return Ok(Stack { client: client(&config), variables });
+            return Ok(Stack::new(&config, variables, true));
         }
         let config = loader()?.load().await;
         check(&config).await?;
@@ -83,11 +89,15 @@ impl StackArgs {
                 source: "The environment".to_owned(),
             },
         };
-        Ok(Stack { client: client(&config), variables })
+        Ok(Stack::new(&config, variables, false))
     }
 }
 
 impl Stack {
+    fn new(config: &SdkConfig, variables: Variables, is_local: bool) -> Self {
+        Self { client: client(config), streams: streams_client(config), is_local, variables }
+    }
+
     /// The name of the table that `variable` holds.
     pub(crate) fn table(&self, variable: &str) -> Result<&str> {
         self.variables.get(variable, "Give --stack NAME or --local, or set the variable.")
@@ -154,12 +164,27 @@ fn client(config: &SdkConfig) -> Client {
     Client::from_conf(config.build())
 }
 
+/// Streams are read for hours, and shared with other readers: throttling and short outages must not end that.
+fn streams_client(config: &SdkConfig) -> aws_sdk_dynamodbstreams::Client {
+    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
+    let config = aws_sdk_dynamodbstreams::config::Builder::from(config)
+        .retry_config(RetryConfig::standard().with_max_attempts(STREAM_ATTEMPTS))
+        .timeout_config(timeouts);
+    aws_sdk_dynamodbstreams::Client::from_conf(config.build())
+}
+
 #[cfg(test)]
 impl Stack {
     /// The stack of a test.
-    pub(crate) fn of(app: &testkit::TestApp) -> Self {
+    pub(crate) async fn of(app: &testkit::TestApp) -> Self {
+        let credentials = Credentials::new("local", "local", None, None, "test");
+        let config = aws_config::defaults(BehaviorVersion::latest())
+            .credentials_provider(credentials)
+            .region(Region::new("eu-central-1"))
+            .endpoint_url(app.emulator.endpoint());
         let name = |variable: &str, table| (variable.to_owned(), testkit::Tables::name(table).to_owned());
         let values = HashMap::from([name(API_KEYS, "ApiKeysTable")]);
-        Self { client: app.client.clone(), variables: Variables { values, source: "The test".to_owned() } }
+        let config = config.http_client(http_client(CONNECT_TIMEOUT).unwrap()).load().await;
+        Self::new(&config, Variables { values, source: "The test".to_owned() }, true)
     }
 }

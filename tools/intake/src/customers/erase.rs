@@ -14,6 +14,7 @@ use crate::batch_delete::batch_delete;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::item::{Item, key};
+use crate::keys::unknown_account_hint;
 use crate::output::{Format, note};
 use crate::progress;
 use crate::rejected::RejectedTable;
@@ -27,7 +28,8 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, id: &str, yes: boo
     let rejected = rejected_signals.keys_of(account, id).await?;
     let counts = format!("{profiles} profile(s), {signals} signal(s), {} rejected signal(s)", rejected.len());
     if profiles == 0 && signals == 0 && rejected.is_empty() {
-        note(&format!("Nothing is stored of {id:?} in the account {account}."));
+        let hint = unknown_account_hint(stack, account).await;
+        note(&format!("Nothing is stored of {id:?} in the account {account}.{hint}"));
     } else {
         confirm(&format!("Erase {counts} of {id:?} in the account {account}? This cannot be undone."), yes)?;
         // The profile last: while it is there, an operator sees that the erasure is incomplete.

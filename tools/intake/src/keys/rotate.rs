@@ -73,7 +73,7 @@ mod tests {
     #[tokio::test]
     async fn sooner_end_that_another_command_set_stays() {
         let app = TestApp::start();
-        let stack = Stack::of(&app);
+        let stack = Stack::of(&app).await;
         app.key("shop").await;
         let keys = KeyTable::new(&stack).unwrap();
         let sooner = end_after(Timestamp::now(), HOUR);
@@ -86,7 +86,7 @@ mod tests {
     #[tokio::test]
     async fn revocation_by_another_command_stays_and_is_told() {
         let app = TestApp::start();
-        let stack = Stack::of(&app);
+        let stack = Stack::of(&app).await;
         app.key("shop").await;
         let keys = KeyTable::new(&stack).unwrap();
         let now = Timestamp::now();
@@ -98,7 +98,7 @@ mod tests {
     #[tokio::test]
     async fn key_without_an_end_gets_one_and_a_deleted_key_stays_deleted() {
         let app = TestApp::start();
-        let stack = Stack::of(&app);
+        let stack = Stack::of(&app).await;
         app.key("shop").await;
         let keys = KeyTable::new(&stack).unwrap();
         let (told, record) = race(&keys, async |_| {}).await;

@@ -3,7 +3,8 @@
 use anyhow::{Context as _, Result, anyhow};
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure, Select};
+use model::account::AccountId;
 use model::api_key::KeyHash;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
@@ -59,6 +60,25 @@ impl<'a> KeyTable<'a> {
         bar.finish_and_clear();
         keys.sort_by(|a, b| (a.record.created_at, &a.record.key_id).cmp(&(b.record.created_at, &b.record.key_id)));
         Ok(keys)
+    }
+
+    /// Whether a key of this account exists, active or not.
+    pub(super) async fn has_account(&self, account: &AccountId) -> Result<bool> {
+        let scan = self
+            .stack
+            .client
+            .scan()
+            .table_name(self.table)
+            .select(Select::Count)
+            .filter_expression("accountId = :account")
+            .expression_attribute_values(":account", AttributeValue::S(account.to_string()));
+        let mut pages = scan.into_paginator().send();
+        while let Some(page) = pages.next().await {
+            if page.map_err(|error| call_error(self.table, error))?.count > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The key with this id.

@@ -5,7 +5,8 @@ use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 
-use super::{List, Listing};
+use super::List;
+use super::listing::Listing;
 use crate::error::call_error;
 use crate::item::{Item, text};
 use crate::stack::{SIGNALS, Stack};
@@ -21,15 +22,24 @@ impl<'a> History<'a> {
         Ok(Self { stack, table: stack.table(SIGNALS)?, list })
     }
 
-    /// Adds the signals that the command asks for and that arrived before `until` to `listing`.
-    pub(super) async fn list(&self, until: Option<Timestamp>, listing: &mut Listing) -> Result<()> {
+    /// Adds the signals that the command asks for and that arrived before `until` to `listing`, the newest `limit` of them.
+    /// Returns whether there are more.
+    pub(super) async fn list(
+        &self,
+        until: Option<Timestamp>,
+        limit: Option<usize>,
+        listing: &mut Listing,
+    ) -> Result<bool> {
         let query = self.query(self.list.since, until);
-        let Some(limit) = self.list.limit else {
-            return self.pages(query, |page| listing.add(&page).map(|()| true)).await;
+        let Some(limit) = limit else {
+            return self.pages(query, |page| listing.add(&page).map(|()| true)).await.map(|()| false);
         };
-        let mut newest = self.collect(query.scan_index_forward(false), limit).await?;
+        // One more than is shown tells whether there are more.
+        let mut newest = self.collect(query.scan_index_forward(false), limit.saturating_add(1)).await?;
+        let has_more = newest.len() > limit;
+        newest.truncate(limit);
         newest.reverse();
-        listing.add(&newest)
+        listing.add(&newest).map(|()| has_more)
     }
 
     /// The signals that arrived at or after `since`.
@@ -38,6 +48,9 @@ impl<'a> History<'a> {
     }
 
     async fn collect(&self, query: QueryFluentBuilder, limit: usize) -> Result<Vec<Item>> {
+        // A filter may leave out most of a page, so that pages of this size would be many.
+        let page_items = if self.list.flow.is_none() { i32::try_from(limit).ok() } else { None };
+        let query = query.set_limit(page_items);
         let mut signals = Vec::new();
         self.pages(query, |page| {
             signals.extend(page);

@@ -127,6 +127,7 @@ fn every_command_has_help_with_an_example() {
         "customers show",
         "customers erase",
         "signals list",
+        "signals tail",
         "rejected list",
         "rejected show",
         "rejected redrive",

@@ -17,6 +17,8 @@ mod import_interrupted;
 mod keys;
 mod operator;
 mod rejected_signals;
+mod running;
 mod sample_data;
 mod signals;
+mod signals_tail;
 mod terminal;

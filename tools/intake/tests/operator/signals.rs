@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
+use crate::running::Running;
 
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
@@ -59,6 +60,74 @@ async fn signals_are_listed_oldest_first_and_filtered() {
         let invalid = operator.run(&[&["signals", "list", "--account", "shop", "c"], &option[..]].concat());
         assert_eq!((invalid.code, invalid.stdout.as_str()), (Some(2), ""), "{}", invalid.stderr);
     }
+}
+
+#[tokio::test]
+async fn newest_50_are_listed_unless_told_otherwise() {
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    let signals: Vec<_> = (0..60).map(|n| json!({"customerId": "c", "eventType": "t", "data": {"n": n}})).collect();
+    app.send(RequestBuilder::signals(json!({"signals": signals})).key(&key).at(Timestamp::now())).await;
+    let list = |more: &[&str]| {
+        let listed = operator.run(&[&["signals", "list", "--account", "shop", "c", "--json"], more].concat()).success();
+        let numbers: Vec<u64> = listed.json().iter().map(|signal| signal["data"]["n"].as_u64().unwrap()).collect();
+        (numbers, listed.stderr)
+    };
+    let more = |n| format!("There are older ones: only the newest {n} are shown. Use --limit N or --all.\n");
+    assert_eq!(list(&[]), ((10..60).collect(), more(50)));
+    assert_eq!(list(&["--limit", "3"]), (vec![57, 58, 59], more(3)));
+    assert_eq!(list(&["--limit", "60"]), ((0..60).collect(), String::new()));
+    assert_eq!(list(&["--all"]), ((0..60).collect(), String::new()));
+    let both = operator.run(&["signals", "list", "--account", "shop", "c", "--all", "--limit", "3"]);
+    assert_eq!(both.code, Some(2));
+}
+
+#[tokio::test]
+async fn printed_time_is_a_time_that_since_and_until_read() {
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    history(&app, &key).await;
+    let list =
+        |more: &[&str]| operator.run(&[&["signals", "list", "--account", "shop", "c"], more].concat()).success().stdout;
+    let all = list(&[]);
+    let second = all.lines().nth(2).unwrap().split_whitespace().next().unwrap();
+    assert_eq!(second.parse::<Timestamp>().unwrap().to_string(), second);
+    let events =
+        |text: &str| text.lines().skip(1).map(|row| row.split_whitespace().nth(1).unwrap().to_owned()).collect();
+    let (since, until): (Vec<_>, Vec<_>) = (events(&list(&["--since", second])), events(&list(&["--until", second])));
+    assert_eq!((since, until), (vec!["second".to_owned(), "third".to_owned()], vec!["first".to_owned()]));
+}
+
+#[tokio::test]
+async fn mistyped_account_is_told_where_nothing_is_found() {
+    let app = TestApp::start();
+    let (operator, _) = (Operator::of(&app), app.key("shop").await);
+    let hint = " No API key of this account exists: check the name of the account.";
+    for (account, hint) in [("shop", ""), ("shap", hint)] {
+        let told = |command: &[&str]| operator.run(&[command, &["--account", account, "c"]].concat()).stderr;
+        let listed = told(&["signals", "list"]);
+        assert_eq!(listed, format!("No such signals of \"c\" in the account {account}.{hint}\n"));
+        let shown = told(&["customers", "show"]);
+        assert_eq!(shown, format!("error: The account {account} has no customer \"c\".{hint}\n"));
+        let erased = told(&["customers", "erase"]);
+        assert!(erased.ends_with(&format!("Nothing is stored of \"c\" in the account {account}.{hint}\n")), "{erased}");
+    }
+    // The key table is not needed for the answer.
+    let operator = Operator::of(&app).variable("API_KEYS_TABLE", "elsewhere");
+    let unreadable = operator.run(&["signals", "list", "--account", "shap", "c"]).success();
+    assert_eq!(unreadable.stderr, "No such signals of \"c\" in the account shap.\n");
+}
+
+#[tokio::test]
+async fn follow_says_that_it_waits_and_ctrl_c_ends_it() {
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    let follow = Running::start(&operator, &["signals", "list", "--account", "shop", "c", "--json", "--follow"]);
+    assert_eq!(follow.note(), "Waiting for signals of \"c\" in the account shop. Ctrl-C ends it.");
+    let call = RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "t"}]})).key(&key);
+    app.send(call.at(Timestamp::now())).await;
+    assert_eq!(follow.json()["eventType"], "t");
+    assert_eq!(follow.interrupt(), (Some(0), Vec::new(), Vec::new()));
 }
 
 #[tokio::test]

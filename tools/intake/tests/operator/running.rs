@@ -1,0 +1,74 @@
+//! A command that runs until it is interrupted: what it writes, line by line.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::operator::Operator;
+
+/// Longer than any step takes, so that only a hang reaches it.
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+pub(crate) struct Running {
+    process: Child,
+    stdout: Receiver<String>,
+    stderr: Receiver<String>,
+}
+
+impl Running {
+    pub(crate) fn start(operator: &Operator, arguments: &[&str]) -> Self {
+        let mut command = operator.command(arguments);
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (stdout, stderr) = (lines(process.stdout.take().unwrap()), lines(process.stderr.take().unwrap()));
+        Self { process, stdout, stderr }
+    }
+
+    /// The next line of standard output.
+    #[track_caller]
+    pub(crate) fn line(&self) -> String {
+        self.stdout.recv_timeout(TIMEOUT).expect("a line in time")
+    }
+
+    /// The next line of standard output, as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.line()).unwrap()
+    }
+
+    /// The next line of standard error.
+    #[track_caller]
+    pub(crate) fn note(&self) -> String {
+        self.stderr.recv_timeout(TIMEOUT).expect("a line in time")
+    }
+
+    /// Presses Ctrl-C. Returns the exit code, and what was written since.
+    pub(crate) fn interrupt(mut self) -> (Option<i32>, Vec<String>, Vec<String>) {
+        assert!(Command::new("kill").args(["-INT", &self.process.id().to_string()]).status().unwrap().success());
+        let code = self.process.wait().unwrap().code();
+        (code, self.stdout.iter().collect(), self.stderr.iter().collect())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A test that fails leaves no process.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(pipe).lines() {
+            if line.is_ok_and(|line| sender.send(line).is_ok()) {
+                continue;
+            }
+            break;
+        }
+    });
+    lines
+}
