@@ -1,12 +1,15 @@
-//! `customers`: shows or erases what is stored of one customer.
+//! `customers`: finds, shows, exports or erases what is stored of a customer.
 
 mod erase;
+mod export;
+mod find;
 mod show;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
 
+use self::export::Export;
 use crate::output::Format;
 use crate::stack::Stack;
 
@@ -15,6 +18,26 @@ pub(crate) enum Command {
     /// Show the profile of a customer
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod customers show --account shop customer-17")]
     Show(Target),
+
+    /// Find the customers with an email address; this reads the whole table
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod customers find --account shop --email ada@example.com"
+    )]
+    Find {
+        /// The account
+        #[arg(long, value_name = "NAME")]
+        account: AccountId,
+
+        /// The email address, exactly as it is stored
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+    },
+
+    /// Export everything that is stored of a customer or an emitter as one JSON document, such as for an access request
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod customers export --account shop customer-17 --out customer-17.json"
+    )]
+    Export(Export),
 
     /// Erase everything that is stored of a customer or an emitter: the profile, the signals, the rejected signals
     #[command(
@@ -37,7 +60,7 @@ pub(crate) struct Target {
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// The customerId (or the emitterId, to erase), as the client sent it
+    /// The customerId (or the emitterId, to export or erase), as the client sent it
     #[arg(value_name = "ID", allow_hyphen_values = true)]
     id: String,
 }
@@ -46,6 +69,8 @@ impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
             Self::Show(Target { account, id }) => show::show(stack, &account, &id, format).await,
+            Self::Find { account, email } => find::find(stack, &account, &email, format).await,
+            Self::Export(export) => export.run(stack, format).await,
             Self::Erase { target: Target { account, id }, yes } => {
                 erase::erase(stack, &account, &id, yes, format).await
             }

@@ -18,6 +18,7 @@ mod options;
 mod output;
 mod progress;
 mod rejected;
+mod scan;
 mod signals;
 mod stack;
 mod time_args;

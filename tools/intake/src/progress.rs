@@ -7,7 +7,7 @@ use crate::output::note;
 /// Counts the items of a scan of `table`. It says that it scans, since a scan costs money and time.
 pub(crate) fn scan(table: &str) -> ProgressBar {
     note(&format!("Scanning all of {table} ..."));
-    with_style(ProgressBar::new_spinner(), "{spinner} {human_pos} items read")
+    with_style(ProgressBar::new_spinner(), "{spinner} {human_pos} items read{msg}")
 }
 
 /// Counts `what` up to `total`.

@@ -12,7 +12,7 @@ const SUBJECT_IDS: [&str; 4] = ["c", "c#2026-11-20", "#", "shop#c"];
 async fn fill(app: &TestApp, account: &str) {
     let key = app.key(account).await;
     for subject_id in SUBJECT_IDS {
-        let customer = json!({"customerId": subject_id, "customerData": {"city": account}});
+        let customer = json!({"customerId": subject_id, "customerData": {"city": account, "email": "c@example.com"}});
         assert_eq!(app.send(RequestBuilder::customer(customer).key(&key)).await.status, 200);
         let signals = json!({"signals": [
             {"customerId": subject_id, "eventType": account},
@@ -32,6 +32,9 @@ async fn commands_see_only_data_of_the_given_account() {
     }
     for account in accounts {
         for subject_id in SUBJECT_IDS {
+            let exported = operator.run(&["customers", "export", "--account", account, "--json", subject_id]).success();
+            let counted = exported.json()[0]["signals"].as_array().unwrap().len();
+            assert_eq!((counted, exported.stdout.contains(&format!("\"{account}\""))), (1, true));
             let shown =
                 operator.run(&["customers", "show", "--account", account, "--json", subject_id]).success().json();
             assert_eq!(shown[0]["city"], account);
@@ -39,6 +42,10 @@ async fn commands_see_only_data_of_the_given_account() {
                 operator.run(&["signals", "list", "--account", account, "--json", subject_id]).success().json();
             assert_eq!(listed.iter().map(|signal| &signal["eventType"]).collect::<Vec<_>>(), [account]);
         }
+        let found =
+            operator.run(&["customers", "find", "--account", account, "--email", "c@example.com", "--json"]).success();
+        let cities: Vec<_> = found.json().iter().map(|customer| customer["city"].clone()).collect();
+        assert_eq!(cities, [account; SUBJECT_IDS.len()]);
         let rejected = operator.run(&["rejected", "list", "--account", account, "--json"]).success().json();
         assert_eq!(rejected.len(), SUBJECT_IDS.len());
     }
@@ -60,6 +67,9 @@ async fn commands_with_another_account_find_and_change_nothing() {
 
     let wrong = |command: &[&str]| operator.run(&[command, &["--account", "other"]].concat());
     assert!(wrong(&["customers", "show", "c"]).error_message().contains("no customer"));
+    assert_eq!(wrong(&["customers", "find", "--email", "c@example.com"]).success().stdout, "");
+    let exported = wrong(&["customers", "export", "c"]).success().json();
+    assert_eq!((&exported[0]["profile"], &exported[0]["signals"]), (&json!(null), &json!([])));
     assert!(wrong(&["customers", "erase", "c", "--yes"]).success().stderr.contains("Nothing is stored"));
     assert_eq!(wrong(&["signals", "list", "c"]).success().stdout, "");
     assert_eq!(wrong(&["rejected", "list"]).success().stdout, "");
@@ -83,8 +93,11 @@ fn commands_with_an_invalid_account_name_fail() {
             vec!["keys", "list"],
             vec!["keys", "import", "--name", "n"],
             vec!["customers", "show", "c"],
+            vec!["customers", "find", "--email", "e"],
+            vec!["customers", "export", "c"],
             vec!["customers", "erase", "c", "--yes"],
             vec!["signals", "list", "c"],
+            vec!["signals", "tail"],
             vec!["rejected", "list"],
             vec!["rejected", "redrive"],
             vec!["import", "file"],

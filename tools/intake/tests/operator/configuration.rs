@@ -125,6 +125,8 @@ fn every_command_has_help_with_an_example() {
         "keys revoke",
         "keys import",
         "customers show",
+        "customers find",
+        "customers export",
         "customers erase",
         "signals list",
         "signals tail",

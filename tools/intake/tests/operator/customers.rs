@@ -28,6 +28,102 @@ async fn customer_is_shown_as_a_table_and_as_json() {
 }
 
 #[tokio::test]
+async fn customers_are_found_by_their_exact_email() {
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    for (id, email) in
+        [("b", "ada@example.com"), ("a", "ada@example.com"), ("c", "Ada@example.com"), ("d", "ada@example")]
+    {
+        let data = json!({"email": email, "firstName": id.repeat(3), "lastName": "L"});
+        send(&app, &key, RequestBuilder::customer(json!({"customerId": id, "customerData": data}))).await;
+    }
+    let find = ["customers", "find", "--account", "shop", "--email"];
+    let found = operator.run(&[&find[..], &["ada@example.com"]].concat()).success();
+    let rows: Vec<Vec<_>> = found.stdout.lines().map(|line| line.split_whitespace().take(3).collect()).collect();
+    assert_eq!(rows, [["CUSTOMER", "ID", "FIRST"], ["a", "aaa", "L"], ["b", "bbb", "L"]]);
+    assert!(found.stderr.starts_with("Scanning all of "), "{}", found.stderr);
+    let found = operator.run(&[&find[..], &["Ada@example.com", "--json"]].concat()).success().json();
+    assert_eq!((found.len(), &found[0]["customerId"]), (1, &json!("c")));
+
+    let none = operator.run(&[&find[..], &["x@example.com"]].concat()).success();
+    assert_eq!(none.stdout, "");
+    assert!(none.stderr.ends_with("No customer of the account shop has this email address.\n"), "{}", none.stderr);
+}
+
+/// A profile, 300 signals of 10 KB (three pages of DynamoDB's 1 MB), and two rejected signals.
+async fn long_history(app: &TestApp, key: &str) {
+    let data = r#"{"email":"ada@example.com","visits":12345678901234567890123}"#;
+    send(app, key, RequestBuilder::customer(format!(r#"{{"customerId":"ada","customerData":{data}}}"#))).await;
+    for batch in 0..3 {
+        let signal = |n: u64| json!({"customerId": "ada", "eventType": "t", "data": {"n": batch * 100 + n, "x": "x".repeat(10_000)}});
+        let signals: Vec<_> = (0..100).map(signal).collect();
+        send(app, key, RequestBuilder::signals(json!({"signals": signals})).at(Timestamp::now())).await;
+    }
+    let rejected = json!([{"customerId": "ada", "eventType": ""}, {"customerId": "ada", "eventType": 7}]);
+    let call = RequestBuilder::signals(json!({"signals": rejected})).at(Timestamp::now());
+    assert_eq!(app.send(call.key(key)).await.status, 400);
+}
+
+#[tokio::test]
+async fn export_has_the_profile_and_all_signals_and_rejected_signals() {
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    long_history(&app, &key).await;
+    let export = ["customers", "export", "--account", "shop", "ada"];
+    let told = "Exported \"ada\" of the account shop: 1 profile(s), 300 signal(s), 2 rejected signal(s).\n";
+    let written = operator.run(&[&export[..], &["--out", "ada.json"]].concat()).success();
+    assert_eq!(written.stdout, told);
+    let text = operator.read("ada.json");
+    assert!(text.contains(r#""profile":{"accountId":"shop","createdAt":""#), "{text}");
+    assert!(text.contains(r#","visits":12345678901234567890123}"#), "{text}");
+    assert_eq!(text.lines().count(), 303);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(document["exportedAt"].as_str().unwrap().parse::<Timestamp>().is_ok());
+    let numbers = document["signals"].as_array().unwrap().iter().map(|signal| signal["data"]["n"].as_u64().unwrap());
+    assert_eq!(numbers.collect::<Vec<_>>(), (0..300).collect::<Vec<_>>());
+    let payloads =
+        document["rejectedSignals"].as_array().unwrap().iter().map(|signal| signal["payload"].as_str().unwrap());
+    let mut payloads: Vec<_> = payloads.collect();
+    payloads.sort_unstable();
+    assert_eq!(payloads, [r#"{"customerId":"ada","eventType":""}"#, r#"{"customerId":"ada","eventType":7}"#]);
+
+    let printed = operator.run(&[&export[..], &["--json"]].concat()).success();
+    assert_eq!((printed.json().len(), printed.stderr.as_str()), (1, told));
+    assert_eq!(printed.json()[0]["signals"], document["signals"]);
+}
+
+#[tokio::test]
+async fn export_overwrites_a_file_only_when_asked_and_leaves_no_partial_file() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    app.key("shop").await;
+    operator.file("x", "old");
+    let export = ["customers", "export", "--account", "shop", "ada", "--out", "x"];
+    let refused = operator.run(&export).error_message();
+    assert_eq!(
+        (refused.as_str(), operator.read("x").as_str()),
+        ("x exists. Choose another file, or add --overwrite.", "old")
+    );
+    let exported = operator.run(&[&export[..], &["--overwrite", "--json"]].concat()).success();
+    assert_eq!(exported.json(), [json!({"file": "x", "counts": {"profiles": 0, "signals": 0, "rejectedSignals": 0}})]);
+    assert_eq!(exported.stderr, "Nothing is stored of \"ada\".\n");
+    let document: serde_json::Value = serde_json::from_str(&operator.read("x")).unwrap();
+    assert_eq!(
+        (&document["profile"], &document["signals"], &document["rejectedSignals"]),
+        (&json!(null), &json!([]), &json!([]))
+    );
+    let failed = operator.variable("SIGNALS_TABLE", "elsewhere");
+    assert!(
+        failed
+            .run(&["customers", "export", "--account", "shop", "ada", "--out", "y"])
+            .error_message()
+            .contains("elsewhere")
+    );
+    let files: Vec<_> = std::fs::read_dir(failed.home.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(files, ["x"]);
+}
+
+#[tokio::test]
 async fn erasure_deletes_all_data_of_one_customer_only() {
     let app = TestApp::start();
     let (operator, key) = (Operator::of(&app), app.key("shop").await);

@@ -1,0 +1,46 @@
+//! `customers find`: the customers with an email address. No index has it, so this reads the whole table.
+
+use anyhow::Result;
+use aws_sdk_dynamodb::types::AttributeValue;
+use model::account::AccountId;
+
+use crate::item::{Item, json_object, text};
+use crate::keys::unknown_account_hint;
+use crate::output::{Format, Table, note, print_json};
+use crate::scan::scan;
+use crate::stack::{CUSTOMERS, Stack};
+
+pub(super) async fn find(stack: &Stack, account: &AccountId, email: &str, format: Format) -> Result<()> {
+    let mut customers: Vec<Item> = Vec::new();
+    scan(
+        stack,
+        stack.table(CUSTOMERS)?,
+        // Not a consistent read, which costs twice as much.
+        |scan| {
+            scan.filter_expression("accountId = :account AND email = :email")
+                .expression_attribute_values(":account", AttributeValue::S(account.to_string()))
+                .expression_attribute_values(":email", AttributeValue::S(email.to_owned()))
+        },
+        async |page, bar| {
+            customers.extend(page.items.unwrap_or_default());
+            bar.set_message(format!(", {} found", customers.len()));
+            Ok(())
+        },
+    )
+    .await?;
+    customers.sort_by(|one, other| text(one, "customerId").cmp(&text(other, "customerId")));
+    if customers.is_empty() {
+        let hint = unknown_account_hint(stack, account).await;
+        note(&format!("No customer of the account {account} has this email address.{hint}"));
+        return Ok(());
+    }
+    if format == Format::Json {
+        return customers.iter().try_for_each(|customer| print_json(&json_object(customer, &["pk"])));
+    }
+    let mut table = Table::with_heading(["CUSTOMER ID", "FIRST NAME", "LAST NAME", "UPDATED"]);
+    for customer in &customers {
+        let names = ["customerId", "firstName", "lastName", "updatedAt"];
+        table.row(names.map(|name| text(customer, name).unwrap_or_default()));
+    }
+    table.print()
+}
