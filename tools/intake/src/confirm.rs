@@ -11,16 +11,28 @@ use crate::output::note;
 /// # Errors
 /// The operator answers no, or standard input is no terminal.
 pub(crate) fn confirm(question: &str, yes: bool) -> Result<()> {
+    ask(question, "[y/N]", yes, |answer| matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Returns when `yes` is set or the operator types `name`: for what is larger than one customer or key.
+///
+/// # Errors
+/// The operator types something else, or standard input is no terminal.
+pub(crate) fn confirm_by_name(question: &str, name: &str, yes: bool) -> Result<()> {
+    ask(question, &format!("Type {name} to confirm:"), yes, |answer| answer == name)
+}
+
+fn ask(question: &str, prompt: &str, yes: bool, is_yes: impl FnOnce(&str) -> bool) -> Result<()> {
     if yes {
         return Ok(());
     }
     if !std::io::stdin().is_terminal() {
         bail!("{question} Standard input is no terminal: add --yes to confirm.");
     }
-    note(&format!("{question} [y/N]"));
+    note(&format!("{question} {prompt}"));
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).context("Cannot read the answer")?;
-    if !matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+    if !is_yes(answer.trim()) {
         bail!("Nothing was changed.");
     }
     Ok(())

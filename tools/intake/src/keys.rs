@@ -1,5 +1,6 @@
 //! `keys`: the API keys of accounts. A key is printed once, when it is created; only its hash is stored.
 
+mod account_keys;
 mod create;
 mod import;
 mod list;
@@ -18,6 +19,7 @@ use model::timestamp::Timestamp;
 use store::api_keys::KeyRecord;
 use uuid::Uuid;
 
+pub(crate) use self::account_keys::AccountKeys;
 use self::table::KeyTable;
 use crate::output::{Format, note};
 use crate::stack::Stack;

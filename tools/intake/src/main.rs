@@ -6,6 +6,7 @@
 //! The tool shares with the functions, in [`model`] and [`store`], what must not differ: parsing, storing, hashing keys. Scans,
 //! queries and deletions are here, since the functions' roles do not permit them.
 
+mod accounts;
 mod batch_delete;
 mod confirm;
 mod customers;

@@ -6,19 +6,41 @@ use clap::{Parser, Subcommand};
 use crate::import::Import;
 use crate::output::Format;
 use crate::stack::StackArgs;
-use crate::{customers, keys, rejected, signals};
+use crate::{accounts, customers, keys, rejected, signals};
 
 const EXAMPLES: &str = "\
 Examples:
   cargo intake --local keys list
-  cargo intake --stack intake-prod keys create --account shop --name web > key.txt
+  cargo intake --stack intake-prod keys create --account shop --name web > key.txt";
 
-Without --stack and --local, the variables API_KEYS_TABLE, CUSTOMERS_TABLE, SIGNALS_TABLE, REJECTED_SIGNALS_TABLE and
-SIGNAL_RETENTION_DAYS describe the stack. Credentials and region are those of the AWS command line.";
+/// The variables that the tool and the AWS SDK read, and what for.
+const VARIABLES: &str = "\
+Without --stack and --local, variables describe the stack. A command needs those of the tables that it uses:
+  API_KEYS_TABLE         the table of API keys
+  CUSTOMERS_TABLE        the table of customers
+  SIGNALS_TABLE          the table of signals
+  REJECTED_SIGNALS_TABLE the table of rejected signals
+  IDEMPOTENCY_TABLE      the table of idempotency records, for accounts erase
+  SIGNAL_RETENTION_DAYS  for how many days signals are kept, for import and redrive; 0: forever
 
-/// Manages an Intake stack: API keys, customers, signals, rejected signals, imports
+Except with --local, credentials and region are those of the AWS command line:
+  AWS_PROFILE            the profile to use
+  AWS_REGION             the region, if the profile has none or another
+  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
+                         credentials in place of a profile
+  AWS_CA_BUNDLE          a PEM file of certificate authorities in place of Amazon's, behind a proxy that ends TLS
+  AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_DYNAMODB_STREAMS, AWS_ENDPOINT_URL_CLOUDFORMATION
+                         other addresses of AWS or of single services, such as that of an emulator
+
+--local reads them from the file of `cargo dev`: target/dev.env, or dev.env in CARGO_TARGET_DIR.";
+
+fn after_help() -> String {
+    format!("{EXAMPLES}\n\n{VARIABLES}")
+}
+
+/// Manages an Intake stack: API keys, accounts, customers, signals, rejected signals, imports
 #[derive(Debug, Parser)]
-#[command(name = "cargo intake", bin_name = "cargo intake", version, after_help = EXAMPLES)]
+#[command(name = "cargo intake", bin_name = "cargo intake", version, after_help = after_help())]
 pub(crate) struct Options {
     #[command(flatten)]
     stack_args: StackArgs,
@@ -37,11 +59,15 @@ enum Command {
     #[command(subcommand)]
     Keys(keys::Command),
 
-    /// Show or erase what is stored of a customer
+    /// Erase an account
+    #[command(subcommand)]
+    Accounts(accounts::Command),
+
+    /// Find, show, export or erase what is stored of a customer
     #[command(subcommand)]
     Customers(customers::Command),
 
-    /// List the signals of a customer or a workflow journey
+    /// List the signals of a customer or a workflow journey, or those of an account as they arrive
     #[command(subcommand)]
     Signals(signals::Command),
 
@@ -59,6 +85,7 @@ impl Options {
         let stack = self.stack_args.connect().await?;
         match self.command {
             Command::Keys(command) => command.run(&stack, format).await,
+            Command::Accounts(command) => command.run(&stack, format).await,
             Command::Customers(command) => command.run(&stack, format).await,
             Command::Signals(command) => command.run(&stack, format).await,
             Command::Rejected(command) => command.run(&stack, format).await,

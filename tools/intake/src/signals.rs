@@ -46,7 +46,7 @@ pub(crate) struct List {
     account: AccountId,
 
     /// The customerId or emitterId, as the client sent it
-    #[arg(value_name = "SUBJECT_ID", allow_hyphen_values = true)]
+    #[arg(value_name = "ID", allow_hyphen_values = true)]
     subject_id: String,
 
     /// Only signals received at or after this time, such as 1h (ago) or 2026-11-20T22:00:00Z

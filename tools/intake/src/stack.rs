@@ -33,6 +33,7 @@ pub(crate) const API_KEYS: &str = "API_KEYS_TABLE";
 pub(crate) const CUSTOMERS: &str = "CUSTOMERS_TABLE";
 pub(crate) const SIGNALS: &str = "SIGNALS_TABLE";
 pub(crate) const REJECTED_SIGNALS: &str = "REJECTED_SIGNALS_TABLE";
+pub(crate) const IDEMPOTENCY: &str = "IDEMPOTENCY_TABLE";
 
 /// The variable that says for how many days signals are kept; 0 keeps them forever.
 const RETENTION: &str = "SIGNAL_RETENTION_DAYS";

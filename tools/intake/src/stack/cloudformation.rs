@@ -7,14 +7,15 @@ use aws_config::SdkConfig;
 use aws_sdk_cloudformation::Client;
 use aws_sdk_cloudformation::error::ProvideErrorMetadata;
 
-use super::{API_KEYS, CUSTOMERS, REJECTED_SIGNALS, RETENTION, SIGNALS};
+use super::{API_KEYS, CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, RETENTION, SIGNALS};
 
 /// The outputs and the parameter of template.yaml that the tool needs, and the variable that each stands for.
-const VARIABLES: [(&str, &str); 5] = [
+const VARIABLES: [(&str, &str); 6] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),
     ("SignalsTableName", SIGNALS),
     ("RejectedSignalsTableName", REJECTED_SIGNALS),
+    ("IdempotencyTableName", IDEMPOTENCY),
     ("SignalRetentionDays", RETENTION),
 ];
 

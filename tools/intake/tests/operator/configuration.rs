@@ -1,7 +1,9 @@
 //! How the command finds the tables: variables, an env file, or the outputs of a stack.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
+use std::path::Path;
 
 use testkit::{Tables, TestApp};
 
@@ -124,6 +126,7 @@ fn every_command_has_help_with_an_example() {
         "keys rotate",
         "keys revoke",
         "keys import",
+        "accounts erase",
         "customers show",
         "customers find",
         "customers export",
@@ -143,4 +146,43 @@ fn every_command_has_help_with_an_example() {
     }
     let invalid = operator.run(&["customers", "show", "c"]);
     assert!(invalid.code == Some(2) && invalid.stderr.contains("--account <NAME>"), "{invalid:?}");
+}
+
+/// The words of a text that have the form of a variable's name.
+fn variables(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let is_name = |word: &&str| word.contains('_') && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    words.filter(is_name).map(ToOwned::to_owned).collect()
+}
+
+/// The strings of the code below `path` that are a variable's name and nothing else, without the list of the help itself.
+fn variables_of_code(path: &Path) -> BTreeSet<String> {
+    if path.is_dir() {
+        return std::fs::read_dir(path).unwrap().flat_map(|entry| variables_of_code(&entry.unwrap().path())).collect();
+    }
+    let text = std::fs::read_to_string(path).unwrap();
+    if path.ends_with("src/options.rs") {
+        return BTreeSet::new();
+    }
+    let strings = text.split('"').filter(|string| variables(string).contains(*string));
+    strings.map(ToOwned::to_owned).collect()
+}
+
+#[test]
+fn help_names_the_variables_that_the_code_reads_and_no_other() {
+    let help = variables(&Operator::with_nothing().run(&["--help"]).success().stdout);
+    let code = variables_of_code(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    assert!(code.contains("CARGO_TARGET_DIR") && code.contains("AWS_ENDPOINT_URL_DYNAMODB"), "{code:?}");
+    // Those that only the SDK and the store's client read.
+    let of_libraries = [
+        "AWS_CA_BUNDLE",
+        "AWS_ENDPOINT_URL",
+        "AWS_ENDPOINT_URL_CLOUDFORMATION",
+        "AWS_ENDPOINT_URL_DYNAMODB_STREAMS",
+        "AWS_PROFILE",
+        "AWS_SESSION_TOKEN",
+    ];
+    let mut read = code;
+    read.extend(of_libraries.map(ToOwned::to_owned));
+    assert_eq!(help, read);
 }

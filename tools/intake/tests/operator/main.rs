@@ -9,6 +9,7 @@
 )]
 
 mod account_isolation;
+mod accounts;
 mod configuration;
 mod customers;
 mod export;

@@ -9,11 +9,12 @@ use tempfile::TempDir;
 use testkit::{Tables, TestApp};
 
 /// The tables of template.yaml, by the variables that name them.
-pub(crate) const VARIABLES: [(&str, &str); 4] = [
+pub(crate) const VARIABLES: [(&str, &str); 5] = [
     ("API_KEYS_TABLE", "ApiKeysTable"),
     ("CUSTOMERS_TABLE", "CustomersTable"),
     ("SIGNALS_TABLE", "SignalsTable"),
     ("REJECTED_SIGNALS_TABLE", "RejectedSignalsTable"),
+    ("IDEMPOTENCY_TABLE", "IdempotencyTable"),
 ];
 
 /// An operator with an empty home folder.

@@ -119,6 +119,27 @@ async fn destructive_command_without_confirmation_changes_nothing() {
     assert_eq!(operator.run(&["keys", "show", id, "--json"]).success().json()[0]["state"], "revoked");
 }
 
+#[tokio::test]
+async fn erasure_of_an_account_is_confirmed_by_its_name() {
+    let app = TestApp::start();
+    let (operator, _) = (Operator::of(&app), app.key("shop").await);
+    for wrong in ["\n", "y\n", "yes\n", "Shop\n"] {
+        let mut terminal = Terminal::run(&operator, &["accounts", "erase", "shop"]);
+        terminal.wait_for("Type shop to confirm:");
+        terminal.write(wrong);
+        let (code, shown) = terminal.end();
+        assert!(code == Some(1) && shown.contains("Nothing was changed."), "{shown}");
+    }
+    let mut terminal = Terminal::run(&operator, &["accounts", "erase", "shop"]);
+    terminal.wait_for("Type shop to confirm:");
+    terminal.write("shop\n");
+    terminal.wait_for("Waiting ");
+    let keys = operator.run(&["keys", "list", "--json"]).success().json();
+    assert_eq!(keys[0]["state"], "revoked");
+    terminal.process.kill().unwrap();
+    terminal.end();
+}
+
 #[test]
 fn pasted_key_is_not_shown() {
     let app = TestApp::start();

@@ -1,0 +1,34 @@
+//! `accounts`: a whole account.
+
+mod erase;
+
+use anyhow::Result;
+use clap::Subcommand;
+use model::account::AccountId;
+
+use crate::output::Format;
+use crate::stack::Stack;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Erase everything that is stored of an account, and revoke its keys; this reads all tables
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod accounts erase shop\n\n\
+        The keys of the account stay in the key table, revoked: their ids are in logs. After an interruption, run it again: it \
+        erases what is left. Backups are not changed.")]
+    Erase {
+        /// The account
+        #[arg(value_name = "ACCOUNT")]
+        account: AccountId,
+
+        /// Do not ask for confirmation
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+impl Command {
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        let Self::Erase { account, yes } = self;
+        erase::erase(stack, &account, yes, format).await
+    }
+}

@@ -1,0 +1,115 @@
+//! `accounts erase`: revokes the keys of an account, and deletes all that is stored under it.
+//!
+//! The keys first, so that nothing is added while the tables are read. It keeps no record of its progress: a second run finds
+//! what is left. It prints a line for the operator's record of erasures, which a restore of a table makes necessary.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
+use aws_sdk_dynamodb::types::{AttributeValue, Select};
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+use serde_json::json;
+
+use crate::batch_delete::batch_delete;
+use crate::confirm::confirm_by_name;
+use crate::item::{Item, key};
+use crate::keys::{AccountKeys, unknown_account_hint};
+use crate::output::{Format, note};
+use crate::scan::scan;
+use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
+
+/// How long a function may still store what a key sends after its revocation: a minute in which the key is cached, and a
+/// request of the last second.
+const REVOCATION_DELAY: Duration = Duration::from_secs(75);
+
+/// The tables that hold data of accounts, and their key attributes. The profiles last: while they are there, an operator sees
+/// that the erasure is incomplete.
+const TABLES: [(&str, &[&str]); 4] =
+    [(IDEMPOTENCY, &["pk"]), (REJECTED_SIGNALS, &["pk", "sk"]), (SIGNALS, &["pk", "sk"]), (CUSTOMERS, &["pk"])];
+
+/// How many items there are in each of [`TABLES`].
+type Counts = [usize; TABLES.len()];
+
+pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, format: Format) -> Result<()> {
+    let mut keys = AccountKeys::read(stack, account).await?;
+    let mut counts = Counts::default();
+    for (count, (variable, _)) in counts.iter_mut().zip(TABLES) {
+        *count = count_items(stack, account, variable).await?;
+    }
+    let active = keys.active();
+    if counts == Counts::default() && active == 0 {
+        let hint = unknown_account_hint(stack, account).await;
+        note(&format!("Nothing is stored of the account {account}, and no key of it is active.{hint}"));
+    } else {
+        let question = format!(
+            "Erase {} of the account {account}, and revoke {active} key(s)? This cannot be undone.",
+            list(&counts)
+        );
+        confirm_by_name(&question, account.as_str(), yes)?;
+        keys.revoke_all().await?;
+        wait_for_functions(&keys).await;
+        for (count, (variable, key_names)) in counts.iter_mut().zip(TABLES) {
+            *count = delete_items(stack, account, variable, key_names).await?;
+        }
+    }
+    let erased_at = Timestamp::now();
+    let [idempotency_records, rejected_signals, signals, profiles] = counts;
+    let json = json!({
+        "erasedAt": erased_at, "accountId": account, "profiles": profiles, "signals": signals,
+        "rejectedSignals": rejected_signals, "idempotencyRecords": idempotency_records, "revokedKeys": active,
+    });
+    let text = format!("Erased the account {account} at {erased_at}: {}, {active} key(s) revoked.", list(&counts));
+    format.print(&text, &json)
+}
+
+fn list(&[idempotency_records, rejected_signals, signals, profiles]: &Counts) -> String {
+    format!(
+        "{profiles} profile(s), {signals} signal(s), {rejected_signals} rejected signal(s), {idempotency_records} idempotency \
+         record(s)"
+    )
+}
+
+/// Waits until no function accepts a key of the account any more.
+async fn wait_for_functions(keys: &AccountKeys<'_>) {
+    let Some(revoked_at) = keys.last_revocation() else { return };
+    let left = revoked_at.plus(REVOCATION_DELAY).duration_since(Timestamp::now());
+    if !left.is_zero() {
+        note(&format!("Waiting {} s: functions accept a key for up to a minute after its revocation.", left.as_secs()));
+        tokio::time::sleep(left).await;
+    }
+}
+
+async fn count_items(stack: &Stack, account: &AccountId, variable: &str) -> Result<usize> {
+    let mut count = 0;
+    let select = |scan| of_account(scan, account).select(Select::Count);
+    scan(stack, stack.table(variable)?, select, async |page, bar| {
+        count += usize::try_from(page.count).unwrap_or_default();
+        bar.set_message(format!(", {count} to erase"));
+        Ok(())
+    })
+    .await
+    .map(|()| count)
+}
+
+async fn delete_items(stack: &Stack, account: &AccountId, variable: &str, key_names: &[&str]) -> Result<usize> {
+    let table = stack.table(variable)?;
+    let mut count = 0;
+    let select = |scan| of_account(scan, account).projection_expression(key_names.join(", "));
+    scan(stack, table, select, async |page, bar| {
+        let keys: Vec<Item> = page.items().iter().map(|item| key(item, key_names)).collect();
+        batch_delete(&stack.client, table, &keys).await?;
+        count += keys.len();
+        bar.set_message(format!(", {count} erased"));
+        Ok(())
+    })
+    .await
+    .map(|()| count)
+}
+
+fn of_account(scan: ScanFluentBuilder, account: &AccountId) -> ScanFluentBuilder {
+    scan.consistent_read(true)
+        .filter_expression("begins_with(pk, :account)")
+        .expression_attribute_values(":account", AttributeValue::S(account.partition_key("")))
+}

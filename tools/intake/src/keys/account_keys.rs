@@ -1,0 +1,43 @@
+//! All keys of one account, for its erasure.
+
+use anyhow::Result;
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+
+use super::table::{KeyTable, StoredKey};
+use crate::stack::Stack;
+
+pub(crate) struct AccountKeys<'a> {
+    table: KeyTable<'a>,
+    keys: Vec<StoredKey>,
+    read_at: Timestamp,
+}
+
+impl<'a> AccountKeys<'a> {
+    pub(crate) async fn read(stack: &'a Stack, account: &AccountId) -> Result<Self> {
+        let table = KeyTable::new(stack)?;
+        let mut keys = table.all().await?;
+        keys.retain(|key| key.record.account_id == *account);
+        Ok(Self { table, keys, read_at: Timestamp::now() })
+    }
+
+    /// How many keys are active.
+    pub(crate) fn active(&self) -> usize {
+        self.keys.iter().filter(|key| key.record.is_active(self.read_at)).count()
+    }
+
+    /// Revokes those that are active.
+    pub(crate) async fn revoke_all(&mut self) -> Result<()> {
+        let now = Timestamp::now();
+        for key in self.keys.iter_mut().filter(|key| key.record.is_active(self.read_at)) {
+            self.table.revoke(key, now).await?;
+            key.record.revoked_at = Some(now);
+        }
+        Ok(())
+    }
+
+    /// When the last of them was revoked.
+    pub(crate) fn last_revocation(&self) -> Option<Timestamp> {
+        self.keys.iter().filter_map(|key| key.record.revoked_at).max()
+    }
+}

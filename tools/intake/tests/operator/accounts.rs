@@ -1,0 +1,107 @@
+//! `accounts`.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use model::timestamp::Timestamp;
+use serde_json::json;
+use testkit::{RequestBuilder, Tables, TestApp};
+
+use crate::operator::Operator;
+use crate::running::Running;
+
+const TABLES: [&str; 4] = ["CustomersTable", "SignalsTable", "RejectedSignalsTable", "IdempotencyTable"];
+
+/// A profile, 60 signals, a rejected signal and an idempotency record.
+async fn fill(app: &TestApp, account: &str) {
+    let key = app.key(account).await;
+    let customer = RequestBuilder::customer(json!({"customerId": "shop#c", "customerData": {"city": "X"}}));
+    assert_eq!(app.send(customer.key(&key)).await.status, 200);
+    let mut signals = vec![json!({"customerId": "shop#c", "eventType": "t"}); 60];
+    signals.push(json!({"customerId": "shop#c", "eventType": ""}));
+    let body = json!({"requestIdentifier": "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11", "signals": signals});
+    assert_eq!(app.send(RequestBuilder::signals(body).key(&key).at(Timestamp::now())).await.status, 200);
+}
+
+/// How many items each table has.
+async fn items(app: &TestApp) -> Vec<usize> {
+    let mut counts = Vec::new();
+    for table in TABLES {
+        counts.push(app.items(table).await.len());
+    }
+    counts
+}
+
+/// Makes a revocation of this account's key an hour older.
+async fn age_revocation(app: &TestApp, account: &str) {
+    let account = AttributeValue::S(account.to_owned());
+    let key = app.items("ApiKeysTable").await.into_iter().find(|key| key["accountId"] == account).unwrap();
+    let revoked_at = Timestamp::from_millis(Timestamp::now().millis() - 3_600_000).to_string();
+    let update = app.client.update_item().table_name(Tables::name("ApiKeysTable"));
+    let update = update.key("keyHash", key["keyHash"].clone()).update_expression("SET revokedAt = :time");
+    update.expression_attribute_values(":time", AttributeValue::S(revoked_at)).send().await.unwrap();
+}
+
+#[tokio::test]
+async fn erasure_of_an_account_deletes_its_data_only_and_goes_on_after_an_interruption() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    for account in ["shop", "shop-2", "sho"] {
+        fill(&app, account).await;
+    }
+    let erase = ["accounts", "erase", "shop"];
+    let unconfirmed = operator.run(&erase).error_message();
+    assert!(
+        unconfirmed.starts_with(
+            "Erase 1 profile(s), 60 signal(s), 1 rejected signal(s), 1 idempotency record(s) of the account shop, and revoke 1 \
+             key(s)? This cannot be undone."
+        ),
+        "{unconfirmed}"
+    );
+    assert_eq!(items(&app).await, [3, 180, 3, 3]);
+
+    // The key is revoked first; functions may have cached it.
+    let yes = [&erase[..], &["--yes", "--json"]].concat();
+    let erasing = Running::start(&operator, &yes);
+    let waits = |note: &str| note.starts_with("Waiting 7") && note.contains("up to a minute after its revocation");
+    while !waits(&erasing.note()) {}
+    assert_eq!(items(&app).await, [3, 180, 3, 3]);
+    erasing.interrupt();
+    let states = operator.run(&["keys", "list", "--account", "shop", "--json"]).success().json();
+    assert_eq!(states.iter().map(|key| &key["state"]).collect::<Vec<_>>(), ["revoked"]);
+
+    age_revocation(&app, "shop").await;
+    let mut erased = operator.run(&yes).success().json();
+    let erased_at = erased[0].as_object_mut().unwrap().remove("erasedAt").unwrap();
+    assert!(erased_at.as_str().unwrap().parse::<Timestamp>().is_ok(), "{erased_at}");
+    let counts = json!({
+        "accountId": "shop", "profiles": 1, "signals": 60, "rejectedSignals": 1, "idempotencyRecords": 1, "revokedKeys": 0,
+    });
+    assert_eq!(erased, [counts]);
+    assert_eq!(items(&app).await, [2, 120, 2, 2]);
+    let accounts = operator.run(&["keys", "list", "--json"]).success().json();
+    let active = accounts.iter().filter(|key| key["state"] == "active").map(|key| &key["accountId"]);
+    assert_eq!(active.collect::<Vec<_>>(), ["shop-2", "sho"]);
+
+    let again = operator.run(&[&erase[..], &["--yes"]].concat()).success();
+    let nothing = "Nothing is stored of the account shop, and no key of it is active.\n";
+    assert!(again.stderr.ends_with(nothing), "{}", again.stderr);
+    assert!(again.stdout.starts_with("Erased the account shop at 20"), "{}", again.stdout);
+    assert!(
+        again.stdout.ends_with(
+            "Z: 0 profile(s), 0 signal(s), 0 rejected signal(s), 0 idempotency record(s), 0 key(s) revoked.\n"
+        ),
+        "{}",
+        again.stdout
+    );
+}
+
+#[tokio::test]
+async fn erasure_of_an_unknown_account_says_that_no_key_of_it_exists() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    fill(&app, "shop").await;
+    let erased = operator.run(&["accounts", "erase", "shap", "--yes"]).success();
+    assert!(erased.stderr.contains("No API key of this account exists: check the name"), "{}", erased.stderr);
+    assert_eq!(items(&app).await, [1, 60, 1, 1]);
+    let invalid = operator.run(&["accounts", "erase", "shop#c", "--yes"]);
+    assert_eq!(invalid.code, Some(2), "{invalid:?}");
+}
