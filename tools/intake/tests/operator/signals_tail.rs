@@ -67,7 +67,7 @@ async fn tail_of_the_local_table_lists_arrivals_of_the_account() {
         app.emulator.endpoint()
     );
     for (variable, table) in crate::operator::VARIABLES {
-        variables += &format!("{variable}={}\n", Tables::name(table));
+        variables.extend([variable, "=", Tables::name(table), "\n"]);
     }
     operator.file("dev.env", &variables);
     tail_lists_arrivals_of_the_account(&app, &operator, &["--local=dev.env"]).await;
