@@ -39,7 +39,7 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, format:
         *count = count_items(stack, account, variable).await?;
     }
     let active = keys.active();
-    if counts == Counts::default() && active == 0 {
+    if counts == Counts::default() && active == 0 && remaining_wait(&keys).is_zero() {
         let hint = unknown_account_hint(stack, account).await;
         note(&format!("Nothing is stored of the account {account}, and no key of it is active.{hint}"));
     } else {
@@ -71,10 +71,13 @@ fn list(&[idempotency_records, rejected_signals, signals, profiles]: &Counts) ->
     )
 }
 
-/// Waits until no function accepts a key of the account any more.
+/// How long functions may still accept a key of the account.
+fn remaining_wait(keys: &AccountKeys<'_>) -> Duration {
+    keys.last_revocation().map_or(Duration::ZERO, |at| at.plus(REVOCATION_DELAY).duration_since(Timestamp::now()))
+}
+
 async fn wait_for_functions(keys: &AccountKeys<'_>) {
-    let Some(revoked_at) = keys.last_revocation() else { return };
-    let left = revoked_at.plus(REVOCATION_DELAY).duration_since(Timestamp::now());
+    let left = remaining_wait(keys);
     if !left.is_zero() {
         note(&format!("Waiting {} s: functions accept a key for up to a minute after its revocation.", left.as_secs()));
         tokio::time::sleep(left).await;

@@ -95,6 +95,16 @@ async fn erasure_of_an_account_deletes_its_data_only_and_goes_on_after_an_interr
 }
 
 #[tokio::test]
+async fn erasure_of_an_empty_account_waits_after_a_revocation() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    app.key_with("shop", |record| record.revoked_at = Some(Timestamp::now())).await;
+    let erasing = Running::start(&operator, &["accounts", "erase", "shop", "--yes"]);
+    while !erasing.note().starts_with("Waiting ") {}
+    erasing.interrupt();
+}
+
+#[tokio::test]
 async fn erasure_of_an_unknown_account_says_that_no_key_of_it_exists() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
