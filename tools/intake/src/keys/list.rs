@@ -6,7 +6,7 @@ use anyhow::Result;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use store::api_keys::{KeyRecord, KeyStatus};
+use store::api_keys::KeyRecord;
 
 use super::table::KeyTable;
 use crate::output::{Format, Table, note, print_json};
@@ -65,7 +65,7 @@ pub(super) fn expiry(record: &KeyRecord) -> String {
 
 /// How long an active key is still valid, in days or hours, if that is not long.
 fn ends_soon(record: &KeyRecord, now: Timestamp) -> Option<String> {
-    let left = record.expires_at.filter(|_| record.status(now) == KeyStatus::Active)?.duration_since(now);
+    let left = record.expires_at.filter(|_| record.is_active(now))?.duration_since(now);
     let hours = left.as_secs() / 3600;
     (left <= ENDS_SOON).then(|| if hours < 48 { format!("{hours} h") } else { format!("{} d", hours / 24) })
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use model::timestamp::Timestamp;
-use store::api_keys::{KeyRecord, KeyStatus};
+use store::api_keys::KeyRecord;
 
 use super::create::create;
 use super::list::expiry;
@@ -15,7 +15,7 @@ pub(super) async fn rotate(keys: &KeyTable<'_>, rotate: Rotate, format: Format) 
     let Rotate { id, overlap, expires_in, yes } = rotate;
     let old = keys.with_id(&id).await?;
     let record = &old.record;
-    if record.status(Timestamp::now()) != KeyStatus::Active {
+    if !record.is_active(Timestamp::now()) {
         bail!("The key {id} is not active. Create a new one with `cargo intake keys create`.");
     }
     if overlap.is_zero() {
