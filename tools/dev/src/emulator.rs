@@ -49,6 +49,14 @@ impl Emulator {
     pub fn start(template: &Template, storage: &Storage, port: u16) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .with_context(|| format!("Cannot listen on port {port} of 127.0.0.1"))?;
+        Self::start_on(listener, template, storage)
+    }
+
+    /// As [`Emulator::start`], on a port that the caller has taken.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or its tables are not those of the template.
+    pub fn start_on(listener: TcpListener, template: &Template, storage: &Storage) -> Result<Self> {
         let database = open(storage)?;
         for table in &template.tables {
             tables::ensure(&database, table)?;

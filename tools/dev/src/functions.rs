@@ -4,17 +4,18 @@
 //! `cargo lambda watch` starts a function at its first request, with `cargo run --bin` and the same selection as [`build`],
 //! so nothing is compiled twice.
 
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use anyhow::{Error, Result, anyhow, bail};
-use dev::{Template, cargo_command, development_key};
-use tokio::process::Command;
+use anyhow::{Context as _, Error, Result, anyhow, bail};
+use dev::{Template, development_key};
 
 use crate::cargo_lambda::CargoLambda;
+use crate::log::FunctionLog;
 use crate::options::Options;
-use crate::process::{ProcessTree, succeeds};
+use crate::process::ProcessTree;
 use crate::progress::status;
-use crate::stack_info::StackInfo;
 use crate::workspace::Workspace;
 
 /// How long the functions may take to start. They are built by then, but another cargo may hold the build lock.
@@ -42,24 +43,27 @@ const HEALTH_CHECKS: [(&str, u16, &str); 2] =
 /// The build fails.
 pub(crate) async fn build(workspace: &Workspace, template: &Template, release: bool) -> Result<()> {
     let packages = template.functions.iter().map(|function| function.package.as_str()).collect::<Vec<_>>();
-    status(&format!("Building the functions: {}", packages.join(", ")));
-    let mut command = Command::from(cargo_command(&workspace.cargo));
-    command.args(["build", "--locked"]).current_dir(&workspace.root);
-    for package in packages {
-        command.args(["--bin", package]);
-    }
-    if release {
-        command.arg("--release");
-    }
-    if succeeds(command).await? {
+    if workspace.build(&packages, release).await? {
         return Ok(());
     }
     bail!("The functions could not be built: cargo's output above says why.")
 }
 
+/// A free port for `cargo lambda watch`, which takes it itself.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+    Ok(listener.context("Cannot find a free port of 127.0.0.1")?.port())
+}
+
 /// The running functions.
 pub(crate) struct Functions {
     watch: ProcessTree,
+    /// What they log, unless it is passed on as it is.
+    log: Option<FunctionLog>,
+    port: u16,
 }
 
 impl Functions {
@@ -71,7 +75,7 @@ impl Functions {
         cargo_lambda: &CargoLambda,
         workspace: &Workspace,
         options: &Options,
-        stack_info: &StackInfo,
+        environment: &[(String, String)],
         port: u16,
     ) -> Result<Self> {
         status("Starting the functions");
@@ -82,28 +86,40 @@ impl Functions {
             .args(["--concurrency", &options.concurrency.to_string()])
             .args(options.release.then_some("--release"))
             .current_dir(&workspace.root)
-            .envs(stack_info.environment.iter().map(|(name, value)| (name, value)));
+            .envs(environment.iter().map(|(name, value)| (name, value)));
         for variable in UNWANTED_VARIABLES {
             command.env_remove(variable);
         }
-        Ok(Self { watch: ProcessTree::start(command)? })
+        if !options.raw {
+            // Cargo then says only what is wrong with the code.
+            command.arg("--quiet").stdout(Stdio::piped());
+        }
+        let mut watch = ProcessTree::start(command)?;
+        let log = watch.take_stdout().map(FunctionLog::read);
+        Ok(Self { watch, log, port })
     }
 
     /// Waits until every function passes its health check.
     ///
     /// # Errors
     /// `cargo lambda watch` ends, or a health check does not pass in time.
-    pub(crate) async fn wait_until_ready(&mut self, stack_info: &StackInfo) -> Result<()> {
+    pub(crate) async fn wait_until_ready(&mut self) -> Result<()> {
+        let base_url = format!("http://127.0.0.1:{}", self.port);
         tokio::select! {
             failure = self.end() => Err(failure),
-            ready = check_all(&stack_info.base_url) => ready,
+            ready = check_all(&base_url) => ready,
         }
     }
 
     /// Waits for what should not happen: `cargo lambda watch` ends by itself.
     pub(crate) async fn end(&mut self) -> Error {
         match self.watch.wait().await {
-            Ok(status) => anyhow!("cargo lambda watch ended by itself ({status}): see its output above."),
+            Ok(status) => {
+                if let Some(log) = &mut self.log {
+                    log.show_hidden().await;
+                }
+                anyhow!("cargo lambda watch ended by itself ({status}): see its output above.")
+            }
             Err(error) => error,
         }
     }

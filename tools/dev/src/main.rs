@@ -5,7 +5,10 @@
 
 mod cargo_lambda;
 mod cors;
+mod env_file;
 mod functions;
+mod gateway;
+mod log;
 mod options;
 mod process;
 mod progress;
@@ -22,10 +25,12 @@ use dev::{Emulator, Template, development_key};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cargo_lambda::CargoLambda;
+use crate::env_file::EnvFile;
 use crate::functions::Functions;
+use crate::gateway::Gateway;
 use crate::options::Options;
 use crate::progress::status;
-use crate::stack_info::{EnvFile, StackInfo};
+use crate::stack_info::StackInfo;
 use crate::workspace::Workspace;
 
 /// How often items whose time to live has passed are deleted.
@@ -65,16 +70,20 @@ async fn run_until_told_to_stop(options: &Options) -> Result<()> {
 
 /// Starts the stack and watches over it: returns only when something fails.
 async fn run(options: &Options) -> Result<std::convert::Infallible> {
+    let listeners = options.listen()?;
+    let port = listeners.api.local_addr()?.port();
     let workspace = Workspace::of_current_folder()?;
     let template = Template::read(&workspace.root.join("template.yaml"))?;
     let environment = template.environment()?;
-    let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| workspace.target.join("dev.env")))?;
-    let port = options.free_port()?;
     let cors = options.cors(&template)?;
+    let storage = options.storage(&workspace)?;
+    let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| workspace.target.join("dev.env")))?;
 
-    let emulator = Emulator::start(&template, &options.storage(&workspace)?, options.free_dynamodb_port()?)?;
+    let emulator = Emulator::start_on(listeners.dynamodb, &template, &storage)?;
     development_key::load(&emulator, &template)?;
     status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), emulator.endpoint()));
+    let functions_port = functions::free_port()?;
+    Gateway::new(functions_port, template.routes().cloned().collect(), cors, !options.raw)?.serve(listeners.api)?;
 
     let cargo_lambda = CargoLambda::find_or_install(&workspace).await?;
     functions::build(&workspace, &template, options.release).await?;
@@ -82,15 +91,13 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     if options.seed {
         seed::seed(&workspace, &stack_info).await?;
     }
-    let functions_port = if cors.is_some() { options::free_port_of_the_functions()? } else { port };
-    let mut functions = Functions::start(&cargo_lambda, &workspace, options, &stack_info, functions_port)?;
-    if let Some(cors) = cors {
-        cors::serve(port, functions_port, cors, options.cors.clone()).await?;
+    let mut functions = Functions::start(&cargo_lambda, &workspace, options, &stack_info.environment, functions_port)?;
+    functions.wait_until_ready().await?;
+    let published = env_file.publish(stack_info.variables())?;
+    if !options.cors.is_empty() {
         status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));
     }
-    functions.wait_until_ready(&stack_info).await?;
-    let published = env_file.publish(&stack_info)?;
-    stack_info.print(&published);
+    stack_info.print(published.path());
 
     loop {
         tokio::select! {

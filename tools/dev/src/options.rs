@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
-use dev::template::Cors;
 use dev::{Storage, Template};
 
+use crate::cors::CorsPolicy;
 use crate::workspace::Workspace;
 
 const EXAMPLES: &str = "\
@@ -49,6 +49,10 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) concurrency: u16,
 
+    /// Print what the functions log as it is, and what cargo-lambda says, instead of a line for each request
+    #[arg(long)]
+    pub(crate) raw: bool,
+
     /// Build the functions with optimizations
     #[arg(long)]
     pub(crate) release: bool,
@@ -58,34 +62,34 @@ pub(crate) struct Options {
     pub(crate) env_file: Option<PathBuf>,
 }
 
+/// The ports of a stack, taken.
+pub(crate) struct Listeners {
+    /// For the HTTP API.
+    pub(crate) api: TcpListener,
+    /// For the DynamoDB emulator.
+    pub(crate) dynamodb: TcpListener,
+}
+
 impl Options {
-    /// The port for the HTTP API: the one asked for if it is free, or any.
+    /// Takes both ports, so that nothing else is touched when one of them is taken.
     ///
     /// # Errors
-    /// It is taken, or the same as the emulator's.
-    pub(crate) fn free_port(&self) -> Result<u16> {
+    /// A port is taken, or both are the same.
+    pub(crate) fn listen(&self) -> Result<Listeners> {
         if self.port == self.dynamodb_port && self.port != 0 {
             bail!("--port and --dynamodb-port are both {}: give two ports.", self.port);
         }
-        free(self.port, "--port")
+        Ok(Listeners { api: listen(self.port, "--port")?, dynamodb: listen(self.dynamodb_port, "--dynamodb-port")? })
     }
 
-    /// The port for the emulator: the one asked for if it is free, or any.
-    ///
-    /// # Errors
-    /// It is taken.
-    pub(crate) fn free_dynamodb_port(&self) -> Result<u16> {
-        free(self.dynamodb_port, "--dynamodb-port")
-    }
-
-    /// What pages of other origins may do, when any may call the API at all.
+    /// What pages of other origins may do: nothing unless --cors names them.
     ///
     /// # Errors
     /// The template says nothing of it.
-    pub(crate) fn cors(&self, template: &Template) -> Result<Option<Cors>> {
+    pub(crate) fn cors(&self, template: &Template) -> Result<CorsPolicy> {
         match (self.cors.is_empty(), &template.cors) {
-            (true, _) => Ok(None),
-            (false, Some(cors)) => Ok(Some(cors.clone())),
+            (true, _) => Ok(CorsPolicy::default()),
+            (false, Some(cors)) => Ok(CorsPolicy { cors: cors.clone(), origins: self.cors.clone() }),
             (false, None) => bail!("--cors needs a CorsConfiguration in template.yaml, and there is none."),
         }
     }
@@ -111,14 +115,6 @@ impl Options {
     }
 }
 
-/// A port for `cargo lambda watch` where something else listens on the one for the HTTP API.
-///
-/// # Errors
-/// There is none.
-pub(crate) fn free_port_of_the_functions() -> Result<u16> {
-    free(0, "--cors")
-}
-
 /// An origin as a browser sends it, or what API Gateway allows in its place.
 fn origin(text: &str) -> Result<String, &'static str> {
     let host = text.split_once("://").map_or("", |(_, host)| host);
@@ -132,13 +128,13 @@ fn origin(text: &str) -> Result<String, &'static str> {
     }
 }
 
-fn free(port: u16, option: &str) -> Result<u16> {
-    let address = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| listener.local_addr());
-    if address.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse) {
+fn listen(port: u16, option: &str) -> Result<TcpListener> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    if listener.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse) {
         bail!(
             "Port {port} of 127.0.0.1 is taken: stop what listens there, or choose another with {option} (0 takes any \
              free one)."
         );
     }
-    Ok(address.with_context(|| format!("Cannot listen on port {port} of 127.0.0.1 ({option})"))?.port())
+    listener.with_context(|| format!("Cannot listen on port {port} of 127.0.0.1 ({option})"))
 }

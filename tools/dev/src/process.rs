@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, Signal, System, UpdateKind};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdout, Command};
 
 /// The variable that holds the tag.
 const PROCESS_TAG: &str = "INTAKE_DEV_CHILD";
@@ -45,6 +45,11 @@ impl ProcessTree {
             command.stdin(Stdio::null()).env(PROCESS_TAG, &tag).process_group(0).spawn().with_context(cannot_start)?;
         let root_id = root.id().map(Pid::from_u32).context("it has already ended").with_context(cannot_start)?;
         Ok(Self { root, root_id, tag, system })
+    }
+
+    /// The child's standard output, if it is a pipe and has not been taken.
+    pub(crate) fn take_stdout(&mut self) -> Option<ChildStdout> {
+        self.root.stdout.take()
     }
 
     /// Waits until the child ends by itself.

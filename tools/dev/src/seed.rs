@@ -18,14 +18,17 @@ const DAYS: usize = 7;
 /// Has `cargo intake import` store the sample data in the tables of `stack_info`.
 ///
 /// # Errors
-/// The files cannot be read, or the import fails or cannot be built.
+/// The files cannot be read, or `cargo intake` cannot be built or fails.
 pub(crate) async fn seed(workspace: &Workspace, stack_info: &StackInfo) -> Result<()> {
-    status("Storing sample customers and signals (the first time, `cargo intake` is built for it)");
     let read = |name| {
         let path = workspace.root.join("events/seed").join(name);
         std::fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))
     };
     let (customers, signals) = (read("customers.ndjson")?, read("signals.ndjson")?);
+    if !workspace.build(&["intake"], false).await? {
+        bail!("`cargo intake` could not be built: cargo's output above says why.");
+    }
+    status("Storing sample customers and signals");
     let signals: Vec<&str> = signals.split_inclusive('\n').collect();
     let days = signals.chunks(signals.len().div_ceil(DAYS).max(1)).map(<[&str]>::concat);
     for (days_ago, lines) in (0..=DAYS).rev().zip(std::iter::once(customers).chain(days)) {
@@ -41,7 +44,7 @@ async fn import(workspace: &Workspace, stack_info: &StackInfo, lines: &str, days
     let file = folder.path().join("sample.ndjson");
     std::fs::write(&file, lines).context(CANNOT_WRITE)?;
     let mut command = Command::from(cargo_command(&workspace.cargo));
-    // As the alias `intake` of .cargo/config.toml has it.
+    // It is built by now: nothing but its own errors is to be seen.
     command.args(["run", "--locked", "--quiet", "--bin", "intake", "--", "import"]).arg(&file);
     command.args(["--account", development_key::ACCOUNT_ID, "--received-at", &format!("{days_ago}d")]);
     command.current_dir(&workspace.root).stdout(Stdio::null());

@@ -1,11 +1,10 @@
-//! The address, the key and the variables of a running stack: printed for people, in a file for programs. Must not know how
-//! the stack is started.
+//! The address, the key and the variables of a running stack: printed for people, listed for programs. Must not know how the
+//! stack is started.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, Result};
 use dev::development_key;
 
 /// The region that local requests are signed for. The emulator takes any.
@@ -37,9 +36,9 @@ impl StackInfo {
     }
 
     /// Prints it on stdout, with the place of its variables.
-    pub(crate) fn print(&self, env_file: &PublishedEnvFile) {
+    pub(crate) fn print(&self, env_file: &Path) {
         let Self { base_url, .. } = self;
-        let (key, variables) = (development_key::API_KEY, env_file.path.display());
+        let (key, variables) = (development_key::API_KEY, env_file.display());
         let lines = self.curl_lines().join("\n\n");
         let text = format!(
             "
@@ -79,7 +78,7 @@ Try it:
     }
 
     /// One `NAME=value` a line.
-    fn variables(&self) -> String {
+    pub(crate) fn variables(&self) -> String {
         let own = [
             ("BASE_URL", self.base_url.as_str()),
             ("API_KEY", development_key::API_KEY),
@@ -93,71 +92,11 @@ Try it:
     }
 }
 
-/// Where scripts will find the variables of the running stack.
-pub(crate) struct EnvFile {
-    path: PathBuf,
-}
-
-impl EnvFile {
-    /// The file at `path`, without what an earlier run may have left in it.
-    ///
-    /// # Errors
-    /// The path cannot be written to.
-    pub(crate) fn at(path: PathBuf) -> Result<Self> {
-        std::fs::create_dir_all(folder_of(&path))
-            .and_then(|()| match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            })
-            .with_context(|| cannot_write(&path))?;
-        Ok(Self { path })
-    }
-
-    /// Writes it whole: a reader finds all of it or none.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub(crate) fn publish(self, stack_info: &StackInfo) -> Result<PublishedEnvFile> {
-        let text = stack_info.variables();
-        tempfile::NamedTempFile::new_in(folder_of(&self.path))
-            .and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file))
-            .and_then(|file| file.persist(&self.path).map_err(|error| error.error))
-            .with_context(|| cannot_write(&self.path))?;
-        Ok(PublishedEnvFile { path: self.path, text })
-    }
-}
-
-/// The written file. Dropping it removes it, so that it never points at a stack that is gone.
-pub(crate) struct PublishedEnvFile {
-    path: PathBuf,
-    text: String,
-}
-
-impl Drop for PublishedEnvFile {
-    fn drop(&mut self) {
-        // Another stack may have written its own since.
-        if std::fs::read_to_string(&self.path).is_ok_and(|found| found == self.text) {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
-fn cannot_write(path: &Path) -> String {
-    format!("Cannot write {} (--env-file)", path.display())
-}
-
 #[cfg(test)]
 mod tests {
     use dev::Template;
 
-    use super::{EnvFile, StackInfo};
+    use super::StackInfo;
 
     fn stack_info() -> StackInfo {
         StackInfo::new(9000, "http://127.0.0.1:8000", vec![("SIGNALS_TABLE".to_owned(), "Signals".to_owned())])
@@ -175,12 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn env_file_has_one_variable_per_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("new/dev.env");
-        let _published = EnvFile::at(path.clone()).unwrap().publish(&stack_info()).unwrap();
-
-        let text = std::fs::read_to_string(path).unwrap();
+    fn variables_have_one_line_each() {
+        let text = stack_info().variables();
         let names = text.lines().map(|line| line.split_once('=').unwrap().0).collect::<Vec<_>>();
         assert_eq!(
             names,
@@ -195,20 +130,5 @@ mod tests {
                 "SIGNALS_TABLE"
             ]
         );
-    }
-
-    #[test]
-    fn env_file_is_deleted_with_its_own_stack_only() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("dev.env");
-        let publish = || EnvFile::at(path.clone()).unwrap().publish(&stack_info()).unwrap();
-
-        drop(publish());
-        assert!(!path.exists());
-
-        let published = publish();
-        std::fs::write(&path, "BASE_URL=another").unwrap();
-        drop(published);
-        assert!(path.exists());
     }
 }

@@ -6,6 +6,10 @@ use std::process::Stdio;
 use anyhow::{Context as _, Result, bail};
 use dev::cargo_command;
 use serde_json::Value;
+use tokio::process::Command;
+
+use crate::process::succeeds;
+use crate::progress::status;
 
 pub(crate) struct Workspace {
     /// The folder of template.yaml.
@@ -34,5 +38,18 @@ impl Workspace {
             (Some(root), Some(target)) => Ok(Self { root, target, cargo }),
             _ => bail!("Cargo cannot read the workspace of this folder: its message above says why."),
         }
+    }
+
+    /// Builds programs with cargo's own progress, and returns whether it succeeded.
+    ///
+    /// # Errors
+    /// Cargo cannot be started.
+    pub(crate) async fn build(&self, programs: &[&str], release: bool) -> Result<bool> {
+        status(&format!("Building {}", programs.join(", ")));
+        let mut command = Command::from(cargo_command(&self.cargo));
+        command.args(["build", "--locked"]).current_dir(&self.root);
+        command.args(programs.iter().flat_map(|program| ["--bin", program]));
+        command.args(release.then_some("--release"));
+        succeeds(command).await
     }
 }

@@ -1,12 +1,12 @@
 //! A workspace for one run of `cargo dev`, with scripts in place of the programs that it starts.
-#![expect(clippy::expect_used, clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
+#![expect(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead as _, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// Longer than any step takes, so that only a hang reaches it.
@@ -78,14 +78,18 @@ impl Sandbox {
         self.program("cargo", &format!("if [ $1 = install ]; then exit 1; fi\nexec {} \"$@\"", self.cargo.display()));
     }
 
-    /// Makes `cargo run .. intake` run `script`. Other commands of cargo work.
+    /// Makes `cargo run .. intake` run `script`, and needs no `cargo build` for it. Other commands of cargo work.
     pub(crate) fn cargo_that_runs_intake(&self, script: &str) {
-        let intake = format!("case \"$*\" in 'run '*' --bin intake -- '*) {script};; esac");
+        let intake = format!("case \"$*\" in 'run '*' --bin intake -- '*) {script};; *' --bin intake') exit;; esac");
         self.program("cargo", &format!("{intake}\nexec {} \"$@\"", self.cargo.display()));
     }
 
     pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.folder.path().join(path)).unwrap()
+    }
+
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        self.folder.path().join(path).exists()
     }
 
     /// Runs `cargo dev` to its end.
@@ -106,18 +110,13 @@ impl Sandbox {
             .env("CARGO", if own_cargo.exists() { &own_cargo } else { &self.cargo })
             .env("PATH", path)
             .env_remove("CARGO_TARGET_DIR")
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut stderr = child.stderr.take().unwrap();
-        let (sender, text) = mpsc::channel();
-        std::thread::spawn(move || {
-            let mut text = String::new();
-            stderr.read_to_string(&mut text).unwrap();
-            sender.send(text)
-        });
-        Running { child, text }
+        let stdout = lines(child.stdout.take().unwrap());
+        let stderr = lines(child.stderr.take().unwrap());
+        Running { child, stdout, stderr, printed: String::new() }
     }
 
     /// Waits until a file of the sandbox exists.
@@ -129,7 +128,10 @@ impl Sandbox {
 
 pub(crate) struct Running {
     child: Child,
-    text: mpsc::Receiver<String>,
+    stdout: mpsc::Receiver<String>,
+    stderr: mpsc::Receiver<String>,
+    /// What was read of `stdout`.
+    printed: String,
 }
 
 impl Running {
@@ -138,11 +140,19 @@ impl Running {
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
     }
 
+    /// Waits until it prints a line with this text.
+    pub(crate) fn wait_for_line(&mut self, text: &str) {
+        while !self.printed.contains(text) {
+            self.printed += &self.stdout.recv_timeout(DEADLINE).expect("it prints the line");
+        }
+    }
+
     /// Waits until it and every child process that shares its standard error have ended.
     pub(crate) fn end(mut self) -> Ended {
-        let stderr = self.text.recv_timeout(DEADLINE).expect("every process ends");
+        let stderr = rest(&self.stderr);
+        let stdout = std::mem::take(&mut self.printed) + &rest(&self.stdout);
         let status = self.child.wait().unwrap();
-        Ended { status, stderr }
+        Ended { status, stdout, stderr }
     }
 }
 
@@ -156,6 +166,7 @@ impl Drop for Running {
 
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
@@ -164,6 +175,32 @@ impl Ended {
     pub(crate) fn error(&self) -> String {
         assert_eq!(self.status.code(), Some(1), "{}", self.stderr);
         self.stderr.lines().last().unwrap_or_default().to_owned()
+    }
+}
+
+/// The lines of a stream as they come, with their ends.
+fn lines(stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut stream = BufReader::new(stream);
+        let mut line = String::new();
+        while stream.read_line(&mut line).unwrap() > 0 {
+            let _ = sender.send(std::mem::take(&mut line));
+        }
+    });
+    lines
+}
+
+/// All lines up to the end of the stream.
+fn rest(lines: &mpsc::Receiver<String>) -> String {
+    let deadline = Instant::now() + DEADLINE;
+    let mut text = String::new();
+    loop {
+        match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(line) => text += &line,
+            Err(RecvTimeoutError::Disconnected) => return text,
+            Err(RecvTimeoutError::Timeout) => panic!("a process has not ended: {text}"),
+        }
     }
 }
 

@@ -1,0 +1,120 @@
+//! What API Gateway does in front of the functions: it takes the requests for the template's routes to them, answers all
+//! others itself, and adds the CORS headers. Must not know what a request means.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::handler::HandlerWithoutStateExt as _;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::uri::{Authority, PathAndQuery, Scheme, Uri};
+use axum::http::{HeaderValue, Method, Response, StatusCode};
+use axum::serve::ListenerExt as _;
+use dev::template::Route;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+
+use crate::cors::CorsPolicy;
+use crate::log;
+
+pub(crate) struct Gateway {
+    client: Client<HttpConnector, Body>,
+    functions: Authority,
+    routes: Vec<Route>,
+    cors: CorsPolicy,
+    /// Whether each request has a line in the log.
+    logs_requests: bool,
+}
+
+impl Gateway {
+    /// A gateway in front of the functions on `functions_port` of 127.0.0.1.
+    ///
+    /// # Errors
+    /// Never for a port.
+    pub(crate) fn new(functions_port: u16, routes: Vec<Route>, cors: CorsPolicy, logs_requests: bool) -> Result<Self> {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        let functions =
+            Authority::try_from(format!("127.0.0.1:{functions_port}")).context("Cannot reach the functions")?;
+        Ok(Self {
+            client: Client::builder(TokioExecutor::new()).build(connector),
+            functions,
+            routes,
+            cors,
+            logs_requests,
+        })
+    }
+
+    /// Answers on `listener` until the runtime ends.
+    ///
+    /// # Errors
+    /// The runtime cannot watch the listener.
+    pub(crate) fn serve(self, listener: TcpListener) -> Result<()> {
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|stream| {
+            // Without it, a response may only be a little later.
+            let _ = stream.set_nodelay(true);
+        });
+        let gateway = Arc::new(self);
+        let handle = move |request: Request| {
+            let gateway = Arc::clone(&gateway);
+            async move { gateway.answer(request).await }
+        };
+        tokio::spawn(axum::serve(listener, handle.into_make_service()).into_future());
+        Ok(())
+    }
+
+    async fn answer(&self, request: Request) -> Response<Body> {
+        let start = Instant::now();
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let added = self.cors.headers_for(&method, request.headers());
+        let mut response = if self.has_route(&method, &path) {
+            self.forward(request).await
+        } else {
+            own_response(StatusCode::NOT_FOUND, "Not Found")
+        };
+        if self.logs_requests {
+            log::request(&method, &path, &response, start.elapsed());
+        }
+        response.headers_mut().extend(added);
+        response.map(Body::from)
+    }
+
+    fn has_route(&self, method: &Method, path: &str) -> bool {
+        let is_method = |route: &Route| route.method == "ANY" || route.method == method.as_str();
+        self.routes.iter().any(|route| route.path == path && is_method(route))
+    }
+
+    async fn forward(&self, mut request: Request) -> Response<Bytes> {
+        let mut parts = std::mem::take(request.uri_mut()).into_parts();
+        parts.scheme = Some(Scheme::HTTP);
+        parts.authority = Some(self.functions.clone());
+        parts.path_and_query.get_or_insert(PathAndQuery::from_static("/"));
+        let Ok(uri) = Uri::from_parts(parts) else { return own_response(StatusCode::BAD_REQUEST, "Bad Request") };
+        *request.uri_mut() = uri;
+        // The functions do not run yet, or are being stopped.
+        let Ok(response) = self.client.request(request).await else {
+            return own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
+        };
+        let (head, body) = response.into_parts();
+        match axum::body::to_bytes(Body::new(body), usize::MAX).await {
+            Ok(body) => Response::from_parts(head, body),
+            Err(_) => own_response(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
+        }
+    }
+}
+
+/// A response in the shape that API Gateway's own responses have.
+fn own_response(status: StatusCode, message: &str) -> Response<Bytes> {
+    let mut response = Response::new(format!("{{\"message\":\"{message}\"}}").into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! What a person reads while the stack runs: a line for each request, and what else the functions log. Must not know how
+//! requests reach the functions.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use axum::body::Bytes;
+use axum::http::{Method, Response};
+use serde_json::{Map, Value};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::task::JoinHandle;
+
+/// How many hidden lines are kept for the case of a failure.
+const MAX_HIDDEN_LINES: usize = 100;
+
+/// How long to wait for the last lines of a process that has ended.
+const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(1);
+
+const SECONDS_PER_DAY: u64 = 86_400;
+
+/// What the program that runs the functions says about itself begins with one of these.
+const LEVELS: [&str; 5] = ["ERROR ", "WARN ", "INFO ", "DEBUG ", "TRACE "];
+
+/// Fields of a log line that a person does not need, or reads elsewhere in it.
+const OMITTED_FIELDS: [&str; 6] = ["timestamp", "level", "message", "target", "FunctionName", "_aws"];
+
+/// Writes the line of a request.
+pub(crate) fn request(method: &Method, path: &str, response: &Response<Bytes>, duration: Duration) {
+    write(&request_line(method, path, response, duration));
+}
+
+/// The standard output of the functions and of the program that runs them, as it is read.
+pub(crate) struct FunctionLog {
+    hidden: Arc<Mutex<VecDeque<String>>>,
+    reading: JoinHandle<()>,
+}
+
+impl FunctionLog {
+    /// Writes what `output` has for people, and hides the rest.
+    pub(crate) fn read(output: impl AsyncRead + Unpin + Send + 'static) -> Self {
+        let hidden = Arc::new(Mutex::new(VecDeque::new()));
+        let hides = Arc::clone(&hidden);
+        let mut lines = BufReader::new(output).split(b'\n');
+        let reading = tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_segment().await {
+                let line = String::from_utf8_lossy(&line).into_owned();
+                match LogLine::parse(&line) {
+                    LogLine::Readable(text) => write(&text),
+                    LogLine::Other => raw(&line),
+                    LogLine::Metrics => {}
+                    LogLine::Hidden => {
+                        let mut hidden = hides.lock().unwrap_or_else(PoisonError::into_inner);
+                        hidden.push_back(line);
+                        let surplus = hidden.len().saturating_sub(MAX_HIDDEN_LINES);
+                        hidden.drain(..surplus);
+                    }
+                }
+            }
+        });
+        Self { hidden, reading }
+    }
+
+    /// Writes what was hidden, because the program has failed.
+    pub(crate) async fn show_hidden(&mut self) {
+        // A function that outlives the program keeps the output open.
+        let _ = tokio::time::timeout(LAST_LINES_TIMEOUT, &mut self.reading).await;
+        for line in self.hidden.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            raw(&line);
+        }
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum LogLine {
+    /// Of a function, as text.
+    Readable(String),
+    /// For metrics only, or the line of a request, which [`request`] writes with its method.
+    Metrics,
+    /// Of the program that runs the functions.
+    Hidden,
+    /// Neither: what a developer prints.
+    Other,
+}
+
+impl LogLine {
+    fn parse(line: &str) -> Self {
+        let Ok(fields) = serde_json::from_str::<Map<String, Value>>(line) else {
+            let is_hidden = LEVELS.iter().any(|level| line.trim_start().starts_with(level));
+            return if is_hidden { Self::Hidden } else { Self::Other };
+        };
+        let text = |name| fields.get(name).and_then(Value::as_str);
+        match (text("level"), text("message"), text("storeError")) {
+            (Some(_), Some("request"), Some(error)) => Self::Readable(format!("DynamoDB: {error}")),
+            (Some(_), Some("request"), None) => Self::Metrics,
+            (Some(level), message, _) => {
+                let mut line = format!("{level} {}", message.unwrap_or_default());
+                for (name, value) in fields.iter().filter(|(name, _)| !OMITTED_FIELDS.contains(&name.as_str())) {
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    let _ = write!(line, "  {name}={value}");
+                }
+                Self::Readable(line)
+            }
+            (None, ..) if fields.contains_key("_aws") => Self::Metrics,
+            (None, ..) => Self::Other,
+        }
+    }
+}
+
+fn request_line(method: &Method, path: &str, response: &Response<Bytes>, duration: Duration) -> String {
+    let body: Value = serde_json::from_slice(response.body()).unwrap_or_default();
+    let detail = match (body.get("code").and_then(Value::as_str), body.get("rejected").and_then(Value::as_u64)) {
+        (Some(code), _) => code.to_owned(),
+        (None, Some(rejected)) if rejected > 0 => format!("{rejected} rejected"),
+        _ => String::new(),
+    };
+    let (method, status, milliseconds) = (method.as_str(), response.status().as_u16(), duration.as_millis());
+    format!("{method:<7} {path:<24} {status} {detail:<20} {milliseconds:>5} ms")
+}
+
+/// Writes a line with the time, in UTC.
+fn write(line: &str) {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() % SECONDS_PER_DAY;
+    raw(&format!("{:02}:{:02}:{:02}Z  {line}", now / 3600, now / 60 % 60, now % 60));
+}
+
+/// Writes a line as it is. A closed stdout is no error.
+fn raw(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use axum::body::Bytes;
+    use axum::http::{Method, Response};
+
+    use super::{LogLine, request_line};
+
+    #[test]
+    fn request_line_has_the_error_code_or_the_number_of_rejected_signals() {
+        for (status, body, expected) in [
+            (200, r#"{"response":"pong"}"#, "POST    /api/customers           200                          3 ms"),
+            (
+                400,
+                r#"{"code":"blank","rejected":1}"#,
+                "POST    /api/customers           400 blank                    3 ms",
+            ),
+            (200, r#"{"rejected":2}"#, "POST    /api/customers           200 2 rejected               3 ms"),
+            (200, r#"{"rejected":0}"#, "POST    /api/customers           200                          3 ms"),
+            (404, r#"{"message":"Not Found"}"#, "POST    /api/customers           404                          3 ms"),
+            (500, "no JSON", "POST    /api/customers           500                          3 ms"),
+        ] {
+            let response = Response::builder().status(status).body(Bytes::from(body)).unwrap();
+            let line = request_line(&Method::POST, "/api/customers", &response, Duration::from_micros(3_900));
+            assert_eq!(line, expected);
+        }
+    }
+
+    #[test]
+    fn line_of_a_function_is_readable_without_its_metrics() {
+        let readable = |text: &str| LogLine::Readable(text.to_owned());
+        for (line, expected) in [
+            (
+                r#"{"level":"ERROR","message":"not stored","timestamp":"t","n":1,"requestId":"r","FunctionName":"f","_aws":{}}"#,
+                readable("ERROR not stored  n=1  requestId=r"),
+            ),
+            (
+                r#"{"timestamp":"t","level":"ERROR","message":"panic","location":"a.rs:1:2","target":"service"}"#,
+                readable("ERROR panic  location=a.rs:1:2"),
+            ),
+            (r#"{"level":"INFO","message":"request","status":200}"#, LogLine::Metrics),
+            (
+                r#"{"level":"INFO","message":"request","status":503,"storeError":"throttled"}"#,
+                readable("DynamoDB: throttled"),
+            ),
+            (r#"{"message":"rejected","SignalsRejected":1,"_aws":{}}"#, LogLine::Metrics),
+            (" INFO spawning function instance", LogLine::Hidden),
+            ("ERROR command killed code=ForceStop", LogLine::Hidden),
+            ("[src/lib.rs:1:1] x = 1", LogLine::Other),
+            (r#"{"a":1}"#, LogLine::Other),
+            ("", LogLine::Other),
+        ] {
+            assert_eq!(LogLine::parse(line), expected, "{line}");
+        }
+    }
+}
