@@ -120,6 +120,30 @@ fn failed_build_is_an_error_after_the_output_of_cargo() {
 }
 
 #[test]
+fn build_script_of_a_build_in_a_shell_does_not_run_again() {
+    let sandbox = Sandbox::new();
+    // Ring's build script, among others, asks for the variables of its own package.
+    sandbox.append(
+        "functions/customers/build.rs",
+        r#"use std::io::Write;
+        fn main() {
+            for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "CARGO_PKG_VERSION_MAJOR", "CARGO_PRIMARY_PACKAGE"] {
+                println!("cargo:rerun-if-env-changed={name}");
+            }
+            let runs = std::fs::OpenOptions::new().create(true).append(true).open("../../runs");
+            writeln!(runs.unwrap(), "run").unwrap();
+        }"#,
+    );
+    sandbox.build_in_a_shell();
+    assert_eq!(sandbox.read("runs"), "run\n");
+
+    sandbox.cargo_lambda("\"$CARGO\" build --locked --bin customers && exit 7");
+    assert!(sandbox.run(&[]).error().contains("(exit status: 7)"));
+    sandbox.build_in_a_shell();
+    assert_eq!(sandbox.read("runs"), "run\n");
+}
+
+#[test]
 fn seed_imports_copies_with_signals_over_seven_days() {
     let sandbox = Sandbox::new();
     sandbox.cargo_lambda("exit 7");

@@ -84,6 +84,16 @@ impl Sandbox {
         self.program("cargo", &format!("{intake}\nexec {} \"$@\"", self.cargo.display()));
     }
 
+    /// Builds the functions without the variables that cargo gives to tests.
+    pub(crate) fn build_in_a_shell(&self) {
+        let mut command = Command::new(&self.cargo);
+        command.args(["build", "--locked", "--bin", "customers"]).current_dir(self.folder.path());
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_") && name != "CARGO_HOME") {
+            command.env_remove(name);
+        }
+        assert!(command.status().unwrap().success());
+    }
+
     pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.folder.path().join(path)).unwrap()
     }
