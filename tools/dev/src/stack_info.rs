@@ -38,18 +38,20 @@ impl StackInfo {
     /// Prints it on stdout, with the place of its variables.
     pub(crate) fn print(&self, env_file: &Path) {
         let Self { base_url, .. } = self;
-        let (key, variables) = (development_key::API_KEY, env_file.display());
-        let lines = self.curl_lines().join("\n\n");
+        let (key, lines) = (development_key::API_KEY, curl_lines().join("\n"));
+        // With a folder in front, without which `.` would look for the file on the PATH.
+        let env_file = quoted(&std::path::absolute(env_file).unwrap_or_else(|_| env_file.to_owned()));
         let text = format!(
             "
 Intake is running, until Ctrl-C.
 
   Base URL   {base_url}
   API key    {key}
-  Variables  {variables}
+  Variables  {env_file}
 
-Try it:
+Try it in another terminal:
 
+. {env_file}
 {lines}
 
 "
@@ -58,26 +60,8 @@ Try it:
         let _ = std::io::stdout().write_all(text.as_bytes());
     }
 
-    /// One request for each endpoint, to be pasted as it is.
-    fn curl_lines(&self) -> [String; 3] {
-        let get = |path: &str| {
-            format!("curl -sS {}{path} -H 'Authorization: Bearer {}'", self.base_url, development_key::API_KEY)
-        };
-        let post = |path: &str, body: &str| format!("{} -H 'Content-Type: application/json' -d '{body}'", get(path));
-        [
-            get("/api/sdk/ping"),
-            post(
-                "/api/customers",
-                r#"{"customerId":"c1","customerData":{"firstName":"Ada","email":"ada@example.com"}}"#,
-            ),
-            post(
-                "/api/event-flows/signal",
-                r#"{"signals":[{"customerId":"c1","eventType":"viewed","data":{"productId":"p1","price":12.5}}]}"#,
-            ),
-        ]
-    }
-
-    /// One `NAME=value` a line.
+    /// One `NAME=value` a line, and last what makes programs see the two that curl lines use. The others stay variables of
+    /// the shell: exported, those of AWS would direct other programs to this stack.
     pub(crate) fn variables(&self) -> String {
         let own = [
             ("BASE_URL", self.base_url.as_str()),
@@ -85,18 +69,45 @@ Try it:
             ("ACCOUNT_ID", development_key::ACCOUNT_ID),
         ];
         let environment = self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        own.into_iter().chain(environment).fold(String::new(), |mut text, (name, value)| {
+        let mut text = own.into_iter().chain(environment).fold(String::new(), |mut text, (name, value)| {
             let _ = writeln!(text, "{name}={value}");
             text
-        })
+        });
+        text.push_str("export BASE_URL API_KEY\n");
+        text
     }
+}
+
+/// One request for each endpoint, to be pasted as it is.
+fn curl_lines() -> [String; 3] {
+    let get = |path: &str| format!(r#"curl -sS "$BASE_URL{path}" -H "Authorization: Bearer $API_KEY""#);
+    let post = |path: &str, body: &str| format!("{} -H 'Content-Type: application/json' -d '{body}'", get(path));
+    [
+        get("/api/sdk/ping"),
+        post("/api/customers", r#"{"customerId":"c1","customerData":{"firstName":"Ada","email":"ada@example.com"}}"#),
+        post(
+            "/api/event-flows/signal",
+            r#"{"signals":[{"customerId":"c1","eventType":"viewed","data":{"productId":"p1","price":12.5}}]}"#,
+        ),
+    ]
+}
+
+/// A path as a shell reads it.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    if path.chars().all(|c| c.is_alphanumeric() || "/._-+@%,:".contains(c)) {
+        return path;
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use dev::Template;
 
-    use super::StackInfo;
+    use super::{StackInfo, curl_lines, quoted};
 
     fn stack_info() -> StackInfo {
         StackInfo::new(9000, "http://127.0.0.1:8000", vec![("SIGNALS_TABLE".to_owned(), "Signals".to_owned())])
@@ -105,10 +116,10 @@ mod tests {
     #[test]
     fn every_route_of_the_template_has_a_curl_line() {
         let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
-        let lines = stack_info().curl_lines();
+        let lines = curl_lines();
 
         for route in template.routes() {
-            let url = format!(" http://127.0.0.1:9000{} ", route.path);
+            let url = format!(" \"$BASE_URL{}\" -H \"Authorization: Bearer $API_KEY\"", route.path);
             assert!(lines.iter().any(|line| line.contains(&url)), "{} has no line", route.path);
         }
     }
@@ -116,7 +127,7 @@ mod tests {
     #[test]
     fn variables_have_one_line_each() {
         let text = stack_info().variables();
-        let names = text.lines().map(|line| line.split_once('=').unwrap().0).collect::<Vec<_>>();
+        let names = text.lines().map(|line| line.split('=').next().unwrap()).collect::<Vec<_>>();
         assert_eq!(
             names,
             [
@@ -127,8 +138,22 @@ mod tests {
                 "AWS_REGION",
                 "AWS_ACCESS_KEY_ID",
                 "AWS_SECRET_ACCESS_KEY",
-                "SIGNALS_TABLE"
+                "SIGNALS_TABLE",
+                "export BASE_URL API_KEY",
             ]
         );
+    }
+
+    #[test]
+    fn sourced_variables_are_exported_for_curl_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("it's a file.env");
+        std::fs::write(&path, stack_info().variables()).unwrap();
+        let script = format!(". {}; echo $SIGNALS_TABLE; env", quoted(&path));
+        let output = Command::new("sh").args(["-c", &script]).env_clear().output().unwrap();
+
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.starts_with("Signals\n") && text.contains("\nBASE_URL=http://127.0.0.1:9000\n"), "{text}");
+        assert!(text.contains("\nAPI_KEY=intake_sk_") && !text.contains("AWS_"), "{text}");
     }
 }
