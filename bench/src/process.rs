@@ -64,7 +64,7 @@ impl Process {
         let scheme = if mode.tls { "https" } else { "http" };
         let direct = format!("{scheme}://localhost:{}", dynamodb.address().port());
         let proxy = match plan {
-            Some(plan) => Some(FaultProxy::start(&format!("http://{}", dynamodb.address()), plan).await),
+            Some(plan) => Some(FaultProxy::start(&format!("http://{}", dynamodb.address()), plan).await?),
             None => None,
         };
         // What replaces the embedded authorities, and what replaces the system's.

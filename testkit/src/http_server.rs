@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
+use fault_proxy::loopback::LoopbackServer;
 use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -14,8 +15,6 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
-
-use crate::loopback::LoopbackServer;
 
 /// Responds to requests, and is notified of connections.
 pub trait Service: Send + Sync + 'static {

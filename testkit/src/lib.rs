@@ -29,7 +29,6 @@
 
 pub mod certificate_authority;
 pub mod fake_dynamodb;
-pub mod fault_proxy;
 pub mod function_process;
 #[cfg(feature = "emulator")]
 mod functions;
@@ -40,13 +39,13 @@ pub mod hostile_bodies;
 pub mod http_server;
 #[cfg(feature = "emulator")]
 mod local_stack;
-mod loopback;
 #[cfg(feature = "emulator")]
 mod request_builder;
 pub mod runtime_api;
 #[cfg(feature = "emulator")]
 mod test_app;
 
+pub use fault_proxy;
 #[cfg(feature = "emulator")]
 pub use {
     functions::{build_functions, emulator_options},

@@ -91,13 +91,15 @@ impl LocalStack {
         }
     }
 
-    /// Ends it with a signal, `INT` or `TERM`; asserts that it ends well and that nothing is left.
-    pub fn stop(mut self, signal: &str) {
+    /// Ends it with a signal, `INT` or `TERM`; asserts that it ends well and that nothing is left. Returns what it wrote to
+    /// standard error.
+    pub fn stop(mut self, signal: &str) -> String {
         self.signal(signal);
         // Whatever runs below it has inherited its standard error: this waits for the last of them.
         let stderr = self.stderr.recv_timeout(STOP_TIMEOUT).expect("every process ends");
         assert!(self.process.wait().unwrap().success(), "{stderr}");
         assert!(!self.folder.path().join("dev.env").exists());
+        stderr
     }
 
     fn signal(&self, signal: &str) {

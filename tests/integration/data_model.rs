@@ -87,7 +87,7 @@ async fn stack_failing_at(marker: &'static str) -> (TestApp, FaultProxy) {
     let emulator = TestApp::emulator();
     let endpoint = emulator.endpoint();
     let failing = Fault::InternalServerError.where_body_has(marker).of("BatchWriteItem");
-    let proxy = FaultProxy::start(&endpoint, failing).await;
+    let proxy = FaultProxy::start(&endpoint, failing).await.unwrap();
     let retention = Some(Duration::from_hours(90 * 24));
     (TestApp::over(emulator, &endpoint, &proxy.endpoint(), retention), proxy)
 }

@@ -29,7 +29,7 @@ const FAILURES: [Fault; 7] = [
 async fn app_behind_proxy(plan: impl Into<Plan>) -> (TestApp, FaultProxy, String) {
     let emulator = TestApp::emulator();
     let keys = emulator.endpoint();
-    let proxy = FaultProxy::start(&keys, plan).await;
+    let proxy = FaultProxy::start(&keys, plan).await.unwrap();
     let app = TestApp::over(emulator, &keys, &proxy.endpoint(), None);
     let key = app.key("shop").await;
     (app, proxy, key)

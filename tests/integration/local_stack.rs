@@ -31,6 +31,10 @@ async fn cargo_dev_serves_every_endpoint_until_sigint() {
     let rejected = stack.send("intake_sk_unknown", "GET", "/api/sdk/ping", None);
     assert_eq!((rejected.status, rejected.content_type.as_str()), (401, "application/problem+json"));
 
+    let unknown = stack.send(key, "GET", "/api/nothing", None);
+    assert_eq!((unknown.status, unknown.content_type.as_str()), (404, "application/json"));
+    assert_eq!(unknown.json, json!({"message": "Not Found"}));
+
     let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
     let stored = dynamodb.scan().table_name(stack.variable("CUSTOMERS_TABLE")).send().await.unwrap().items.unwrap();
     assert_eq!(stored.len(), 1);
@@ -56,6 +60,20 @@ fn data_file_survives_a_restart_of_cargo_dev() {
         assert_eq!(response.json["result"], expected);
         stack.stop("TERM");
     }
+}
+
+#[tokio::test]
+async fn faults_of_cargo_dev_reach_the_functions_only() {
+    let stack = LocalStack::start(&["--faults", "1"]);
+    let customer = r#"{"customerId": "c1", "customerData": {}}"#;
+    let response = stack.send(stack.variable("API_KEY"), "POST", "/api/customers", Some(customer));
+    assert_eq!((response.status, &response.json["code"]), (503, &json!("storage-unavailable")));
+
+    let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
+    dynamodb.scan().table_name(stack.variable("CUSTOMERS_TABLE")).send().await.unwrap();
+    let stderr = stack.stop("TERM");
+    assert!(stderr.contains("Faults are on: a share of 1 of"), "{stderr}");
+    assert!(stderr.contains(" calls to DynamoDB had a fault.\nStopped.\n"), "{stderr}");
 }
 
 #[test]

@@ -61,7 +61,7 @@ async fn assert_usage(bodies: Vec<HostileBody>, plan: &Plan, max_memory: u64) {
 async fn measure(body: &HostileBody, programs: &Path, key: &str, endpoint: &str, plan: &Plan) -> Usage {
     let call = (body.call)().key(key);
     let program = programs.join(if call.is_for_signals() { "signals" } else { "customers" });
-    let proxy = FaultProxy::start(endpoint, plan.clone()).await;
+    let proxy = FaultProxy::start(endpoint, plan.clone()).await.unwrap();
     let process = FunctionProcess::start(&emulator_options(&program, &proxy.endpoint())).await.unwrap();
     let response = process.invoke(call.event()).await.unwrap().json();
     let member = |name: &str| response.get(name).cloned().unwrap_or_default();

@@ -118,7 +118,7 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Summa
             // Every second environment serves several invocations at once.
             process.concurrency = Some(if nth % 2 == 0 { 1 } else { AT_ONCE });
             let seed = options.seed.wrapping_mul(1_000).wrapping_add(environments.len() as u64);
-            let proxy = FaultProxy::start(&emulator.endpoint(), faults(options.faults, seed)).await;
+            let proxy = FaultProxy::start(&emulator.endpoint(), faults(options.faults, seed)).await.unwrap();
             environments.push(Environment::start(process.clone(), proxy).await);
         }
         kinds.push(Rc::new(Shared::new(process.events, key.clone())));

@@ -18,7 +18,7 @@ const MAX_INVALID_KEYS: usize = 8_192;
 async fn app_behind_key_proxy() -> (TestApp, FaultProxy, String) {
     let emulator = TestApp::emulator();
     let direct = emulator.endpoint();
-    let proxy = FaultProxy::start(&direct, Plan::none()).await;
+    let proxy = FaultProxy::start(&direct, Plan::none()).await.unwrap();
     let app = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
     let key = app.key("shop").await;
     (app, proxy, key)

@@ -18,7 +18,7 @@ async fn late_attempt_does_not_overwrite_a_newer_update() {
     assert_eq!((first.status, &first.json()["result"]), (200, &json!("created")), "{}", first.text);
     let second = app.send(city("Bonn").key(&key)).await;
     assert_eq!((second.status, &second.json()["result"]), (200, &json!("updated")), "{}", second.text);
-    assert_eq!(proxy.apply_late().await, 1);
+    assert_eq!(proxy.apply_late().await.unwrap(), 1);
     let item = app.customer("shop", "c").await.unwrap();
     assert_eq!(item["city"].as_s().unwrap(), "Bonn");
     assert_eq!(item["updatedAt"].as_s().unwrap(), second.json()["updatedAt"].as_str().unwrap());

@@ -75,7 +75,7 @@ async fn throttled_key_table_fails_no_request() {
     let emulator = TestApp::emulator();
     let direct = emulator.endpoint();
     let plan = Fault::Throttled.lasting(Duration::from_secs(3));
-    let proxy = testkit::fault_proxy::FaultProxy::start(&direct, plan).await;
+    let proxy = testkit::fault_proxy::FaultProxy::start(&direct, plan).await.unwrap();
     let app = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
     let key = app.key("shop").await;
     assert_eq!(app.send(customer().key(&key)).await.status, 200);

@@ -67,7 +67,7 @@ async fn transient_fault_of_the_key_table_fails_no_request() {
     for fault in transient() {
         let emulator = TestApp::emulator();
         let direct = emulator.endpoint();
-        let keys = FaultProxy::start(&direct, fault.at(1)).await;
+        let keys = FaultProxy::start(&direct, fault.at(1)).await.unwrap();
         let app = TestApp::over(emulator, &keys.endpoint(), &direct, None);
         let key = app.key("shop").await;
         assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200, "{fault:?}");

@@ -75,7 +75,7 @@ impl Functions {
         cargo_lambda: &CargoLambda,
         workspace: &Workspace,
         options: &Options,
-        environment: &[(String, String)],
+        environment: Vec<(String, String)>,
         port: u16,
     ) -> Result<Self> {
         status("Starting the functions");
@@ -86,7 +86,7 @@ impl Functions {
             .args(["--concurrency", &options.concurrency.to_string()])
             .args(options.release.then_some("--release"))
             .current_dir(&workspace.root)
-            .envs(environment.iter().map(|(name, value)| (name, value)));
+            .envs(environment);
         for variable in UNWANTED_VARIABLES {
             command.env_remove(variable);
         }

@@ -6,6 +6,7 @@
 mod cargo_lambda;
 mod cors;
 mod env_file;
+mod faults;
 mod functions;
 mod gateway;
 mod log;
@@ -26,6 +27,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cargo_lambda::CargoLambda;
 use crate::env_file::EnvFile;
+use crate::faults::Faults;
 use crate::functions::Functions;
 use crate::gateway::Gateway;
 use crate::options::Options;
@@ -91,13 +93,22 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     if options.seed {
         seed::seed(&workspace, &stack_info).await?;
     }
-    let mut functions = Functions::start(&cargo_lambda, &workspace, options, &stack_info.environment, functions_port)?;
+    let faults = match options.faults {
+        Some(share) => Some(Faults::start(&emulator.endpoint(), share).await?),
+        None => None,
+    };
+    // Of two values of a variable, the last one counts.
+    let environment = stack_info.environment.iter().cloned().chain(faults.as_ref().map(Faults::variable)).collect();
+    let mut functions = Functions::start(&cargo_lambda, &workspace, options, environment, functions_port)?;
     functions.wait_until_ready().await?;
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
         status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));
     }
     stack_info.print(published.path());
+    if let Some(faults) = &faults {
+        faults.begin();
+    }
 
     loop {
         tokio::select! {

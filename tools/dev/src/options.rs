@@ -17,8 +17,11 @@ Examples:
   cargo dev --data target/dev.sqlite          keep what is stored for the next time
   cargo dev --port 0 --dynamodb-port 0        on free ports, which target/dev.env names
   cargo dev --cors http://localhost:3000      for a browser page that is served from there
+  cargo dev --faults 0.3                      with faults of DynamoDB, to see what a client does about a 503
+  cargo dev --raw | grep storage-unavailable  the log of the functions as it is, in JSON
   cargo dev --release --concurrency 8         for measurements
 
+In another terminal, `. target/dev.env` sets BASE_URL and API_KEY, and `cargo intake --local` works on what is stored.
 Stop it with Ctrl-C. Functions are rebuilt when a file of the repository changes.";
 
 /// Run the local stack: a DynamoDB emulator with the tables of template.yaml, and both functions behind one address.
@@ -48,6 +51,10 @@ pub(crate) struct Options {
     /// Concurrent instances of each function
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) concurrency: u16,
+
+    /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or lost
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) faults: Option<f64>,
 
     /// Print what the functions log as it is, and what cargo-lambda says, instead of a line for each request
     #[arg(long)]
@@ -113,6 +120,11 @@ impl Options {
         file.parent().map_or(Ok(()), |folder: &Path| std::fs::create_dir_all(folder)).with_context(cannot_use)?;
         Ok(Storage::File(file))
     }
+}
+
+fn share(text: &str) -> Result<f64, &'static str> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or("a share is a number from 0 to 1, such as 0.1")
 }
 
 /// An origin as a browser sends it, or what API Gateway allows in its place.

@@ -10,6 +10,9 @@ use dev::development_key;
 /// The region that local requests are signed for. The emulator takes any.
 const REGION: &str = "us-east-1";
 
+/// The SDK's variable for the address of DynamoDB.
+pub(crate) const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_DYNAMODB";
+
 /// Stand-in credentials: an SDK does not send a request without, and the emulator takes any.
 const ACCESS_KEY: &str = "local";
 
@@ -24,7 +27,7 @@ pub(crate) struct StackInfo {
 impl StackInfo {
     pub(crate) fn new(port: u16, dynamodb: &str, template_variables: Vec<(String, String)>) -> Self {
         let mut environment = [
-            ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb),
+            (ENDPOINT_VARIABLE, dynamodb),
             ("AWS_REGION", REGION),
             ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
             ("AWS_SECRET_ACCESS_KEY", ACCESS_KEY),

@@ -21,6 +21,7 @@ fn help_lists_every_option_with_examples() {
         "--cors",
         "--seed",
         "--raw",
+        "--faults",
         "--concurrency",
         "--release",
         "--env-file",
@@ -74,6 +75,15 @@ fn invalid_origin_is_an_error_with_an_example() {
         let ended = dev().args(["--cors", origin]).output().unwrap();
         let text = String::from_utf8(ended.stderr).unwrap();
         assert!(text.starts_with("error: invalid value") && text.contains("such as http://localhost:3000"), "{text}");
+    }
+}
+
+#[test]
+fn share_of_faults_beyond_0_and_1_is_an_error_with_an_example() {
+    for share in ["1.1", "-0.1", "NaN", "inf", "10%", ""] {
+        let ended = dev().arg(format!("--faults={share}")).output().unwrap();
+        let text = String::from_utf8(ended.stderr).unwrap();
+        assert!(text.starts_with("error: invalid value") && text.contains("from 0 to 1, such as 0.1"), "{text}");
     }
 }
 

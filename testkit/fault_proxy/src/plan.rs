@@ -29,7 +29,7 @@ pub enum Fault {
     Slow(Duration),
     /// Nothing is done and nothing is answered, as long as the caller waits.
     Stall,
-    /// Not answered, and done only when the test says so, by [`FaultProxy::apply_late`](crate::fault_proxy::FaultProxy::apply_late).
+    /// Not answered, and done only when the test says so, by [`FaultProxy::apply_late`](crate::FaultProxy::apply_late).
     Late,
     /// A `BatchWriteItem` is answered this much later as if it were done, and nothing is. Other calls are not faulted.
     Swallowed(Duration),
@@ -148,7 +148,7 @@ impl Plan {
         Self { random: fastrand::Rng::with_seed(seed), ..self }
     }
 
-    pub(super) fn decide(&mut self, operation: &str, body: &[u8]) -> Option<Fault> {
+    pub(crate) fn decide(&mut self, operation: &str, body: &[u8]) -> Option<Fault> {
         let Self { rules, random } = self;
         // Every rule counts every call, so that one rule does not shift another's n.
         let applying: Vec<Fault> =

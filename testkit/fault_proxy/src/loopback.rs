@@ -8,14 +8,18 @@ use tokio::task::{JoinHandle, JoinSet};
 
 /// Accepts connections until it is stopped or dropped. Its connections end with it.
 #[derive(Debug)]
-pub(crate) struct LoopbackServer {
-    pub(crate) address: SocketAddr,
+pub struct LoopbackServer {
+    /// Where it listens.
+    pub address: SocketAddr,
     accepting: JoinHandle<()>,
 }
 
 impl LoopbackServer {
     /// Has `serve` serve each connection.
-    pub(crate) async fn start<S, F>(serve: S) -> Result<Self>
+    ///
+    /// # Errors
+    /// When loopback has no free port.
+    pub async fn start<S, F>(serve: S) -> Result<Self>
     where
         S: Fn(TcpStream) -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static,
@@ -40,7 +44,7 @@ impl LoopbackServer {
     }
 
     /// Ends all connections.
-    pub(crate) async fn stop(&mut self) {
+    pub async fn stop(&mut self) {
         self.accepting.abort();
         if !self.accepting.is_finished() {
             let _ = (&mut self.accepting).await;

@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::message::Message;
-use super::plan::{Fault, Plan};
+use crate::message::Message;
+use crate::plan::{Fault, Plan};
 
 /// What went through a proxy so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,25 +32,25 @@ impl CallCounts {
 }
 
 #[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) upstream: SocketAddr,
-    pub(super) state: Mutex<State>,
-    pub(super) open: watch::Sender<usize>,
+pub(crate) struct Shared {
+    pub(crate) upstream: SocketAddr,
+    pub(crate) state: Mutex<State>,
+    pub(crate) open: watch::Sender<usize>,
     /// Connections so far.
-    pub(super) accepted: AtomicU64,
+    pub(crate) accepted: AtomicU64,
     /// The newest connection that is not answered any more.
-    pub(super) frozen: AtomicU64,
+    pub(crate) frozen: AtomicU64,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) plan: Plan,
-    pub(super) counts: CallCounts,
-    pub(super) late: Vec<Message>,
+pub(crate) struct State {
+    pub(crate) plan: Plan,
+    pub(crate) counts: CallCounts,
+    pub(crate) late: Vec<Message>,
 }
 
 impl Shared {
-    pub(super) fn new(upstream: SocketAddr, plan: Plan) -> Self {
+    pub(crate) fn new(upstream: SocketAddr, plan: Plan) -> Self {
         Self {
             upstream,
             state: Mutex::new(State { plan, counts: CallCounts::default(), late: Vec::new() }),
@@ -60,12 +60,12 @@ impl Shared {
         }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts a call on the `connection`-th connection and chooses its fault.
-    pub(super) fn decide(&self, connection: u64, operation: &str, body: &[u8]) -> Option<Fault> {
+    pub(crate) fn decide(&self, connection: u64, operation: &str, body: &[u8]) -> Option<Fault> {
         let mut state = self.state();
         let calls = state.counts.operations.entry(operation.to_owned()).or_default();
         *calls = calls.saturating_add(1);

@@ -94,7 +94,8 @@ impl Stream {
         let Some(line_end) = self.read.windows(2).position(|bytes| bytes == b"\r\n") else { return Ok(None) };
         let after_line = line_end.saturating_add(2);
         let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
-        let parsed = httparse::parse_headers(&self.read[after_line..], &mut headers);
+        let Some((first_line, rest)) = self.read.split_at_checked(after_line) else { return Ok(None) };
+        let parsed = httparse::parse_headers(rest, &mut headers);
         let Ok(httparse::Status::Complete((length, headers))) = parsed else {
             return parsed.map(|_| None).map_err(|_| ErrorKind::InvalidData.into());
         };
@@ -105,12 +106,9 @@ impl Stream {
         let said = headers.iter().find(|header| header.0 == "content-length");
         let length = said.map_or(Ok(0), |header| header.1.parse::<usize>()).map_err(|_| ErrorKind::InvalidData)?;
         let end = begin.saturating_add(length);
-        if self.read.len() < end {
-            return Ok(None);
-        }
+        let Some(body) = self.read.get(begin..end) else { return Ok(None) };
         headers.retain(|header| header.0 != "content-length");
-        let message =
-            Message { first_line: text(&self.read[..line_end]), headers, body: self.read[begin..end].to_vec() };
+        let message = Message { first_line: text(first_line.trim_ascii_end()), headers, body: body.to_vec() };
         self.read.drain(..end);
         Ok(Some(message))
     }

@@ -1,9 +1,10 @@
-//! A DynamoDB that fails on purpose: a proxy between the functions and the emulator.
+//! A DynamoDB that fails on purpose: a proxy between the functions and the emulator, for tests and `cargo dev --faults`.
 //!
 //! It speaks HTTP/1.1 on loopback, knows of a call only its operation and its bytes, and does to some calls what a
 //! [`Plan`] says. Must not know whether a function gets over a fault, and repairs none.
 
 mod connection;
+pub mod loopback;
 mod message;
 mod plan;
 mod state;
@@ -11,13 +12,14 @@ mod state;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use anyhow::{Context as _, Result};
 use tokio::net::TcpStream;
 
+use self::loopback::LoopbackServer;
 use self::message::Stream;
 pub use self::plan::{Fault, Plan, Rule};
 pub use self::state::CallCounts;
 use self::state::Shared;
-use crate::loopback::LoopbackServer;
 
 /// The proxy, on a port of its own, until it is dropped.
 #[derive(Debug)]
@@ -28,8 +30,12 @@ pub struct FaultProxy {
 
 impl FaultProxy {
     /// Starts a proxy before `upstream`, an URL such as `http://127.0.0.1:8000`, that fails as `plan` says.
-    pub async fn start(upstream: &str, plan: impl Into<Plan>) -> Self {
-        let upstream = upstream.trim_start_matches("http://").parse().expect("an address of loopback");
+    ///
+    /// # Errors
+    /// `upstream` is not such an URL, or loopback has no free port.
+    pub async fn start(upstream: &str, plan: impl Into<Plan>) -> Result<Self> {
+        let upstream =
+            upstream.trim_start_matches("http://").parse().with_context(|| format!("{upstream} has no port"))?;
         let shared = Arc::new(Shared::new(upstream, plan.into()));
         let connected = Arc::clone(&shared);
         let serve = move |stream| {
@@ -42,7 +48,7 @@ impl FaultProxy {
                 shared.open.send_modify(|open| *open = open.saturating_sub(1));
             }
         };
-        Self { shared, server: LoopbackServer::start(serve).await.unwrap() }
+        Ok(Self { shared, server: LoopbackServer::start(serve).await? })
     }
 
     /// The URL to give to an SDK instead of the emulator's.
@@ -62,13 +68,16 @@ impl FaultProxy {
     }
 
     /// Sends DynamoDB the calls that [`Fault::Late`] held back, and returns their number.
-    pub async fn apply_late(&self) -> usize {
+    ///
+    /// # Errors
+    /// DynamoDB does not answer one of them.
+    pub async fn apply_late(&self) -> Result<usize> {
         let late = std::mem::take(&mut self.shared.state().late);
         for call in &late {
-            let mut upstream = Stream::new(TcpStream::connect(self.shared.upstream).await.unwrap());
-            connection::forward(&mut upstream, call).await.unwrap();
+            let mut upstream = Stream::new(TcpStream::connect(self.shared.upstream).await?);
+            connection::forward(&mut upstream, call).await?;
         }
-        late.len()
+        Ok(late.len())
     }
 
     /// What went through so far.

@@ -5,11 +5,11 @@ use std::io;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpStream;
 
-use super::message::{Message, Stream};
-use super::plan::Fault;
-use super::state::Shared;
+use crate::message::{Message, Stream};
+use crate::plan::Fault;
+use crate::state::Shared;
 
-pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io::Result<()> {
+pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io::Result<()> {
     let mut client = Stream::new(client);
     let mut upstream = Stream::new(TcpStream::connect(shared.upstream).await?);
     while let Some(call) = client.next().await? {
@@ -22,9 +22,10 @@ pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
                 return client.reset();
             }
             Some(Fault::CutBody) => {
-                let bytes = forward(&mut upstream, &call).await?.to_bytes();
+                let mut bytes = forward(&mut upstream, &call).await?.to_bytes();
                 // An answer of DynamoDB has a body of two bytes at least.
-                return client.send_bytes(&bytes[..bytes.len().saturating_sub(1)]).await;
+                bytes.pop();
+                return client.send_bytes(&bytes).await;
             }
             Some(Fault::Slow(delay)) => {
                 let answer = forward(&mut upstream, &call).await?;
@@ -60,7 +61,7 @@ pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
     Ok(())
 }
 
-pub(super) async fn forward(upstream: &mut Stream, call: &Message) -> io::Result<Message> {
+pub(crate) async fn forward(upstream: &mut Stream, call: &Message) -> io::Result<Message> {
     upstream.send(call).await?;
     upstream.next().await?.ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
 }
@@ -80,7 +81,7 @@ async fn leave_unprocessed(
 ) -> io::Result<Message> {
     let mut batch: Value = serde_json::from_slice(&call.body)?;
     let mut unprocessed = Map::new();
-    let tables = batch["RequestItems"].as_object_mut().ok_or(io::ErrorKind::InvalidData)?;
+    let tables = batch.get_mut("RequestItems").and_then(Value::as_object_mut).ok_or(io::ErrorKind::InvalidData)?;
     for (table, requests) in tables.iter_mut() {
         let all = requests.as_array_mut().ok_or(io::ErrorKind::InvalidData)?;
         let (done, rest): (Vec<_>, Vec<_>) = std::mem::take(all).into_iter().partition(&mut is_done);

@@ -1,0 +1,80 @@
+//! Faults of DynamoDB on purpose, so that the author of a client sees what it does about a retry or a 503. Must not know
+//! what the functions do about them.
+
+use anyhow::Result;
+use fault_proxy::{Fault, FaultProxy, Plan};
+
+use crate::progress::status;
+use crate::stack_info::ENDPOINT_VARIABLE;
+
+/// Throttled, failed in two ways, and lost before or after DynamoDB did the call.
+const FAULTS: [Fault; 5] =
+    [Fault::Throttled, Fault::InternalServerError, Fault::ServiceUnavailable, Fault::ResetBefore, Fault::ResetAfter];
+
+/// A faulty way to DynamoDB. Dropping it prints how many faults there were.
+pub(crate) struct Faults {
+    proxy: FaultProxy,
+    share: f64,
+}
+
+impl Faults {
+    /// A way to the emulator at `dynamodb`, without faults at first: the functions have to start.
+    ///
+    /// # Errors
+    /// There is no free port.
+    pub(crate) async fn start(dynamodb: &str, share: f64) -> Result<Self> {
+        Ok(Self { proxy: FaultProxy::start(dynamodb, Plan::none()).await?, share })
+    }
+
+    /// The variable that makes the functions take this way.
+    pub(crate) fn variable(&self) -> (String, String) {
+        (ENDPOINT_VARIABLE.to_owned(), self.proxy.endpoint())
+    }
+
+    /// Has faults from now on, and says so.
+    pub(crate) fn begin(&self) {
+        let rules = FAULTS.into_iter().zip(shares(self.share)).map(|(fault, share)| fault.in_share(share));
+        self.proxy.set(Plan::of(rules));
+        status(&format!(
+            "Faults are on: a share of {} of the functions' calls to DynamoDB is throttled, fails, or is lost.",
+            self.share,
+        ));
+    }
+}
+
+impl Drop for Faults {
+    fn drop(&mut self) {
+        let counts = self.proxy.counts();
+        status(&format!("{} of {} calls to DynamoDB had a fault.", counts.faulted, counts.calls()));
+    }
+}
+
+/// For each fault its share of the calls that those before it have left, so that all are equally frequent and together have
+/// `share` of the calls.
+fn shares(share: f64) -> [f64; FAULTS.len()] {
+    let mut left = 1.0;
+    FAULTS.map(|_| {
+        let part = share / 5.0;
+        let of_left = part / left;
+        left -= part;
+        of_left
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shares;
+
+    #[test]
+    fn faults_are_equally_frequent_and_have_the_share_together() {
+        for share in [0.0, 0.1, 0.5, 1.0] {
+            let mut left = 1.0;
+            for of_left in shares(share) {
+                assert!((0.0..=1.0 + 1e-9).contains(&of_left), "{of_left}");
+                assert!((left * of_left - share / 5.0).abs() < 1e-9);
+                left *= 1.0 - of_left;
+            }
+            assert!((left - (1.0 - share)).abs() < 1e-9);
+        }
+    }
+}
