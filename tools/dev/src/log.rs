@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use axum::body::Bytes;
 use axum::http::{Method, Response};
@@ -23,6 +23,12 @@ const SECONDS_PER_DAY: u64 = 86_400;
 
 /// What the program that runs the functions says about itself begins with one of these.
 const LEVELS: [&str; 5] = ["ERROR ", "WARN ", "INFO ", "DEBUG ", "TRACE "];
+
+/// What it says when it stops a function because a file has changed.
+const FUNCTION_STOPPED: &str = "command killed";
+
+/// It stops one function after another within this time.
+const ONE_RESTART: Duration = Duration::from_secs(1);
 
 /// Fields of a log line that a person does not need, or reads elsewhere in it.
 const OMITTED_FIELDS: [&str; 6] = ["timestamp", "level", "message", "target", "FunctionName", "_aws"];
@@ -45,12 +51,18 @@ impl FunctionLog {
         let hides = Arc::clone(&hidden);
         let mut lines = BufReader::new(output).split(b'\n');
         let reading = tokio::spawn(async move {
+            let mut restarted: Option<Instant> = None;
             while let Ok(Some(line)) = lines.next_segment().await {
                 let line = String::from_utf8_lossy(&line).into_owned();
                 match LogLine::parse(&line) {
                     LogLine::Readable(text) => write(&text),
                     LogLine::Other => raw(&line),
                     LogLine::Metrics => {}
+                    LogLine::Restarted => {
+                        if restarted.replace(Instant::now()).is_none_or(|before| before.elapsed() > ONE_RESTART) {
+                            write("A file has changed: the functions are built again.");
+                        }
+                    }
                     LogLine::Hidden => {
                         let mut hidden = hides.lock().unwrap_or_else(PoisonError::into_inner);
                         hidden.push_back(line);
@@ -79,6 +91,8 @@ enum LogLine {
     Readable(String),
     /// For metrics only, or the line of a request, which [`request`] writes with its method.
     Metrics,
+    /// The program that runs the functions has stopped one, to build and start it again.
+    Restarted,
     /// Of the program that runs the functions.
     Hidden,
     /// Neither: what a developer prints.
@@ -88,8 +102,11 @@ enum LogLine {
 impl LogLine {
     fn parse(line: &str) -> Self {
         let Ok(fields) = serde_json::from_str::<Map<String, Value>>(line) else {
-            let is_hidden = LEVELS.iter().any(|level| line.trim_start().starts_with(level));
-            return if is_hidden { Self::Hidden } else { Self::Other };
+            return match LEVELS.iter().any(|level| line.trim_start().starts_with(level)) {
+                true if line.contains(FUNCTION_STOPPED) => Self::Restarted,
+                true => Self::Hidden,
+                false => Self::Other,
+            };
         };
         let text = |name| fields.get(name).and_then(Value::as_str);
         match (text("level"), text("message"), text("storeError")) {
@@ -179,7 +196,7 @@ mod tests {
             ),
             (r#"{"message":"rejected","SignalsRejected":1,"_aws":{}}"#, LogLine::Metrics),
             (" INFO spawning function instance", LogLine::Hidden),
-            ("ERROR command killed code=ForceStop", LogLine::Hidden),
+            ("ERROR command killed code=ForceStop", LogLine::Restarted),
             ("[src/lib.rs:1:1] x = 1", LogLine::Other),
             (r#"{"a":1}"#, LogLine::Other),
             ("", LogLine::Other),

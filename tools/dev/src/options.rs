@@ -15,11 +15,12 @@ Examples:
   cargo dev                                   everything in memory, on ports 9000 and 8000
   cargo dev --seed                            with sample customers and a week of their signals
   cargo dev --data target/dev.sqlite          keep what is stored for the next time
-  cargo dev --port 0 --dynamodb-port 0        on free ports, which target/dev.env names
   cargo dev --cors http://localhost:3000      for a browser page that is served from there
-  cargo dev --faults 0.3                      with faults of DynamoDB, to see what a client does about a 503
+  cargo dev --faults 0.5                      with faults of DynamoDB, to see what a client does about a 503
   cargo dev --raw | grep storage-unavailable  the log of the functions as it is, in JSON
   cargo dev --release --concurrency 8         for measurements
+  cargo dev --port 0 --dynamodb-port 0 --env-file target/second.env
+                                              a second stack, on free ports that its env file names
 
 In another terminal, `. target/dev.env` sets BASE_URL and API_KEY, and `cargo intake --local` works on what is stored.
 Stop it with Ctrl-C. Functions are rebuilt when a file of the repository changes.";
@@ -56,7 +57,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) faults: Option<f64>,
 
-    /// Print what the functions log as it is, and what cargo-lambda says, instead of a line for each request
+    /// Print the log of the functions (in JSON) and of cargo-lambda as it is, instead of a line for each request
     #[arg(long)]
     pub(crate) raw: bool,
 

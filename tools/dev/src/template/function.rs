@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 
 use super::table::Table;
@@ -74,7 +74,11 @@ impl Route {
                 format!("the event {event} of the function {function} needs a {property}, written out.")
             })
         };
-        Ok(Self { path: text("Path")?, method: text("Method")?.to_uppercase(), function: function.to_owned() })
+        let path = text("Path")?;
+        if path.contains('{') {
+            bail!("the function {function} has the route {path}, whose variables the local stack cannot match.");
+        }
+        Ok(Self { path, method: text("Method")?.to_uppercase(), function: function.to_owned() })
     }
 }
 

@@ -127,6 +127,21 @@ fn variable_with_two_values_is_an_error_that_names_it() {
 }
 
 #[test]
+fn route_with_a_variable_in_its_path_is_an_error() {
+    let error = parse(&format!(
+        "{KEYS}
+  Signals:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: functions/signals
+      Events: {{One: {{Type: HttpApi, Properties: {{Path: '/signals/{{id}}', Method: GET}}}}}}
+"
+    ))
+    .unwrap_err();
+    assert!(error.contains("the function Signals has the route /signals/{id}, whose variables"), "{error}");
+}
+
+#[test]
 fn malformed_yaml_is_an_error_with_its_line() {
     let error = format!("{:#}", Template::parse("Resources: [").unwrap_err());
     assert!(error.contains("line 2"), "{error}");
