@@ -1,7 +1,7 @@
 use std::net::TcpListener;
 
 use axum::Router;
-use axum::http::{Method, Request, Response, StatusCode};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use dev::template::{Cors, Route};
 
 use super::Gateway;
@@ -15,7 +15,9 @@ async fn echo() -> u16 {
         let (parts, body) = request.into_parts();
         let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
         let line = format!("{} {} {:?} ", parts.method, parts.uri, parts.headers.get("host").unwrap());
-        (StatusCode::IM_A_TEAPOT, [("x-request-id", "i1")], [line.as_bytes(), &body].concat())
+        let content_type = parts.headers.get("content-type").cloned().unwrap_or(HeaderValue::from_static(""));
+        let headers = [("x-request-id", HeaderValue::from_static("i1")), ("x-content-type", content_type)];
+        (StatusCode::IM_A_TEAPOT, headers, [line.as_bytes(), &body].concat())
     };
     tokio::spawn(axum::serve(listener, Router::new().fallback(echo)).into_future());
     port
@@ -63,6 +65,24 @@ async fn request_and_response_pass_unchanged() {
     assert_eq!(response.headers()["x-request-id"], "i1");
     let host = address.trim_start_matches("http://");
     assert_eq!(body, [format!("PATCH /a%20b?c=%C3%A4&d \"{host}\" ").as_bytes(), b"\x00\xff"].concat());
+}
+
+#[tokio::test]
+async fn only_a_compressed_body_gets_a_type_that_cargo_lambda_takes_for_binary() {
+    let address = gateway(echo().await, &[]);
+    for (content_type, encoding, expected) in [
+        ("application/json", Some("gzip"), "Application/json"),
+        ("application/json; charset=utf-8", Some("gzip"), "Application/json; charset=utf-8"),
+        ("application/json", None, "application/json"),
+        ("text/plain", Some("gzip"), "text/plain"),
+    ] {
+        let mut request = Request::post(format!("{address}/")).header("content-type", content_type);
+        if let Some(encoding) = encoding {
+            request = request.header("content-encoding", encoding);
+        }
+        let (response, _) = send(request.body(&b"x"[..]).unwrap()).await;
+        assert_eq!(response.headers()["x-content-type"], expected);
+    }
 }
 
 #[tokio::test]
