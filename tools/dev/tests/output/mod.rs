@@ -1,0 +1,67 @@
+//! What `cargo dev` prints while it runs, and what it answers without the functions.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+
+use crate::sandbox::Sandbox;
+
+/// What cargo-lambda and a function print: of each something for people and something that is not.
+const PRINTS: &str = r#"
+echo ' INFO spawning function instance'
+echo '{"level":"INFO","message":"request","status":200,"_aws":{}}'
+echo '{"level":"ERROR","message":"panic","location":"a.rs:1:2","target":"service"}'
+echo 'printed by a developer'
+"#;
+
+#[test]
+fn log_of_the_functions_is_readable_and_cargo_lambda_is_silent() {
+    let sandbox = Sandbox::new();
+    sandbox.cargo_lambda(&format!("echo \"$*\" > arguments; {PRINTS} exec sleep 600"));
+    let mut running = sandbox.start(&[]);
+    running.wait_for_line("printed by a developer");
+    running.signal("INT");
+
+    let stdout = running.end().stdout;
+    let lines: Vec<_> = stdout.lines().collect();
+    assert!(lines[0].ends_with("Z  ERROR panic  location=a.rs:1:2"), "{stdout}");
+    assert_eq!(lines[1..], ["printed by a developer"]);
+    assert!(sandbox.read("arguments").contains(" --quiet"));
+}
+
+#[test]
+fn what_cargo_lambda_has_said_is_shown_when_it_exits() {
+    let sandbox = Sandbox::new();
+    sandbox.cargo_lambda(&format!("{PRINTS} exit 7"));
+    let ended = sandbox.run(&[]);
+    assert!(ended.stdout.ends_with("printed by a developer\n INFO spawning function instance\n"), "{}", ended.stdout);
+}
+
+#[test]
+fn raw_log_is_as_it_was_printed() {
+    let sandbox = Sandbox::new();
+    sandbox.cargo_lambda(&format!("echo \"$*\" > arguments; {PRINTS} exit 7"));
+    let ended = sandbox.run(&["--raw"]);
+    assert_eq!(ended.stdout.lines().count(), 4, "{}", ended.stdout);
+    assert!(ended.stdout.contains("INFO spawning") && ended.stdout.contains("\"_aws\":{}"), "{}", ended.stdout);
+    assert!(!sandbox.read("arguments").contains("--quiet"));
+}
+
+#[test]
+fn unknown_path_is_the_404_of_api_gateway_and_a_line_in_the_log() {
+    let sandbox = Sandbox::new();
+    sandbox.cargo_lambda("touch running; exec sleep 600");
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let running = sandbox.start(&["--port", &port.to_string()]);
+    sandbox.wait_for("running");
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.write_all(b"GET /nothing?key=secret HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    running.signal("INT");
+
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\n"), "{head}");
+    assert_eq!(body, "{\"message\":\"Not Found\"}");
+    let line = running.end().stdout.split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
+    assert!(line.starts_with("GET /nothing 404 ") && line.ends_with(" ms"), "{line}");
+}
