@@ -6,6 +6,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use model::deadline::Deadline;
 use model::signal::{Identity, Signal};
+use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable};
@@ -26,6 +27,11 @@ impl SignalsTable {
     /// The table called `table`. Signals expire `retention` after they were received, or never.
     pub fn new(client: Client, table: impl Into<String>, retention: Option<Duration>) -> Self {
         Self { table: BatchTable::new(client, table, CONCURRENT_CALLS), retention }
+    }
+
+    /// Whether a signal that was received at `received_at` has expired: DynamoDB would delete it at once.
+    pub fn has_expired(&self, received_at: Timestamp, now: Timestamp) -> bool {
+        self.retention.is_some_and(|retention| received_at.plus(retention) <= now)
     }
 
     /// Stores signals. Returns the indices of those that DynamoDB found invalid, in order; every other one is stored.

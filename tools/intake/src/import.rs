@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use futures_util::{TryStreamExt as _, stream};
 use indicatif::ProgressBar;
@@ -97,13 +97,20 @@ impl Kind {
 impl Import {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let kind = self.kind.map_or_else(|| chunks::kind_of(&self.file), Ok)?;
+        // Customers do not expire, so their import needs no retention.
+        let retention = if kind == Kind::Signals { stack.retention()? } else { None };
+        if let Some(received_at) = self.received_at {
+            ensure_not_expired(received_at, retention)?;
+        }
         let mut checkpoint = Checkpoint::open(&self, kind, stack.table(kind.table())?)?;
         let mut errors = ErrorFile::open(&self.file, checkpoint.state.error_bytes)?;
         if checkpoint.state.done {
             let (file, checkpoint) = (self.file.display(), checkpoint.path.display());
             note(&format!("{file} is already imported. To import it again, delete {checkpoint}."));
         } else {
-            let writer = Writer::new(stack, &checkpoint.state)?;
+            // An interrupted import may be continued too late.
+            ensure_not_expired(checkpoint.state.received_at, retention)?;
+            let writer = Writer::new(stack, &checkpoint.state, retention);
             let outcome = self.store(writer, &mut checkpoint, &mut errors).await;
             // Also after an error, so that the chunks before it are not stored again.
             checkpoint.save()?;
@@ -145,6 +152,19 @@ impl Import {
         bar.println(format!("Done in {:.1} s.", begin.elapsed().as_secs_f64()));
         Ok(())
     }
+}
+
+/// Fails when DynamoDB would delete signals of that time at once.
+fn ensure_not_expired(received_at: Timestamp, retention: Option<Duration>) -> Result<()> {
+    if let Some(retention) = retention {
+        let days = retention.as_secs() / 86_400;
+        ensure!(
+            received_at.plus(retention) > Timestamp::now(),
+            "The signals would already be expired: --received-at is {received_at}, and signals are kept for {days} days \
+             (SIGNAL_RETENTION_DAYS). Use a later --received-at."
+        );
+    }
+    Ok(())
 }
 
 fn bar(state: &State) -> ProgressBar {

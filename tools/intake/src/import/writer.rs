@@ -50,10 +50,8 @@ pub(super) struct Writer {
 type IndexedErrors = Vec<(usize, Vec<LineError>)>;
 
 impl Writer {
-    pub(super) fn new(stack: &Stack, state: &State) -> Result<Self> {
-        // Customers do not expire, so their import needs no retention.
-        let retention = if state.kind == Kind::Signals { stack.retention()? } else { None };
-        Ok(Self {
+    pub(super) fn new(stack: &Stack, state: &State, retention: Option<Duration>) -> Self {
+        Self {
             account: state.account.clone(),
             kind: state.kind,
             received_at: state.received_at,
@@ -61,7 +59,7 @@ impl Writer {
             table: state.table.clone(),
             signals: SignalsTable::new(stack.client.clone(), &state.table, retention),
             customers: CustomersTable::new(stack.client.clone(), &state.table),
-        })
+        }
     }
 
     /// Stores the valid lines of a chunk. When it returns, DynamoDB has acknowledged them.

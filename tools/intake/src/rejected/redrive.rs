@@ -31,11 +31,14 @@ use crate::time_args::before;
 /// How many signals are stored at once.
 const CONCURRENT_SIGNALS: usize = 16;
 
+/// The outcome of a signal whose retention has passed since it was received: DynamoDB would delete it at once.
+const EXPIRED: &str = "expired";
+
 pub(super) async fn redrive(stack: &Stack, rejected: &RejectedTable<'_>, args: &Redrive, format: Format) -> Result<()> {
     let table = stack.table(SIGNALS)?;
     let signals = SignalsTable::new(stack.client.clone(), table, stack.retention()?);
-    let rows = Table::with_heading(["ID", "STILL REJECTED", "MESSAGE"]);
-    let mut run = Run { rejected, signals, table, args, format, rows, outcomes: HashMap::new() };
+    let rows = Table::with_heading(["ID", "CODE", "MESSAGE"]);
+    let mut run = Run { rejected, signals, table, args, format, rows, now: Timestamp::now(), outcomes: HashMap::new() };
     if let Some(file) = &args.from {
         for edited in edited::read(file)? {
             run.redrive_one(&edited.id, Some(edited.payload.get())).await?;
@@ -63,7 +66,9 @@ struct Run<'a> {
     args: &'a Redrive,
     format: Format,
     rows: Table,
-    /// How many signals had which outcome: `accepted`, `rejected` or `missing`.
+    /// When the redrive began.
+    now: Timestamp,
+    /// How many signals had which outcome: `accepted`, `rejected`, `expired` or `missing`.
     outcomes: HashMap<&'static str, usize>,
 }
 
@@ -79,6 +84,9 @@ impl Run<'_> {
     }
 
     async fn redrive(&mut self, rejected: &[RejectedSignal]) -> Result<()> {
+        // They stay where they are, until they expire there too.
+        let is_expired = |signal: &&RejectedSignal| self.signals.has_expired(signal.received_at, self.now);
+        let (expired, rejected): (Vec<_>, Vec<_>) = rejected.iter().partition(is_expired);
         let stored: Vec<_> = rejected.iter().map(|signal| self.store(signal)).collect();
         let errors: Vec<_> = stream::iter(stored).buffered(CONCURRENT_SIGNALS).try_collect().await?;
         let outcomes = || rejected.iter().zip(&errors);
@@ -90,8 +98,11 @@ impl Run<'_> {
         for (signal, errors) in outcomes() {
             self.report(&signal.id, if errors.is_empty() { "accepted" } else { "rejected" }, errors)?;
         }
-        let has_rows = self.format == Format::Table && errors.iter().any(|errors| !errors.is_empty());
-        if has_rows { self.rows.print() } else { Ok(()) }
+        for signal in &expired {
+            self.report(&signal.id, EXPIRED, &[])?;
+        }
+        let has_rows = !expired.is_empty() || errors.iter().any(|errors| !errors.is_empty());
+        if has_rows && self.format == Format::Table { self.rows.print() } else { Ok(()) }
     }
 
     /// Stores a signal, except in a dry run; returns what is wrong with it.
@@ -120,6 +131,8 @@ impl Run<'_> {
         }
         if let Some(error) = errors.first() {
             self.rows.row([&id, error.code.as_str(), &error.message]);
+        } else if outcome == EXPIRED {
+            self.rows.row([&id, outcome, "would already be expired"]);
         }
         Ok(())
     }
@@ -129,7 +142,11 @@ impl Run<'_> {
         let (accepted, rejected, missing) = (count("accepted"), count("rejected"), count("missing"));
         if self.format == Format::Table {
             let verb = if self.args.dry_run { "would be accepted" } else { "accepted" };
-            print_line(&format!("{accepted} {verb}, {rejected} still rejected, {missing} not found."))?;
+            let expired = match count(EXPIRED) {
+                0 => String::new(),
+                expired => format!(", {expired} would already be expired"),
+            };
+            print_line(&format!("{accepted} {verb}, {rejected} still rejected, {missing} not found{expired}."))?;
         }
         ensure!(missing == 0, "{missing} of the rejected signals do not exist.");
         Ok(())

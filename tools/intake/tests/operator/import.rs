@@ -12,7 +12,7 @@ fn lines(text: &str) -> Vec<Value> {
 #[tokio::test]
 async fn import_stores_valid_lines_and_reports_invalid_ones() {
     let app = TestApp::start();
-    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "30");
+    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "36500");
     let file = concat!(
         "\u{feff}{\"customerId\":\"ada\",\"eventType\":\"buy\",\"data\":{\"price\":123456789012345678901234567890}}\r\n",
         "\n",
@@ -36,7 +36,7 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
     );
     let ada = &app.history("shop", "ada").await[0];
     assert_eq!(ada["receivedAt"].as_s().unwrap(), "2026-01-01T12:00:00.000Z");
-    assert_eq!(ada["expiresAt"].as_n().unwrap(), "1769860800");
+    assert_eq!(ada["expiresAt"].as_n().unwrap(), "4920868800");
     assert_eq!(ada["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
     assert!(ada["sk"].as_s().unwrap().ends_with("-000000000000#0000"), "{ada:?}");
     assert!(app.history("shop", "e").await[0]["sk"].as_s().unwrap().ends_with("#0004"));
@@ -86,6 +86,26 @@ async fn import_with_other_options_than_its_checkpoint_is_an_error() {
     let changed = other(&["--account", "shop"]);
     assert!(changed.contains("before it was changed") && changed.contains("or delete s.import.json"), "{changed}");
     assert_eq!(app.items("SignalsTable").await.len(), 1);
+}
+
+#[tokio::test]
+async fn import_received_before_the_retention_is_an_error() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "30");
+    operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
+    operator.file("c", "{\"customerId\":\"ada\",\"customerData\":{}}\n");
+    let import = |file, received_at| operator.run(&["import", "--account", "shop", file, "--received-at", received_at]);
+    assert_eq!(
+        import("s", "2026-01-01T12:00:00Z").error_message(),
+        "The signals would already be expired: --received-at is 2026-01-01T12:00:00.000Z, and signals are kept for 30 \
+         days (SIGNAL_RETENTION_DAYS). Use a later --received-at."
+    );
+    assert!(!operator.home.path().join("s.import.json").exists());
+    assert_eq!(app.items("SignalsTable").await.len(), 0);
+    import("s", "29d").success();
+    assert_eq!(app.items("SignalsTable").await.len(), 1);
+    // A customer does not expire.
+    import("c", "2026-01-01T12:00:00Z").success();
 }
 
 #[tokio::test]

@@ -138,6 +138,35 @@ async fn signal_that_became_valid_is_redriven_without_an_edit() {
 }
 
 #[tokio::test]
+async fn signal_that_would_already_be_expired_is_not_redriven() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "1");
+    let received_at = Timestamp::from_millis(Timestamp::now().millis() - 25 * 3_600_000);
+    send(&app, received_at).await;
+    let edited = |operator: &Operator| {
+        let all = operator.run(&["rejected", "list", "--account", "shop", "--since", "2d", "--json"]).success().stdout;
+        operator.file("edited", &all.replace("\"data\":7", "\"data\":{}").replace("undefined", "bob"));
+    };
+    edited(&operator);
+    let counts = "0 accepted, 0 still rejected, 0 not found, 2 would already be expired.\n";
+    for dry_run in [&["--dry-run"][..], &[]] {
+        let redriven = redrive(&operator, &[&["--from", "edited"], dry_run].concat()).success();
+        let counts =
+            if dry_run.is_empty() { counts.to_owned() } else { counts.replace("accepted", "would be accepted") };
+        assert!(redriven.stdout.ends_with(&counts), "{}", redriven.stdout);
+        assert!(redriven.stdout.contains("  expired  would already be expired"), "{}", redriven.stdout);
+    }
+    let rows = redrive(&operator, &["--json"]).success().json();
+    assert!(rows.iter().all(|row| row["outcome"] == "expired"), "{rows:?}");
+    assert_eq!((app.items("SignalsTable").await.len(), app.items("RejectedSignalsTable").await.len()), (1, 2));
+
+    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "2");
+    edited(&operator);
+    let redriven = redrive(&operator, &["--from", "edited"]).success();
+    assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 not found.\n");
+}
+
+#[tokio::test]
 async fn redrive_of_an_invalid_file_is_an_error() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
