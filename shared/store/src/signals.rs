@@ -1,6 +1,7 @@
 //! The table Signals: one item per signal. The keys are chosen so that one Query returns the history of a customer or an
 //! emitter in order, and so that a retry overwrites its own items.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -45,11 +46,35 @@ impl SignalsTable {
         deadline: Deadline,
     ) -> Result<Vec<usize>, StoreError> {
         let common = &CommonAttributes::new(context, self.retention);
-        let items = signals.iter().map(|signal| SignalItem { common, signal }).collect();
+        let items = signals.iter().map(|signal| SignalItem { common, signal, position: signal.index }).collect();
+        self.put_items(items, deadline).await
+    }
+
+    /// Stores signals of different requests. Returns the positions in `signals` of those that DynamoDB found invalid, in
+    /// order; every other one is stored. Of signals with the same key, the last one is stored.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub async fn put_each(
+        &self,
+        signals: &[(BatchContext<'_>, Signal<'_>)],
+        deadline: Deadline,
+    ) -> Result<Vec<usize>, StoreError> {
+        let common = signals.iter().map(|(context, _)| CommonAttributes::new(*context, self.retention));
+        let common: Vec<_> = common.collect();
+        let items = common.iter().zip(signals).enumerate();
+        let items = items.map(|(position, (common, (_, signal)))| SignalItem { common, signal, position });
+        // DynamoDB rejects a batch that has a key twice.
+        let mut keys = HashSet::new();
+        let items = items.rev().filter(|item| keys.insert((item.partition_key(), item.sort_key()))).collect();
+        self.put_items(items, deadline).await
+    }
+
+    async fn put_items(&self, items: Vec<SignalItem<'_>>, deadline: Deadline) -> Result<Vec<usize>, StoreError> {
         let invalid = self.table.put(items, deadline).await?;
-        let mut indices: Vec<_> = invalid.iter().map(|item| item.signal.index).collect();
-        indices.sort_unstable();
-        Ok(indices)
+        let mut positions: Vec<_> = invalid.iter().map(|item| item.position).collect();
+        positions.sort_unstable();
+        Ok(positions)
     }
 }
 
@@ -87,6 +112,14 @@ impl CommonAttributes {
 struct SignalItem<'a> {
     common: &'a CommonAttributes,
     signal: &'a Signal<'a>,
+    /// Where the caller has the signal.
+    position: usize,
+}
+
+impl SignalItem<'_> {
+    fn partition_key(self) -> String {
+        [&self.common.partition_prefix, self.signal.identity.subject_id()].concat()
+    }
 }
 
 impl BatchItem for SignalItem<'_> {
@@ -99,13 +132,13 @@ impl BatchItem for SignalItem<'_> {
     }
 
     fn write(self, json: &mut DynamoDbJson) {
-        let Self { common, signal } = self;
+        let Self { common, signal, .. } = self;
         let [(subject, subject_id), (action, action_value)] = match &signal.identity {
             Identity::Event { customer_id, event_type } => [("customerId", customer_id), ("eventType", event_type)],
             Identity::Step { emitter_id, step_node_id } => [("emitterId", emitter_id), ("stepNodeId", step_node_id)],
         };
         json.raw("{");
-        json.string_attribute("pk", &[&common.partition_prefix, subject_id.as_ref()].concat());
+        json.string_attribute("pk", &self.partition_key());
         json.raw(",");
         json.string_attribute("sk", &self.sort_key());
         json.raw(",");

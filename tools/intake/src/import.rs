@@ -7,6 +7,8 @@
 mod checkpoint;
 mod chunks;
 mod error_file;
+mod line;
+mod outcome;
 mod writer;
 
 use std::path::PathBuf;
@@ -25,6 +27,7 @@ use serde_json::json;
 
 use self::checkpoint::{Checkpoint, State};
 use self::error_file::ErrorFile;
+use self::outcome::Counts;
 use self::writer::Writer;
 use crate::output::{Format, note};
 use crate::progress::with_style;
@@ -116,13 +119,16 @@ impl Import {
             checkpoint.save()?;
             outcome?;
         }
-        let State { stored, rejected, .. } = checkpoint.state;
+        let Counts { stored, rejected, expired } = checkpoint.state.counts;
         let error_file = (rejected > 0).then(|| errors.path.display().to_string());
         if let (Some(error_file), Format::Table) = (&error_file, format) {
             note(&format!("The rejected lines and their errors are in {error_file}."));
         }
-        let json = json!({"kind": kind, "stored": stored, "rejected": rejected, "errorFile": error_file});
-        format.print(&format!("{stored} {} stored, {rejected} lines rejected.", kind.as_str()), &json)
+        let json = json!({
+            "kind": kind, "stored": stored, "rejected": rejected, "expired": expired, "errorFile": error_file,
+        });
+        let expired = if expired > 0 { format!(", {expired} expired: not stored") } else { String::new() };
+        format.print(&format!("{stored} {} stored, {rejected} lines rejected{expired}.", kind.as_str()), &json)
     }
 
     /// Stores the rest of the file.
@@ -142,7 +148,7 @@ impl Import {
             errors.append(&chunk.errors)?;
             checkpoint.state.record(&chunk, errors.bytes);
             bar.set_position(checkpoint.state.position.byte);
-            bar.set_message(checkpoint.state.stored.to_string());
+            bar.set_message(checkpoint.state.counts.stored.to_string());
             if saved.elapsed() >= CHECKPOINT_INTERVAL {
                 checkpoint.save()?;
                 saved = Instant::now();

@@ -1,6 +1,6 @@
 //! Times and durations on the command line.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use model::timestamp::Timestamp;
 
@@ -17,9 +17,17 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
     humantime::parse_rfc3339_weak(text)
         .or_else(|_| humantime::parse_rfc3339_weak(&format!("{text}T00:00:00")))
         .ok()
-        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
-        .map(|since_epoch| Timestamp::from_millis(0).plus(since_epoch))
+        .and_then(from_system_time)
         .ok_or_else(|| "write a time such as 2026-11-20, 2026-11-20T22:16:40Z, or 1h for an hour ago".to_owned())
+}
+
+/// Parses a time such as `2026-11-20T22:16:40.009Z`, with or without a fraction.
+pub(crate) fn rfc3339(text: &str) -> Option<Timestamp> {
+    from_system_time(humantime::parse_rfc3339(text).ok()?)
+}
+
+fn from_system_time(time: SystemTime) -> Option<Timestamp> {
+    time.duration_since(UNIX_EPOCH).ok().map(|since_epoch| Timestamp::from_millis(0).plus(since_epoch))
 }
 
 /// The time `duration` before `time`.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::chunks::Position;
-use super::error_file::StoredChunk;
+use super::outcome::{Counts, StoredChunk};
 use super::{Import, Kind};
 use crate::item::as_text;
 
@@ -40,10 +40,9 @@ pub(super) struct State {
     pub(super) import: Uuid,
     pub(super) file: FileVersion,
     pub(super) position: Position,
-    /// How many lines all runs have stored.
-    pub(super) stored: u64,
-    /// How many lines all runs have rejected.
-    pub(super) rejected: u64,
+    /// The lines of all runs.
+    #[serde(flatten)]
+    pub(super) counts: Counts,
     /// The length of the error file.
     pub(super) error_bytes: u64,
     pub(super) done: bool,
@@ -80,8 +79,7 @@ impl Checkpoint {
             import: Uuid::new_v4(),
             file: FileVersion { bytes: metadata.len(), modified_nanos: modified.unwrap_or_default().as_nanos() },
             position: Position::default(),
-            stored: 0,
-            rejected: 0,
+            counts: Counts::default(),
             error_bytes: 0,
             done: false,
         };
@@ -122,8 +120,7 @@ impl State {
     /// Records that a chunk and all before it are stored.
     pub(super) fn record(&mut self, chunk: &StoredChunk, error_bytes: u64) {
         self.position = chunk.end;
-        self.stored += chunk.count;
-        self.rejected += chunk.errors.len() as u64;
+        self.counts.add(chunk.counts);
         self.error_bytes = error_bytes;
     }
 

@@ -5,36 +5,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use model::validation::FieldError;
-use serde::Serialize;
 
-use super::chunks::Position;
-
-/// A rejected line.
-#[derive(Debug, Serialize)]
-pub(super) struct LineErrors {
-    /// The number of the line, counted from 1.
-    pub(super) line: u64,
-    pub(super) errors: Vec<LineError>,
-}
-
-/// One thing that is wrong with a line.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub(super) enum LineError {
-    /// The line cannot be parsed: `malformed-json` or `too-large`.
-    Syntax { code: &'static str, message: String },
-    /// The line breaks a rule.
-    Validation(FieldError),
-}
-
-/// A chunk that is stored.
-pub(super) struct StoredChunk {
-    pub(super) end: Position,
-    /// How many of its lines were stored.
-    pub(super) count: u64,
-    pub(super) errors: Vec<LineErrors>,
-}
+use super::outcome::LineErrors;
 
 pub(super) struct ErrorFile {
     pub(super) path: PathBuf,

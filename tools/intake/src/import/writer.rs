@@ -12,7 +12,6 @@ use model::json::JsonText;
 use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
-use model::validation::FieldError;
 use store::batch_context::BatchContext;
 use store::customers::CustomersTable;
 use store::error::StoreError;
@@ -22,7 +21,8 @@ use uuid::Uuid;
 use super::Kind;
 use super::checkpoint::State;
 use super::chunks::{Chunk, Line};
-use super::error_file::{LineError, LineErrors, StoredChunk};
+use super::line::{self, ImportLine};
+use super::outcome::{LineError, Outcomes, StoredChunk};
 use crate::error::{is_transient, store_error};
 use crate::stack::{Stack, WRITE_TIMEOUT};
 
@@ -46,9 +46,6 @@ pub(super) struct Writer {
     customers: CustomersTable,
 }
 
-/// Indices of lines in their chunk, and what is wrong with each.
-type IndexedErrors = Vec<(usize, Vec<LineError>)>;
-
 impl Writer {
     pub(super) fn new(stack: &Stack, state: &State, retention: Option<Duration>) -> Self {
         Self {
@@ -64,37 +61,53 @@ impl Writer {
 
     /// Stores the valid lines of a chunk. When it returns, DynamoDB has acknowledged them.
     pub(super) async fn store(&self, chunk: Chunk) -> Result<StoredChunk> {
-        let mut errors = IndexedErrors::new();
-        let (valid, refused) = match self.kind {
-            Kind::Signals => {
-                let parse =
-                    |text, index| Signal::parse(text, index, &JsonPointer::Root).map_err(|rejected| rejected.errors);
-                let signals = parse_lines(&chunk.lines, &mut errors, parse);
-                (signals.len(), self.put_signals(chunk.begin.chunk, &signals).await?)
-            }
-            Kind::Customers => {
-                let parse = |text, index| CustomerUpdate::parse(text).map(|update| (index, update));
-                let updates = parse_lines(&chunk.lines, &mut errors, parse);
-                (updates.len(), self.update_customers(updates).await?)
-            }
-        };
-        let count = (valid - refused.len()) as u64;
-        errors.extend(
-            refused
-                .into_iter()
-                .map(|index| (index, vec![LineError::Validation(FieldError::refused_by_store(&JsonPointer::Root))])),
-        );
-        errors.sort_by_key(|(index, _)| *index);
-        let number = |index: usize| chunk.begin.line + index as u64 + 1;
-        let errors = errors.into_iter().map(|(index, errors)| LineErrors { line: number(index), errors }).collect();
-        Ok(StoredChunk { end: chunk.end, count, errors })
+        let mut outcomes = Outcomes::default();
+        match self.kind {
+            Kind::Signals => self.store_signals(&chunk, &mut outcomes).await?,
+            Kind::Customers => self.store_customers(&chunk, &mut outcomes).await?,
+        }
+        Ok(outcomes.into_stored_chunk(chunk.begin, chunk.end))
     }
 
-    /// Stores the signals of a chunk; returns the indices of those that DynamoDB refused.
-    async fn put_signals(&self, chunk: u64, signals: &[Signal<'_>]) -> Result<Vec<usize>> {
-        let request_identifier = &request_identifier(self.import, chunk);
-        let context = BatchContext::without_request(&self.account, request_identifier, self.received_at);
-        self.retry(|| self.signals.put(context, signals, Deadline::after(WRITE_TIMEOUT))).await
+    async fn store_signals(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
+        let (now, chunk_identifier) = (Timestamp::now(), request_identifier(self.import, chunk.begin.chunk));
+        let lines = parse_lines(&chunk.lines, outcomes, ImportLine::of_signal);
+        let (mut signals, mut indices) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
+        for (index, line) in &lines {
+            let received_at = line.time.unwrap_or(self.received_at);
+            if self.signals.has_expired(received_at, now) {
+                outcomes.counts.expired += 1;
+                continue;
+            }
+            let origin = line.origin.as_ref().map(|(identifier, index)| (identifier, *index));
+            let (identifier, index_in_request) = origin.unwrap_or((&chunk_identifier, *index));
+            match Signal::parse(line.json(), index_in_request, &JsonPointer::Root) {
+                Ok(signal) => {
+                    indices.push(*index);
+                    signals.push((BatchContext::without_request(&self.account, identifier, received_at), signal));
+                }
+                Err(rejected) => outcomes.reject(*index, rejected.errors),
+            }
+        }
+        let refused = self.retry(|| self.signals.put_each(&signals, Deadline::after(WRITE_TIMEOUT))).await?;
+        outcomes.counts.stored = (signals.len() - refused.len()) as u64;
+        refused.into_iter().filter_map(|position| indices.get(position)).for_each(|index| outcomes.refused(*index));
+        Ok(())
+    }
+
+    async fn store_customers(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
+        let mut updates = Vec::new();
+        for (index, line) in parse_lines(&chunk.lines, outcomes, Ok) {
+            match CustomerUpdate::parse(line) {
+                Ok(update) => updates.push((index, update)),
+                Err(errors) => outcomes.reject(index, errors),
+            }
+        }
+        let valid = updates.len();
+        let refused = self.update_customers(updates).await?;
+        outcomes.counts.stored = (valid - refused.len()) as u64;
+        refused.into_iter().for_each(|index| outcomes.refused(index));
+        Ok(())
     }
 
     /// Updates customers concurrently, one customer in the order of the lines; returns the indices that DynamoDB refused.
@@ -144,36 +157,17 @@ fn request_identifier(import: Uuid, chunk: u64) -> RequestIdentifier {
     UuidText::parse(uuid.to_string()).map_or_else(RequestIdentifier::random, RequestIdentifier::from)
 }
 
-/// Parses each line that is not empty; collects the errors of those that are invalid.
+/// Parses each line that is not empty, with its index; rejects those that cannot be parsed.
 fn parse_lines<'a, T>(
     lines: &'a [Line],
-    errors: &mut IndexedErrors,
-    parse: impl Fn(JsonText<'a>, usize) -> Result<T, Vec<FieldError>>,
-) -> Vec<T> {
+    outcomes: &mut Outcomes,
+    parse: impl Fn(JsonText<'a>) -> Result<T, LineError>,
+) -> Vec<(usize, T)> {
     let mut parsed = Vec::with_capacity(lines.len());
     for (index, line) in lines.iter().enumerate() {
-        let outcome = match line {
-            Line::Text(text) => match text.trim_start_matches('\u{feff}').trim() {
-                "" => continue,
-                text => JsonText::parse(text).map_err(|error| {
-                    let message = format!("The line is not JSON: {} at column {}.", error.reason, error.column);
-                    LineError::Syntax { code: "malformed-json", message }
-                }),
-            },
-            Line::NotUtf8 => {
-                Err(LineError::Syntax { code: "malformed-json", message: "The line is not UTF-8.".to_owned() })
-            }
-            Line::TooLong => {
-                let message = "The line is longer than a request may be.".to_owned();
-                Err(LineError::Syntax { code: "too-large", message })
-            }
-        };
-        let outcome = outcome.map_err(|error| vec![error]).and_then(|text| {
-            parse(text, index).map_err(|errors| errors.into_iter().map(LineError::Validation).collect())
-        });
-        match outcome {
-            Ok(value) => parsed.push(value),
-            Err(found) => errors.push((index, found)),
+        match line::parse(line).and_then(|json| json.map(&parse).transpose()) {
+            Ok(line) => parsed.extend(line.map(|line| (index, line))),
+            Err(error) => outcomes.reject_unparsed(index, error),
         }
     }
     parsed

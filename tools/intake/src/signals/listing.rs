@@ -1,6 +1,7 @@
 //! Writes signals, and counts them.
 
 use anyhow::Result;
+use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::item::{Item, display, json_object, text};
 use crate::output::{Format, Table, print_json};
@@ -29,7 +30,9 @@ impl Listing {
     pub(super) fn add(&mut self, signals: &[Item]) -> Result<()> {
         self.count += signals.len();
         if self.format == Format::Json {
-            return signals.iter().try_for_each(|signal| print_json(&json_object(signal, &["pk", "sk", "accountId"])));
+            return signals
+                .iter()
+                .try_for_each(|signal| print_json(&json_object(&with_index(signal), &["pk", "sk", "accountId"])));
         }
         for signal in signals {
             let either = |one, other| text(signal, one).or_else(|| text(signal, other)).unwrap_or_default();
@@ -45,4 +48,11 @@ impl Listing {
         }
         if signals.is_empty() { Ok(()) } else { self.table.print() }
     }
+}
+
+/// The signal with its index in the request, which is only in its key: an import needs it to store the signal again.
+fn with_index(signal: &Item) -> Item {
+    let index = text(signal, "sk").and_then(|key| key.rsplit('#').next()).and_then(|index| index.parse::<u64>().ok());
+    let index = index.map(|index| ("index".to_owned(), AttributeValue::N(index.to_string())));
+    signal.clone().into_iter().chain(index).collect()
 }

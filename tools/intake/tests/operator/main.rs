@@ -14,6 +14,7 @@ mod configuration;
 mod customers;
 mod export;
 mod import;
+mod import_again;
 mod import_interrupted;
 mod keys;
 mod operator;

@@ -1,0 +1,144 @@
+//! The fields of a line that no client sends: they say when, and under which key, the line was stored before. So the lines
+//! of `signals list --json` can be imported again.
+
+use std::borrow::Cow;
+
+use model::identifier::{RequestIdentifier, UuidText};
+use model::json::{JsonText, Value};
+use model::pointer::JsonPointer;
+use model::timestamp::Timestamp;
+use model::validation::{FieldErrorCode, FieldErrors};
+
+use super::chunks::Line;
+use super::outcome::LineError;
+use crate::time_args::rfc3339;
+
+/// The largest index of a signal in its request: the sort key has four digits for it.
+const MAX_INDEX: usize = 9_999;
+
+/// A line, without the fields that no client sends.
+pub(super) struct ImportLine<'a> {
+    line: JsonText<'a>,
+    /// What a client would have sent, if the line has more.
+    rewritten: Option<String>,
+    /// When the signal was received.
+    pub(super) time: Option<Timestamp>,
+    /// The request that the signal came with, and its index in that request.
+    pub(super) origin: Option<(RequestIdentifier, usize)>,
+}
+
+impl<'a> ImportLine<'a> {
+    fn as_sent(line: JsonText<'a>) -> Self {
+        Self { line, rewritten: None, time: None, origin: None }
+    }
+
+    /// What a client would have sent.
+    pub(super) fn json(&self) -> JsonText<'_> {
+        // It was written as JSON, so it can be parsed.
+        self.rewritten.as_deref().and_then(|text| JsonText::parse(text).ok()).unwrap_or(self.line)
+    }
+
+    /// Reads the line of a signal. `receivedAt` is when it was received. A line that has `requestIdentifier` as well is
+    /// one of `signals list --json`: with `index` these three make the key of the signal, so that it is stored once.
+    pub(super) fn of_signal(line: JsonText<'a>) -> Result<Self, LineError> {
+        let Some(fields) = fields(line.value()) else { return Ok(Self::as_sent(line)) };
+        let Some(received_at) = get(&fields, "receivedAt") else { return Ok(Self::as_sent(line)) };
+        let time = Some(read_time("receivedAt", received_at)?);
+        let mut rewritten = JsonObject::default();
+        let Some(request_identifier) = get(&fields, "requestIdentifier") else {
+            rewritten.extend(fields, &["receivedAt"]);
+            return Ok(Self { line, rewritten: Some(rewritten.finish()), time, origin: None });
+        };
+        let origin = Some((read_request_identifier(request_identifier)?, read_index(get(&fields, "index"))?));
+        let unknown_fields = get(&fields, "undocumented").and_then(self::fields);
+        // An expiry is computed anew: the retention may have changed.
+        let mut without = vec!["receivedAt", "requestIdentifier", "index", "expiresAt"];
+        without.extend(unknown_fields.is_some().then_some("undocumented"));
+        rewritten.extend(fields, &without);
+        rewritten.extend(unknown_fields.unwrap_or_default(), &[]);
+        Ok(Self { line, rewritten: Some(rewritten.finish()), time, origin })
+    }
+}
+
+/// The JSON text of a line; `None` when the line is empty.
+pub(super) fn parse(line: &Line) -> Result<Option<JsonText<'_>>, LineError> {
+    match line {
+        Line::Text(text) => match text.trim_start_matches('\u{feff}').trim() {
+            "" => Ok(None),
+            text => JsonText::parse(text).map(Some).map_err(|error| {
+                let message = format!("The line is not JSON: {} at column {}.", error.reason, error.column);
+                LineError::malformed(message)
+            }),
+        },
+        Line::NotUtf8 => Err(LineError::malformed("The line is not UTF-8.".to_owned())),
+        Line::TooLong => {
+            let message = "The line is longer than a request may be.".to_owned();
+            Err(LineError::Syntax { code: "too-large", message })
+        }
+    }
+}
+
+type Fields<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
+
+/// The fields of an object that are not null. `None` when it is no object, or has invalid names: its validation reports them.
+fn fields(value: Value<'_>) -> Option<Fields<'_>> {
+    let mut errors = FieldErrors::default();
+    let mut object = value.as_object(&JsonPointer::Root)?;
+    let mut fields = Vec::new();
+    while let Some(field) = object.next_field(&mut errors) {
+        if !field.value.is_null() {
+            fields.push((field.name, field.value));
+        }
+    }
+    errors.is_empty().then_some(fields)
+}
+
+fn get<'a>(fields: &Fields<'a>, name: &str) -> Option<Value<'a>> {
+    fields.iter().find(|(of_field, _)| of_field == name).map(|(_, value)| *value)
+}
+
+fn read_string(value: Value<'_>) -> Option<Cow<'_, str>> {
+    value.as_string()?.decode().ok()
+}
+
+fn read_time(name: &str, value: Value<'_>) -> Result<Timestamp, LineError> {
+    let message = "must be a time in UTC such as 2026-11-20T22:16:40.009Z";
+    read_string(value)
+        .and_then(|text| rfc3339(&text))
+        .ok_or_else(|| LineError::field(name, FieldErrorCode::InvalidType, message))
+}
+
+fn read_request_identifier(value: Value<'_>) -> Result<RequestIdentifier, LineError> {
+    let uuid = read_string(value).and_then(UuidText::parse).map(RequestIdentifier::from);
+    uuid.ok_or_else(|| LineError::field("requestIdentifier", FieldErrorCode::InvalidUuid, "must be a UUID"))
+}
+
+fn read_index(value: Option<Value<'_>>) -> Result<usize, LineError> {
+    let error = |code, message: &str| LineError::field("index", code, message);
+    let value =
+        value.ok_or_else(|| error(FieldErrorCode::Required, "is required beside receivedAt and requestIdentifier"))?;
+    let index = value.text().parse().ok().filter(|index| *index <= MAX_INDEX);
+    index.ok_or_else(|| error(FieldErrorCode::InvalidType, &format!("must be a whole number from 0 to {MAX_INDEX}")))
+}
+
+/// A JSON object while it is written.
+#[derive(Default)]
+struct JsonObject(String);
+
+impl JsonObject {
+    /// Appends the fields whose names are not in `without`.
+    fn extend(&mut self, fields: Fields<'_>, without: &[&str]) {
+        for (name, value) in fields {
+            if !without.contains(&name.as_ref()) {
+                self.0.push(if self.0.is_empty() { '{' } else { ',' });
+                self.0.push_str(&serde_json::Value::from(name).to_string());
+                self.0.push(':');
+                self.0.push_str(value.text());
+            }
+        }
+    }
+
+    fn finish(self) -> String {
+        if self.0.is_empty() { "{}".to_owned() } else { self.0 + "}" }
+    }
+}
