@@ -34,7 +34,15 @@ struct Attempt<'a> {
     account_id: &'a AccountId,
     update: &'a CustomerUpdate<'a>,
     now: Timestamp,
+    /// The condition of the write on the stored `updatedAt`.
+    condition: &'static str,
 }
+
+/// An update of a client is written only over an older one.
+const OVER_OLDER: &str = "attribute_not_exists(updatedAt) OR updatedAt < :now";
+
+/// Lines of one import may have the same time: they are written over one another, in their order.
+const OVER_OLDER_OR_SAME: &str = "attribute_not_exists(updatedAt) OR updatedAt <= :now";
 
 /// The result of a call.
 enum Written {
@@ -94,7 +102,7 @@ impl CustomersTable {
         now: Timestamp,
         deadline: Deadline,
     ) -> Result<UpsertOutcome, StoreError> {
-        let mut attempt = Attempt { account_id, update, now };
+        let mut attempt = Attempt { account_id, update, now, condition: OVER_OLDER };
         // The times of attempts that may have taken effect without a response.
         let mut in_doubt = Vec::new();
         let mut backoff = self.throttle.backoff(deadline);
@@ -113,6 +121,28 @@ impl CustomersTable {
                     return Ok(UpsertOutcome { result, updated_at: attempt.now });
                 }
                 Written::Newer { updated_at } => attempt.now = updated_at.plus(Duration::from_millis(1)),
+            }
+        }
+    }
+
+    /// Changes the same as [`upsert`](Self::upsert), unless the stored customer was updated after `updated_at`: then it
+    /// changes nothing and returns `false`.
+    ///
+    /// # Errors
+    /// As [`upsert`](Self::upsert).
+    pub async fn upsert_unless_newer(
+        &self,
+        account_id: &AccountId,
+        update: &CustomerUpdate<'_>,
+        updated_at: Timestamp,
+        deadline: Deadline,
+    ) -> Result<bool, StoreError> {
+        let attempt = Attempt { account_id, update, now: updated_at, condition: OVER_OLDER_OR_SAME };
+        let mut backoff = self.throttle.backoff(deadline);
+        loop {
+            let written = before(deadline, self.write(attempt, &mut Vec::new())).await?;
+            if !backoff.repeats(&written).await {
+                return written.map(|written| matches!(written, Written::Over(_)));
             }
         }
     }
@@ -140,7 +170,7 @@ impl CustomersTable {
         }
     }
 
-    fn update(&self, Attempt { account_id, update, now }: Attempt<'_>) -> UpdateItemFluentBuilder {
+    fn update(&self, Attempt { account_id, update, now, condition }: Attempt<'_>) -> UpdateItemFluentBuilder {
         let mut set = String::from(
             "SET accountId = :account, customerId = :customer, updatedAt = :now, createdAt = if_not_exists(createdAt, :now)",
         );
@@ -150,7 +180,7 @@ impl CustomersTable {
             .update_item()
             .table_name(&self.table)
             .key("pk", string(account_id.partition_key(&update.customer_id)))
-            .condition_expression("attribute_not_exists(updatedAt) OR updatedAt < :now")
+            .condition_expression(condition)
             // Only the replaced attributes: enough to see whether the item existed.
             .return_values(ReturnValue::UpdatedOld)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)

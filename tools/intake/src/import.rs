@@ -119,16 +119,22 @@ impl Import {
             checkpoint.save()?;
             outcome?;
         }
-        let Counts { stored, rejected, expired } = checkpoint.state.counts;
+        let Counts { stored, rejected, expired, skipped } = checkpoint.state.counts;
         let error_file = (rejected > 0).then(|| errors.path.display().to_string());
         if let (Some(error_file), Format::Table) = (&error_file, format) {
             note(&format!("The rejected lines and their errors are in {error_file}."));
         }
         let json = json!({
-            "kind": kind, "stored": stored, "rejected": rejected, "expired": expired, "errorFile": error_file,
+            "kind": kind, "stored": stored, "rejected": rejected, "expired": expired, "skipped": skipped,
+            "errorFile": error_file,
         });
-        let expired = if expired > 0 { format!(", {expired} expired: not stored") } else { String::new() };
-        format.print(&format!("{stored} {} stored, {rejected} lines rejected{expired}.", kind.as_str()), &json)
+        let mut text = format!("{stored} {} stored, {rejected} lines rejected", kind.as_str());
+        for (count, outcome) in [(expired, "expired: not stored"), (skipped, "skipped: a newer update is stored")] {
+            if count > 0 {
+                text += &format!(", {count} {outcome}");
+            }
+        }
+        format.print(&(text + "."), &json)
     }
 
     /// Stores the rest of the file.

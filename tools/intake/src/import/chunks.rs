@@ -89,20 +89,24 @@ fn read_line(reader: &mut impl BufRead) -> std::io::Result<Option<(Line, usize)>
     Ok(Some((String::from_utf8(bytes).map_or(Line::NotUtf8, Line::Text), length)))
 }
 
-/// What the first line of a file is: a customer has customerData, and no signal has.
+/// What the first line of a file is: a customer has customerData or, from `customers show --json`, updatedAt.
 pub(super) fn kind_of(file: &Path) -> Result<Kind> {
     #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
     struct Probe {
-        #[serde(rename = "customerData")]
         customer_data: Option<IgnoredAny>,
+        updated_at: Option<IgnoredAny>,
+        event_type: Option<IgnoredAny>,
     }
+    let has_customer =
+        |probe: Probe| probe.customer_data.is_some() || (probe.updated_at.is_some() && probe.event_type.is_none());
     for chunk in read(file, Position::default())? {
         let first = chunk?.lines.into_iter().find(|line| !matches!(line, Line::Text(text) if text.trim().is_empty()));
         match first {
             None => {}
             Some(Line::Text(text)) => {
                 let probe = serde_json::from_str::<Probe>(text.trim_start_matches('\u{feff}'));
-                let is_customer = probe.is_ok_and(|probe| probe.customer_data.is_some());
+                let is_customer = probe.is_ok_and(has_customer);
                 return Ok(if is_customer { Kind::Customers } else { Kind::Signals });
             }
             Some(Line::NotUtf8 | Line::TooLong) => break,

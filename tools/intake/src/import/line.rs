@@ -1,8 +1,9 @@
 //! The fields of a line that no client sends: they say when, and under which key, the line was stored before. So the lines
-//! of `signals list --json` can be imported again.
+//! of `signals list --json` and `customers show --json` can be imported again.
 
 use std::borrow::Cow;
 
+use model::customer::RESERVED_FIELDS;
 use model::identifier::{RequestIdentifier, UuidText};
 use model::json::{JsonText, Value};
 use model::pointer::JsonPointer;
@@ -21,7 +22,7 @@ pub(super) struct ImportLine<'a> {
     line: JsonText<'a>,
     /// What a client would have sent, if the line has more.
     rewritten: Option<String>,
-    /// When the signal was received.
+    /// When the signal was received, or the customer updated.
     pub(super) time: Option<Timestamp>,
     /// The request that the signal came with, and its index in that request.
     pub(super) origin: Option<(RequestIdentifier, usize)>,
@@ -57,6 +58,25 @@ impl<'a> ImportLine<'a> {
         rewritten.extend(fields, &without);
         rewritten.extend(unknown_fields.unwrap_or_default(), &[]);
         Ok(Self { line, rewritten: Some(rewritten.finish()), time, origin })
+    }
+
+    /// Reads the line of a customer. `updatedAt` is when it was updated. A line that has it and no `customerData` is one of
+    /// `customers show --json`: its other fields are the profile.
+    pub(super) fn of_customer(line: JsonText<'a>) -> Result<Self, LineError> {
+        let Some(fields) = fields(line.value()) else { return Ok(Self::as_sent(line)) };
+        let Some(updated_at) = get(&fields, "updatedAt") else { return Ok(Self::as_sent(line)) };
+        let time = Some(read_time("updatedAt", updated_at)?);
+        let mut rewritten = JsonObject::default();
+        if get(&fields, "customerData").is_some() {
+            rewritten.extend(fields, &["updatedAt"]);
+        } else {
+            let mut profile = JsonObject::default();
+            let (own, others) = fields.into_iter().partition(|(name, _)| RESERVED_FIELDS.contains(&name.as_ref()));
+            profile.extend(others, &[]);
+            rewritten.extend(own, &["accountId", "createdAt", "updatedAt"]);
+            rewritten.push("customerData", &profile.finish());
+        }
+        Ok(Self { line, rewritten: Some(rewritten.finish()), time, origin: None })
     }
 }
 
@@ -130,12 +150,16 @@ impl JsonObject {
     fn extend(&mut self, fields: Fields<'_>, without: &[&str]) {
         for (name, value) in fields {
             if !without.contains(&name.as_ref()) {
-                self.0.push(if self.0.is_empty() { '{' } else { ',' });
-                self.0.push_str(&serde_json::Value::from(name).to_string());
-                self.0.push(':');
-                self.0.push_str(value.text());
+                self.push(&name, value.text());
             }
         }
+    }
+
+    fn push(&mut self, name: &str, json: &str) {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        self.0.push_str(&serde_json::Value::from(name).to_string());
+        self.0.push(':');
+        self.0.push_str(json);
     }
 
     fn finish(self) -> String {

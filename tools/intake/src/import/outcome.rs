@@ -22,14 +22,17 @@ pub(super) struct Counts {
     pub(super) rejected: u64,
     /// Signals that DynamoDB would delete at once; not stored.
     pub(super) expired: u64,
+    /// Updates of customers of which a newer update is stored.
+    pub(super) skipped: u64,
 }
 
 impl Counts {
     pub(super) fn add(&mut self, other: Self) {
-        let Self { stored, rejected, expired } = other;
+        let Self { stored, rejected, expired, skipped } = other;
         self.stored += stored;
         self.rejected += rejected;
         self.expired += expired;
+        self.skipped += skipped;
     }
 }
 

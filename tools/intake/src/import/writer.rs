@@ -46,6 +46,17 @@ pub(super) struct Writer {
     customers: CustomersTable,
 }
 
+/// The index of a line in its chunk, the time of the update, and the update.
+type Update<'a> = (usize, Timestamp, CustomerUpdate<'a>);
+
+/// What became of an update.
+enum UpdateResult {
+    Stored,
+    /// A newer update is stored.
+    Skipped,
+    Refused,
+}
+
 impl Writer {
     pub(super) fn new(stack: &Stack, state: &State, retention: Option<Duration>) -> Self {
         Self {
@@ -96,41 +107,47 @@ impl Writer {
     }
 
     async fn store_customers(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
-        let mut updates = Vec::new();
-        for (index, line) in parse_lines(&chunk.lines, outcomes, Ok) {
-            match CustomerUpdate::parse(line) {
-                Ok(update) => updates.push((index, update)),
-                Err(errors) => outcomes.reject(index, errors),
+        let lines = parse_lines(&chunk.lines, outcomes, ImportLine::of_customer);
+        let mut updates = Vec::with_capacity(lines.len());
+        for (index, line) in &lines {
+            match CustomerUpdate::parse(line.json()) {
+                Ok(update) => updates.push((*index, line.time.unwrap_or(self.received_at), update)),
+                Err(errors) => outcomes.reject(*index, errors),
             }
         }
-        let valid = updates.len();
-        let refused = self.update_customers(updates).await?;
-        outcomes.counts.stored = (valid - refused.len()) as u64;
-        refused.into_iter().for_each(|index| outcomes.refused(index));
+        for (index, result) in self.update_customers(updates).await? {
+            match result {
+                UpdateResult::Stored => outcomes.counts.stored += 1,
+                UpdateResult::Skipped => outcomes.counts.skipped += 1,
+                UpdateResult::Refused => outcomes.refused(index),
+            }
+        }
         Ok(())
     }
 
-    /// Updates customers concurrently, one customer in the order of the lines; returns the indices that DynamoDB refused.
-    async fn update_customers(&self, mut updates: Vec<(usize, CustomerUpdate<'_>)>) -> Result<Vec<usize>> {
-        updates.sort_by(|(a, one), (b, other)| (&one.customer_id, a).cmp(&(&other.customer_id, b)));
-        let of_one = updates.chunk_by(|(_, one), (_, other)| one.customer_id == other.customer_id);
+    /// Updates customers concurrently, one customer in the order of the lines; returns the result of each line.
+    async fn update_customers(&self, mut updates: Vec<Update<'_>>) -> Result<Vec<(usize, UpdateResult)>> {
+        updates.sort_by(|(a, _, one), (b, _, other)| (&one.customer_id, a).cmp(&(&other.customer_id, b)));
+        let of_one = updates.chunk_by(|(_, _, one), (_, _, other)| one.customer_id == other.customer_id);
         let work: Vec<_> = of_one.map(|updates| self.update_customer(updates)).collect();
         stream::iter(work).buffer_unordered(CONCURRENT_CUSTOMERS).try_concat().await
     }
 
-    async fn update_customer(&self, updates: &[(usize, CustomerUpdate<'_>)]) -> Result<Vec<usize>> {
-        let mut refused = Vec::new();
-        for (index, update) in updates {
+    async fn update_customer(&self, updates: &[Update<'_>]) -> Result<Vec<(usize, UpdateResult)>> {
+        let mut results = Vec::with_capacity(updates.len());
+        for (index, updated_at, update) in updates {
             let upsert = || async {
                 let deadline = Deadline::after(WRITE_TIMEOUT);
-                match self.customers.upsert(&self.account, update, self.received_at, deadline).await {
-                    Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(Some(*index)),
-                    result => result.map(|_| None),
+                match self.customers.upsert_unless_newer(&self.account, update, *updated_at, deadline).await {
+                    Ok(true) => Ok(UpdateResult::Stored),
+                    Ok(false) => Ok(UpdateResult::Skipped),
+                    Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(UpdateResult::Refused),
+                    Err(error) => Err(error),
                 }
             };
-            refused.extend(self.retry(upsert).await?);
+            results.push((*index, self.retry(upsert).await?));
         }
-        Ok(refused)
+        Ok(results)
     }
 
     /// Repeats a call while DynamoDB is throttled or unavailable. Repeating the calls of an import changes nothing.

@@ -25,7 +25,9 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
     let done = operator.run(&[&import[..], &["--json"]].concat()).success();
     assert_eq!(
         done.json(),
-        [json!({"kind": "signals", "stored": 2, "rejected": 2, "expired": 0, "errorFile": "s.ndjson.errors.ndjson"})]
+        [
+            json!({"kind": "signals", "stored": 2, "rejected": 2, "expired": 0, "skipped": 0, "errorFile": "s.ndjson.errors.ndjson"})
+        ]
     );
     assert_eq!(
         lines(&operator.read("s.ndjson.errors.ndjson")),

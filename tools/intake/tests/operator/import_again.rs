@@ -119,3 +119,61 @@ async fn listed_signal_without_a_valid_key_is_rejected() {
         ]
     );
 }
+
+async fn update(app: &TestApp, id: &str, data: Value, at: Timestamp) {
+    let key = app.key("shop").await;
+    let body = json!({"customerId": id, "customerData": data});
+    assert_eq!(app.send(RequestBuilder::customer(body).key(&key).at(at)).await.status, 200);
+}
+
+fn show(operator: &Operator, id: &str) -> Value {
+    operator.run(&["customers", "show", "--account", "shop", id, "--json"]).success().json().remove(0)
+}
+
+#[tokio::test]
+async fn customers_import_skips_lines_of_which_a_newer_update_is_stored() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    // As if bob had been updated while the import runs.
+    for (id, at) in [("ada", days_ago(2)), ("bob", Timestamp::now().plus(std::time::Duration::from_hours(1)))] {
+        update(&app, id, json!({"city": "of the client", "zip": "1"}), at).await;
+    }
+    let line = |id, city, updated_at: Value| {
+        json!({"customerId": id, "customerData": {"city": city}, "updatedAt": updated_at}).to_string() + "\n"
+    };
+    let lines = [
+        line("ada", "older", json!(days_ago(3))),
+        line("bob", "without a time", Value::Null),
+        line("eve", "first", json!("2026-01-01T00:00:00Z")),
+        line("eve", "second", json!("2026-01-01T00:00:00Z")),
+        line("eve", "invalid", json!("2026")),
+    ];
+    operator.file("c", &lines.concat());
+    let import_file = |file| operator.run(&["import", "--account", "shop", file]).success().stdout;
+    let skipped = "2 customers stored, 1 lines rejected, 2 skipped: a newer update is stored.\n";
+    assert_eq!(import_file("c"), skipped);
+    assert_eq!(
+        ["ada", "bob", "eve"].map(|id| show(&operator, id)["city"].as_str().unwrap().to_owned()),
+        ["of the client", "of the client", "second"]
+    );
+    assert_eq!(show(&operator, "eve")["updatedAt"], "2026-01-01T00:00:00.000Z");
+
+    let newer = days_ago(1);
+    operator.file("newer", &line("ada", "newer", json!(newer)));
+    assert_eq!(import(&operator, "newer")["stored"], 1);
+    let ada = show(&operator, "ada");
+    assert_eq!((&ada["city"], &ada["zip"], &ada["updatedAt"]), (&json!("newer"), &json!("1"), &json!(newer)));
+}
+
+#[tokio::test]
+async fn shown_customer_is_the_same_after_erasure_and_import() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    update(&app, "ada", json!({"city": "", "loyalty": {"points": 12, "since": null}}), days_ago(2)).await;
+    let shown = show(&operator, "ada");
+    operator.file("c", &(shown.to_string() + "\n"));
+    operator.run(&["customers", "erase", "--account", "shop", "ada", "--yes"]).success();
+    let summary = import(&operator, "c");
+    assert_eq!((&summary["kind"], &summary["stored"]), (&json!("customers"), &json!(1)));
+    assert_eq!(show(&operator, "ada"), shown);
+}
