@@ -9,6 +9,7 @@ mod chunks;
 mod error_file;
 mod line;
 mod outcome;
+mod summary;
 mod writer;
 
 use std::path::PathBuf;
@@ -23,7 +24,6 @@ use indicatif::ProgressBar;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use self::checkpoint::{Checkpoint, State};
 use self::error_file::ErrorFile;
@@ -119,22 +119,10 @@ impl Import {
             checkpoint.save()?;
             outcome?;
         }
+        summary::print(&checkpoint.state, &errors.path, format)?;
         let Counts { stored, rejected, expired, skipped } = checkpoint.state.counts;
-        let error_file = (rejected > 0).then(|| errors.path.display().to_string());
-        if let (Some(error_file), Format::Table) = (&error_file, format) {
-            note(&format!("The rejected lines and their errors are in {error_file}."));
-        }
-        let json = json!({
-            "kind": kind, "stored": stored, "rejected": rejected, "expired": expired, "skipped": skipped,
-            "errorFile": error_file,
-        });
-        let mut text = format!("{stored} {} stored, {rejected} lines rejected", kind.as_str());
-        for (count, outcome) in [(expired, "expired: not stored"), (skipped, "skipped: a newer update is stored")] {
-            if count > 0 {
-                text += &format!(", {count} {outcome}");
-            }
-        }
-        format.print(&(text + "."), &json)
+        ensure!(stored + skipped > 0 || rejected + expired == 0, "No line of {} was stored.", self.file.display());
+        Ok(())
     }
 
     /// Stores the rest of the file.

@@ -45,7 +45,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
 }
 
 /// `text` with its control characters escaped, so that it takes one line and cannot move the cursor.
-fn escape_control(text: &str) -> String {
+pub(crate) fn escape_control(text: &str) -> String {
     let moves_text = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let escape = |c: char| if c.is_control() || moves_text(c) { c.escape_default().collect() } else { c.to_string() };
     text.chars().map(escape).collect()

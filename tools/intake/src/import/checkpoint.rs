@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::chunks::Position;
-use super::outcome::{Counts, StoredChunk};
+use super::outcome::{Counts, StoredChunk, UnknownFields};
 use super::{Import, Kind};
 use crate::item::as_text;
 
@@ -43,6 +43,8 @@ pub(super) struct State {
     /// The lines of all runs.
     #[serde(flatten)]
     pub(super) counts: Counts,
+    #[serde(default)]
+    pub(super) unknown_fields: UnknownFields,
     /// The length of the error file.
     pub(super) error_bytes: u64,
     pub(super) done: bool,
@@ -80,6 +82,7 @@ impl Checkpoint {
             file: FileVersion { bytes: metadata.len(), modified_nanos: modified.unwrap_or_default().as_nanos() },
             position: Position::default(),
             counts: Counts::default(),
+            unknown_fields: UnknownFields::default(),
             error_bytes: 0,
             done: false,
         };
@@ -121,6 +124,7 @@ impl State {
     pub(super) fn record(&mut self, chunk: &StoredChunk, error_bytes: u64) {
         self.position = chunk.end;
         self.counts.add(chunk.counts);
+        self.unknown_fields.add(&chunk.unknown_fields);
         self.error_bytes = error_bytes;
     }
 

@@ -1,5 +1,7 @@
 //! What became of the lines of a chunk.
 
+use std::collections::BTreeMap;
+
 use model::pointer::JsonPointer;
 use model::validation::{FieldError, FieldErrorCode};
 use serde::{Deserialize, Serialize};
@@ -10,6 +12,7 @@ use super::chunks::Position;
 pub(super) struct StoredChunk {
     pub(super) end: Position,
     pub(super) counts: Counts,
+    pub(super) unknown_fields: UnknownFields,
     /// The errors of the rejected lines, in the order of the lines.
     pub(super) errors: Vec<LineErrors>,
 }
@@ -33,6 +36,39 @@ impl Counts {
         self.rejected += rejected;
         self.expired += expired;
         self.skipped += skipped;
+    }
+}
+
+/// The names of unknown fields. Only the first names are kept: a file may have any number.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct UnknownFields {
+    /// How many lines have a field of this name.
+    pub(super) lines: BTreeMap<String, u64>,
+    /// How many fields have other names.
+    pub(super) others: u64,
+}
+
+impl UnknownFields {
+    /// The most names.
+    const MAX_NAMES: usize = 20;
+
+    /// The most characters of a name.
+    const MAX_CHARS: usize = 64;
+
+    /// Counts a field of this name in so many lines.
+    pub(super) fn count(&mut self, name: &str, lines: u64) {
+        let name: String = name.chars().take(Self::MAX_CHARS).collect();
+        if self.lines.len() < Self::MAX_NAMES || self.lines.contains_key(&name) {
+            *self.lines.entry(name).or_default() += lines;
+        } else {
+            self.others += lines;
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        other.lines.iter().for_each(|(name, lines)| self.count(name, *lines));
+        self.others += other.others;
     }
 }
 
@@ -68,6 +104,7 @@ impl LineError {
 #[derive(Default)]
 pub(super) struct Outcomes {
     pub(super) counts: Counts,
+    pub(super) unknown_fields: UnknownFields,
     errors: Vec<(usize, Vec<LineError>)>,
 }
 
@@ -92,6 +129,6 @@ impl Outcomes {
         self.errors.sort_by_key(|(index, _)| *index);
         let number = |index: usize| begin.line + index as u64 + 1;
         let errors = self.errors.into_iter().map(|(index, errors)| LineErrors { line: number(index), errors });
-        StoredChunk { end, counts: self.counts, errors: errors.collect() }
+        StoredChunk { end, counts: self.counts, unknown_fields: self.unknown_fields, errors: errors.collect() }
     }
 }

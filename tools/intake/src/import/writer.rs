@@ -94,6 +94,8 @@ impl Writer {
             let (identifier, index_in_request) = origin.unwrap_or((&chunk_identifier, *index));
             match Signal::parse(line.json(), index_in_request, &JsonPointer::Root) {
                 Ok(signal) => {
+                    let names = signal.unknown_fields.iter().filter_map(|(name, _)| name.decode().ok());
+                    names.for_each(|name| outcomes.unknown_fields.count(&name, 1));
                     indices.push(*index);
                     signals.push((BatchContext::without_request(&self.account, identifier, received_at), signal));
                 }
@@ -111,7 +113,12 @@ impl Writer {
         let mut updates = Vec::with_capacity(lines.len());
         for (index, line) in &lines {
             match CustomerUpdate::parse(line.json()) {
-                Ok(update) => updates.push((*index, line.time.unwrap_or(self.received_at), update)),
+                Ok(update) => {
+                    // One warning has no field: it says that there are more than it lists.
+                    let names = update.warnings.iter().map(|warning| &warning.at.field).filter(|name| !name.is_empty());
+                    names.for_each(|name| outcomes.unknown_fields.count(name, 1));
+                    updates.push((*index, line.time.unwrap_or(self.received_at), update));
+                }
                 Err(errors) => outcomes.reject(*index, errors),
             }
         }

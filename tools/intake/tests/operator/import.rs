@@ -25,9 +25,8 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
     let done = operator.run(&[&import[..], &["--json"]].concat()).success();
     assert_eq!(
         done.json(),
-        [
-            json!({"kind": "signals", "stored": 2, "rejected": 2, "expired": 0, "skipped": 0, "errorFile": "s.ndjson.errors.ndjson"})
-        ]
+        [json!({"kind": "signals", "stored": 2, "rejected": 2, "expired": 0, "skipped": 0, "unknownFields": {},
+ "otherUnknownFields": 0, "errorFile": "s.ndjson.errors.ndjson"})]
     );
     assert_eq!(
         lines(&operator.read("s.ndjson.errors.ndjson")),
@@ -108,6 +107,56 @@ async fn import_received_before_the_retention_is_an_error() {
     assert_eq!(app.items("SignalsTable").await.len(), 1);
     // A customer does not expire.
     import("c", "2026-01-01T12:00:00Z").success();
+}
+
+#[tokio::test]
+async fn unknown_fields_are_named_and_counted() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    let mut file = String::new();
+    for (from, to) in [(0, 2), (0, 1), (1, 30)] {
+        let mut signal = json!({"customerId": "ada", "eventType": "buy", "data": {"any": 1}});
+        (from..to).for_each(|number| signal[format!("field\u{7}{number:02}")] = json!(true));
+        file += &(signal.to_string() + "\n");
+    }
+    operator.file("s", &file);
+    let summary = operator.run(&["import", "--account", "shop", "s", "--json"]).success().json().remove(0);
+    assert_eq!(summary["unknownFields"].as_object().unwrap().len(), 20);
+    assert_eq!((&summary["unknownFields"]["field\u{7}01"], &summary["otherUnknownFields"]), (&json!(2), &json!(10)));
+    let text = operator.run(&["import", "--account", "shop", "s"]).success().stdout;
+    let (first, second) = text.split_once('\n').unwrap();
+    assert_eq!(first, "3 signals stored, 0 lines rejected.");
+    let start = "Unknown fields, stored under undocumented: field\\u{7}00 (lines: 2), field\\u{7}01 (lines: 2), ";
+    assert!(
+        second.starts_with(start) && second.ends_with("field\\u{7}19 (lines: 1), and 10 of other names.\n"),
+        "{second}"
+    );
+
+    operator.file("c", "{\"customerId\":\"a\",\"customerData\":{\"phone\":\"1\"},\"segment\":1}\n");
+    let text = operator.run(&["import", "--account", "shop", "c"]).success().stdout;
+    let names = "customerData.phone (lines: 1), segment (lines: 1)";
+    assert!(text.ends_with(&format!("Unknown fields, stored if in customerData: {names}.\n")), "{text}");
+}
+
+#[tokio::test]
+async fn import_that_stores_no_line_fails() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "1");
+    operator.file("rejected", "{\"customerId\":\"ada\"}\nx\n");
+    let old = json!({"customerId": "ada", "eventType": "buy", "receivedAt": "2026-01-01T00:00:00Z"});
+    operator.file("expired", &old.to_string());
+    for (file, summary) in [
+        ("rejected", "0 signals stored, 2 lines rejected.\n"),
+        ("expired", "0 signals stored, 0 lines rejected, 1 expired: not stored.\n"),
+    ] {
+        for _ in 0..2 {
+            let outcome = operator.run(&["import", "--account", "shop", file]);
+            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), summary));
+            assert!(outcome.stderr.ends_with(&format!("error: No line of {file} was stored.\n")), "{}", outcome.stderr);
+        }
+    }
+    operator.file("empty", "\n");
+    operator.run(&["import", "--account", "shop", "empty", "--kind", "signals"]).success();
 }
 
 #[tokio::test]
