@@ -1,12 +1,15 @@
 //! `import`: stores the customers or signals of a file.
 //!
-//! [`chunks`] cuts the file into chunks whose borders depend only on its content, so that a chunk has the same keys
-//! whenever it is stored. [`checkpoint`] records the progress in a file beside it. [`writer`] stores a chunk as the
-//! functions would. Several chunks are stored at once; their results are recorded in the order of the file.
+//! [`input`] is a file or standard input; [`chunks`] cuts it into chunks whose borders depend only on its content, so that a
+//! chunk has the same keys whenever it is stored. [`checkpoint`] records the progress in a file beside it. [`writer`] stores
+//! a chunk as the functions would; [`line`] reads what a line has beyond what a client sends. Several chunks are stored at
+//! once; their results are recorded in the order of the input.
 
 mod checkpoint;
 mod chunks;
 mod error_file;
+mod input;
+mod interruption;
 mod line;
 mod outcome;
 mod summary;
@@ -17,16 +20,19 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, ValueEnum};
-use futures_util::{TryStreamExt as _, stream};
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use indicatif::ProgressBar;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use self::checkpoint::{Checkpoint, State};
+use self::checkpoint::Checkpoint;
+use self::chunks::Position;
 use self::error_file::ErrorFile;
+use self::input::{Chunks, Input, read_ahead};
+use self::interruption::{CtrlC, how_to_continue};
 use self::outcome::Counts;
 use self::writer::Writer;
 use crate::output::{Format, note};
@@ -61,7 +67,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "TIME", value_parser = timestamp)]
     received_at: Option<Timestamp>,
 
-    /// The file, with one JSON object on each line
+    /// The file, with one JSON object on each line; - reads standard input
     file: PathBuf,
 }
 
@@ -99,59 +105,103 @@ impl Kind {
 
 impl Import {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let kind = self.kind.map_or_else(|| chunks::kind_of(&self.file), Ok)?;
+        let input = Input::new(&self.file);
+        let (kind, chunks) = input.detect_kind(self.kind, input.read(Position::default())?)?;
         // Customers do not expire, so their import needs no retention.
         let retention = if kind == Kind::Signals { stack.retention()? } else { None };
         if let Some(received_at) = self.received_at {
             ensure_not_expired(received_at, retention)?;
         }
-        let mut checkpoint = Checkpoint::open(&self, kind, stack.table(kind.table())?)?;
-        let mut errors = ErrorFile::open(&self.file, checkpoint.state.error_bytes)?;
-        if checkpoint.state.done {
-            let (file, checkpoint) = (self.file.display(), checkpoint.path.display());
-            note(&format!("{file} is already imported. To import it again, delete {checkpoint}."));
+        let table = stack.table(kind.table())?;
+        let mut checkpoint = match input {
+            Input::File(_) => Checkpoint::open(&self, kind, table)?,
+            Input::Stdin => Checkpoint::unsaved(&self, kind, table),
+        };
+        let mut errors = ErrorFile::open(self.error_path(&checkpoint), checkpoint.state.error_bytes)?;
+        if let (true, Some(path)) = (checkpoint.state.done, &checkpoint.path) {
+            let (file, path) = (self.file.display(), path.display());
+            note(&format!("{file} is already imported. To import it again, delete {path}."));
         } else {
             // An interrupted import may be continued too late.
             ensure_not_expired(checkpoint.state.received_at, retention)?;
+            let position = checkpoint.state.position;
+            let chunks = if position == Position::default() { chunks } else { input.read(position)? };
             let writer = Writer::new(stack, &checkpoint.state, retention);
-            let outcome = self.store(writer, &mut checkpoint, &mut errors).await;
-            // Also after an error, so that the chunks before it are not stored again.
-            checkpoint.save()?;
-            outcome?;
+            store_or_stop(writer, chunks, &mut checkpoint, &mut errors).await?;
         }
         summary::print(&checkpoint.state, &errors.path, format)?;
         let Counts { stored, rejected, expired, skipped } = checkpoint.state.counts;
-        ensure!(stored + skipped > 0 || rejected + expired == 0, "No line of {} was stored.", self.file.display());
+        ensure!(stored + skipped > 0 || rejected + expired == 0, "No line of {} was stored.", input.name());
         Ok(())
     }
 
-    /// Stores the rest of the file.
-    async fn store(&self, writer: Writer, checkpoint: &mut Checkpoint, errors: &mut ErrorFile) -> Result<()> {
-        let (begin, mut saved, writer) = (Instant::now(), Instant::now(), Arc::new(writer));
-        let bar = bar(&checkpoint.state);
-        // This thread reads ahead while others store: it does nothing else meanwhile.
-        let chunks = stream::iter(chunks::read(&self.file, checkpoint.state.position)?);
-        let stored = chunks
-            .map_ok(|chunk| {
-                let writer = Arc::clone(&writer);
-                async move { tokio::spawn(async move { writer.store(chunk).await }).await.context("A task failed")? }
-            })
-            .try_buffered(checkpoint.state.kind.concurrent_chunks());
-        let mut stored = pin!(stored);
-        while let Some(chunk) = stored.try_next().await? {
-            errors.append(&chunk.errors)?;
-            checkpoint.state.record(&chunk, errors.bytes);
-            bar.set_position(checkpoint.state.position.byte);
-            bar.set_message(checkpoint.state.counts.stored.to_string());
-            if saved.elapsed() >= CHECKPOINT_INTERVAL {
-                checkpoint.save()?;
-                saved = Instant::now();
-            }
+    fn error_path(&self, checkpoint: &Checkpoint) -> PathBuf {
+        match checkpoint.path {
+            Some(_) => self.file.with_added_extension("errors.ndjson"),
+            None => format!("import-{}.errors.ndjson", checkpoint.state.import).into(),
         }
+    }
+}
+
+/// Stores the chunks until the last one or Ctrl-C, and saves the checkpoint.
+async fn store_or_stop(
+    writer: Writer,
+    chunks: Chunks,
+    checkpoint: &mut Checkpoint,
+    errors: &mut ErrorFile,
+) -> Result<()> {
+    let ctrl_c = CtrlC::default();
+    let (outcome, is_abandoned) = tokio::select! {
+        outcome = store(writer, chunks, &ctrl_c, checkpoint, errors) => (outcome, false),
+        () = ctrl_c.pressed_twice() => (Ok(()), true),
+    };
+    // Also after an error, so that the chunks before it are not stored again.
+    checkpoint.save(errors)?;
+    if checkpoint.state.done {
+        return outcome;
+    }
+    let how_to_continue = how_to_continue(checkpoint, outcome.is_ok() && !is_abandoned);
+    match outcome {
+        Ok(()) => bail!("The import was interrupted. {how_to_continue}"),
+        Err(error) => {
+            note(&how_to_continue);
+            Err(error)
+        }
+    }
+}
+
+async fn store(
+    writer: Writer,
+    chunks: Chunks,
+    ctrl_c: &CtrlC,
+    checkpoint: &mut Checkpoint,
+    errors: &mut ErrorFile,
+) -> Result<()> {
+    let (begin, mut saved, writer) = (Instant::now(), Instant::now(), Arc::new(writer));
+    let bar = bar(checkpoint);
+    let stored = read_ahead(chunks)
+        .take_until(ctrl_c.pressed_once())
+        .map_ok(|chunk| {
+            let writer = Arc::clone(&writer);
+            async move { tokio::spawn(async move { writer.store(chunk).await }).await.context("A task failed")? }
+        })
+        .try_buffered(checkpoint.state.kind.concurrent_chunks());
+    let mut stored = pin!(stored);
+    while let Some(chunk) = stored.try_next().await? {
+        errors.append(&chunk.errors)?;
+        checkpoint.state.record(&chunk, errors.bytes);
+        bar.set_position(checkpoint.state.position.byte);
+        bar.set_message(checkpoint.state.counts.stored.to_string());
+        if saved.elapsed() >= CHECKPOINT_INTERVAL {
+            checkpoint.save(errors)?;
+            saved = Instant::now();
+        }
+    }
+    if !ctrl_c.was_pressed() {
         checkpoint.state.done = true;
         bar.println(format!("Done in {:.1} s.", begin.elapsed().as_secs_f64()));
-        Ok(())
     }
+    Ok(())
 }
 
 /// Fails when DynamoDB would delete signals of that time at once.
@@ -167,11 +217,12 @@ fn ensure_not_expired(received_at: Timestamp, retention: Option<Duration>) -> Re
     Ok(())
 }
 
-fn bar(state: &State) -> ProgressBar {
-    let template = format!(
-        "{{bar:30}} {{percent}} % of {{total_bytes}}, {{msg}} {} stored, {{bytes_per_sec}}, {{eta}} left",
-        state.kind.as_str()
-    );
+fn bar(Checkpoint { path, state, .. }: &Checkpoint) -> ProgressBar {
+    let stored = format!("{{msg}} {} stored, {{bytes_per_sec}}", state.kind.as_str());
+    if path.is_none() {
+        return with_style(ProgressBar::new_spinner(), &format!("{{spinner}} {{bytes}}, {stored}"));
+    }
+    let template = format!("{{bar:30}} {{percent}} % of {{total_bytes}}, {stored}, {{eta}} left");
     let bar = with_style(ProgressBar::new(state.file.bytes), &template).with_position(state.position.byte);
     // What an earlier run stored says nothing about the rate of this one.
     bar.reset_eta();

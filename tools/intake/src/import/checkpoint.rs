@@ -8,22 +8,24 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::chunks::Position;
+use super::error_file::ErrorFile;
 use super::outcome::{Counts, StoredChunk, UnknownFields};
 use super::{Import, Kind};
 use crate::item::as_text;
 
 pub(super) struct Checkpoint {
-    pub(super) path: PathBuf,
+    /// Where it is saved; `None` when standard input is imported, which cannot be read again.
+    pub(super) path: Option<PathBuf>,
     pub(super) state: State,
     /// The imported file, locked while this import runs.
-    _file: File,
+    _file: Option<File>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -51,7 +53,7 @@ pub(super) struct State {
 }
 
 /// Distinguishes versions of the imported file.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FileVersion {
     pub(super) bytes: u64,
@@ -59,6 +61,11 @@ pub(super) struct FileVersion {
 }
 
 impl Checkpoint {
+    /// The checkpoint of an import of standard input, which is not saved.
+    pub(super) fn unsaved(args: &Import, kind: Kind, table: &str) -> Self {
+        Self { path: None, state: State::new(args, kind, table, FileVersion::default()), _file: None }
+    }
+
     /// Reads the checkpoint of an import into `table`, or creates it.
     ///
     /// # Errors
@@ -71,21 +78,9 @@ impl Checkpoint {
             locked => locked.with_context(|| format!("Cannot lock {name}"))?,
         }
         let metadata = file.metadata().with_context(|| format!("Cannot read {name}"))?;
-        ensure!(metadata.is_file(), "{name} is no regular file, so an interrupted import could not continue.");
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let new = State {
-            account: args.account.clone(),
-            table: table.to_owned(),
-            kind,
-            received_at: args.received_at.unwrap_or_else(Timestamp::now),
-            import: Uuid::new_v4(),
-            file: FileVersion { bytes: metadata.len(), modified_nanos: modified.unwrap_or_default().as_nanos() },
-            position: Position::default(),
-            counts: Counts::default(),
-            unknown_fields: UnknownFields::default(),
-            error_bytes: 0,
-            done: false,
-        };
+        let version = FileVersion { bytes: metadata.len(), modified_nanos: modified.unwrap_or_default().as_nanos() };
+        let new = State::new(args, kind, table, version);
         let path = args.file.with_added_extension("import.json");
         if path.exists() {
             let checkpoint = path.display();
@@ -98,28 +93,51 @@ impl Checkpoint {
                      delete {checkpoint} to start again, which stores everything a second time."
                 );
             }
-            return Ok(Self { path, state, _file: file });
+            return Ok(Self { path: Some(path), state, _file: Some(file) });
         }
-        let checkpoint = Self { path, state: new, _file: file };
-        checkpoint.save()?;
+        let checkpoint = Self { path: Some(path), state: new, _file: Some(file) };
+        checkpoint.write()?;
         Ok(checkpoint)
     }
 
+    /// Saves the checkpoint, after the lines of `errors` that it counts.
+    pub(super) fn save(&self, errors: &mut ErrorFile) -> Result<()> {
+        errors.sync()?;
+        self.write()
+    }
+
     /// Writes the checkpoint to disk, completely or not at all.
-    pub(super) fn save(&self) -> Result<()> {
+    fn write(&self) -> Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
         let json = serde_json::to_vec_pretty(&self.state)?;
-        let new = self.path.with_added_extension("new");
+        let new = path.with_added_extension("new");
         let write = || {
             let mut file = File::create(&new)?;
             file.write_all(&json)?;
             file.sync_data()?;
-            std::fs::rename(&new, &self.path)
+            std::fs::rename(&new, path)
         };
-        write().with_context(|| format!("Cannot write {}", self.path.display()))
+        write().with_context(|| format!("Cannot write {}", path.display()))
     }
 }
 
 impl State {
+    fn new(args: &Import, kind: Kind, table: &str, file: FileVersion) -> Self {
+        Self {
+            account: args.account.clone(),
+            table: table.to_owned(),
+            kind,
+            received_at: args.received_at.unwrap_or_else(Timestamp::now),
+            import: Uuid::new_v4(),
+            file,
+            position: Position::default(),
+            counts: Counts::default(),
+            unknown_fields: UnknownFields::default(),
+            error_bytes: 0,
+            done: false,
+        }
+    }
+
     /// Records that a chunk and all before it are stored.
     pub(super) fn record(&mut self, chunk: &StoredChunk, error_bytes: u64) {
         self.position = chunk.end;

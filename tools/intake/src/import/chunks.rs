@@ -1,15 +1,9 @@
-//! The file in chunks of lines. Where a chunk ends depends only on where it began and on the file.
+//! The input in chunks of lines. Where a chunk ends depends only on where it began and on the input.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::io::{BufRead, Read as _};
 
-use anyhow::{Context as _, Result, bail};
 use model::limits::{MAX_BODY_BYTES, MAX_SIGNALS_PER_REQUEST};
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-
-use super::Kind;
 
 /// The most lines of a chunk: a chunk of signals is stored like a request, and keyed like one.
 const CHUNK_LINES: usize = MAX_SIGNALS_PER_REQUEST;
@@ -20,7 +14,7 @@ const CHUNK_BYTES: usize = 4 * 1024 * 1024;
 /// The longest line, in bytes: no client could send more at once.
 const MAX_LINE_BYTES: usize = MAX_BODY_BYTES;
 
-/// Where in the file a chunk begins.
+/// Where in the input a chunk begins.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct Position {
     /// The number of chunks before it.
@@ -47,20 +41,13 @@ pub(super) enum Line {
     TooLong,
 }
 
-/// The chunks of `file` from `position` on.
-pub(super) fn read(file: &Path, mut position: Position) -> Result<impl Iterator<Item = Result<Chunk>>> {
-    let cannot_read = format!("Cannot read {}", file.display());
-    let open = || {
-        let mut file = File::open(file)?;
-        file.seek(SeekFrom::Start(position.byte))?;
-        std::io::Result::Ok(BufReader::with_capacity(256 * 1024, file))
-    };
-    let mut reader = open().with_context(|| cannot_read.clone())?;
-    Ok(std::iter::from_fn(move || {
-        let chunk = read_chunk(&mut reader, position).with_context(|| cannot_read.clone()).transpose()?;
+/// The chunks of `reader`, of which the first begins at `position`.
+pub(super) fn read(mut reader: impl BufRead, mut position: Position) -> impl Iterator<Item = std::io::Result<Chunk>> {
+    std::iter::from_fn(move || {
+        let chunk = read_chunk(&mut reader, position).transpose()?;
         position = chunk.as_ref().map_or(position, |chunk| chunk.end);
         Some(chunk)
-    }))
+    })
 }
 
 fn read_chunk(reader: &mut impl BufRead, begin: Position) -> std::io::Result<Option<Chunk>> {
@@ -87,32 +74,6 @@ fn read_line(reader: &mut impl BufRead) -> std::io::Result<Option<(Line, usize)>
         return Ok(Some((Line::TooLong, length + rest)));
     }
     Ok(Some((String::from_utf8(bytes).map_or(Line::NotUtf8, Line::Text), length)))
-}
-
-/// What the first line of a file is: a customer has customerData or, from `customers show --json`, updatedAt.
-pub(super) fn kind_of(file: &Path) -> Result<Kind> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Probe {
-        customer_data: Option<IgnoredAny>,
-        updated_at: Option<IgnoredAny>,
-        event_type: Option<IgnoredAny>,
-    }
-    let has_customer =
-        |probe: Probe| probe.customer_data.is_some() || (probe.updated_at.is_some() && probe.event_type.is_none());
-    for chunk in read(file, Position::default())? {
-        let first = chunk?.lines.into_iter().find(|line| !matches!(line, Line::Text(text) if text.trim().is_empty()));
-        match first {
-            None => {}
-            Some(Line::Text(text)) => {
-                let probe = serde_json::from_str::<Probe>(text.trim_start_matches('\u{feff}'));
-                let is_customer = probe.is_ok_and(has_customer);
-                return Ok(if is_customer { Kind::Customers } else { Kind::Signals });
-            }
-            Some(Line::NotUtf8 | Line::TooLong) => break,
-        }
-    }
-    bail!("Cannot tell from the first line of {} whether it holds customers or signals. Add --kind.", file.display())
 }
 
 #[cfg(test)]

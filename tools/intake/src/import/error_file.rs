@@ -1,8 +1,8 @@
 //! The rejected lines with their errors: `FILE.errors.ndjson`.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
@@ -12,12 +12,14 @@ pub(super) struct ErrorFile {
     pub(super) path: PathBuf,
     /// Its length.
     pub(super) bytes: u64,
+    /// Open while it has lines that may not be on the disk.
+    unsynced: Option<File>,
 }
 
 impl ErrorFile {
-    /// Cuts an existing file of `file` to the length in the checkpoint: what follows will be written again.
-    pub(super) fn open(file: &Path, bytes: u64) -> Result<Self> {
-        let error_file = Self { path: file.with_added_extension("errors.ndjson"), bytes };
+    /// Cuts an existing file to the length in the checkpoint: what follows will be written again.
+    pub(super) fn open(path: PathBuf, bytes: u64) -> Result<Self> {
+        let error_file = Self { path, bytes, unsynced: None };
         if error_file.path.exists() {
             let cut = OpenOptions::new().write(true).open(&error_file.path).and_then(|file| file.set_len(bytes));
             cut.with_context(|| error_file.cannot_write())?;
@@ -34,10 +36,24 @@ impl ErrorFile {
             serde_json::to_writer(&mut json, line)?;
             json.push(b'\n');
         }
-        let file = OpenOptions::new().create(true).append(true).open(&self.path);
-        file.and_then(|mut file| file.write_all(&json)).with_context(|| self.cannot_write())?;
+        let mut write = || {
+            let mut file = match self.unsynced.take() {
+                Some(file) => file,
+                None => OpenOptions::new().create(true).append(true).open(&self.path)?,
+            };
+            file.write_all(&json)?;
+            self.unsynced = Some(file);
+            std::io::Result::Ok(())
+        };
+        write().with_context(|| self.cannot_write())?;
         self.bytes += json.len() as u64;
         Ok(())
+    }
+
+    /// Waits until all lines are on the disk: only then may a checkpoint count them.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        let synced = self.unsynced.take().map_or(Ok(()), |file| file.sync_all());
+        synced.with_context(|| self.cannot_write())
     }
 
     fn cannot_write(&self) -> String {

@@ -19,7 +19,7 @@ pub(super) fn print(state: &State, error_file: &Path, format: Format) -> Result<
     let mut text = format!("{stored} {} stored, {rejected} lines rejected", kind.as_str());
     for (count, outcome) in [(expired, "expired: not stored"), (skipped, "skipped: a newer update is stored")] {
         if count > 0 {
-            text += &format!(", {count} {outcome}");
+            text.extend([", ", &count.to_string(), " ", outcome]);
         }
     }
     let UnknownFields { lines, others } = &state.unknown_fields;

@@ -23,11 +23,11 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
     operator.file("s.ndjson", file);
     let import = ["import", "--account", "shop", "--received-at", "2026-01-01T12:00:00Z", "s.ndjson"];
     let done = operator.run(&[&import[..], &["--json"]].concat()).success();
-    assert_eq!(
-        done.json(),
-        [json!({"kind": "signals", "stored": 2, "rejected": 2, "expired": 0, "skipped": 0, "unknownFields": {},
- "otherUnknownFields": 0, "errorFile": "s.ndjson.errors.ndjson"})]
-    );
+    let summary = json!({
+        "kind": "signals", "stored": 2, "rejected": 2, "expired": 0, "skipped": 0, "unknownFields": {},
+        "otherUnknownFields": 0, "errorFile": "s.ndjson.errors.ndjson",
+    });
+    assert_eq!(done.json(), [summary]);
     assert_eq!(
         lines(&operator.read("s.ndjson.errors.ndjson")),
         [

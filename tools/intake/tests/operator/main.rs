@@ -15,6 +15,7 @@ mod customers;
 mod export;
 mod import;
 mod import_again;
+mod import_input;
 mod import_interrupted;
 mod keys;
 mod operator;
