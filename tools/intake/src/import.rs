@@ -47,10 +47,16 @@ const EXAMPLES: &str = "\
 Examples:
   cargo intake --stack intake-prod import --account shop signals.ndjson
   cargo intake --stack intake-prod import --account shop --received-at 2026-01-01 signals-of-last-year.ndjson
+  gunzip -c signals.ndjson.gz | cargo intake --stack intake-prod import --account shop -
+  jq -c '.[]' customers.json | cargo intake --stack intake-prod import --account shop -
 
-Each line of FILE is one customer ({\"customerId\": ..., \"customerData\": {...}}) or one signal, as a client would send it.
+Each line is one customer ({\"customerId\": ..., \"customerData\": {...}}) or one signal, as a client would send it, or a line
+of `signals list --json` or `customers show --json`. A line's own receivedAt or updatedAt wins over --received-at. A customer
+of whom a newer update is stored is skipped; a signal that would already be expired is not stored.
+
 The import writes two files beside FILE: FILE.import.json, its checkpoint, from which it continues when you run it again;
-and FILE.errors.ndjson, with the number and the errors of each rejected line.";
+and FILE.errors.ndjson, with the number and the errors of each rejected line. Standard input has no checkpoint. Ctrl-C stops
+the import after the lines that are being stored and prints the command that continues it.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -63,7 +69,7 @@ pub(crate) struct Import {
     #[arg(long, value_enum)]
     kind: Option<Kind>,
 
-    /// The time at which the lines arrived, such as 2026-11-20 or 7d (ago) [default: now]
+    /// The time at which lines without a time of their own arrived, such as 2026-11-20 or 7d (ago) [default: now]
     #[arg(long, value_name = "TIME", value_parser = timestamp)]
     received_at: Option<Timestamp>,
 

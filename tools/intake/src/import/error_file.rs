@@ -19,10 +19,15 @@ pub(super) struct ErrorFile {
 impl ErrorFile {
     /// Cuts an existing file to the length in the checkpoint: what follows will be written again.
     pub(super) fn open(path: PathBuf, bytes: u64) -> Result<Self> {
-        let error_file = Self { path, bytes, unsynced: None };
+        let mut error_file = Self { path, bytes: 0, unsynced: None };
         if error_file.path.exists() {
-            let cut = OpenOptions::new().write(true).open(&error_file.path).and_then(|file| file.set_len(bytes));
-            cut.with_context(|| error_file.cannot_write())?;
+            let cut = || {
+                let file = OpenOptions::new().write(true).open(&error_file.path)?;
+                // An operator may have shortened it.
+                let bytes = bytes.min(file.metadata()?.len());
+                file.set_len(bytes).map(|()| bytes)
+            };
+            error_file.bytes = cut().with_context(|| error_file.cannot_write())?;
         }
         Ok(error_file)
     }

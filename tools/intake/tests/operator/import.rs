@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 use testkit::TestApp;
+use testkit::fault_proxy::{Fault, FaultProxy};
 
 use crate::operator::Operator;
 
-fn lines(text: &str) -> Vec<Value> {
+fn lines_of(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -29,7 +30,7 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
     });
     assert_eq!(done.json(), [summary]);
     assert_eq!(
-        lines(&operator.read("s.ndjson.errors.ndjson")),
+        lines_of(&operator.read("s.ndjson.errors.ndjson")),
         [
             json!({"line": 3, "errors": [{"field": "eventType", "pointer": "/eventType", "code": "blank", "message": "eventType must not be blank."}]}),
             json!({"line": 4, "errors": [{"code": "malformed-json", "message": "The line is not JSON: expected ident at column 2."}]}),
@@ -48,6 +49,34 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
     assert_eq!(app.items("SignalsTable").await.len(), 2);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn line_that_dynamodb_refuses_is_rejected_alone() {
+    let app = TestApp::start();
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), Fault::Invalid.where_body_has("an-invalid-value")).await;
+    let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let line = |fields: &str| format!("{{\"customerId\":\"ada\",\"eventType\":\"buy\"{fields}}}\n");
+    let own_key =
+        r#","receivedAt":"2026-11-20T22:16:40.009Z","requestIdentifier":"3fa85f64-5717-4562-b3fc-2c963f66afa6""#;
+    let refused = r#","data":{"x":"an-invalid-value"}"#;
+    let lines = [
+        "\n".to_owned(),
+        line(&format!("{own_key},\"index\":0")),
+        line(&format!("{own_key},\"index\":1{refused}")),
+        line(""),
+        line(refused),
+    ];
+    operator.file("s", &lines.concat());
+    let imported = operator.run(&["import", "--account", "shop", "s"]).success();
+    assert_eq!(imported.stdout, "2 signals stored, 2 lines rejected.\n");
+    let errors = lines_of(&operator.read("s.errors.ndjson"));
+    let errors: Vec<_> = errors.iter().map(|line| (&line["line"], &line["errors"][0]["code"])).collect();
+    assert_eq!(errors, [(&json!(3), &json!("refused-by-store")), (&json!(5), &json!("refused-by-store"))]);
+
+    operator.file("c", "{\"customerId\":\"ada\",\"customerData\":{\"city\":\"an-invalid-value\"}}\n");
+    let refused = operator.run(&["import", "--account", "shop", "c"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), "0 customers stored, 1 lines rejected.\n"));
+}
+
 #[tokio::test]
 async fn lines_of_one_customer_take_effect_in_order() {
     let app = TestApp::start();
@@ -64,7 +93,7 @@ async fn lines_of_one_customer_take_effect_in_order() {
     operator.file("c.ndjson", &file);
     let done = operator.run(&["import", "--account", "shop", "c.ndjson"]).success();
     assert_eq!(done.stdout, "800 customers stored, 1 lines rejected.\n");
-    assert_eq!(lines(&operator.read("c.ndjson.errors.ndjson"))[0]["line"], 801);
+    assert_eq!(lines_of(&operator.read("c.ndjson.errors.ndjson"))[0]["line"], 801);
     let customers = app.items("CustomersTable").await;
     assert_eq!(customers.len(), 20);
     for customer in customers {
