@@ -50,7 +50,7 @@ impl SignalsTable {
         self.put_items(items, deadline).await
     }
 
-    /// Stores signals of different requests. Returns the positions in `signals` of those that DynamoDB found invalid, in
+    /// Stores signals of different requests of one account. Returns the positions in `signals` of those that DynamoDB found invalid, in
     /// order; every other one is stored. Of signals with the same key, the last one is stored.
     ///
     /// # Errors
@@ -60,13 +60,19 @@ impl SignalsTable {
         signals: &[(BatchContext<'_>, Signal<'_>)],
         deadline: Deadline,
     ) -> Result<Vec<usize>, StoreError> {
-        let common = signals.iter().map(|(context, _)| CommonAttributes::new(*context, self.retention));
-        let common: Vec<_> = common.collect();
-        let items = common.iter().zip(signals).enumerate();
-        let items = items.map(|(position, (common, (_, signal)))| SignalItem { common, signal, position });
+        let is_of_one_request = |a: BatchContext<'_>, b: BatchContext<'_>| {
+            (a.received_at, a.request_identifier) == (b.received_at, b.request_identifier)
+        };
+        let requests = signals.chunk_by(|(a, _), (b, _)| is_of_one_request(*a, *b));
+        let requests =
+            requests.filter_map(|of_one| Some((CommonAttributes::new(of_one.first()?.0, self.retention), of_one)));
+        let requests: Vec<_> = requests.collect();
+        let items = requests.iter().flat_map(|(common, of_one)| of_one.iter().map(move |(_, signal)| (common, signal)));
+        let items = items.enumerate().map(|(position, (common, signal))| SignalItem { common, signal, position });
+        let items: Vec<_> = items.collect();
         // DynamoDB rejects a batch that has a key twice.
-        let mut keys = HashSet::new();
-        let items = items.rev().filter(|item| keys.insert((item.partition_key(), item.sort_key()))).collect();
+        let mut keys = HashSet::with_capacity(items.len());
+        let items = items.into_iter().rev().filter(|item| keys.insert(item.key())).collect();
         self.put_items(items, deadline).await
     }
 
@@ -116,9 +122,14 @@ struct SignalItem<'a> {
     position: usize,
 }
 
-impl SignalItem<'_> {
+impl<'a> SignalItem<'a> {
     fn partition_key(self) -> String {
         [&self.common.partition_prefix, self.signal.identity.subject_id()].concat()
+    }
+
+    /// What distinguishes its key from those of other items of the same account.
+    fn key(self) -> (&'a str, usize, &'a str) {
+        (&self.common.sort_prefix, self.signal.index, self.signal.identity.subject_id())
     }
 }
 

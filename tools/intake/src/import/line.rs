@@ -42,8 +42,7 @@ impl<'a> ImportLine<'a> {
     /// Reads the line of a signal. `receivedAt` is when it was received. A line that has `requestIdentifier` as well is
     /// one of `signals list --json`: with `index` these three make the key of the signal, so that it is stored once.
     pub(super) fn of_signal(line: JsonText<'a>) -> Result<Self, LineError> {
-        let Some(fields) = fields(line.value()) else { return Ok(Self::as_sent(line)) };
-        let Some(received_at) = get(&fields, "receivedAt") else { return Ok(Self::as_sent(line)) };
+        let Some((received_at, fields)) = time_and_fields(line, "receivedAt") else { return Ok(Self::as_sent(line)) };
         let time = Some(read_time("receivedAt", received_at)?);
         let mut rewritten = JsonObject::default();
         let Some(request_identifier) = get(&fields, "requestIdentifier") else {
@@ -63,8 +62,7 @@ impl<'a> ImportLine<'a> {
     /// Reads the line of a customer. `updatedAt` is when it was updated. A line that has it and no `customerData` is one of
     /// `customers show --json`: its other fields are the profile.
     pub(super) fn of_customer(line: JsonText<'a>) -> Result<Self, LineError> {
-        let Some(fields) = fields(line.value()) else { return Ok(Self::as_sent(line)) };
-        let Some(updated_at) = get(&fields, "updatedAt") else { return Ok(Self::as_sent(line)) };
+        let Some((updated_at, fields)) = time_and_fields(line, "updatedAt") else { return Ok(Self::as_sent(line)) };
         let time = Some(read_time("updatedAt", updated_at)?);
         let mut rewritten = JsonObject::default();
         if get(&fields, "customerData").is_some() {
@@ -99,6 +97,16 @@ pub(super) fn parse(line: &Line) -> Result<Option<JsonText<'_>>, LineError> {
 }
 
 type Fields<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
+
+/// The field `name` and all fields, if the line has that one.
+fn time_and_fields<'a>(line: JsonText<'a>, name: &str) -> Option<(Value<'a>, Fields<'a>)> {
+    // Most lines do not have it, and a search is faster than reading the fields. Only with escapes, a name has other spellings.
+    if !line.as_str().contains(name) && !line.as_str().contains('\\') {
+        return None;
+    }
+    let fields = fields(line.value())?;
+    Some((get(&fields, name)?, fields))
+}
 
 /// The fields of an object that are not null. `None` when it is no object, or has invalid names: its validation reports them.
 fn fields(value: Value<'_>) -> Option<Fields<'_>> {
