@@ -128,6 +128,8 @@ impl CustomersTable {
     /// Changes the same as [`upsert`](Self::upsert), unless the stored customer was updated after `updated_at`: then it
     /// changes nothing and returns `false`.
     ///
+    /// An attempt that timed out and reaches DynamoDB later may undo another update with the same `updated_at`, and no other.
+    ///
     /// # Errors
     /// As [`upsert`](Self::upsert).
     pub async fn upsert_unless_newer(

@@ -156,7 +156,7 @@ async fn store_or_stop(
     checkpoint: &mut Checkpoint,
     errors: &mut ErrorFile,
 ) -> Result<()> {
-    let ctrl_c = CtrlC::default();
+    let ctrl_c = CtrlC::new(bar(checkpoint));
     let (outcome, is_abandoned) = tokio::select! {
         outcome = store(writer, chunks, &ctrl_c, checkpoint, errors) => (outcome, false),
         () = ctrl_c.pressed_twice() => (Ok(()), true),
@@ -184,7 +184,6 @@ async fn store(
     errors: &mut ErrorFile,
 ) -> Result<()> {
     let (begin, mut saved, writer) = (Instant::now(), Instant::now(), Arc::new(writer));
-    let bar = bar(checkpoint);
     let stored = read_ahead(chunks)
         .take_until(ctrl_c.pressed_once())
         .map_ok(|chunk| {
@@ -196,8 +195,8 @@ async fn store(
     while let Some(chunk) = stored.try_next().await? {
         errors.append(&chunk.errors)?;
         checkpoint.state.record(&chunk, errors.bytes);
-        bar.set_position(checkpoint.state.position.byte);
-        bar.set_message(checkpoint.state.counts.stored.to_string());
+        ctrl_c.bar.set_position(checkpoint.state.position.byte);
+        ctrl_c.bar.set_message(checkpoint.state.counts.stored.to_string());
         if saved.elapsed() >= CHECKPOINT_INTERVAL {
             checkpoint.save(errors)?;
             saved = Instant::now();
@@ -205,7 +204,7 @@ async fn store(
     }
     if !ctrl_c.was_pressed() {
         checkpoint.state.done = true;
-        bar.println(format!("Done in {:.1} s.", begin.elapsed().as_secs_f64()));
+        ctrl_c.bar.println(format!("Done in {:.1} s.", begin.elapsed().as_secs_f64()));
     }
     Ok(())
 }

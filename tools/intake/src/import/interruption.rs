@@ -2,24 +2,31 @@
 
 use std::cell::Cell;
 
+use indicatif::ProgressBar;
 use tokio::sync::Notify;
 
 use super::checkpoint::Checkpoint;
 use crate::output::note;
 
 /// Ctrl-C: pressed once, it stops an import after the chunks that are being stored; pressed twice, at once.
-#[derive(Default)]
 pub(super) struct CtrlC {
+    /// The progress bar of the import. It erases what is written while it is shown.
+    pub(super) bar: ProgressBar,
     pressed: Cell<bool>,
     stop: Notify,
 }
 
 impl CtrlC {
+    pub(super) fn new(bar: ProgressBar) -> Self {
+        Self { bar, pressed: Cell::new(false), stop: Notify::new() }
+    }
+
     pub(super) async fn pressed_twice(&self) {
         press().await;
         self.pressed.set(true);
         self.stop.notify_one();
-        note("Storing the lines that were begun, then stopping. Press Ctrl-C again to stop at once.");
+        let message = "Storing the lines that were begun, then stopping. Press Ctrl-C again to stop at once.";
+        self.bar.suspend(|| note(message));
         press().await;
     }
 
