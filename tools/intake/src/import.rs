@@ -51,7 +51,7 @@ Examples:
   jq -c '.[]' customers.json | cargo intake --stack intake-prod import --account shop -
 
 Each line is one customer ({\"customerId\": ..., \"customerData\": {...}}) or one signal, as a client would send it, or a line
-of `signals list --json` or `customers show --json`. A line's own receivedAt or updatedAt wins over --received-at. A customer
+of `signals list --all --json` or `customers show --json`. A line's own receivedAt or updatedAt wins over --received-at. A customer
 of whom a newer update is stored is skipped; a signal that would already be expired is not stored.
 
 The import writes two files beside FILE: FILE.import.json, its checkpoint, from which it continues when you run it again;

@@ -6,6 +6,7 @@ use model::account::AccountId;
 use super::List;
 use super::id::RejectedSignalId;
 use super::table::{RejectedTable, days};
+use crate::keys::unknown_account_hint;
 use crate::output::{Format, Table, note, print_json};
 
 pub(super) async fn list(rejected: &RejectedTable<'_>, list: &List, format: Format) -> Result<()> {
@@ -31,7 +32,8 @@ pub(super) async fn list(rejected: &RejectedTable<'_>, list: &List, format: Form
         }
     }
     if is_empty {
-        note(&format!("No such rejected signals in the account {account} since {since}."));
+        let hint = unknown_account_hint(rejected.stack, account).await;
+        note(&format!("No such rejected signals in the account {account} since {since}.{hint}"));
     }
     Ok(())
 }

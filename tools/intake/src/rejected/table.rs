@@ -25,7 +25,7 @@ const DELETION_DELAY: Duration = Duration::from_hours(10 * 24);
 const DAY: Duration = Duration::from_hours(24);
 
 pub(crate) struct RejectedTable<'a> {
-    stack: &'a Stack,
+    pub(super) stack: &'a Stack,
     table: &'a str,
 }
 

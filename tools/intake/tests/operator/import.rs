@@ -52,7 +52,8 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
 #[tokio::test(flavor = "multi_thread")]
 async fn line_that_dynamodb_refuses_is_rejected_alone() {
     let app = TestApp::start();
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), Fault::Invalid.where_body_has("an-invalid-value")).await;
+    let proxy =
+        FaultProxy::start(&app.emulator.endpoint(), Fault::Invalid.where_body_has("an-invalid-value")).await.unwrap();
     let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     let line = |fields: &str| format!("{{\"customerId\":\"ada\",\"eventType\":\"buy\"{fields}}}\n");
     let own_key =

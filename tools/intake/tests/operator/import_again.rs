@@ -72,7 +72,7 @@ async fn listed_signals_are_the_same_after_erasure_and_import() {
 #[tokio::test(flavor = "multi_thread")]
 async fn signals_with_their_own_keys_are_stored_in_full_batches() {
     let app = TestApp::start();
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), Plan::of([])).await;
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), Plan::of([])).await.unwrap();
     let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     let line = |number: u64| {
         let received_at = Timestamp::from_millis(1_795_213_000_000 + number / 7);
