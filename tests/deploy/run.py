@@ -2,6 +2,7 @@
 
     python3 tests/deploy/run.py             everything
     python3 tests/deploy/run.py template    what the template alone can show, in seconds
+    python3 tests/deploy/run.py role        what deployment-role.yaml alone can show, in seconds
     python3 tests/deploy/run.py deployment  the deployment alone, in minutes
     python3 tests/deploy/run.py tools       no test: installs the tools and prints the folder of their programs
 
@@ -18,7 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parent.parent / "target" / "deploy-test"
-SUITES = ("template", "deployment")
+SUITES = ("template", "role", "deployment")
 
 
 def installed_python() -> Path:

@@ -20,7 +20,7 @@ logging.getLogger("samtranslator").setLevel(logging.CRITICAL)
 PROJECT = Path(__file__).resolve().parent.parent.parent
 
 
-def written(name: str = "template.yaml") -> dict:
+def written(name: str | Path = "template.yaml") -> dict:
     """The template as it is written, with the long forms of its functions."""
     return plain(yaml_parse((PROJECT / name).read_text()))
 
@@ -53,6 +53,20 @@ def processed(template: dict, **parameters: str) -> dict:
 def of_type(template: dict, kind: str) -> dict:
     """The resources of one type, by logical id."""
     return {name: resource for name, resource in template["Resources"].items() if resource["Type"] == kind}
+
+
+def statements(template: dict, role: str) -> list[dict]:
+    """The statements of a role, those under a condition included."""
+    found = []
+    for policy in template["Resources"][role]["Properties"]["Policies"]:
+        if "Fn::If" in policy:
+            policy = policy["Fn::If"][1]
+        found += policy["PolicyDocument"]["Statement"]
+    return found
+
+
+def actions(statement: dict) -> list[str]:
+    return statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
 
 
 def routes(processed_template: dict) -> list[tuple[str, str, str]]:

@@ -9,23 +9,9 @@ import tomlkit
 
 import smoke
 import template
-from template import PROJECT, of_type
+from template import PROJECT, actions, of_type, statements
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/0a"
-
-
-def statements(processed: dict, role: str) -> list[dict]:
-    """The statements of a role, those under a condition included."""
-    found = []
-    for policy in processed["Resources"][role]["Properties"]["Policies"]:
-        if "Fn::If" in policy:
-            policy = policy["Fn::If"][1]
-        found += policy["PolicyDocument"]["Statement"]
-    return found
-
-
-def actions(statement: dict) -> list[str]:
-    return statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
 
 
 def tables(statement: dict) -> set[str]:
@@ -49,6 +35,7 @@ class Permissions(unittest.TestCase):
     def setUpClass(cls):
         cls.processed = template.processed(template.written(), KmsKeyArn=KEY)
         cls.roles = of_type(cls.processed, "AWS::IAM::Role")
+        cls.function_roles = set(cls.roles) - {"CodeDeployRole"}
 
     def test_each_function_has_its_own_role(self):
         held = {
@@ -56,7 +43,7 @@ class Permissions(unittest.TestCase):
             for name, function in of_type(self.processed, "AWS::Lambda::Function").items()
         }
         self.assertEqual(held, {"CustomersFunction": "CustomersRole", "SignalsFunction": "SignalsRole"})
-        self.assertEqual(set(self.roles), set(held.values()))
+        self.assertEqual(self.function_roles, set(held.values()))
 
     def test_no_role_has_a_managed_policy(self):
         for name, role in self.roles.items():
@@ -70,11 +57,23 @@ class Permissions(unittest.TestCase):
                     self.assertNotRegex(action, r"[*?]|Scan|Query|Delete|PartiQL", name)
 
     def test_only_traces_have_a_wildcard_resource(self):
-        for name in self.roles:
+        for name in self.function_roles:
             for statement in statements(self.processed, name):
                 self.assertNotIn("NotResource", statement)
                 if "*" in json.dumps(statement["Resource"]):
                     self.assertEqual(set(actions(statement)), {"xray:PutTraceSegments", "xray:PutTelemetryRecords"})
+
+    def test_codedeploy_role_moves_the_aliases_of_the_functions_only(self):
+        arns = [arn for name in ("CustomersFunction", "SignalsFunction")
+                for arn in ({"Fn::GetAtt": [name, "Arn"]}, {"Fn::Sub": f"${{{name}.Arn}}:*"})]
+        self.assertEqual([(actions(s), s["Resource"]) for s in statements(self.processed, "CodeDeployRole")], [
+            (["lambda:GetAlias", "lambda:GetProvisionedConcurrencyConfig", "lambda:UpdateAlias"], arns),
+            (["cloudwatch:DescribeAlarms"], "*"),
+        ])
+        trusted = {name: role["Properties"]["AssumeRolePolicyDocument"]["Statement"][0]["Principal"]["Service"]
+                   for name, role in self.roles.items()}
+        self.assertEqual(trusted.pop("CodeDeployRole"), "codedeploy.amazonaws.com")
+        self.assertEqual(set(trusted.values()), {"lambda.amazonaws.com"})
 
     def test_customers_role_reads_keys_and_updates_customers(self):
         self.assertEqual(
@@ -312,6 +311,7 @@ class Parameters(unittest.TestCase):
         self.assertEqual(set(groups), {"CustomersFunctionDeploymentGroup", "SignalsFunctionDeploymentGroup"})
         for group in groups.values():
             self.assertEqual(len(group["Properties"]["AlarmConfiguration"]["Alarms"]), 2)
+            self.assertEqual(group["Properties"]["ServiceRoleArn"], {"Fn::GetAtt": ["CodeDeployRole", "Arn"]})
         for alias in of_type(gradual, "AWS::Lambda::Alias").values():
             self.assertIn("CodeDeployLambdaAliasUpdate", alias["UpdatePolicy"])
 

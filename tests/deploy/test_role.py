@@ -1,0 +1,154 @@
+"""What deployment-role.yaml alone can show: the boundary fits the roles of template.yaml, and no role escapes it."""
+
+import fnmatch
+import re
+import unittest
+
+import template
+from template import actions, of_type, statements
+
+STACK = "intake-dev"
+KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a"
+PSEUDO = {"AWS::Partition": "aws", "AWS::Region": "eu-west-1", "AWS::AccountId": "123456789012", "AWS::StackName": STACK,
+          "StackName": STACK, "KmsKeyArn": KEY, "Repository": "owner/intake", "Environment": "dev"}
+NAMED = {"AWS::DynamoDB::Table": "dynamodb:eu-west-1:123456789012:table/",
+         "AWS::Lambda::Function": "lambda:eu-west-1:123456789012:function:"}
+# What gives a role permissions, takes some away, or sets its boundary.
+NEEDS_BOUNDARY = {"iam:AttachRolePolicy", "iam:CreateRole", "iam:DeleteRolePolicy", "iam:DetachRolePolicy",
+                  "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy"}
+HARMLESS = {"iam:DeleteRole", "iam:GetRole", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies",
+            "iam:TagRole", "iam:UntagRole", "iam:UpdateAssumeRolePolicy"}
+
+
+def as_list(value) -> list:
+    return value if isinstance(value, list) else [value]
+
+
+def resolved(processed: dict, value):
+    """The value as CloudFormation makes it for this stack."""
+    if isinstance(value, list):
+        return [resolved(processed, inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    if "Ref" in value:
+        return PSEUDO[value["Ref"]]
+    if "Fn::GetAtt" in value:
+        return arn(processed, value["Fn::GetAtt"][0])
+    if "Fn::Sub" in value:
+        return re.sub(r"\$\{([^}]+)\}", lambda name: PSEUDO.get(name[1]) or arn(processed, name[1].removesuffix(".Arn")), value["Fn::Sub"])
+    return {name: resolved(processed, inner) for name, inner in value.items()}
+
+
+def arn(processed: dict, name: str) -> str:
+    """The ARN of a resource, with the name that CloudFormation gives it."""
+    resource = processed["Resources"][name]
+    if resource["Type"] == "AWS::Logs::LogGroup":
+        return f"arn:aws:logs:eu-west-1:123456789012:log-group:{resolved(processed, resource['Properties']['LogGroupName'])}:*"
+    return f"arn:aws:{NAMED[resource['Type']]}{STACK}-{name}-1ABCDEFGHIJKL"
+
+
+def allowed(processed: dict, policy: list[dict]) -> set[tuple[str, str, str]]:
+    """Action, resource and condition of everything that these statements allow."""
+    return {(action, resolved(processed, resource), repr(resolved(processed, statement.get("Condition"))))
+            for statement in policy for action in actions(statement) for resource in as_list(statement["Resource"])}
+
+
+class Boundary(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.processed = template.processed(template.written(), KmsKeyArn=KEY, GradualDeployment="true")
+        cls.roles = of_type(cls.processed, "AWS::IAM::Role")
+        cls.account = template.written("deployment-role.yaml")
+        document = cls.account["Resources"]["PermissionsBoundary"]["Properties"]["PolicyDocument"]
+        cls.boundary = allowed(cls.account, document["Statement"])
+
+    def needed(self) -> set[tuple[str, str, str]]:
+        return set().union(*(allowed(self.processed, statements(self.processed, name)) for name in self.roles))
+
+    def covers(self, limit: tuple[str, str, str], use: tuple[str, str, str]) -> bool:
+        return (limit[0], limit[2]) == (use[0], use[2]) and fnmatch.fnmatchcase(use[1], limit[1])
+
+    def test_every_role_carries_the_boundary_if_there_is_one(self):
+        carried = {"Fn::If": ["HasPermissionsBoundary", {"Ref": "PermissionsBoundaryArn"}, {"Ref": "AWS::NoValue"}]}
+        self.assertEqual(set(self.roles), {"CodeDeployRole", "CustomersRole", "SignalsRole"})
+        for name, role in self.roles.items():
+            self.assertEqual(role["Properties"]["PermissionsBoundary"], carried, name)
+
+    def test_boundary_allows_whatever_a_role_needs(self):
+        for use in self.needed():
+            self.assertTrue(any(self.covers(limit, use) for limit in self.boundary), use)
+
+    def test_boundary_allows_nothing_that_no_role_needs(self):
+        for limit in self.boundary:
+            self.assertTrue(any(self.covers(limit, use) for use in self.needed()), limit)
+            self.assertNotIn("*", limit[0])
+
+
+class DeploymentRole(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.account = template.written("deployment-role.yaml")
+        cls.role = cls.account["Resources"]["DeploymentRole"]["Properties"]
+        cls.statements = statements(cls.account, "DeploymentRole")
+
+    def granting(self, action: str) -> list[dict]:
+        return [s for s in self.statements if any(fnmatch.fnmatchcase(action, granted) for granted in actions(s))]
+
+    def test_role_trusts_one_environment_of_one_repository(self):
+        (statement,) = self.role["AssumeRolePolicyDocument"]["Statement"]
+        self.assertEqual(statement["Condition"], {"StringEquals": {
+            "token.actions.githubusercontent.com:aud": "sts.amazonaws.com",
+            "token.actions.githubusercontent.com:sub": {"Fn::Sub": "repo:${Repository}:environment:${Environment}"},
+        }})
+
+    def test_role_gives_permissions_only_to_roles_with_the_boundary(self):
+        boundary = {"StringEquals": {"iam:PermissionsBoundary": {"Ref": "PermissionsBoundary"}}}
+        for action in NEEDS_BOUNDARY:
+            self.assertEqual([s["Condition"] for s in self.granting(action)], [boundary], action)
+
+    def test_role_passes_roles_to_lambda_and_codedeploy_only(self):
+        self.assertEqual([s["Condition"] for s in self.granting("iam:PassRole")],
+                         [{"StringEquals": {"iam:PassedToService": ["codedeploy.amazonaws.com", "lambda.amazonaws.com"]}}])
+
+    def test_role_has_no_other_permission_of_iam(self):
+        granted = {action for s in self.statements for action in actions(s) if action.startswith(("iam:", "sts:", "*"))}
+        self.assertEqual(granted, NEEDS_BOUNDARY | HARMLESS | {"iam:PassRole", "iam:CreateServiceLinkedRole"})
+        self.assertNotIn("ManagedPolicyArns", self.role)
+
+    def test_role_reaches_no_role_but_those_of_the_stack_and_so_not_itself(self):
+        reached = {resolved(self.account, resource) for s in self.statements for resource in as_list(s["Resource"])
+                   if any(action.startswith("iam:") for action in actions(s))}
+        own = f"arn:aws:iam::123456789012:role/{resolved(self.account, self.role['RoleName'])}"
+        self.assertFalse([pattern for pattern in reached if fnmatch.fnmatchcase(own, pattern)])
+        self.assertEqual(len(reached), 2)
+
+    def test_role_neither_reads_items_nor_deletes_tables(self):
+        for action in ("GetItem", "Query", "Scan", "DeleteItem", "DeleteTable", "BatchGetItem", "ExportTableToPointInTime"):
+            self.assertEqual(self.granting(f"dynamodb:{action}"), [], action)
+        self.assertEqual([resolved(self.account, s["Resource"]) for s in self.granting("dynamodb:PutItem")],
+                         ["arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-ApiKeysTable-*"])
+
+    def test_role_deploys_every_kind_of_resource_of_the_templates(self):
+        service = {"ApiGatewayV2": "apigateway", "CloudFormation": "cloudformation", "CloudWatch": "cloudwatch", "CodeDeploy": "codedeploy",
+                   "DynamoDB": "dynamodb", "IAM": "iam", "Lambda": "lambda", "Logs": "logs"}
+        granted = {action.split(":")[0] for s in self.statements for action in actions(s)}
+        gradual = template.processed(template.written(), GradualDeployment="true", CorsOrigins="*")
+        for file in (gradual, template.written("monitoring.yaml")):
+            for resource in file["Resources"].values():
+                self.assertIn(service[resource["Type"].split("::")[1]], granted)
+
+    def test_every_resource_is_one_of_the_stack_or_shared_for_a_stated_reason(self):
+        patterns = {resolved(self.account, resource) for s in self.statements for resource in as_list(s["Resource"])}
+        others = {re.sub(r"^arn:aws:", "", p) for p in patterns if STACK not in p}
+        self.assertEqual(others, {
+            "*", "s3:::aws-sam-cli-managed-default-*", "kms:eu-west-1:123456789012:key/*",
+            "iam::123456789012:role/aws-service-role/ops.apigateway.amazonaws.com/*",
+            "cloudformation:eu-west-1:123456789012:stack/aws-sam-cli-managed-default/*",
+            "cloudformation:eu-west-1:aws:transform/Serverless-2016-10-31",
+            "codedeploy:eu-west-1:123456789012:deploymentconfig:*", "cloudwatch::123456789012:dashboard/*",
+            *(f"apigateway:eu-west-1::/{path}" for path in ("apis", "apis/*", "domainnames", "domainnames/*", "tags/*")),
+        })
+
+
+if __name__ == "__main__":
+    unittest.main()
