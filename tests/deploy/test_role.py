@@ -1,6 +1,7 @@
 """What deployment-role.yaml alone can show: the boundary fits the roles of template.yaml, and no role escapes it."""
 
 import fnmatch
+import json
 import re
 import unittest
 
@@ -10,7 +11,11 @@ from template import actions, of_type, statements
 STACK = "intake-dev"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a"
 PSEUDO = {"AWS::Partition": "aws", "AWS::Region": "eu-west-1", "AWS::AccountId": "123456789012", "AWS::StackName": STACK,
-          "StackName": STACK, "KmsKeyArn": KEY, "Repository": "owner/intake", "Environment": "dev"}
+          "StackName": STACK, "KmsKeyArn": KEY, "Repository": "owner/intake", "Environment": "dev",
+          "PermissionsBoundary": "arn:aws:iam::123456789012:policy/deploy-intake-dev-PermissionsBoundary-1ABCDEFGHIJKL"}
+# IAM counts the characters of a policy without blanks.
+INLINE_POLICIES_CHARS = 10_240
+MANAGED_POLICY_CHARS = 6_144
 NAMED = {"AWS::DynamoDB::Table": "dynamodb:eu-west-1:123456789012:table/",
          "AWS::Lambda::Function": "lambda:eu-west-1:123456789012:function:"}
 # What gives a role permissions, takes some away, or sets its boundary.
@@ -127,6 +132,13 @@ class DeploymentRole(unittest.TestCase):
             self.assertEqual(self.granting(f"dynamodb:{action}"), [], action)
         self.assertEqual([resolved(self.account, s["Resource"]) for s in self.granting("dynamodb:PutItem")],
                          ["arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-ApiKeysTable-*"])
+
+    def test_policies_are_within_the_sizes_that_iam_takes(self):
+        def size(policy: dict) -> int:
+            return len(json.dumps(resolved(self.account, policy["PolicyDocument"]), separators=(",", ":")))
+        # The rest is for longer names.
+        self.assertLess(sum(map(size, self.role["Policies"])), INLINE_POLICIES_CHARS / 1.5)
+        self.assertLess(size(self.account["Resources"]["PermissionsBoundary"]["Properties"]), MANAGED_POLICY_CHARS / 2)
 
     def test_role_deploys_every_kind_of_resource_of_the_templates(self):
         service = {"ApiGatewayV2": "apigateway", "CloudFormation": "cloudformation", "CloudWatch": "cloudwatch", "CodeDeploy": "codedeploy",
