@@ -5,8 +5,9 @@
     python3 tests/deploy/run.py role        what deployment-role.yaml alone can show, in seconds
     python3 tests/deploy/run.py deployment  the deployment alone, in minutes
     python3 tests/deploy/run.py tools       no test: installs the tools and prints the folder of their programs
+    python3 tests/deploy/run.py sam         no test: the same for sam alone
 
-Installs its tools into target/deploy-test, once for each content of requirements.txt. Needs Linux: the functions run
+Installs its tools into target/deploy-test, once for each content of their requirements. Needs Linux: the functions run
 as processes of this machine.
 """
 
@@ -22,26 +23,28 @@ WORK = HERE.parent.parent / "target" / "deploy-test"
 SUITES = ("template", "role", "deployment")
 
 
-def installed_python() -> Path:
-    """The interpreter of an environment that holds what requirements.txt names."""
-    requirements = HERE / "requirements.txt"
-    wanted = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()[:12]
+def installed_python(requirements: str = "requirements.txt") -> Path:
+    """The interpreter of an environment that holds what these requirements name."""
+    named = b"".join((HERE / name).read_bytes() for name in sorted({requirements, "sam-requirements.txt"}))
+    wanted = hashlib.sha256(named + sys.version.encode()).hexdigest()[:12]
     home = WORK / f"tools-{wanted}"
     python = home / "bin" / "python"
     complete = home / "complete"
     if not complete.exists():
-        print(f"Installing the tools of the deployment test into {home}.", file=sys.stderr)
+        print(f"Installing {requirements} into {home}.", file=sys.stderr)
         shutil.rmtree(home, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--requirement", requirements],
+        # A wheel runs nothing while it is installed.
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--requirement", HERE / requirements],
                        check=True, stdout=sys.stderr)
         complete.touch()
     return python
 
 
 def main() -> int:
-    if sys.argv[1:] == ["tools"]:
-        print(installed_python().parent)
+    installed = {"tools": "requirements.txt", "sam": "sam-requirements.txt"}
+    if len(sys.argv) == 2 and sys.argv[1] in installed:
+        print(installed_python(installed[sys.argv[1]]).parent)
         return 0
     suites = sys.argv[1:] or list(SUITES)
     unknown = [suite for suite in suites if suite not in SUITES]

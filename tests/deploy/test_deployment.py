@@ -1,9 +1,10 @@
-"""The real `sam build` and `sam deploy` of the real template, and the deployed functions used through the HTTP API."""
+"""The real package, the real `sam deploy` of it, and the deployed functions used through the HTTP API."""
 
 import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import uuid
 from pathlib import Path
 
 import boto3
+import tomlkit
 from samcli.yamlhelper import yaml_parse
 
 import smoke
@@ -19,6 +21,7 @@ import template
 from emulator import Emulator
 from template import PROJECT
 
+HERE = Path(__file__).resolve().parent
 WORK = PROJECT / "target" / "deploy-test"
 STACK = "intake-dev"
 ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
@@ -31,7 +34,9 @@ QUICK_BUILD = {
     "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
     "CARGO_TARGET_DIR": str(WORK / "cargo"),
 }
-BUILD = WORK / "build"
+BOUNDARY = "arn:aws:iam::000000000000:policy/boundary"
+PACKAGES = PROJECT / "target" / "package"
+PACKAGE = WORK / "package"
 
 
 class Deployment(unittest.TestCase):
@@ -40,17 +45,27 @@ class Deployment(unittest.TestCase):
         WORK.mkdir(parents=True, exist_ok=True)
         cls.emulator = Emulator(WORK)
         cls.addClassCleanup(cls.emulator.stop)
-        cls.sam("build", "--build-dir", BUILD, "--parameter-overrides", f"Architecture={ARCHITECTURE}", **QUICK_BUILD)
+        cls.run_command(PROJECT / ".ci" / "package", "--without-cli", ARCHITECTURE, **QUICK_BUILD)
+        cls.unpack()
         cls.deploy()
         cls.outputs = cls.describe_outputs()
         cls.route_the_api()
         cls.key = cls.mint_key()
 
     @classmethod
-    def run_command(cls, *command, **variables) -> str:
+    def unpack(cls):
+        """Does what an adopter of a release does before `sam deploy`."""
+        shutil.rmtree(PACKAGE, ignore_errors=True)
+        PACKAGE.mkdir()
+        cls.run_command("sha256sum", "--check", "--strict", "SHA256SUMS", folder=PACKAGES)
+        _, archive = (PACKAGES / "SHA256SUMS").read_text().split()
+        cls.run_command("tar", "--extract", "--strip-components=1", "--file", PACKAGES / archive, folder=PACKAGE)
+
+    @classmethod
+    def run_command(cls, *command, folder: Path = PROJECT, **variables) -> str:
         """What the command prints. Fails with that when it fails."""
         environment = cls.emulator.environment() | variables
-        done = subprocess.run(command, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL,
+        done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             raise AssertionError(f"{' '.join(map(str, command))} failed:\n{done.stdout[-6000:]}")
@@ -58,16 +73,14 @@ class Deployment(unittest.TestCase):
 
     @classmethod
     def sam(cls, *arguments, **variables) -> str:
-        """The command as in the README. It looks for its configuration beside the template, which here is the built one."""
-        if arguments[0] == "deploy":
-            arguments += ("--config-file", PROJECT / "samconfig.toml")
-        return cls.run_command(Path(sys.executable).with_name("sam"), *arguments, **variables)
+        """The command, in the folder of the package."""
+        return cls.run_command(Path(sys.executable).with_name("sam"), *arguments, folder=PACKAGE, **variables)
 
     @classmethod
     def deploy(cls, retention_days: int = 0) -> str:
-        return cls.sam("deploy", "--template-file", BUILD / "template.yaml", "--parameter-overrides",
-                       f"Architecture={ARCHITECTURE}", f"SignalRetentionDays={retention_days}",
-                       f"CorsOrigins={','.join(ORIGINS)}", "QuietMinutes=60")
+        return cls.sam("deploy", "--parameter-overrides", f"SignalRetentionDays={retention_days}",
+                       f"CorsOrigins={','.join(ORIGINS)}", "QuietMinutes=60",
+                       f"PermissionsBoundaryArn={BOUNDARY}")
 
     @classmethod
     def aws(cls, service: str):
@@ -104,7 +117,7 @@ class Deployment(unittest.TestCase):
 
     @classmethod
     def mint_key(cls) -> str:
-        """A key, made as the pipeline makes its own."""
+        """A key, made as an operator makes one."""
         printed = cls.run_command("cargo", "intake", "--stack", STACK, "keys", "create", "--account", "acme",
                                   "--name", "deployment test", "--expires-in", "1h")
         return re.search(r"\bintake_sk_\w+", printed).group()
@@ -130,8 +143,42 @@ class Deployment(unittest.TestCase):
         return self.item("Signals", customerId=customer)
 
     def test_smoke_test_passes_as_the_pipeline_runs_it(self):
-        self.run_command(sys.executable, PROJECT / "tests" / "deploy" / "smoke.py", self.emulator.url,
-                         "--host", self.host, "--origins", self.outputs["CorsOrigins"], INTAKE_API_KEY=self.key)
+        key = self.run_command(sys.executable, HERE / "smoke_key.py", self.outputs["ApiKeysTableName"]).strip()
+        self.run_command(sys.executable, HERE / "smoke.py", self.emulator.url,
+                         "--host", self.host, "--origins", self.outputs["CorsOrigins"], INTAKE_API_KEY=key)
+        listed = self.run_command("cargo", "intake", "--stack", STACK, "keys", "list", "--account", "smoke-test")
+        self.assertRegex(listed, r"key_[0-9a-f]{12} +smoke-test +smoke test +active")
+
+    def test_package_is_the_repository_with_its_functions_built(self):
+        files = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*") if path.is_file()}
+        files = {name for name in files if not name.startswith(".aws-sam/")}
+        built = {"THIRD-PARTY-LICENSES.txt", "functions/customers/bootstrap", "functions/signals/bootstrap",
+                 "sbom/customers.cdx.json", "sbom/signals.cdx.json"}
+        copied = {"CHANGELOG.md", "LICENSE", "deployment-role.yaml", "monitoring.yaml", "samconfig.toml"}
+        self.assertEqual(files, built | copied | {"smoke.py", "template.yaml"})
+        for name in copied:
+            self.assertEqual((PACKAGE / name).read_bytes(), (PROJECT / name).read_bytes(), name)
+        for name in ("customers", "signals"):
+            self.assertTrue(os.access(PACKAGE / "functions" / name / "bootstrap", os.X_OK), name)
+        expected = template.written()
+        expected["Parameters"]["Architecture"] |= {"Default": ARCHITECTURE, "AllowedValues": [ARCHITECTURE]}
+        self.assertEqual(template.written(PACKAGE / "template.yaml"), expected)
+
+    def test_bills_of_materials_and_licences_list_the_locked_versions_of_what_is_linked(self):
+        locked = {(package["name"], package["version"]) for package in
+                  tomlkit.parse((PROJECT / "Cargo.lock").read_text())["package"]}
+        for function in ("customers", "signals"):
+            bill = json.loads((PACKAGE / "sbom" / f"{function}.cdx.json").read_text())
+            listed = {(component["name"], component["version"]) for component in bill["components"]}
+            self.assertEqual((bill["bomFormat"], bill["metadata"]["component"]["name"]), ("CycloneDX", function))
+            self.assertLessEqual(listed, locked)
+            self.assertLessEqual({"aws-sdk-dynamodb", "lambda_http", "ring", "store"}, {name for name, _ in listed})
+            licenses = (PACKAGE / "THIRD-PARTY-LICENSES.txt").read_text()
+            for component in bill["components"]:
+                if component["bom-ref"].startswith("registry+"):
+                    self.assertIn(f"{component['name']} {component['version']} (", licenses)
+            # What the command line and the tests need.
+            self.assertFalse({"aws-sdk-sso", "dynoxide-rs", "proptest"} & {name for name, _ in listed})
 
     def test_smoke_test_with_an_invalid_key_fails(self):
         wrong = smoke.check(smoke.Api(self.emulator.url, "not-a-key", self.host))
