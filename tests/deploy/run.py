@@ -3,6 +3,7 @@
     python3 tests/deploy/run.py             everything
     python3 tests/deploy/run.py template    what the template alone can show, in seconds
     python3 tests/deploy/run.py role        what deployment-role.yaml alone can show, in seconds
+    python3 tests/deploy/run.py workflows   what the workflows alone can show, in seconds
     python3 tests/deploy/run.py deployment  the deployment alone, in minutes
     python3 tests/deploy/run.py tools       no test: installs the tools and prints the folder of their programs
     python3 tests/deploy/run.py sam         no test: the same for sam alone
@@ -20,7 +21,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parent.parent / "target" / "deploy-test"
-SUITES = ("template", "role", "deployment")
+SUITES = ("template", "role", "workflows", "deployment")
 
 
 def installed_python(requirements: str = "requirements.txt") -> Path:
