@@ -152,14 +152,16 @@ class Deployment(unittest.TestCase):
     def test_package_is_the_repository_with_its_functions_built(self):
         files = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*") if path.is_file()}
         files = {name for name in files if not name.startswith(".aws-sam/")}
-        built = {"THIRD-PARTY-LICENSES.txt", "functions/customers/bootstrap", "functions/signals/bootstrap",
-                 "sbom/customers.cdx.json", "sbom/signals.cdx.json"}
+        sources = [Path(function["Properties"]["CodeUri"]) for function in
+                   template.of_type(template.written(), "AWS::Serverless::Function").values()]
+        built = {"THIRD-PARTY-LICENSES.txt", *(f"{source}/bootstrap" for source in sources),
+                 *(f"sbom/{source.name}.cdx.json" for source in sources)}
         copied = {"CHANGELOG.md", "LICENSE", "deployment-role.yaml", "monitoring.yaml", "samconfig.toml"}
         self.assertEqual(files, built | copied | {"smoke.py", "template.yaml"})
         for name in copied:
             self.assertEqual((PACKAGE / name).read_bytes(), (PROJECT / name).read_bytes(), name)
-        for name in ("customers", "signals"):
-            self.assertTrue(os.access(PACKAGE / "functions" / name / "bootstrap", os.X_OK), name)
+        for source in sources:
+            self.assertTrue(os.access(PACKAGE / source / "bootstrap", os.X_OK), source)
         expected = template.written()
         expected["Parameters"]["Architecture"] |= {"Default": ARCHITECTURE, "AllowedValues": [ARCHITECTURE]}
         self.assertEqual(template.written(PACKAGE / "template.yaml"), expected)
