@@ -10,7 +10,7 @@ from template import actions, of_type, statements
 
 STACK = "intake-dev"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a"
-PSEUDO = {"AWS::Partition": "aws", "AWS::Region": "eu-west-1", "AWS::AccountId": "123456789012", "AWS::StackName": STACK,
+PSEUDO = {"AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::Region": "eu-west-1", "AWS::AccountId": "123456789012", "AWS::StackName": STACK,
           "StackName": STACK, "KmsKeyArn": KEY, "Repository": "owner/intake", "Environment": "dev",
           "PermissionsBoundary": "arn:aws:iam::123456789012:policy/deploy-intake-dev-PermissionsBoundary-1ABCDEFGHIJKL"}
 # IAM counts the characters of a policy without blanks.
