@@ -2,7 +2,7 @@
 //!
 //! [`input`] is a file or standard input; [`chunks`] cuts it into chunks whose borders depend only on its content, so that a
 //! chunk has the same keys whenever it is stored. [`checkpoint`] records the progress in a file beside it. [`writer`] stores
-//! a chunk as the functions would; [`line`] reads what a line has beyond what a client sends. Several chunks are stored at
+//! a chunk as the functions would; [`mod@line`] reads what a line has beyond what a client sends. Several chunks are stored at
 //! once; their results are recorded in the order of the input.
 
 mod checkpoint;
