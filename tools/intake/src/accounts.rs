@@ -2,10 +2,11 @@
 
 mod erase;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::Subcommand;
 use model::account::AccountId;
 
+use crate::interrupt::until_ctrl_c;
 use crate::output::Format;
 use crate::stack::Stack;
 
@@ -29,6 +30,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let Self::Erase { account, yes } = self;
-        erase::erase(stack, &account, yes, format).await
+        let erased = until_ctrl_c(erase::erase(stack, &account, yes, format)).await?;
+        erased.context("Interrupted. To erase what is left, run the command again.")
     }
 }

@@ -64,7 +64,11 @@ async fn erasure_of_an_account_deletes_its_data_only_and_goes_on_after_an_interr
     let waits = |note: &str| note.starts_with("Waiting ") && note.contains("up to a minute after its revocation");
     while !waits(&erasing.note()) {}
     assert_eq!(items(&app).await, [3, 180, 3, 3]);
-    erasing.interrupt();
+    let (code, _, notes) = erasing.interrupt();
+    assert_eq!(
+        (code, notes),
+        (Some(1), vec!["error: Interrupted. To erase what is left, run the command again.".to_owned()])
+    );
     let states = operator.run(&["keys", "list", "--account", "shop", "--json"]).success().json();
     assert_eq!(states.iter().map(|key| &key["state"]).collect::<Vec<_>>(), ["revoked"]);
 
