@@ -15,6 +15,7 @@ mod malformed_input;
 mod openapi;
 mod page;
 mod properties;
+mod protocol;
 mod readme;
 mod rejected_signals;
 mod resource_limits;
