@@ -10,6 +10,7 @@
 //! | [`runtime_api`] | giving events to a process and taking its responses | what is in them |
 //! | [`function_process`] | one process of a function | what is measured or expected |
 //! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
+//! | [`fake_sqs`] | keeping the messages of a queue | what is in them |
 //! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
 //! | `functions` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | both functions in this process; a request to them | what they respond |
@@ -29,6 +30,7 @@
 
 pub mod certificate_authority;
 pub mod fake_dynamodb;
+pub mod fake_sqs;
 pub mod function_process;
 #[cfg(feature = "emulator")]
 mod functions;

@@ -13,6 +13,7 @@ use dev::{Emulator, Storage, Template};
 use model::api_key::ApiKey;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
+use overflow::{OverflowFunction, SqsEvent, SqsMessage};
 use service::context::{MAX_REQUEST_DURATION, RequestContext};
 use service::runtime::serve;
 use signals::SignalsFunction;
@@ -20,9 +21,11 @@ use store::api_keys::{ApiKeysTable, KeyRecord};
 use store::client::{CONNECT_TIMEOUT, http_client, tuned};
 use store::customers::CustomersTable;
 use store::idempotency::IdempotencyTable;
+use store::overflow::OverflowQueue;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
+use crate::fake_sqs::FakeSqs;
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
 
 static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
@@ -75,7 +78,30 @@ pub(crate) async fn create_key(client: &Client, account: &str, change: impl FnOn
     key.expose_secret().to_owned()
 }
 
-/// Both functions, an emulator, and a client to look into it.
+/// The tables of signals.
+fn tables_of_signals(
+    client: &Client,
+    retention: Option<Duration>,
+) -> (IdempotencyTable, SignalsTable, RejectedSignalsTable) {
+    (
+        IdempotencyTable::new(client.clone(), Tables::name("IdempotencyTable")),
+        SignalsTable::new(client.clone(), Tables::name("SignalsTable"), retention),
+        RejectedSignalsTable::new(client.clone(), Tables::name("RejectedSignalsTable")),
+    )
+}
+
+/// The queue of this SQS.
+fn queue(sqs: &FakeSqs) -> OverflowQueue {
+    let config = aws_sdk_sqs::Config::builder()
+        .behavior_version_latest()
+        .http_client(http_client(CONNECT_TIMEOUT).expect("the roots can be used"))
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(Credentials::new("local", "local", None, None, "test"))
+        .endpoint_url(sqs.endpoint());
+    OverflowQueue::with_client(sqs.queue_url(), aws_sdk_sqs::Client::from_conf(config.build()))
+}
+
+/// The functions, an emulator, and a client to look into it.
 pub struct TestApp {
     /// The functions' view of DynamoDB is behind this.
     pub emulator: Emulator,
@@ -85,6 +111,8 @@ pub struct TestApp {
     pub customers: CustomersFunction,
     /// `POST /api/event-flows/signal`.
     pub signals: SignalsFunction,
+    /// The drain of the overflow queue.
+    pub overflow: OverflowFunction,
 }
 
 impl TestApp {
@@ -102,20 +130,30 @@ impl TestApp {
 
     /// A stack whose functions find the key table at one endpoint and the others at another.
     pub fn over(emulator: Emulator, keys: &str, others: &str, retention: Option<Duration>) -> Self {
+        Self::with_queue(emulator, keys, others, retention, None)
+    }
+
+    /// Such a stack, with an overflow queue in `sqs`, which also gets the messages that cannot be read.
+    pub fn with_queue(
+        emulator: Emulator,
+        keys: &str,
+        others: &str,
+        retention: Option<Duration>,
+        sqs: Option<&FakeSqs>,
+    ) -> Self {
         let client = client_at(&emulator.endpoint());
         let (keys, others) = (client_at(keys), client_at(others));
         let api_keys = || ApiKeysTable::new(keys.clone(), Tables::name("ApiKeysTable"));
+        let (idempotency, signals, rejected) = tables_of_signals(&others, retention);
+        let storage = signals::Storage { idempotency, signals, rejected, overflow: sqs.map(queue) };
+        let (idempotency, signals, rejected) = tables_of_signals(&others, None);
         Self {
             customers: CustomersFunction::new(
                 api_keys(),
                 CustomersTable::new(others.clone(), Tables::name("CustomersTable")),
             ),
-            signals: SignalsFunction::new(
-                api_keys(),
-                IdempotencyTable::new(others.clone(), Tables::name("IdempotencyTable")),
-                SignalsTable::new(others.clone(), Tables::name("SignalsTable"), retention),
-                RejectedSignalsTable::new(others.clone(), Tables::name("RejectedSignalsTable")),
-            ),
+            signals: SignalsFunction::new(api_keys(), storage),
+            overflow: OverflowFunction::new(idempotency, signals, rejected, sqs.map(queue)),
             client,
             emulator,
         }
@@ -140,6 +178,15 @@ impl TestApp {
         } else {
             serve(&self.customers, &request, context).await
         })
+    }
+
+    /// Delivers messages of the overflow queue to the drain at this time. Returns those that are to be delivered again.
+    pub async fn drain(&self, messages: &[String], now: Timestamp) -> Vec<String> {
+        let records = messages.iter().enumerate();
+        let records = records.map(|(id, body)| SqsMessage { message_id: id.to_string(), body: body.clone() }).collect();
+        let response = self.overflow.drain(SqsEvent { records }, &lambda_runtime::Context::default(), now).await;
+        let ids = response.batch_item_failures.into_iter().map(|failure| failure.item_identifier);
+        ids.map(|id| messages[id.parse::<usize>().unwrap()].clone()).collect()
     }
 
     /// Gives these bytes to both functions, the one for customers first, as an event that Lambda's runtime delivers.

@@ -13,6 +13,7 @@ mod logs;
 mod malformed_events;
 mod malformed_input;
 mod openapi;
+mod overflow;
 mod page;
 mod properties;
 mod protocol;

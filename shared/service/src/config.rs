@@ -18,7 +18,12 @@ pub enum ConfigError {
 /// # Errors
 /// [`ConfigError::Variable`] when it is not set or empty.
 pub fn env_var(name: &'static str) -> Result<String, ConfigError> {
-    std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or(ConfigError::Variable(name))
+    optional_env_var(name).ok_or(ConfigError::Variable(name))
+}
+
+/// The variable `name`; `None` when it is not set or empty.
+pub fn optional_env_var(name: &'static str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The variable `name` as a whole number.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lambda_http::request::RequestContext as ApiContext;
-use lambda_http::{Request, RequestExt};
+use lambda_http::{Context as LambdaContext, Request, RequestExt};
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use store::api_keys::KeyRecord;
@@ -43,7 +43,7 @@ impl RequestContext {
     pub fn from_request(request: &Request) -> Self {
         let lambda = request.lambda_context_ref();
         let received_at = Timestamp::now();
-        let invocation_ends = Timestamp::from_millis(lambda.map_or(0, |lambda| lambda.deadline));
+        let without_lambda = || Deadline::after(MAX_REQUEST_DURATION);
         Self {
             invocation_id: lambda.map(|lambda| lambda.request_id.clone()).unwrap_or_default(),
             api_request_id: match request.request_context_ref() {
@@ -51,7 +51,8 @@ impl RequestContext {
                 _ => None,
             },
             received_at,
-            deadline: Deadline::after(time_left(received_at, invocation_ends)),
+            deadline: lambda
+                .map_or_else(without_lambda, |lambda| deadline_of(lambda, received_at, MAX_REQUEST_DURATION)),
             path: None,
             key: None,
             body_bytes: None,
@@ -59,12 +60,17 @@ impl RequestContext {
     }
 }
 
-/// The time for a request until its invocation ends. An end in the past is ignored: `cargo lambda watch` sends one in 1970.
-fn time_left(now: Timestamp, invocation_ends: Timestamp) -> Duration {
+/// When the last call to DynamoDB of an invocation that began at `now` must have ended: at most `longest` from then.
+pub fn deadline_of(lambda: &LambdaContext, now: Timestamp, longest: Duration) -> Deadline {
+    Deadline::after(time_left(now, Timestamp::from_millis(lambda.deadline), longest))
+}
+
+/// The time until an invocation ends. An end in the past is ignored: `cargo lambda watch` sends one in 1970.
+fn time_left(now: Timestamp, invocation_ends: Timestamp, longest: Duration) -> Duration {
     if invocation_ends > now {
-        invocation_ends.duration_since(now).saturating_sub(RESPONSE_RESERVE).min(MAX_REQUEST_DURATION)
+        invocation_ends.duration_since(now).saturating_sub(RESPONSE_RESERVE).min(longest)
     } else {
-        MAX_REQUEST_DURATION
+        longest
     }
 }
 
@@ -76,9 +82,10 @@ mod tests {
     fn deadline_keeps_a_reserve_and_ignores_one_in_the_past() {
         let now = Timestamp::from_millis(1_000_000);
         let in_seconds = |seconds| now.plus(Duration::from_secs(seconds));
-        assert_eq!(time_left(now, in_seconds(5)), Duration::from_secs(4));
-        assert_eq!(time_left(now, in_seconds(60)), MAX_REQUEST_DURATION);
-        assert_eq!(time_left(now, in_seconds(1)), Duration::ZERO);
-        assert_eq!(time_left(now, Timestamp::from_millis(0)), MAX_REQUEST_DURATION);
+        let left = |invocation_ends| time_left(now, invocation_ends, MAX_REQUEST_DURATION);
+        assert_eq!(left(in_seconds(5)), Duration::from_secs(4));
+        assert_eq!(left(in_seconds(60)), MAX_REQUEST_DURATION);
+        assert_eq!(left(in_seconds(1)), Duration::ZERO);
+        assert_eq!(left(Timestamp::from_millis(0)), MAX_REQUEST_DURATION);
     }
 }

@@ -51,6 +51,15 @@ pub struct BatchResponse {
     pub warnings: Vec<Warning>,
 }
 
+/// How a batch was stored.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StoredBatch {
+    /// Whether the same request was received before.
+    pub replayed: bool,
+    /// Signals that are queued instead.
+    pub deferred: usize,
+}
+
 /// The counts of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BatchCounts {
@@ -60,19 +69,29 @@ pub struct BatchCounts {
     pub accepted: usize,
     /// Signals that are not stored.
     pub rejected: usize,
+    /// Accepted signals that this request queued, to be stored later.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub deferred: usize,
     /// Whether the same request was received before.
     pub replayed: bool,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 impl BatchResponse {
-    /// The response to `batch`, of which every valid signal is stored.
-    pub fn new(batch: Batch<'_>, request_identifier: &RequestIdentifier, replayed: bool) -> Self {
+    /// The response to `batch`, of which every valid signal is stored or, if it is among the `deferred` ones, queued.
+    pub fn new(batch: Batch<'_>, request_identifier: &RequestIdentifier, stored: StoredBatch) -> Self {
+        let StoredBatch { replayed, deferred } = stored;
         Self {
             request_identifier: request_identifier.as_sent().to_owned(),
             counts: BatchCounts {
                 received: batch.received(),
                 accepted: batch.signals.len(),
                 rejected: batch.rejected.len(),
+                deferred,
                 replayed,
             },
             field_errors: batch.rejected.into_iter().flat_map(|rejected| rejected.errors).collect(),
@@ -84,7 +103,7 @@ impl BatchResponse {
     /// so nothing is replayed.
     pub(crate) fn rejecting_all(self) -> Self {
         let received = self.counts.received;
-        let counts = BatchCounts { received, accepted: 0, rejected: received, replayed: false };
+        let counts = BatchCounts { received, accepted: 0, rejected: received, deferred: 0, replayed: false };
         Self { counts, ..self }
     }
 }

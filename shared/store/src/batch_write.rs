@@ -50,8 +50,26 @@ pub(super) struct BatchTable {
 
 /// The result of one batch, or of several.
 struct Sent<I> {
+    /// The items to send again; all that are not known to be stored.
     unprocessed: Vec<I>,
     invalid: Vec<I>,
+    /// Why it is not worth sending them again.
+    error: Option<StoreError>,
+}
+
+/// Not all items were stored.
+pub(super) struct Unstored<I> {
+    pub(super) error: StoreError,
+    /// Those that DynamoDB found invalid.
+    pub(super) invalid: Vec<I>,
+    /// Those that DynamoDB did not acknowledge: they may be stored or not.
+    pub(super) unacknowledged: Vec<I>,
+}
+
+impl<I> Sent<I> {
+    fn failed(unprocessed: Vec<I>, error: StoreError) -> Self {
+        Self { unprocessed, invalid: Vec::new(), error: Some(error) }
+    }
 }
 
 impl BatchTable {
@@ -64,37 +82,44 @@ impl BatchTable {
     /// Puts `items`. Returns those that DynamoDB found invalid; every other one is stored.
     ///
     /// # Errors
-    /// When DynamoDB did not store all of them before the deadline: some may be stored, some not.
-    pub(super) async fn put<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Vec<I>, StoreError> {
+    /// When DynamoDB did not acknowledge all of them before the deadline.
+    pub(super) async fn put<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Vec<I>, Unstored<I>> {
         let mut backoff = self.throttle.backoff(deadline);
         let mut concurrent_calls = if backoff.is_limited() { CALLS_WHILE_THROTTLED } else { self.concurrent_calls };
         let (mut unsent, mut invalid) = (items, Vec::new());
         loop {
-            let sent = self.put_once(unsent, &mut concurrent_calls, &mut backoff, deadline).await?;
+            let sent = self.put_once(unsent, &mut concurrent_calls, &mut backoff, deadline).await;
             invalid.extend(sent.invalid);
             unsent = sent.unprocessed;
             if unsent.is_empty() {
                 return Ok(invalid);
             }
-            backoff.wait().await?;
+            let waited = match sent.error {
+                Some(error) => Err(error),
+                None => backoff.wait().await,
+            };
+            if let Err(error) = waited {
+                return Err(Unstored { error, invalid, unacknowledged: unsent });
+            }
         }
     }
 
-    /// Sends the items in batches, until DynamoDB leaves a whole batch unprocessed: then it is time to wait.
+    /// Sends the items in batches, until DynamoDB leaves a whole batch unprocessed: then it is time to wait. An error ends
+    /// the sending, but the calls that are under way are waited for.
     async fn put_once<I: BatchItem>(
         &self,
         items: Vec<I>,
         concurrent_calls: &mut usize,
         backoff: &mut Backoff,
         deadline: Deadline,
-    ) -> Result<Sent<I>, StoreError> {
+    ) -> Sent<I> {
         let mut unsent = batches(items);
-        let mut sent = Sent { unprocessed: Vec::new(), invalid: Vec::new() };
+        let mut sent = Sent { unprocessed: Vec::new(), invalid: Vec::new(), error: None };
         let (mut calls, mut concurrent_bytes, mut is_throttled) = (FuturesUnordered::new(), 0_usize, false);
         loop {
             // While the table throttles, less text is sent as well: formatting it again costs processor time.
             let max_bytes = if *concurrent_calls == CALLS_WHILE_THROTTLED { BATCH_BYTES } else { CONCURRENT_BYTES };
-            while calls.len() < *concurrent_calls && !is_throttled {
+            while calls.len() < *concurrent_calls && !is_throttled && sent.error.is_none() {
                 let fits = |next: &Batch<I>| calls.is_empty() || concurrent_bytes + next.bytes <= max_bytes;
                 let Some(batch) = unsent.pop_front_if(|next| fits(next)) else { break };
                 concurrent_bytes += batch.bytes;
@@ -103,8 +128,10 @@ impl BatchTable {
             }
             let Some((bytes, length, outcome)) = calls.next().await else { break };
             concurrent_bytes -= bytes;
-            let Sent { unprocessed, invalid } = outcome?;
-            if unprocessed.len() < length {
+            let Sent { unprocessed, invalid, error } = outcome;
+            if error.is_some() {
+                sent.error = error;
+            } else if unprocessed.len() < length {
                 backoff.answered();
             } else {
                 is_throttled = true;
@@ -121,16 +148,18 @@ impl BatchTable {
         // Items that were not sent go first the next time.
         let mut untried: Vec<I> = unsent.into_iter().flat_map(|batch| batch.items).collect();
         untried.append(&mut sent.unprocessed);
-        Ok(Sent { unprocessed: untried, ..sent })
+        Sent { unprocessed: untried, ..sent }
     }
 
-    async fn put_batch<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Sent<I>, StoreError> {
-        match before(deadline, self.send_batch(&items)).await? {
-            Ok(unprocessed) => Ok(Sent { unprocessed, invalid: Vec::new() }),
-            Err(StoreError::Unavailable(Cause::Throttled)) => Ok(Sent { unprocessed: items, invalid: Vec::new() }),
+    async fn put_batch<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Sent<I> {
+        match before(deadline, self.send_batch(&items)).await.unwrap_or_else(|late| Err(late.into())) {
+            Ok(unprocessed) => Sent { unprocessed, invalid: Vec::new(), error: None },
+            Err(StoreError::Unavailable(Cause::Throttled)) => {
+                Sent { unprocessed: items, invalid: Vec::new(), error: None }
+            }
             // DynamoDB rejected the batch for one of its items and does not say which.
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => self.put_one_by_one(items, deadline).await,
-            Err(error) => Err(error),
+            Err(error) => Sent::failed(items, error),
         }
     }
 
@@ -162,16 +191,20 @@ impl BatchTable {
         Ok(if unprocessed.len() == returned { unprocessed } else { items.to_vec() })
     }
 
-    async fn put_one_by_one<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Sent<I>, StoreError> {
+    async fn put_one_by_one<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Sent<I> {
         let mut invalid = Vec::new();
-        for item in items {
+        let mut items = items.into_iter();
+        while let Some(item) = items.next() {
             match self.put_one(item, deadline).await {
                 Ok(()) => {}
                 Err(StoreError::Invalid | StoreError::ItemTooLarge) => invalid.push(item),
-                Err(error) => return Err(error),
+                Err(error) => {
+                    let unprocessed = std::iter::once(item).chain(items).collect();
+                    return Sent { unprocessed, invalid, error: Some(error) };
+                }
             }
         }
-        Ok(Sent { unprocessed: Vec::new(), invalid })
+        Sent { unprocessed: Vec::new(), invalid, error: None }
     }
 
     async fn put_one<I: BatchItem>(&self, item: I, deadline: Deadline) -> Result<(), StoreError> {

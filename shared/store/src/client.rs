@@ -8,7 +8,7 @@ use aws_config::meta::region::ProvideRegion as _;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
-use aws_sdk_dynamodb::config::{Builder, SharedHttpClient, StalledStreamProtectionConfig};
+use aws_sdk_dynamodb::config::{Builder, Region, SharedHttpClient, StalledStreamProtectionConfig};
 
 use crate::call_stats::CallStatsInterceptor;
 use crate::http;
@@ -46,18 +46,35 @@ const RETRY_TOKENS: u32 = RETRY_BUDGET * RETRY_COST;
 /// # Errors
 /// As [`http_client`].
 pub async fn from_environment() -> Result<Client, CaBundleError> {
-    let endpoint = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"].into_iter().find_map(variable);
-    let truth = |name| variable(name).map(|value| value.eq_ignore_ascii_case("true"));
+    let Environment { endpoint, region, fips, dual_stack } = Environment::of_service("AWS_ENDPOINT_URL_DYNAMODB").await;
     let mut config = Builder::new()
         .behavior_version(BehaviorVersion::latest())
         .http_client(http_client(CONNECT_TIMEOUT)?)
         .credentials_provider(EnvironmentVariableCredentialsProvider::new())
-        .region(EnvironmentVariableRegionProvider::new().region().await);
-    config
-        .set_endpoint_url(endpoint)
-        .set_use_fips(truth("AWS_USE_FIPS_ENDPOINT"))
-        .set_use_dual_stack(truth("AWS_USE_DUALSTACK_ENDPOINT"));
+        .region(region);
+    config.set_endpoint_url(endpoint).set_use_fips(fips).set_use_dual_stack(dual_stack);
     Ok(Client::from_conf(tuned(config).build()))
+}
+
+/// What the SDK's variables say of the endpoint of a service.
+pub(crate) struct Environment {
+    pub(crate) endpoint: Option<String>,
+    pub(crate) region: Option<Region>,
+    pub(crate) fips: Option<bool>,
+    pub(crate) dual_stack: Option<bool>,
+}
+
+impl Environment {
+    /// For the service with this endpoint variable.
+    pub(crate) async fn of_service(endpoint_variable: &str) -> Self {
+        let truth = |name| variable(name).map(|value| value.eq_ignore_ascii_case("true"));
+        Self {
+            endpoint: [endpoint_variable, "AWS_ENDPOINT_URL"].into_iter().find_map(variable),
+            region: EnvironmentVariableRegionProvider::new().region().await,
+            fips: truth("AWS_USE_FIPS_ENDPOINT"),
+            dual_stack: truth("AWS_USE_DUALSTACK_ENDPOINT"),
+        }
+    }
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -1,6 +1,7 @@
 //! The table Idempotency: which requestIdentifier was used when and with which body, so that a retry stores nothing twice
 //! (docs/api.md, Retries).
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -17,6 +18,7 @@ use crate::attributes::{from_item, number, to_item};
 use crate::batch_context::BatchContext;
 use crate::deadline::{before, yield_for_connection_reuse};
 use crate::error::StoreError;
+use crate::overflow::DeferredBatch;
 use crate::throttling::TableThrottle;
 
 /// How long a requestIdentifier is remembered.
@@ -80,7 +82,24 @@ impl IdempotencyTable {
         batch: &Batch<'_>,
         deadline: Deadline,
     ) -> Result<Outcome, StoreError> {
-        self.write(&record(context, body, None), batch, deadline).await
+        let record = record(context, Digest::of(body).to_hex(), None);
+        self.write(&record, context.received_at, || signals_hash(batch).into(), deadline).await
+    }
+
+    /// Writes the record of a deferred request, unless there is one of the last 24 hours. It expires 24 hours after `now`.
+    ///
+    /// # Errors
+    /// When the record could be neither written nor read.
+    pub async fn begin_deferred(
+        &self,
+        context: BatchContext<'_>,
+        deferred: &DeferredBatch<'_>,
+        now: Timestamp,
+        deadline: Deadline,
+    ) -> Result<Outcome, StoreError> {
+        let expires_at = now.plus(IDEMPOTENCY_TTL).seconds();
+        let record = IdempotencyRecord { expires_at, ..record(context, deferred.body_hash.clone().into(), None) };
+        self.write(&record, now, || deferred.signals_hash.clone(), deadline).await
     }
 
     /// Writes the record of a request of which signals could not be stored, under a generated requestIdentifier, which the
@@ -92,31 +111,33 @@ impl IdempotencyTable {
         batch: &Batch<'_>,
         deadline: Deadline,
     ) -> bool {
-        let record = record(context, body, Some(signals_hash(batch)));
-        matches!(self.write(&record, batch, deadline).await, Ok(Outcome::New))
+        let record = record(context, Digest::of(body).to_hex(), Some(signals_hash(batch)));
+        let written = self.write(&record, context.received_at, || signals_hash(batch).into(), deadline).await;
+        matches!(written, Ok(Outcome::New))
     }
 
-    async fn write(
+    async fn write<'a>(
         &self,
         record: &IdempotencyRecord,
-        batch: &Batch<'_>,
+        now: Timestamp,
+        signals_hash: impl Fn() -> Cow<'a, str>,
         deadline: Deadline,
     ) -> Result<Outcome, StoreError> {
         let mut backoff = self.throttle.backoff(deadline);
         loop {
-            let existing = before(deadline, self.put(record)).await?;
+            let existing = before(deadline, self.put(record, now)).await?;
             if backoff.repeats(&existing).await {
                 continue;
             }
             return Ok(match existing? {
                 None => Outcome::New,
-                Some(existing) => compare(&existing, record, batch),
+                Some(existing) => compare(&existing, record, &signals_hash),
             });
         }
     }
 
     /// Puts a record; returns the one that exists instead.
-    async fn put(&self, record: &IdempotencyRecord) -> Result<Option<IdempotencyRecord>, StoreError> {
+    async fn put(&self, record: &IdempotencyRecord, now: Timestamp) -> Result<Option<IdempotencyRecord>, StoreError> {
         let call = self
             .client
             .put_item()
@@ -124,7 +145,7 @@ impl IdempotencyTable {
             .set_item(Some(to_item(record)?))
             // DynamoDB deletes an expired item up to some days later.
             .condition_expression("attribute_not_exists(pk) OR expiresAt <= :now")
-            .expression_attribute_values(":now", number(record.received_at.seconds()))
+            .expression_attribute_values(":now", number(now.seconds()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let sent = call.send().await;
         yield_for_connection_reuse().await;
@@ -138,11 +159,11 @@ impl IdempotencyTable {
     }
 }
 
-fn record(context: BatchContext<'_>, body: &str, signals_hash: Option<String>) -> IdempotencyRecord {
+fn record(context: BatchContext<'_>, body_hash: String, signals_hash: Option<String>) -> IdempotencyRecord {
     IdempotencyRecord {
         pk: context.account_id.partition_key(&context.request_identifier.canonical()),
         account_id: context.account_id.clone(),
-        body_hash: Digest::of(body).to_hex(),
+        body_hash,
         signals_hash,
         received_at: context.received_at,
         invocation: context.invocation_id.to_owned(),
@@ -150,17 +171,24 @@ fn record(context: BatchContext<'_>, body: &str, signals_hash: Option<String>) -
     }
 }
 
-fn compare(existing: &IdempotencyRecord, record: &IdempotencyRecord, batch: &Batch<'_>) -> Outcome {
+/// The outcome when there is a record already. The drain of several attempts of a request is one invocation, so an own record
+/// also has the own time.
+fn compare<'a>(
+    existing: &IdempotencyRecord,
+    record: &IdempotencyRecord,
+    signals_hash: impl Fn() -> Cow<'a, str>,
+) -> Outcome {
     let is_same_body = existing.body_hash == record.body_hash;
-    if !is_same_body && existing.signals_hash.as_ref().is_none_or(|hash| *hash != signals_hash(batch)) {
+    if !is_same_body && existing.signals_hash.as_ref().is_none_or(|hash| *hash != signals_hash()) {
         Outcome::Conflict
-    } else if existing.invocation == record.invocation {
+    } else if (&existing.invocation, existing.received_at) == (&record.invocation, record.received_at) {
         Outcome::New
     } else {
         Outcome::Replay { received_at: existing.received_at }
     }
 }
 
-fn signals_hash(batch: &Batch<'_>) -> String {
+/// SHA-256 of all signals of a request, in hexadecimal.
+pub(crate) fn signals_hash(batch: &Batch<'_>) -> String {
     Digest::of_all(batch.payloads()).to_hex()
 }

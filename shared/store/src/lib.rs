@@ -1,4 +1,4 @@
-//! DynamoDB: one file per table, the client, and the JSON that is written to DynamoDB.
+//! DynamoDB: one file per table, the client, and the JSON that is written to DynamoDB. And the overflow queue.
 //!
 //! This crate knows keys, conditions and retries. It must not know which HTTP status an error becomes.
 
@@ -14,6 +14,7 @@ mod dynamodb_json;
 pub mod error;
 mod http;
 pub mod idempotency;
+pub mod overflow;
 pub mod rejected_signals;
 pub mod signals;
 pub mod throttling;

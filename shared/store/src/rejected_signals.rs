@@ -144,7 +144,7 @@ impl RejectedSignalsTable {
         deadline: Deadline,
     ) -> Result<(), StoreError> {
         let records: Vec<_> = rejected.iter().map(|rejected| RejectedSignalRecord::new(context, rejected)).collect();
-        let invalid = self.table.put(records.iter().collect(), deadline).await?;
+        let invalid = self.table.put(records.iter().collect(), deadline).await.map_err(|unstored| unstored.error)?;
         if invalid.is_empty() { Ok(()) } else { Err(StoreError::Invalid) }
     }
 }

@@ -10,7 +10,7 @@ use model::signal::{Identity, Signal};
 use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
-use crate::batch_write::{BatchItem, BatchTable};
+use crate::batch_write::{BatchItem, BatchTable, Unstored};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 
@@ -30,22 +30,33 @@ impl SignalsTable {
         Self { table: BatchTable::new(client, table, CONCURRENT_CALLS), retention }
     }
 
+    /// The same table, whose signals expire after another time, or never.
+    #[must_use]
+    pub fn with_retention(&self, retention: Option<Duration>) -> Self {
+        Self { table: self.table.clone(), retention }
+    }
+
+    /// When signals that were received at `received_at` expire.
+    pub fn expires_at(&self, received_at: Timestamp) -> Option<Timestamp> {
+        self.retention.map(|retention| received_at.plus(retention))
+    }
+
     /// Whether a signal that was received at `received_at` has expired: DynamoDB would delete it at once.
     pub fn has_expired(&self, received_at: Timestamp, now: Timestamp) -> bool {
-        self.retention.is_some_and(|retention| received_at.plus(retention) <= now)
+        self.expires_at(received_at).is_some_and(|end| end <= now)
     }
 
     /// Stores signals. Returns the indices of those that DynamoDB found invalid, in order; every other one is stored.
     ///
     /// # Errors
-    /// When DynamoDB did not store all of them before the deadline: some may be stored, some not.
+    /// When DynamoDB did not acknowledge all of them before the deadline.
     pub async fn put(
         &self,
         context: BatchContext<'_>,
         signals: &[Signal<'_>],
         deadline: Deadline,
-    ) -> Result<Vec<usize>, StoreError> {
-        let common = &CommonAttributes::new(context, self.retention);
+    ) -> Result<Vec<usize>, UnstoredSignals> {
+        let common = &CommonAttributes::new(context, self.expires_at(context.received_at));
         let items = signals.iter().map(|signal| SignalItem { common, signal, position: signal.index }).collect();
         self.put_items(items, deadline).await
     }
@@ -59,13 +70,15 @@ impl SignalsTable {
         &self,
         signals: &[(BatchContext<'_>, Signal<'_>)],
         deadline: Deadline,
-    ) -> Result<Vec<usize>, StoreError> {
+    ) -> Result<Vec<usize>, UnstoredSignals> {
         let is_of_one_request = |a: BatchContext<'_>, b: BatchContext<'_>| {
             (a.received_at, a.request_identifier) == (b.received_at, b.request_identifier)
         };
         let requests = signals.chunk_by(|(a, _), (b, _)| is_of_one_request(*a, *b));
-        let requests =
-            requests.filter_map(|of_one| Some((CommonAttributes::new(of_one.first()?.0, self.retention), of_one)));
+        let requests = requests.filter_map(|of_one| {
+            let context = of_one.first()?.0;
+            Some((CommonAttributes::new(context, self.expires_at(context.received_at)), of_one))
+        });
         let requests: Vec<_> = requests.collect();
         let items = requests.iter().flat_map(|(common, of_one)| of_one.iter().map(move |(_, signal)| (common, signal)));
         let items = items.enumerate().map(|(position, (common, signal))| SignalItem { common, signal, position });
@@ -76,11 +89,44 @@ impl SignalsTable {
         self.put_items(items, deadline).await
     }
 
-    async fn put_items(&self, items: Vec<SignalItem<'_>>, deadline: Deadline) -> Result<Vec<usize>, StoreError> {
-        let invalid = self.table.put(items, deadline).await?;
-        let mut positions: Vec<_> = invalid.iter().map(|item| item.position).collect();
-        positions.sort_unstable();
-        Ok(positions)
+    async fn put_items(&self, items: Vec<SignalItem<'_>>, deadline: Deadline) -> Result<Vec<usize>, UnstoredSignals> {
+        match self.table.put(items, deadline).await {
+            Ok(invalid) => Ok(positions(&invalid)),
+            Err(Unstored { error, invalid, unacknowledged }) => {
+                Err(UnstoredSignals { error, invalid: positions(&invalid), unacknowledged: positions(&unacknowledged) })
+            }
+        }
+    }
+}
+
+fn positions(items: &[SignalItem<'_>]) -> Vec<usize> {
+    let mut positions: Vec<_> = items.iter().map(|item| item.position).collect();
+    positions.sort_unstable();
+    positions
+}
+
+/// Not all signals were stored.
+#[derive(Debug)]
+pub struct UnstoredSignals {
+    /// Why.
+    pub error: StoreError,
+    /// The indices of those that DynamoDB found invalid, in order.
+    pub invalid: Vec<usize>,
+    /// The indices of those that DynamoDB did not acknowledge, in order: they may be stored or not.
+    pub unacknowledged: Vec<usize>,
+}
+
+impl UnstoredSignals {
+    /// None of `signals` was sent.
+    pub fn all(error: StoreError, signals: &[Signal<'_>]) -> Self {
+        let unacknowledged = signals.iter().map(|signal| signal.index).collect();
+        Self { error, invalid: Vec::new(), unacknowledged }
+    }
+}
+
+impl From<UnstoredSignals> for StoreError {
+    fn from(unstored: UnstoredSignals) -> Self {
+        unstored.error
     }
 }
 
@@ -94,7 +140,7 @@ struct CommonAttributes {
 }
 
 impl CommonAttributes {
-    fn new(context: BatchContext<'_>, retention: Option<Duration>) -> Self {
+    fn new(context: BatchContext<'_>, expires_at: Option<Timestamp>) -> Self {
         let received_at = context.received_at.to_string();
         let mut attributes = DynamoDbJson::default();
         attributes.string_attribute("accountId", context.account_id.as_str());
@@ -102,8 +148,8 @@ impl CommonAttributes {
         attributes.string_attribute("requestIdentifier", context.request_identifier.as_sent());
         attributes.raw(",");
         attributes.string_attribute("receivedAt", &received_at);
-        if let Some(retention) = retention {
-            attributes.raw(&format!(",\"expiresAt\":{{\"N\":\"{}\"}}", context.received_at.plus(retention).seconds()));
+        if let Some(end) = expires_at {
+            attributes.raw(&format!(",\"expiresAt\":{{\"N\":\"{}\"}}", end.seconds()));
         }
         Self {
             partition_prefix: context.account_id.partition_key(""),

@@ -36,7 +36,8 @@ macro_rules! metrics {
 }
 
 metrics! {
-    SignalsAccepted "Count" "Signals stored.";
+    SignalsAccepted "Count" "Signals stored or deferred.";
+    SignalsDeferred "Count" "Accepted signals sent to the overflow queue.";
     SignalsRejected "Count" "Signals rejected; also by error code, counting the first five errors of each signal.";
     RejectionRate "Percent" "The share of the signals of a request that was rejected.";
     DeadLetterFailures "Count" "Requests whose rejected signals could not be stored.";
@@ -48,6 +49,10 @@ metrics! {
     StorageUnavailable "Count" "Responses with status 503.";
     InternalErrors "Count" "Responses with status 500.";
     Replays "Count" "Retried requests.";
+    SignalsDrained "Count" "Deferred signals that the overflow function stored.";
+    AcceptedSignalsRejected "Count" "Deferred signals that the overflow function could only store as rejected ones.";
+    DrainDelay "Milliseconds" "The time from a request to the storing of its deferred signals.";
+    DrainFailures "Count" "Messages that the overflow function could not drain, or not read.";
     DynamoDbLatency "Milliseconds" "The time from a request's first call to DynamoDB to the end of its last.";
     DynamoDbCalls "Count" "Attempts of calls to DynamoDB.";
     ColdStarts "Count" "First requests of a process.";

@@ -103,6 +103,7 @@ impl<'a> RequestLog<'a> {
             ("received", count(|counts| counts.received)),
             ("accepted", count(|counts| counts.accepted)),
             ("rejected", count(|counts| counts.rejected)),
+            ("deferred", self.deferred().map(Value::Count)),
             ("replayed", counts.map(|counts| Value::Bool(counts.replayed))),
             ("result", self.upsert_result().map(|result| Value::Text(result.as_str()))),
             ("fieldErrorCounts", (!errors.is_empty()).then_some(Value::Counts(errors))),
@@ -113,7 +114,7 @@ impl<'a> RequestLog<'a> {
         write(&EmfRecord { at: *received_at, members: &members, dimension: None, metrics: &self.metrics() });
     }
 
-    fn metrics(&self) -> [(Metric, Option<Value<'_>>); 14] {
+    fn metrics(&self) -> [(Metric, Option<Value<'_>>); 15] {
         let once = |happened: bool| happened.then_some(Value::Count(1));
         let problem_type = self.result.as_ref().err().map(Problem::problem_type);
         let is = |this: ProblemType| once(problem_type == Some(this));
@@ -124,6 +125,7 @@ impl<'a> RequestLog<'a> {
         let calls = usize::try_from(self.calls.calls()).unwrap_or(usize::MAX);
         [
             (Metric::SignalsAccepted, counts.map(|counts| Value::Count(counts.accepted))),
+            (Metric::SignalsDeferred, self.deferred().map(Value::Count)),
             (Metric::SignalsRejected, counts.map(|counts| Value::Count(counts.rejected))),
             (Metric::RejectionRate, counts.map(|counts| Value::Count(percent(counts.rejected, counts.received)))),
             (Metric::CustomersCreated, once(result == Some(UpsertResult::Created))),
@@ -161,6 +163,10 @@ impl<'a> RequestLog<'a> {
 
     fn counts(&self) -> Option<BatchCounts> {
         self.batch().map(|response| response.counts)
+    }
+
+    fn deferred(&self) -> Option<usize> {
+        self.counts().map(|counts| counts.deferred).filter(|deferred| *deferred > 0)
     }
 
     fn upsert_result(&self) -> Option<UpsertResult> {

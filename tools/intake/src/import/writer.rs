@@ -102,7 +102,8 @@ impl Writer {
                 Err(rejected) => outcomes.reject(*index, rejected.errors),
             }
         }
-        let refused = self.retry(|| self.signals.put_each(&signals, Deadline::after(WRITE_TIMEOUT))).await?;
+        let refused =
+            self.retry(async || Ok(self.signals.put_each(&signals, Deadline::after(WRITE_TIMEOUT)).await?)).await?;
         outcomes.counts.stored = (signals.len() - refused.len()) as u64;
         refused.into_iter().filter_map(|position| indices.get(position)).for_each(|index| outcomes.refused(*index));
         Ok(())

@@ -117,7 +117,7 @@ impl Run<'_> {
         let context =
             BatchContext::without_request(&self.args.account, &rejected.request_identifier, rejected.received_at);
         let put = self.signals.put(context, &[signal], Deadline::after(WRITE_TIMEOUT)).await;
-        let refused = put.map_err(|error| store_error(self.table, &error))?;
+        let refused = put.map_err(|unstored| store_error(self.table, &unstored.error))?;
         Ok(refused.into_iter().map(|_| FieldError::refused_by_store(&JsonPointer::Root)).collect())
     }
 

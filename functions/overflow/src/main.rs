@@ -1,0 +1,16 @@
+//! Starts the function.
+
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use model::timestamp::Timestamp;
+use overflow::OverflowFunction;
+use service::telemetry;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    telemetry::init();
+    let function = &OverflowFunction::from_environment().await?;
+    let drain = |event: LambdaEvent<_>| async move {
+        Ok::<_, Error>(function.drain(event.payload, &event.context, Timestamp::now()).await)
+    };
+    lambda_runtime::run(service_fn(drain)).await
+}

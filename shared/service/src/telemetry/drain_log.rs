@@ -1,0 +1,76 @@
+//! The log lines of the overflow function, with their metrics: one for each message.
+//!
+//! They contain accounts, key ids and counts: never a customer or a value.
+
+use model::timestamp::Timestamp;
+use store::batch_context::BatchContext;
+use store::error::StoreError;
+
+use super::emf::{EmfRecord, Value, write};
+use super::metric::Metric;
+
+/// A message whose signals are stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Drained<'a> {
+    /// The time of the drain.
+    pub now: Timestamp,
+    /// Whose signals, and since when.
+    pub context: BatchContext<'a>,
+    /// Signals that are stored.
+    pub accepted: usize,
+    /// Signals that were accepted and are stored as rejected ones.
+    pub rejected: usize,
+    /// Whether another request has taken the requestIdentifier in between.
+    pub is_conflict: bool,
+}
+
+/// A message is drained.
+pub fn drained(drained: &Drained<'_>) {
+    let Drained { now, context, accepted, rejected, is_conflict } = *drained;
+    let level = if rejected > 0 || is_conflict { "WARN" } else { "INFO" };
+    let received_at = context.received_at.to_string();
+    let members = [
+        ("level", Some(Value::Text(level))),
+        ("message", Some(Value::Text("drained"))),
+        ("timestamp", Some(Value::Text(&now.to_string()))),
+        ("requestId", Some(Value::Text(context.invocation_id))),
+        ("accountId", Some(Value::Text(context.account_id.as_str()))),
+        ("keyId", Some(Value::Text(context.key_id))),
+        ("requestIdentifier", Some(Value::Text(context.request_identifier.as_sent()))),
+        ("receivedAt", Some(Value::Text(&received_at))),
+        ("conflict", is_conflict.then_some(Value::Bool(true))),
+    ];
+    let metrics = [
+        (Metric::SignalsDrained, Some(Value::Count(accepted))),
+        (Metric::AcceptedSignalsRejected, (rejected > 0).then_some(Value::Count(rejected))),
+        (Metric::DrainDelay, Some(Value::Milliseconds(now.duration_since(context.received_at)))),
+    ];
+    write(&EmfRecord { at: now, members: &members, dimension: None, metrics: &metrics });
+}
+
+/// A message could not be drained. It will be delivered again.
+pub fn failed(now: Timestamp, invocation_id: &str, error: &StoreError) {
+    error_line(now, invocation_id, "a message could not be drained", Some(&error.to_string()));
+}
+
+/// A message cannot be read. It is in the dead-letter queue, or will be delivered again.
+pub fn unreadable(now: Timestamp, invocation_id: &str, is_in_dead_letter_queue: bool) {
+    let message = if is_in_dead_letter_queue {
+        "a message cannot be read; it is in the dead-letter queue"
+    } else {
+        "a message cannot be read and is not in the dead-letter queue"
+    };
+    error_line(now, invocation_id, message, None);
+}
+
+fn error_line(now: Timestamp, invocation_id: &str, message: &str, store_error: Option<&str>) {
+    let members = [
+        ("level", Some(Value::Text("ERROR"))),
+        ("message", Some(Value::Text(message))),
+        ("timestamp", Some(Value::Text(&now.to_string()))),
+        ("requestId", Some(Value::Text(invocation_id))),
+        ("storeError", store_error.map(Value::Text)),
+    ];
+    let metrics = [(Metric::DrainFailures, Some(Value::Count(1)))];
+    write(&EmfRecord { at: now, members: &members, dimension: None, metrics: &metrics });
+}

@@ -1,0 +1,171 @@
+//! The message of the overflow queue: signals as they were sent, and whatever it takes to write the very items that the
+//! request would have written.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use model::account::AccountId;
+use model::batch::Batch;
+use model::digest::Digest;
+use model::identifier::{RequestIdentifier, UuidText};
+use model::timestamp::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::batch_context::BatchContext;
+use crate::idempotency::signals_hash;
+
+/// The largest message, in bytes ("Amazon SQS message quotas" in the SQS developer guide). All messages of one call together
+/// have the same limit.
+const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
+
+/// A message.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeferredBatch<'a> {
+    /// The account.
+    pub account_id: Cow<'a, AccountId>,
+    /// The API key, for the operator.
+    pub key_id: Cow<'a, str>,
+    /// The client's requestIdentifier, or the generated one.
+    request_identifier: Cow<'a, str>,
+    /// Whether there is to be an idempotency record: the client named the requestIdentifier.
+    pub has_record: bool,
+    /// When the request was received; of a retry, when it was first received. The time in the items' keys.
+    pub received_at: Timestamp,
+    /// When the signals expire, in seconds since 1970.
+    pub expires_at: Option<u64>,
+    /// SHA-256 of the decoded body.
+    pub body_hash: Cow<'a, str>,
+    /// SHA-256 of all signals of the request.
+    pub signals_hash: Cow<'a, str>,
+    /// The signals.
+    #[serde(borrow)]
+    pub signals: Vec<DeferredSignal<'a>>,
+}
+
+/// A deferred signal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DeferredSignal<'a> {
+    /// Its index in the request.
+    pub index: usize,
+    /// Its text, as it was sent.
+    #[serde(borrow)]
+    pub text: Cow<'a, str>,
+}
+
+/// The message is none that this version can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the message cannot be read")]
+pub struct UnreadableMessage;
+
+impl<'a> DeferredBatch<'a> {
+    /// The messages for the valid signals of `batch` that `is_deferred` selects by their index, as JSON.
+    pub fn messages(
+        batch: &'a Batch<'a>,
+        body: &str,
+        context: BatchContext<'a>,
+        expires_at: Option<Timestamp>,
+        is_deferred: impl Fn(usize) -> bool,
+    ) -> Vec<String> {
+        let mut message = Self {
+            account_id: Cow::Borrowed(context.account_id),
+            key_id: context.key_id.into(),
+            request_identifier: context.request_identifier.as_sent().into(),
+            has_record: batch.request_identifier.is_some(),
+            received_at: context.received_at,
+            expires_at: expires_at.map(Timestamp::seconds),
+            body_hash: Digest::of(body).to_hex().into(),
+            signals_hash: signals_hash(batch).into(),
+            signals: Vec::new(),
+        };
+        let overhead = json(&message).len();
+        let mut bytes = overhead;
+        let mut messages = Vec::new();
+        for signal in batch.signals.iter().filter(|signal| is_deferred(signal.index)) {
+            let signal = DeferredSignal { index: signal.index, text: signal.payload.into() };
+            let length = json(&signal).len() + ",".len();
+            if bytes + length > MAX_MESSAGE_BYTES && !message.signals.is_empty() {
+                messages.push(json(&message));
+                message.signals.clear();
+                bytes = overhead;
+            }
+            bytes += length;
+            message.signals.push(signal);
+        }
+        messages.push(json(&message));
+        messages
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// When it is not one that this version writes or another version wrote.
+    pub fn parse(text: &'a str) -> Result<Self, UnreadableMessage> {
+        serde_json::from_str(text).map_err(|_| UnreadableMessage)
+    }
+
+    /// How long after its arrival each signal expires, to the second.
+    pub fn retention(&self) -> Option<Duration> {
+        Some(Duration::from_secs(self.expires_at?.saturating_sub(self.received_at.seconds())))
+    }
+
+    /// The requestIdentifier.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn request_identifier(&self) -> Result<RequestIdentifier, UnreadableMessage> {
+        UuidText::parse(self.request_identifier.as_ref()).map(RequestIdentifier::from).ok_or(UnreadableMessage)
+    }
+}
+
+/// As JSON. SQS rejects U+FFFE and U+FFFF (`SendMessage` in the SQS API reference), which JSON has only inside strings.
+fn json(value: &impl Serialize) -> String {
+    // Strings, numbers and lists of them always serialize.
+    let json = serde_json::to_string(value).unwrap_or_default();
+    if json.contains(['\u{fffe}', '\u{ffff}']) {
+        json.replace('\u{fffe}', "\\ufffe").replace('\u{ffff}', "\\uffff")
+    } else {
+        json
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::json::JsonText;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
+
+    /// The messages of a batch, read again.
+    fn messages_of(body: &str) -> Vec<String> {
+        let batch = Batch::parse(JsonText::parse(body).unwrap()).unwrap();
+        let request_identifier = RequestIdentifier::random();
+        let account = "shop".parse().unwrap();
+        let context = BatchContext::without_request(&account, &request_identifier, NOW);
+        DeferredBatch::messages(&batch, body, context, None, |_| true)
+    }
+
+    #[test]
+    fn text_of_a_signal_survives_with_every_character() {
+        let text = "{\"customerId\":\"\u{fffe}\u{ffff}\u{1f600}\",\"eventType\":\"t\",\n\t\"data\":{\"quote\\\"\":\"\u{7f}\"}}";
+        let messages = messages_of(&format!("{{\"signals\":[{text}]}}"));
+        assert!(messages.iter().all(|message| !message.contains(['\u{fffe}', '\u{ffff}', '\n', '\t'])));
+        let message = DeferredBatch::parse(&messages[0]).unwrap();
+        assert_eq!((message.signals[0].index, message.signals[0].text.as_ref()), (0, text));
+    }
+
+    #[test]
+    fn large_batch_is_several_messages_within_the_limit() {
+        // As many backslashes as a signal may have: each is two bytes in the message, and four with those of the message.
+        let signal = |n: usize| {
+            format!(r#"{{"customerId":"c{n}","eventType":"t","data":{{"x":"{}"}}}}"#, "\\\\".repeat(100 * 1024))
+        };
+        let signals: Vec<_> = (0..15).map(signal).collect();
+        let messages = messages_of(&format!("{{\"signals\":[{}]}}", signals.join(",")));
+        assert!(messages.len() > 4 && messages.iter().all(|message| message.len() <= MAX_MESSAGE_BYTES));
+        let read: Vec<_> = messages.iter().flat_map(|message| DeferredBatch::parse(message).unwrap().signals).collect();
+        assert_eq!(read.iter().map(|signal| signal.index).collect::<Vec<_>>(), (0..15).collect::<Vec<_>>());
+        assert!(read.iter().zip(&signals).all(|(read, sent)| read.text == *sent));
+    }
+}

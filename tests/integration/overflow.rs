@@ -1,0 +1,271 @@
+//! Signals that DynamoDB does not acknowledge in time go to the overflow queue, and a drain stores them
+//! (docs/reliability.md, Overflow).
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
+use testkit::fake_sqs::FakeSqs;
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::{RequestBuilder, TestApp};
+
+const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
+const RETENTION: Duration = Duration::from_hours(7 * 24);
+
+type Item = HashMap<String, AttributeValue>;
+
+/// An app with an overflow queue, and a fault proxy before every table but that of the keys.
+struct Stack {
+    app: TestApp,
+    proxy: FaultProxy,
+    sqs: FakeSqs,
+    key: String,
+}
+
+impl Stack {
+    async fn start(plan: impl Into<Plan>) -> Self {
+        let (emulator, sqs) = (TestApp::emulator(), FakeSqs::start().await.unwrap());
+        let keys = emulator.endpoint();
+        let proxy = FaultProxy::start(&keys, plan).await.unwrap();
+        let app = TestApp::with_queue(emulator, &keys, &proxy.endpoint(), Some(RETENTION), Some(&sqs));
+        let key = app.key("shop").await;
+        Self { app, proxy, sqs, key }
+    }
+
+    async fn send(&self, body: &Value, at: Timestamp) -> (u16, Value) {
+        let response = self.app.send(RequestBuilder::signals(body).key(&self.key).at(at)).await;
+        (response.status, response.json())
+    }
+
+    /// Takes all messages and drains them; returns those that are to be delivered again.
+    async fn drain(&self) -> Vec<String> {
+        self.drain_all(&self.sqs.take_messages()).await
+    }
+
+    async fn drain_all(&self, messages: &[String]) -> Vec<String> {
+        self.app.drain(messages, NOW.plus(Duration::from_mins(1))).await
+    }
+
+    async fn stored(&self) -> Vec<Item> {
+        let mut items = self.app.items("SignalsTable").await;
+        items.sort_by_key(|item| item["sk"].as_s().unwrap().clone());
+        items
+    }
+}
+
+fn signals(n: usize) -> Value {
+    let signal = |n| json!({"customerId": "c", "eventType": "view", "data": {"n": n, "x": "\u{fffe}\""}, "more": 1.0});
+    (0..n).map(signal).collect()
+}
+
+fn named(n: usize) -> Value {
+    json!({"requestIdentifier": REQUEST, "signals": signals(n)})
+}
+
+/// The items that a request leaves when nothing fails.
+async fn items_without_a_fault(body: &Value) -> Vec<Item> {
+    let stack = Stack::start(Plan::none()).await;
+    let (status, response) = stack.send(body, NOW).await;
+    assert_eq!((status, response.get("deferred")), (200, None), "absent when 0: {response}");
+    assert_eq!(stack.sqs.take_messages(), [""; 0]);
+    stack.stored().await
+}
+
+#[tokio::test]
+async fn deferred_signals_become_the_items_that_the_request_would_have_written() {
+    let expected = items_without_a_fault(&named(60)).await;
+    for (fault, deferred) in [
+        (Fault::Throttled.always().of("BatchWriteItem"), 60),
+        (Fault::ResetBefore.always().of("BatchWriteItem"), 60),
+        // Whether the record is written is not known, so nothing is written now.
+        (Fault::InternalServerError.always().of("PutItem"), 60),
+        (Fault::ResetAfter.always().of("PutItem"), 60),
+        // The first two batches are stored.
+        (Fault::InternalServerError.where_body_has("\"59\"").of("BatchWriteItem"), 10),
+    ] {
+        let stack = Stack::start(fault.clone()).await;
+        let (status, response) = stack.send(&named(60), NOW).await;
+        assert_eq!(
+            (status, &response["accepted"], &response["deferred"]),
+            (200, &json!(60), &json!(deferred)),
+            "{fault:?}"
+        );
+        assert_eq!(response["replayed"], false);
+        assert_eq!(stack.stored().await.len(), 60 - deferred, "{fault:?}");
+        stack.proxy.set(Plan::none());
+        assert_eq!(stack.drain().await, [""; 0]);
+        assert_eq!(stack.stored().await, expected, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn signals_without_an_identifier_are_deferred_without_a_record() {
+    let stack = Stack::start(Fault::TableThrottled.always().of("BatchWriteItem")).await;
+    let (status, response) = stack.send(&json!({"signals": signals(3)}), NOW).await;
+    assert_eq!((status, &response["deferred"]), (200, &json!(3)));
+    stack.proxy.set(Plan::none());
+    stack.drain().await;
+    assert_eq!(stack.stored().await.len(), 3);
+    assert_eq!(stack.app.items("IdempotencyTable").await.len(), 0);
+}
+
+#[tokio::test]
+async fn retry_before_the_drain_stores_its_signals_once() {
+    for fault in [Fault::ResetBefore.always(), Fault::Throttled.always().of("BatchWriteItem")] {
+        let stack = Stack::start(fault.clone()).await;
+        assert_eq!(stack.send(&named(30), NOW).await.1["deferred"], 30, "{fault:?}");
+        stack.proxy.set(Plan::none());
+        let later = NOW.plus(Duration::from_secs(5));
+        let (status, response) = stack.send(&named(30), later).await;
+        assert_eq!((status, response.get("deferred")), (200, None));
+        assert_eq!(stack.drain().await, [""; 0]);
+        assert_eq!(stack.stored().await.len(), 30, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn two_deferred_attempts_that_are_drained_together_are_stored_once() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    stack.send(&named(2), NOW).await;
+    stack.send(&named(2), NOW.plus(Duration::from_secs(1))).await;
+    stack.proxy.set(Plan::none());
+    assert_eq!(stack.drain().await, [""; 0]);
+    assert_eq!(stack.stored().await.len(), 2);
+}
+
+#[tokio::test]
+async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    stack.send(&named(60), NOW).await;
+    let messages = stack.sqs.take_messages();
+    assert_eq!(stack.drain_all(&messages).await, messages, "DynamoDB is still away");
+    stack.proxy.set(Fault::InternalServerError.where_body_has("\"59\"").of("BatchWriteItem"));
+    assert_eq!(stack.drain_all(&messages).await, messages);
+    assert_eq!(stack.stored().await.len(), 50);
+    stack.proxy.set(Plan::none());
+    // SQS may deliver a message twice.
+    let twice = [messages.clone(), messages].concat();
+    assert_eq!(stack.drain_all(&twice).await, [""; 0]);
+    assert_eq!(stack.stored().await.len(), 60);
+}
+
+#[tokio::test]
+async fn one_message_that_fails_costs_the_others_nothing() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    stack.send(&json!({"signals": [{"customerId": "bad", "eventType": "e"}]}), NOW).await;
+    stack.send(&json!({"signals": [{"customerId": "good", "eventType": "e"}]}), NOW).await;
+    let messages = stack.sqs.take_messages();
+    stack.proxy.set(Fault::InternalServerError.where_body_has("\"bad\""));
+    assert_eq!(stack.drain_all(&messages).await, messages[..1]);
+    assert_eq!(stack.stored().await.len(), 1);
+}
+
+#[tokio::test]
+async fn identifier_that_another_body_took_in_between_keeps_the_deferred_signals() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    assert_eq!(stack.send(&named(2), NOW).await.1["deferred"], 2);
+    stack.proxy.set(Plan::none());
+    let later = NOW.plus(Duration::from_secs(1));
+    assert_eq!(stack.send(&named(1), later).await.0, 200);
+    assert_eq!(stack.drain().await, [""; 0]);
+    let times: Vec<_> = stack.stored().await.iter().map(|item| item["receivedAt"].as_s().unwrap().clone()).collect();
+    assert_eq!(times, [NOW.to_string(), NOW.to_string(), later.to_string()]);
+}
+
+#[tokio::test]
+async fn record_that_arrives_late_changes_no_key() {
+    let stack = Stack::start(Fault::Late.always().of("PutItem")).await;
+    assert_eq!(stack.send(&named(2), NOW).await.1["deferred"], 2);
+    stack.proxy.set(Plan::none());
+    let later = NOW.plus(Duration::from_secs(1));
+    assert_eq!(stack.send(&named(2), later).await.1["replayed"], false, "there is no record yet");
+    assert!(stack.proxy.apply_late().await.unwrap() > 0);
+    assert_eq!(stack.drain().await, [""; 0]);
+    assert_eq!(stack.stored().await.len(), 2);
+}
+
+#[tokio::test]
+async fn response_is_a_503_when_neither_store_acknowledges() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    stack.sqs.set_away(true);
+    for body in [named(3), json!({"signals": signals(3)})] {
+        let (status, response) = stack.send(&body, NOW).await;
+        assert_eq!((status, &response["code"]), (503, &json!("storage-unavailable")));
+    }
+}
+
+#[tokio::test]
+async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
+    let stack = Stack::start(Fault::ResetBefore.where_body_has("\"29\"").of("BatchWriteItem")).await;
+    stack.sqs.set_away(true);
+    let (status, failed) = stack.send(&json!({"signals": signals(30)}), NOW).await;
+    assert_eq!(status, 503);
+    stack.sqs.set_away(false);
+    stack.proxy.set(Fault::ResetAfter.always());
+    let retry = json!({"requestIdentifier": failed["requestIdentifier"], "signals": signals(30)});
+    assert_eq!(stack.send(&retry, NOW.plus(Duration::from_secs(1))).await.1["deferred"], 30);
+    stack.proxy.set(Plan::none());
+    assert_eq!(stack.drain().await, [""; 0]);
+    assert_eq!(stack.stored().await.len(), 30);
+}
+
+#[tokio::test]
+async fn customer_is_never_deferred() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let customer = RequestBuilder::customer(json!({"customerId": "c", "customerData": {}}));
+    assert_eq!(stack.app.send(customer.key(&stack.key)).await.status, 503);
+    assert_eq!(stack.sqs.take_messages(), [""; 0]);
+}
+
+#[tokio::test]
+async fn rejected_signals_of_a_deferred_batch_are_reported_and_kept() {
+    let stack = Stack::start(Fault::Throttled.where_body_has("\"eventType\":{").of("BatchWriteItem")).await;
+    let body = json!({"signals": [{"customerId": "c", "eventType": "e"}, {"customerId": "c"}]});
+    let (status, response) = stack.send(&body, NOW).await;
+    let counts = ["received", "accepted", "rejected", "deferred"].map(|name| &response[name]);
+    assert_eq!((status, counts), (200, [&json!(2), &json!(1), &json!(1), &json!(1)]), "{response}");
+    assert_eq!(stack.app.items("RejectedSignalsTable").await.len(), 1);
+}
+
+#[tokio::test]
+async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    stack.send(&named(3), NOW).await;
+    stack.proxy.set(Fault::Invalid.where_body_has("\"N\":\"1\"").of("BatchWriteItem"));
+    stack.proxy.set(Plan::of(
+        ["BatchWriteItem", "PutItem"]
+            .map(|of| Fault::Invalid.where_body_has("\"data\":{\"M\":{\"n\":{\"N\":\"1\"}").of(of)),
+    ));
+    assert_eq!(stack.drain().await, [""; 0]);
+    assert_eq!(stack.stored().await.len(), 2);
+    let rejected = stack.app.items("RejectedSignalsTable").await;
+    assert_eq!((rejected.len(), rejected[0]["index"].as_n().unwrap().as_str()), (1, "1"));
+    assert_eq!(rejected[0]["keyId"].as_s().unwrap(), "key_of_shop");
+}
+
+#[tokio::test]
+async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
+    let stack = Stack::start(Plan::none()).await;
+    let unreadable = ["", "not JSON", "{}", r#"{"accountId":"a b"}"#].map(ToOwned::to_owned);
+    assert_eq!(stack.drain_all(&unreadable).await, [""; 0]);
+    assert_eq!(stack.sqs.take_messages(), unreadable);
+    stack.sqs.set_away(true);
+    assert_eq!(stack.drain_all(&unreadable).await, unreadable, "delivered again rather than lost");
+}
+
+#[tokio::test]
+async fn body_of_4_mib_is_deferred_whole() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let large = "x".repeat(200 * 1024);
+    let signal = |n| json!({"customerId": "c", "eventType": "e", "data": {"n": n, "large": large}});
+    let body = json!({"signals": (0..20).map(signal).collect::<Value>()});
+    assert_eq!(stack.send(&body, NOW).await.1["deferred"], 20);
+    let messages = stack.sqs.take_messages();
+    assert!(messages.len() >= 4, "{}", messages.len());
+    stack.proxy.set(Plan::none());
+    assert_eq!(stack.drain_all(&messages).await, [""; 0]);
+    assert_eq!(stack.stored().await.len(), 20);
+}
