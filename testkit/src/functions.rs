@@ -1,4 +1,4 @@
-//! The programs of both functions as `cargo test` has them, and how they run over an emulator. Must not know what they do.
+//! The programs of the functions as `cargo test` has them, and how they run over an emulator. Must not know what they do.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use dev::cargo_command;
 use crate::function_process::ProcessOptions;
 use crate::test_app::Tables;
 
-/// Builds both functions: the folder in which they are.
+/// Builds the functions: the folder in which they are.
 ///
 /// # Errors
 /// When they cannot be built; cargo has shown why.
 pub fn build_functions() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = cargo_command(cargo)
-        .args(["build", "--quiet", "--locked", "--bin", "customers", "--bin", "signals"])
+        .args(["build", "--quiet", "--locked", "--bin", "customers", "--bin", "overflow", "--bin", "signals"])
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .status()
         .context("cargo cannot be started")?;

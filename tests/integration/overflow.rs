@@ -1,6 +1,8 @@
 //! Signals that DynamoDB does not acknowledge in time go to the overflow queue, and a drain stores them
 //! (docs/reliability.md, Overflow).
 
+mod processes;
+
 use std::collections::HashMap;
 use std::time::Duration;
 
