@@ -17,6 +17,7 @@ mod item;
 mod keys;
 mod options;
 mod output;
+mod overflow;
 mod progress;
 mod rejected;
 mod scan;

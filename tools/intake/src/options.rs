@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use crate::import::Import;
 use crate::output::Format;
 use crate::stack::StackArgs;
-use crate::{accounts, customers, keys, rejected, signals};
+use crate::{accounts, customers, keys, overflow, rejected, signals};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,6 +22,8 @@ Without --stack and --local, variables describe the stack. A command needs those
   REJECTED_SIGNALS_TABLE the table of rejected signals
   IDEMPOTENCY_TABLE      the table of idempotency records, for accounts erase
   SIGNAL_RETENTION_DAYS  for how many days signals are kept, for import and redrive; 0: forever
+  OVERFLOW_QUEUE_URL, DEAD_LETTER_QUEUE_URL
+                         the overflow queue and its dead-letter queue, if there are, for overflow
 
 Except with --local, credentials and region are those of the AWS command line:
   AWS_PROFILE            the profile to use
@@ -29,7 +31,8 @@ Except with --local, credentials and region are those of the AWS command line:
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
                          credentials in place of a profile
   AWS_CA_BUNDLE          a PEM file of certificate authorities in place of Amazon's, behind a proxy that ends TLS
-  AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_DYNAMODB_STREAMS, AWS_ENDPOINT_URL_CLOUDFORMATION
+  AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_DYNAMODB_STREAMS, AWS_ENDPOINT_URL_SQS,
+  AWS_ENDPOINT_URL_CLOUDFORMATION
                          other addresses of AWS or of single services, such as that of an emulator
 
 --local reads them from the file of `cargo dev`: target/dev.env, or dev.env in CARGO_TARGET_DIR.";
@@ -38,7 +41,7 @@ fn after_help() -> String {
     format!("{EXAMPLES}\n\n{VARIABLES}")
 }
 
-/// Manages an Intake stack: API keys, accounts, customers, signals, rejected signals, imports
+/// Manages an Intake stack: API keys, accounts, customers, signals, rejected signals, the overflow queue, imports
 #[derive(Debug, Parser)]
 #[command(name = "cargo intake", bin_name = "cargo intake", version, after_help = after_help())]
 pub(crate) struct Options {
@@ -75,6 +78,10 @@ enum Command {
     #[command(subcommand)]
     Rejected(rejected::Command),
 
+    /// Count and redrive the messages of the overflow queue
+    #[command(subcommand)]
+    Overflow(overflow::Command),
+
     /// Store the customers or signals of a file
     Import(Import),
 }
@@ -89,6 +96,7 @@ impl Options {
             Command::Customers(command) => command.run(&stack, format).await,
             Command::Signals(command) => command.run(&stack, format).await,
             Command::Rejected(command) => command.run(&stack, format).await,
+            Command::Overflow(command) => command.run(&stack, format).await,
             Command::Import(import) => import.run(&stack, format).await,
         }
     }

@@ -1,4 +1,4 @@
-//! The stack that a command works on: its tables by name, and a client with the operator's credentials.
+//! The stack that a command works on: its tables and queues, and clients with the operator's credentials.
 
 mod cloudformation;
 mod env_file;
@@ -35,6 +35,10 @@ pub(crate) const SIGNALS: &str = "SIGNALS_TABLE";
 pub(crate) const REJECTED_SIGNALS: &str = "REJECTED_SIGNALS_TABLE";
 pub(crate) const IDEMPOTENCY: &str = "IDEMPOTENCY_TABLE";
 
+/// The variables that hold the URLs of the overflow queue and of its dead-letter queue. A stack may have neither.
+pub(crate) const OVERFLOW_QUEUE: &str = "OVERFLOW_QUEUE_URL";
+pub(crate) const DEAD_LETTER_QUEUE: &str = "DEAD_LETTER_QUEUE_URL";
+
 /// The variable that says for how many days signals are kept; 0 keeps them forever.
 const RETENTION: &str = "SIGNAL_RETENTION_DAYS";
 
@@ -56,6 +60,7 @@ pub(crate) struct StackArgs {
 pub(crate) struct Stack {
     pub(crate) client: Client,
     pub(crate) streams: aws_sdk_dynamodbstreams::Client,
+    pub(crate) sqs: aws_sdk_sqs::Client,
     /// Whether it is the stack of `cargo dev`.
     pub(crate) is_local: bool,
     variables: Variables,
@@ -96,12 +101,38 @@ impl StackArgs {
 
 impl Stack {
     fn new(config: &SdkConfig, variables: Variables, is_local: bool) -> Self {
-        Self { client: client(config), streams: streams_client(config), is_local, variables }
+        let (client, streams, sqs) = (client(config), streams_client(config), sqs_client(config));
+        Self { client, streams, sqs, is_local, variables }
     }
 
     /// The name of the table that `variable` holds.
     pub(crate) fn table(&self, variable: &str) -> Result<&str> {
         self.variables.get(variable, "Give --stack NAME or --local, or set the variable.")
+    }
+
+    /// The URLs of the overflow queue and of its dead-letter queue; `None` when there is no overflow queue.
+    ///
+    /// # Errors
+    /// Only one of the two is known: the dead letters of one cannot be moved without the other.
+    pub(crate) fn queue_urls(&self) -> Result<Option<[&str; 2]>> {
+        let names = [OVERFLOW_QUEUE, DEAD_LETTER_QUEUE];
+        if self.is_local || names.iter().all(|name| self.variables.find(name).is_none()) {
+            return Ok(None);
+        }
+        let [overflow, dead_letters] =
+            names.map(|name| self.variables.get(name, "Give --stack NAME, or set the variables of both queues."));
+        Ok(Some([overflow?, dead_letters?]))
+    }
+
+    /// Says that there is no overflow queue.
+    pub(crate) fn without_queues(&self) -> String {
+        if self.is_local {
+            return "The stack of `cargo dev` has no overflow queue.".to_owned();
+        }
+        format!(
+            "{} defines no overflow queue: neither {OVERFLOW_QUEUE} nor {DEAD_LETTER_QUEUE}.",
+            self.variables.source
+        )
     }
 
     /// How long signals are kept; `None`: forever. There is no default: a signal written with another one than the
@@ -125,9 +156,12 @@ impl Stack {
 }
 
 impl Variables {
+    fn find(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
     fn get(&self, name: &str, advice: &str) -> Result<&str> {
-        let value = self.values.get(name).map(String::as_str).filter(|value| !value.is_empty());
-        value.with_context(|| format!("{} does not define {name}. {advice}", self.source))
+        self.find(name).with_context(|| format!("{} does not define {name}. {advice}", self.source))
     }
 }
 
@@ -172,6 +206,12 @@ fn streams_client(config: &SdkConfig) -> aws_sdk_dynamodbstreams::Client {
         .retry_config(RetryConfig::standard().with_max_attempts(STREAM_ATTEMPTS))
         .timeout_config(timeouts);
     aws_sdk_dynamodbstreams::Client::from_conf(config.build())
+}
+
+fn sqs_client(config: &SdkConfig) -> aws_sdk_sqs::Client {
+    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
+    let config = aws_sdk_sqs::config::Builder::from(config).timeout_config(timeouts);
+    aws_sdk_sqs::Client::from_conf(config.build())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The tables of a deployed stack, by its outputs.
+//! The tables and queues of a deployed stack, by its outputs.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,20 @@ use aws_config::SdkConfig;
 use aws_sdk_cloudformation::Client;
 use aws_sdk_cloudformation::error::ProvideErrorMetadata;
 
-use super::{API_KEYS, CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, RETENTION, SIGNALS};
+use super::{
+    API_KEYS, CUSTOMERS, DEAD_LETTER_QUEUE, IDEMPOTENCY, OVERFLOW_QUEUE, REJECTED_SIGNALS, RETENTION, SIGNALS,
+};
 
-/// The outputs and the parameter of template.yaml that the tool needs, and the variable that each stands for.
-const VARIABLES: [(&str, &str); 6] = [
+/// The outputs and the parameter of template.yaml that the tool needs, and the variable that each stands for. An older stack
+/// has no outputs of queues.
+const VARIABLES: [(&str, &str); 8] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),
     ("SignalsTableName", SIGNALS),
     ("RejectedSignalsTableName", REJECTED_SIGNALS),
     ("IdempotencyTableName", IDEMPOTENCY),
+    ("OverflowQueueUrl", OVERFLOW_QUEUE),
+    ("OverflowDeadLetterQueueUrl", DEAD_LETTER_QUEUE),
     ("SignalRetentionDays", RETENTION),
 ];
 

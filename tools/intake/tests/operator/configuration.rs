@@ -1,4 +1,4 @@
-//! How the command finds the tables: variables, an env file, or the outputs of a stack.
+//! How the command finds the tables and queues: variables, an env file, or the outputs of a stack.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -7,6 +7,7 @@ use std::path::Path;
 
 use testkit::{Tables, TestApp};
 
+use crate::fake_queue::{DEAD_LETTERS, FakeQueue, OVERFLOW};
 use crate::operator::{Operator, VARIABLES};
 
 #[test]
@@ -81,6 +82,20 @@ fn cloudformation(responses: Vec<(u16, String)>) -> String {
     format!("http://{address}")
 }
 
+/// What CloudFormation answers of a stack.
+fn described(parameters: &str, outputs: &str) -> String {
+    format!(
+        "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>intake-test</StackName>\
+         <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
+         <Parameters>{parameters}</Parameters><Outputs>{outputs}</Outputs>\
+         </member></Stacks></DescribeStacksResult></DescribeStacksResponse>"
+    )
+}
+
+fn output(name: &str, value: &str) -> String {
+    format!("<member><OutputKey>{name}</OutputKey><OutputValue>{value}</OutputValue></member>")
+}
+
 #[test]
 fn tables_of_a_deployed_stack_are_read_from_its_outputs() {
     let app = TestApp::start();
@@ -90,18 +105,12 @@ fn tables_of_a_deployed_stack_are_read_from_its_outputs() {
     for (_, table) in VARIABLES {
         let name = format!("{table}Name");
         assert!(template.contains(&format!("\n  {name}:\n")), "template.yaml has no output {name}");
-        let value = Tables::name(table);
-        outputs.extend(["<member><OutputKey>", &name, "</OutputKey><OutputValue>", value, "</OutputValue></member>"]);
+        outputs.push_str(&output(&name, Tables::name(table)));
     }
     assert!(template.contains("\n  SignalRetentionDays:\n"));
     let parameter =
         "<member><ParameterKey>SignalRetentionDays</ParameterKey><ParameterValue>30</ParameterValue></member>";
-    let described = format!(
-        "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>intake-test</StackName>\
-         <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
-         <Parameters>{parameter}</Parameters><Outputs>{outputs}</Outputs>\
-         </member></Stacks></DescribeStacksResult></DescribeStacksResponse>"
-    );
+    let described = described(parameter, &outputs);
     let missing = "<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code>\
                    <Message>TestApp with id intake-test does not exist</Message></Error></ErrorResponse>";
     let endpoint = cloudformation(vec![(200, described.clone()), (200, described), (400, missing.to_owned())]);
@@ -114,6 +123,27 @@ fn tables_of_a_deployed_stack_are_read_from_its_outputs() {
     operator.run(&["import", "--account", "shop", "s", "--stack", "intake-test"]).success();
     let unknown = operator.run(&["keys", "list", "--stack", "intake-test"]).error_message();
     assert!(unknown.starts_with("The stack intake-test does not exist in eu-central-1"), "{unknown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queues_of_a_deployed_stack_are_read_from_its_outputs_if_it_has_them() {
+    let queue = FakeQueue::start().await;
+    let outputs = [output("OverflowQueueUrl", OVERFLOW), output("OverflowDeadLetterQueueUrl", DEAD_LETTERS)].concat();
+    let endpoint = cloudformation(vec![(200, described("", &outputs)), (200, described("", ""))]);
+    let operator = queue.endpoint_of(Operator::with_credentials("http://127.0.0.1:9"));
+    let operator = operator.variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &endpoint);
+    queue.set_counts([[1, 0, 0]], [[0, 0, 0]]);
+    let status = ["overflow", "status", "--stack", "intake-test", "--json"];
+    assert_eq!(operator.run(&status).success().json()[0]["waiting"], 1);
+    // A stack of an older version.
+    let none = operator.run(&status).success();
+    assert_eq!(
+        (none.stdout.as_str(), none.stderr.as_str()),
+        (
+            "",
+            "The stack intake-test defines no overflow queue: neither OVERFLOW_QUEUE_URL nor DEAD_LETTER_QUEUE_URL.\n"
+        )
+    );
 }
 
 #[test]
@@ -136,6 +166,8 @@ fn every_command_has_help_with_an_example() {
         "rejected list",
         "rejected show",
         "rejected redrive",
+        "overflow status",
+        "overflow redrive",
         "import",
     ] {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
@@ -179,6 +211,7 @@ fn help_names_the_variables_that_the_code_reads_and_no_other() {
         "AWS_ENDPOINT_URL",
         "AWS_ENDPOINT_URL_CLOUDFORMATION",
         "AWS_ENDPOINT_URL_DYNAMODB_STREAMS",
+        "AWS_ENDPOINT_URL_SQS",
         "AWS_PROFILE",
         "AWS_SESSION_TOKEN",
     ];

@@ -1,0 +1,44 @@
+//! `overflow`: the queue in which accepted signals wait that DynamoDB did not acknowledge in time, and its dead-letter queue.
+
+mod queues;
+mod redrive;
+mod status;
+
+use anyhow::{Result, bail};
+use clap::Subcommand;
+
+use self::queues::Queues;
+use crate::output::{Format, note};
+use crate::stack::Stack;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Count the messages of the overflow queue and of its dead-letter queue
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod overflow status\n\n\
+        A message holds signals of one request. SQS counts approximately. It tells the age of the oldest message only to \
+        CloudWatch, as the metric ApproximateAgeOfOldestMessage.")]
+    Status,
+
+    /// Move the messages of the dead-letter queue back to the overflow queue
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod overflow redrive\n\n\
+        SQS moves the messages; Ctrl-C does not stop it. Run the command again to follow a redrive that is running.")]
+    Redrive {
+        /// Do not ask for confirmation
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+impl Command {
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        match (self, Queues::of(stack)?) {
+            (Self::Status, Some(queues)) => status::status(&queues, format).await,
+            (Self::Status, None) => {
+                note(&stack.without_queues());
+                Ok(())
+            }
+            (Self::Redrive { yes }, Some(queues)) => redrive::redrive(&queues, yes, format).await,
+            (Self::Redrive { .. }, None) => bail!(stack.without_queues()),
+        }
+    }
+}

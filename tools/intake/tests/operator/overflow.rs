@@ -1,0 +1,153 @@
+//! `overflow`.
+
+use serde_json::{Value, json};
+
+use crate::fake_queue::{DEAD_LETTERS, FakeQueue, OVERFLOW, arn, task};
+use crate::operator::Operator;
+use crate::running::Running;
+
+const STATUS: [&str; 2] = ["overflow", "status"];
+const REDRIVE: [&str; 3] = ["overflow", "redrive", "--yes"];
+
+/// An operator with credentials and queues. No process listens where DynamoDB would be.
+fn operator(queue: &FakeQueue) -> Operator {
+    queue.of(without_queues())
+}
+
+fn without_queues() -> Operator {
+    Operator::with_credentials("http://127.0.0.1:9")
+}
+
+/// A call of `ListMessageMoveTasks`.
+fn list() -> (String, Value) {
+    ("ListMessageMoveTasks".to_owned(), json!({"SourceArn": arn(DEAD_LETTERS), "MaxResults": 1}))
+}
+
+fn get_arn(url: &str) -> (String, Value) {
+    ("GetQueueAttributes".to_owned(), json!({"QueueUrl": url, "AttributeNames": ["QueueArn"]}))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn status_lists_the_counts_of_both_queues() {
+    let queue = FakeQueue::start().await;
+    let operator = operator(&queue);
+    queue.set_counts([[120, 3, 1]], [[2, 0, 0]]);
+    let listed = operator.run(&STATUS).success();
+    assert_eq!(
+        listed.stdout,
+        "QUEUE        WAITING  IN FLIGHT  DELAYED\noverflow     120      3          1\ndead-letter  2        0          0\n"
+    );
+    let listed = operator.run(&[&STATUS[..], &["--json"]].concat()).success();
+    assert_eq!(
+        listed.json(),
+        [
+            json!({"queue": "overflow", "waiting": 120, "inFlight": 3, "delayed": 1}),
+            json!({"queue": "dead-letter", "waiting": 2, "inFlight": 0, "delayed": 0}),
+        ]
+    );
+    assert_eq!(listed.stderr, "");
+}
+
+#[test]
+fn stack_without_an_overflow_queue_is_no_error_of_status_but_of_redrive() {
+    let operator = without_queues();
+    let local = "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:9\nAWS_REGION=x\nAWS_ACCESS_KEY_ID=x\nAWS_SECRET_ACCESS_KEY=x\n\
+                 OVERFLOW_QUEUE_URL=x\n";
+    operator.file("dev.env", local);
+    let nowhere =
+        "The environment defines no overflow queue: neither OVERFLOW_QUEUE_URL nor DEAD_LETTER_QUEUE_URL.".to_owned();
+    let in_dev = "The stack of `cargo dev` has no overflow queue.".to_owned();
+    for (stack, sentence) in [(&[][..], nowhere), (&["--local=dev.env"], in_dev)] {
+        let status = operator.run(&[&STATUS[..], stack].concat()).success();
+        assert_eq!((status.stdout, status.stderr), (String::new(), format!("{sentence}\n")));
+        assert_eq!(operator.run(&[&REDRIVE[..], stack].concat()).error_message(), sentence);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_queue_or_variable_is_an_error() {
+    let queue = FakeQueue::start().await;
+    let one = queue.endpoint_of(without_queues()).variable("OVERFLOW_QUEUE_URL", OVERFLOW);
+    assert_eq!(
+        one.run(&STATUS).error_message(),
+        "The environment does not define DEAD_LETTER_QUEUE_URL. Give --stack NAME, or set the variables of both queues."
+    );
+    let unknown =
+        one.variable("DEAD_LETTER_QUEUE_URL", "https://sqs.eu-central-1.amazonaws.com/000000000000/elsewhere");
+    assert_eq!(
+        unknown.run(&STATUS).error_message(),
+        "SQS rejected the call: AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist. Check --stack, \
+         the queue variables, AWS_REGION and the credentials."
+    );
+    let unreachable = operator(&queue).variable("AWS_ENDPOINT_URL_SQS", "http://127.0.0.1:9");
+    assert_eq!(
+        unreachable.run(&STATUS).error_message(),
+        "Cannot reach SQS. Check the network, and AWS_ENDPOINT_URL_SQS if it is set."
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redrive_moves_dead_letters_back_and_ends_with_the_move() {
+    let queue = FakeQueue::start().await;
+    let operator = operator(&queue);
+    queue.set_counts([[0, 0, 0]], [[2, 1, 0]]);
+    // SQS lists an earlier move until it lists the new one.
+    let earlier = || vec![task(1, "COMPLETED", 9)];
+    queue.set_tasks([earlier()]);
+    let unconfirmed = operator.run(&REDRIVE[..2]).error_message();
+    let question = "Move 3 message(s) of the dead-letter queue back to the overflow queue?";
+    assert_eq!(unconfirmed, format!("{question} Standard input is no terminal: add --yes to confirm."));
+    assert_eq!(queue.take_calls(), [get_arn(DEAD_LETTERS), list()]);
+
+    queue.set_tasks([earlier(), earlier(), vec![task(2, "RUNNING", 1)], vec![task(2, "COMPLETED", 3)]]);
+    let redriven = operator.run(&REDRIVE).success();
+    assert_eq!(redriven.stdout, "3 message(s) moved back to the overflow queue.\n");
+    let start = json!({"SourceArn": arn(DEAD_LETTERS), "DestinationArn": arn(OVERFLOW)});
+    let start = ("StartMessageMoveTask".to_owned(), start);
+    assert_eq!(queue.take_calls(), [get_arn(DEAD_LETTERS), list(), get_arn(OVERFLOW), start, list(), list(), list()]);
+
+    queue.set_tasks([earlier(), vec![task(2, "COMPLETED", 3)]]);
+    assert_eq!(operator.run(&[&REDRIVE[..], &["--json"]].concat()).success().json(), [json!({"moved": 3})]);
+
+    let mut failed = task(2, "FAILED", 1);
+    failed["FailureReason"] = json!("AccessDenied");
+    queue.set_tasks([vec![], vec![failed]]);
+    assert_eq!(
+        operator.run(&REDRIVE).error_message(),
+        "SQS ended the redrive after 1 message(s): FAILED: AccessDenied. Run the command again to move the others."
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redrive_without_dead_letters_starts_nothing() {
+    let queue = FakeQueue::start().await;
+    queue.set_counts([[5, 0, 0]], [[0, 0, 0]]);
+    let nothing = operator(&queue).run(&REDRIVE).success();
+    assert_eq!(nothing.stdout, "The dead-letter queue has no messages.\n");
+    assert_eq!(queue.take_calls(), [get_arn(DEAD_LETTERS), list()]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn interrupted_redrive_goes_on_and_is_followed_again() {
+    let queue = FakeQueue::start().await;
+    let operator = operator(&queue);
+    queue.set_tasks([vec![task(1, "RUNNING", 1)]]);
+    let running = Running::start(&operator, &REDRIVE[..2]);
+    assert_eq!(running.note(), "A redrive is already running.");
+    // From the second time that the command asks for the progress, it notices Ctrl-C for sure.
+    queue.wait_for("ListMessageMoveTasks", 3);
+    let (code, stdout, stderr) = running.interrupt();
+    assert_eq!((code, stdout), (Some(1), vec![]));
+    assert_eq!(
+        stderr,
+        [
+            "error: Interrupted: SQS goes on moving the messages. `cargo intake overflow redrive` shows its progress again, \
+          `cargo intake overflow status` what is left."
+        ]
+    );
+
+    queue.set_tasks([vec![task(1, "RUNNING", 1)], vec![task(1, "COMPLETED", 3)]]);
+    let followed = operator.run(&REDRIVE[..2]).success();
+    assert_eq!(followed.stdout, "3 message(s) moved back to the overflow queue.\n");
+    assert!(queue.take_calls().iter().all(|(operation, _)| operation != "StartMessageMoveTask"));
+}
