@@ -14,7 +14,8 @@ use crate::stack::Stack;
 pub(crate) enum Command {
     /// Erase everything that is stored of an account, and revoke its keys; this reads all tables
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod accounts erase shop\n\n\
-        The keys of the account stay in the key table, revoked: their ids are in logs. After an interruption, run it again: it \
+        It is refused while the overflow queue has messages: their signals would be stored after the erasure. The keys of the \
+        account stay in the key table, revoked: their ids are in logs. After an interruption, run it again: it \
         erases what is left. Backups are not changed.")]
     Erase {
         /// The account
@@ -24,13 +25,17 @@ pub(crate) enum Command {
         /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
+
+        /// Erase although messages are in the overflow queue or in its dead-letter queue
+        #[arg(long)]
+        anyway: bool,
     },
 }
 
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let Self::Erase { account, yes } = self;
-        let erased = until_ctrl_c(erase::erase(stack, &account, yes, format)).await?;
+        let Self::Erase { account, yes, anyway } = self;
+        let erased = until_ctrl_c(Box::pin(erase::erase(stack, &account, yes, anyway, format))).await?;
         erased.context("Interrupted. To erase what is left, run the command again.")
     }
 }

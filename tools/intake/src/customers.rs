@@ -11,6 +11,7 @@ use model::account::AccountId;
 
 use self::export::Export;
 use crate::output::Format;
+use crate::overflow::refuse_while_queued;
 use crate::stack::Stack;
 
 #[derive(Debug, Subcommand)]
@@ -42,7 +43,8 @@ pub(crate) enum Command {
     /// Erase everything that is stored of a customer or an emitter: the profile, the signals, the rejected signals
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod customers erase --account shop customer-17\n\n\
-        After an interruption, run it again: it erases what is left. Backups are not changed."
+        It is refused while the overflow queue has messages: their signals would be stored after the erasure. After an \
+        interruption, run it again: it erases what is left. Backups are not changed."
     )]
     Erase {
         #[command(flatten)]
@@ -51,6 +53,10 @@ pub(crate) enum Command {
         /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
+
+        /// Erase although messages are in the overflow queue or in its dead-letter queue
+        #[arg(long)]
+        anyway: bool,
     },
 }
 
@@ -71,7 +77,8 @@ impl Command {
             Self::Show(Target { account, id }) => show::show(stack, &account, &id, format).await,
             Self::Find { account, email } => find::find(stack, &account, &email, format).await,
             Self::Export(export) => export.run(stack, format).await,
-            Self::Erase { target: Target { account, id }, yes } => {
+            Self::Erase { target: Target { account, id }, yes, anyway } => {
+                refuse_while_queued(stack, anyway).await?;
                 erase::erase(stack, &account, &id, yes, format).await
             }
         }

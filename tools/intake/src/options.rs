@@ -23,7 +23,7 @@ Without --stack and --local, variables describe the stack. A command needs those
   IDEMPOTENCY_TABLE      the table of idempotency records, for accounts erase
   SIGNAL_RETENTION_DAYS  for how many days signals are kept, for import and redrive; 0: forever
   OVERFLOW_QUEUE_URL, DEAD_LETTER_QUEUE_URL
-                         the overflow queue and its dead-letter queue, if there are, for overflow
+                         the overflow queue and its dead-letter queue, if there are, for overflow and erase
 
 Except with --local, credentials and region are those of the AWS command line:
   AWS_PROFILE            the profile to use

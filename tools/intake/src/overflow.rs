@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use clap::Subcommand;
 
 use self::queues::Queues;
+pub(crate) use self::queues::refuse_while_queued;
 use crate::output::{Format, note};
 use crate::stack::Stack;
 

@@ -113,7 +113,7 @@ impl Stack {
     /// The URLs of the overflow queue and of its dead-letter queue; `None` when there is no overflow queue.
     ///
     /// # Errors
-    /// Only one of the two is known: the dead letters of one cannot be moved without the other.
+    /// Only one of the two is known: an erasure must count the messages of both.
     pub(crate) fn queue_urls(&self) -> Result<Option<[&str; 2]>> {
         let names = [OVERFLOW_QUEUE, DEAD_LETTER_QUEUE];
         if self.is_local || names.iter().all(|name| self.variables.find(name).is_none()) {

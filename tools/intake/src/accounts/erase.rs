@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use model::account::AccountId;
@@ -17,6 +17,7 @@ use crate::confirm::confirm_by_name;
 use crate::item::{Item, key};
 use crate::keys::{AccountKeys, unknown_account_hint};
 use crate::output::{Format, note};
+use crate::overflow::refuse_while_queued;
 use crate::scan::scan;
 use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
 
@@ -32,7 +33,8 @@ const TABLES: [(&str, &[&str]); 4] =
 /// How many items there are in each of [`TABLES`].
 type Counts = [usize; TABLES.len()];
 
-pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, format: Format) -> Result<()> {
+pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway: bool, format: Format) -> Result<()> {
+    refuse_while_queued(stack, anyway).await?;
     let mut keys = AccountKeys::read(stack, account).await?;
     let mut counts = Counts::default();
     for (count, (variable, _)) in counts.iter_mut().zip(TABLES) {
@@ -50,6 +52,8 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, format:
         confirm_by_name(&question, account.as_str(), yes)?;
         keys.revoke_all().await?;
         wait_for_functions(&keys).await;
+        // What was sent until now may be queued.
+        refuse_while_queued(stack, anyway).await.context("The keys are revoked, and nothing is deleted")?;
         for (count, (variable, key_names)) in counts.iter_mut().zip(TABLES) {
             *count = delete_items(stack, account, variable, key_names).await?;
         }

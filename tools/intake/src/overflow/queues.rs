@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context as _, Error, Result, anyhow};
+use anyhow::{Context as _, Error, Result, anyhow, ensure};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::types::QueueAttributeName;
@@ -52,6 +52,7 @@ impl<'a> Queues<'a> {
             QueueAttributeName::ApproximateNumberOfMessagesDelayed,
         ];
         let attributes = self.attributes(url, &names).await?;
+        // An erasure depends on them: a count that is missing is not 0.
         let count = |name| -> Result<u64> {
             let count = attributes.get(&name).and_then(|count| count.parse().ok());
             count.with_context(|| format!("SQS did not send {} of {url}.", name.as_str()))
@@ -71,6 +72,21 @@ impl<'a> Queues<'a> {
         let response = call.send().await.map_err(|error| call_error(&error))?;
         Ok(response.attributes.unwrap_or_default())
     }
+}
+
+/// Ends a command that erases while messages are queued, unless `anyway` is set: when the overflow function stores their
+/// signals later, what was erased may come back.
+pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<()> {
+    let queues = if anyway { None } else { Queues::of(stack)? };
+    let Some(queues) = queues else { return Ok(()) };
+    let [overflow, dead_letters] = queues.counts().await?.map(|counts| counts.total());
+    ensure!(
+        overflow == 0 && dead_letters == 0,
+        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: their signals would be stored \
+         after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` moves the \
+         dead letters back), or add --anyway, and erase again when the queues are empty."
+    );
+    Ok(())
 }
 
 /// The error of a call to SQS.

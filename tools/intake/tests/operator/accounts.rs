@@ -30,8 +30,8 @@ async fn items(app: &TestApp) -> Vec<usize> {
     counts
 }
 
-/// Makes a revocation of this account's key an hour older.
-async fn age_revocation(app: &TestApp, account: &str) {
+/// Revokes this account's key an hour ago, also when it is revoked already.
+pub(crate) async fn revoke_an_hour_ago(app: &TestApp, account: &str) {
     let account = AttributeValue::S(account.to_owned());
     let key = app.items("ApiKeysTable").await.into_iter().find(|key| key["accountId"] == account).unwrap();
     let revoked_at = Timestamp::from_millis(Timestamp::now().millis() - 3_600_000).to_string();
@@ -72,7 +72,7 @@ async fn erasure_of_an_account_deletes_its_data_only_and_goes_on_after_an_interr
     let states = operator.run(&["keys", "list", "--account", "shop", "--json"]).success().json();
     assert_eq!(states.iter().map(|key| &key["state"]).collect::<Vec<_>>(), ["revoked"]);
 
-    age_revocation(&app, "shop").await;
+    revoke_an_hour_ago(&app, "shop").await;
     let mut erased = operator.run(&yes).success().json();
     let erased_at = erased[0].as_object_mut().unwrap().remove("erasedAt").unwrap();
     assert!(erased_at.as_str().unwrap().parse::<Timestamp>().is_ok(), "{erased_at}");

@@ -1,6 +1,7 @@
-//! `overflow`.
+//! `overflow`, and erasures while messages are queued.
 
 use serde_json::{Value, json};
+use testkit::{RequestBuilder, TestApp};
 
 use crate::fake_queue::{DEAD_LETTERS, FakeQueue, OVERFLOW, arn, task};
 use crate::operator::Operator;
@@ -150,4 +151,71 @@ async fn interrupted_redrive_goes_on_and_is_followed_again() {
     let followed = operator.run(&REDRIVE[..2]).success();
     assert_eq!(followed.stdout, "3 message(s) moved back to the overflow queue.\n");
     assert!(queue.take_calls().iter().all(|(operation, _)| operation != "StartMessageMoveTask"));
+}
+
+/// Why an erasure is refused.
+fn refusal(overflow: u64, dead_letters: u64) -> String {
+    format!(
+        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: their signals would be stored \
+         after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` moves the \
+         dead letters back), or add --anyway, and erase again when the queues are empty."
+    )
+}
+
+/// A profile, a signal and an idempotency record.
+async fn fill(app: &TestApp) {
+    let key = app.key("shop").await;
+    let customer = RequestBuilder::customer(json!({"customerId": "ada", "customerData": {"city": "X"}}));
+    assert_eq!(app.send(customer.key(&key)).await.status, 200);
+    let signals = [json!({"customerId": "ada", "eventType": "t"})];
+    let body = json!({"requestIdentifier": "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11", "signals": signals});
+    assert_eq!(app.send(RequestBuilder::signals(body).key(&key)).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn erasure_of_a_customer_is_refused_while_messages_are_queued() {
+    let (app, queue) = (TestApp::start(), FakeQueue::start().await);
+    let operator = queue.of(Operator::of(&app));
+    fill(&app).await;
+    let erase = ["customers", "erase", "--account", "shop", "ada", "--yes"];
+    for (overflow, dead_letters, sentence) in [
+        ([1, 0, 0], [0, 0, 0], refusal(1, 0)),
+        ([0, 2, 0], [0, 0, 0], refusal(2, 0)),
+        ([0, 0, 3], [0, 0, 0], refusal(3, 0)),
+        ([0, 0, 0], [1, 2, 3], refusal(0, 6)),
+    ] {
+        queue.set_counts([overflow], [dead_letters]);
+        assert_eq!(operator.run(&erase).error_message(), sentence);
+    }
+    assert!(app.customer("shop", "ada").await.is_some());
+    operator.run(&[&erase[..], &["--anyway"]].concat()).success();
+    assert!(app.customer("shop", "ada").await.is_none());
+
+    queue.set_counts([[0, 0, 0]], [[0, 0, 0]]);
+    operator.run(&erase).success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn erasure_of_an_account_is_refused_while_messages_are_queued() {
+    let (app, queue) = (TestApp::start(), FakeQueue::start().await);
+    let operator = queue.of(Operator::of(&app));
+    fill(&app).await;
+    let erase = ["accounts", "erase", "shop", "--yes"];
+    queue.set_counts([[1, 0, 0]], [[1, 0, 0]]);
+    assert_eq!(operator.run(&erase).error_message(), refusal(1, 1));
+    let states = || operator.run(&["keys", "list", "--json"]).success().json()[0]["state"].clone();
+    assert_eq!(states(), "active");
+
+    // Requests that are still accepted while the command waits for the functions may be queued.
+    crate::accounts::revoke_an_hour_ago(&app, "shop").await;
+    queue.set_counts([[0, 0, 0], [1, 0, 0]], [[0, 0, 0]]);
+    let refused = operator.run(&erase);
+    assert_eq!(
+        (refused.code, refused.stderr.lines().last()),
+        (Some(1), Some(format!("error: The keys are revoked, and nothing is deleted: {}", refusal(1, 0)).as_str()))
+    );
+    assert_eq!((app.items("SignalsTable").await.len(), states()), (1, json!("revoked")));
+
+    operator.run(&[&erase[..], &["--anyway"]].concat()).success();
+    assert_eq!(app.items("SignalsTable").await.len(), 0);
 }
