@@ -29,9 +29,14 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Variables of the developer that would make the SDK use another endpoint or account.
-pub(crate) const UNWANTED_VARIABLES: [&str; 4] =
-    ["AWS_ENDPOINT_URL", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_PROFILE", "AWS_SESSION_TOKEN"];
+/// Variables of the developer that would make the SDK use another endpoint or account, or the function a real queue.
+pub(crate) const UNWANTED_VARIABLES: [&str; 5] = [
+    "AWS_ENDPOINT_URL",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+    "AWS_PROFILE",
+    "AWS_SESSION_TOKEN",
+    "OVERFLOW_QUEUE_URL",
+];
 
 /// A request of which only Intake has this response: the path, the status, and a part of the body. One for each function.
 const HEALTH_CHECKS: [(&str, u16, &str); 2] =

@@ -1,8 +1,8 @@
 //! What the local stack takes from template.yaml: tables, functions, their routes and their variables, and what pages of
 //! other origins may do.
 //!
-//! Everything else in the template is left alone, unread and unevaluated, so conditions, alarms or permissions cannot
-//! stop the local stack. What *is* read must be understood whole: a table property that is neither applied nor known
+//! Everything else in the template is left alone, unread and unevaluated, so conditions, alarms, permissions or functions
+//! behind a queue cannot stop the local stack. What *is* read must be understood whole: a table property that is neither applied nor known
 //! to mean nothing on one machine is an error, and so is a variable that only AWS could evaluate.
 
 mod cors;
@@ -24,7 +24,7 @@ pub use table::Table;
 pub struct Template {
     /// Every `AWS::DynamoDB::Table`, in the order of the template.
     pub tables: Vec<Table>,
-    /// Every `AWS::Serverless::Function`, in the order of the template.
+    /// Every `AWS::Serverless::Function` that the HTTP API has routes to, in the order of the template.
     pub functions: Vec<Function>,
     /// What the HTTP API lets pages of other origins do, when there is a `CorsConfiguration`.
     pub cors: Option<Cors>,
@@ -54,7 +54,7 @@ impl Template {
             .collect::<Result<Vec<_>, _>>()?;
         let scope = function::Scope { document: &document, tables: &tables };
         let functions = of_type(resources, "AWS::Serverless::Function")
-            .map(|(logical_id, properties)| Function::read(logical_id, properties, &scope))
+            .filter_map(|(logical_id, properties)| Function::read(logical_id, properties, &scope).transpose())
             .collect::<Result<Vec<_>, _>>()?;
         let apis = of_type(resources, "AWS::Serverless::HttpApi").map(|(logical_id, api)| Cors::read(logical_id, api));
         let cors = apis.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next();

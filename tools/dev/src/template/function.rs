@@ -18,7 +18,7 @@ pub struct Function {
     pub package: String,
     /// The routes that the HTTP API sends to it.
     pub routes: Vec<Route>,
-    /// Its environment variables, those under `Globals` included.
+    /// Its environment variables, those under `Globals` included and those that name a queue left out.
     pub environment: BTreeMap<String, String>,
 }
 
@@ -40,7 +40,12 @@ pub(super) struct Scope<'a> {
 }
 
 impl Function {
-    pub(super) fn read(logical_id: &str, properties: &Value, scope: &Scope<'_>) -> Result<Self> {
+    /// The function, or none where the HTTP API sends it nothing: the local stack runs no other functions.
+    pub(super) fn read(logical_id: &str, properties: &Value, scope: &Scope<'_>) -> Result<Option<Self>> {
+        let routes = Route::of_function(logical_id, properties)?;
+        if routes.is_empty() {
+            return Ok(None);
+        }
         let wrong = |what: String| anyhow!("the function {logical_id} {what}");
         let package = properties
             .get("CodeUri")
@@ -52,21 +57,24 @@ impl Function {
             let variables = declared.and_then(|declared| declared.pointer("/Environment/Variables"));
             for (name, value) in variables.and_then(Value::as_object).into_iter().flatten() {
                 let value = scope.evaluate(value).map_err(|why| wrong(format!("has the variable {name}, {why}")))?;
-                environment.insert(name.clone(), value);
+                environment.extend(value.map(|value| (name.clone(), value)));
             }
         }
-        let events = properties.get("Events").and_then(Value::as_object);
-        let routes = events
-            .into_iter()
-            .flatten()
-            .filter(|(_, event)| event.get("Type").and_then(Value::as_str) == Some("HttpApi"))
-            .map(|(event, declared)| Route::read(logical_id, event, declared))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { logical_id: logical_id.to_owned(), package: package.to_owned(), routes, environment })
+        Ok(Some(Self { logical_id: logical_id.to_owned(), package: package.to_owned(), routes, environment }))
     }
 }
 
 impl Route {
+    fn of_function(function: &str, properties: &Value) -> Result<Vec<Self>> {
+        let events = properties.get("Events").and_then(Value::as_object);
+        events
+            .into_iter()
+            .flatten()
+            .filter(|(_, event)| event.get("Type").and_then(Value::as_str) == Some("HttpApi"))
+            .map(|(event, declared)| Self::read(function, event, declared))
+            .collect()
+    }
+
     fn read(function: &str, event: &str, declared: &Value) -> Result<Self> {
         let text = |property: &str| {
             let value = declared.get("Properties").and_then(|properties| properties.get(property));
@@ -83,11 +91,12 @@ impl Route {
 }
 
 impl Scope<'_> {
-    /// The value that a variable has locally, or the rest of a sentence about why there is none.
-    fn evaluate(&self, value: &Value) -> Result<String, String> {
+    /// The value that a variable has locally, none where it refers to a queue (there are no queues), or the rest of a sentence
+    /// about why it cannot be evaluated.
+    fn evaluate(&self, value: &Value) -> Result<Option<String>, String> {
         match value {
-            Value::String(text) => Ok(text.clone()),
-            Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
+            Value::String(text) => Ok(Some(text.clone())),
+            Value::Number(_) | Value::Bool(_) => Ok(Some(value.to_string())),
             _ => match value.get("Ref").and_then(Value::as_str) {
                 Some(name) => self.resolve(name),
                 None => Err(match function_in(value) {
@@ -98,14 +107,18 @@ impl Scope<'_> {
         }
     }
 
-    fn resolve(&self, name: &str) -> Result<String, String> {
+    fn resolve(&self, name: &str) -> Result<Option<String>, String> {
         if let Some(table) = self.tables.iter().find(|table| table.logical_id == name) {
-            return Ok(table.name.clone());
+            return Ok(Some(table.name.clone()));
+        }
+        let resource = self.document.get("Resources").and_then(|resources| resources.get(name)?.get("Type")?.as_str());
+        if resource == Some("AWS::SQS::Queue") {
+            return Ok(None);
         }
         let parameter = self.document.get("Parameters").and_then(|parameters| parameters.get(name));
         match parameter.map(|parameter| parameter.get("Default")) {
-            Some(Some(Value::String(text))) => Ok(text.clone()),
-            Some(Some(default @ (Value::Number(_) | Value::Bool(_)))) => Ok(default.to_string()),
+            Some(Some(Value::String(text))) => Ok(Some(text.clone())),
+            Some(Some(default @ (Value::Number(_) | Value::Bool(_)))) => Ok(Some(default.to_string())),
             Some(_) => Err(format!("a reference to the parameter {name}, which has no default to use locally.")),
             None => Err(format!("a reference to {name}, which is neither a table nor a parameter of the template.")),
         }

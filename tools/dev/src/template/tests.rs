@@ -47,7 +47,9 @@ fn template_of_this_repository_is_valid() {
     assert!(template.table("ApiKeysTable").is_ok());
     assert_eq!(template.functions.len(), 2);
     assert!(template.routes().any(|route| route.path == "/api/customers" && route.function == "CustomersFunction"));
-    assert!(template.environment().unwrap().contains(&("SIGNALS_TABLE".into(), "SignalsTable".into())));
+    let environment = template.environment().unwrap();
+    assert!(environment.contains(&("SIGNALS_TABLE".into(), "SignalsTable".into())));
+    assert!(environment.iter().all(|(name, _)| name != "OVERFLOW_QUEUE_URL"));
 }
 
 #[test]
@@ -101,7 +103,10 @@ fn function_with(name: &str, variable: &str) -> String {
         "
   {name}:
     Type: AWS::Serverless::Function
-    Properties: {{CodeUri: functions/{name}, Environment: {{Variables: {{{variable}}}}}}}
+    Properties:
+      CodeUri: functions/{name}
+      Environment: {{Variables: {{{variable}}}}}
+      Events: {{Call: {{Type: HttpApi, Properties: {{Path: /{name}, Method: ANY}}}}}}
 "
     )
 }
@@ -117,6 +122,31 @@ fn variable_without_a_local_value_is_an_error() {
         let error = parse(&format!("{KEYS}{}", function_with("Signals", variable))).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
+}
+
+#[test]
+fn variable_that_refers_to_a_queue_is_left_out() {
+    let queue = "  Overflow: {Type: AWS::SQS::Queue}\n";
+    let template = parse(&format!("{KEYS}{queue}{}", function_with("Signals", "QUEUE: !Ref Overflow"))).unwrap();
+
+    let names = template.functions[0].environment.keys().collect::<Vec<_>>();
+    assert_eq!(names, ["KEYS", "LEVEL"]);
+}
+
+#[test]
+fn function_without_a_route_is_left_out_with_its_variables() {
+    let drain = "
+  Drain:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: functions/drain
+      Environment: {Variables: {LEVEL: error, QUEUE: !GetAtt Overflow.Arn}}
+      Events: {Queue: {Type: SQS, Properties: {Queue: !GetAtt Overflow.Arn}}}
+";
+    let template = parse(&format!("{KEYS}{drain}{}", function_with("Signals", "A: b"))).unwrap();
+
+    assert_eq!(template.functions.iter().map(|function| &function.logical_id).collect::<Vec<_>>(), ["Signals"]);
+    assert!(template.environment().unwrap().contains(&("LEVEL".into(), "info".into())));
 }
 
 #[test]
