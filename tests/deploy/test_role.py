@@ -17,7 +17,8 @@ PSEUDO = {"AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::Regi
 INLINE_POLICIES_CHARS = 10_240
 MANAGED_POLICY_CHARS = 6_144
 NAMED = {"AWS::DynamoDB::Table": "dynamodb:eu-west-1:123456789012:table/",
-         "AWS::Lambda::Function": "lambda:eu-west-1:123456789012:function:"}
+         "AWS::Lambda::Function": "lambda:eu-west-1:123456789012:function:",
+         "AWS::SQS::Queue": "sqs:eu-west-1:123456789012:"}
 # What gives a role permissions, takes some away, or sets its boundary.
 NEEDS_BOUNDARY = {"iam:AttachRolePolicy", "iam:CreateRole", "iam:DeleteRolePolicy", "iam:DetachRolePolicy",
                   "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy"}
@@ -75,7 +76,7 @@ class Boundary(unittest.TestCase):
 
     def test_every_role_carries_the_boundary_if_there_is_one(self):
         carried = {"Fn::If": ["HasPermissionsBoundary", {"Ref": "PermissionsBoundaryArn"}, {"Ref": "AWS::NoValue"}]}
-        self.assertEqual(set(self.roles), {"CodeDeployRole", "CustomersRole", "SignalsRole"})
+        self.assertEqual(set(self.roles), {"CodeDeployRole", "CustomersRole", "SignalsRole", "OverflowRole"})
         for name, role in self.roles.items():
             self.assertEqual(role["Properties"]["PermissionsBoundary"], carried, name)
 
@@ -133,6 +134,18 @@ class DeploymentRole(unittest.TestCase):
         self.assertEqual([resolved(self.account, s["Resource"]) for s in self.granting("dynamodb:PutItem")],
                          ["arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-ApiKeysTable-*"])
 
+    def test_role_neither_reads_or_sends_messages_nor_deletes_queues(self):
+        for action in ("ReceiveMessage", "SendMessage", "DeleteMessage", "PurgeQueue", "DeleteQueue", "StartMessageMoveTask"):
+            self.assertEqual(self.granting(f"sqs:{action}"), [], action)
+
+    def test_role_maps_event_sources_to_functions_of_the_stack_only(self):
+        own = {"ArnLike": {"lambda:FunctionArn": {
+            "Fn::Sub": "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${StackName}-*"}}}
+        for action in ("Create", "Delete", "Get", "Update"):
+            # `lambda:*` on functions does not reach an event source mapping.
+            granting = [s for s in self.granting(f"lambda:{action}EventSourceMapping") if s["Resource"] == "*"]
+            self.assertEqual([s["Condition"] for s in granting], [own], action)
+
     def test_policies_are_within_the_sizes_that_iam_takes(self):
         def size(policy: dict) -> int:
             return len(json.dumps(resolved(self.account, policy["PolicyDocument"]), separators=(",", ":")))
@@ -142,7 +155,7 @@ class DeploymentRole(unittest.TestCase):
 
     def test_role_deploys_every_kind_of_resource_of_the_templates(self):
         service = {"ApiGatewayV2": "apigateway", "CloudFormation": "cloudformation", "CloudWatch": "cloudwatch", "CodeDeploy": "codedeploy",
-                   "DynamoDB": "dynamodb", "IAM": "iam", "Lambda": "lambda", "Logs": "logs"}
+                   "DynamoDB": "dynamodb", "IAM": "iam", "Lambda": "lambda", "Logs": "logs", "SQS": "sqs"}
         granted = {action.split(":")[0] for s in self.statements for action in actions(s)}
         gradual = template.processed(template.written(), GradualDeployment="true", CorsOrigins="*")
         for file in (gradual, template.written("monitoring.yaml")):
@@ -157,6 +170,7 @@ class DeploymentRole(unittest.TestCase):
             "iam::123456789012:role/aws-service-role/ops.apigateway.amazonaws.com/*",
             "cloudformation:eu-west-1:123456789012:stack/aws-sam-cli-managed-default/*",
             "cloudformation:eu-west-1:aws:transform/Serverless-2016-10-31",
+            "lambda:eu-west-1:123456789012:event-source-mapping:*",
             "codedeploy:eu-west-1:123456789012:deploymentconfig:*", "cloudwatch::123456789012:dashboard/*",
             *(f"apigateway:eu-west-1::/{path}" for path in ("apis", "apis/*", "domainnames", "domainnames/*", "tags/*")),
         })

@@ -14,19 +14,19 @@ from template import PROJECT, actions, of_type, statements
 KEY = "arn:aws:kms:us-east-1:123456789012:key/0a"
 
 
-def tables(statement: dict) -> set[str]:
+def targets(statement: dict) -> set[str]:
     resources = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
     return {r["Fn::GetAtt"][0] for r in resources if isinstance(r, dict) and "Fn::GetAtt" in r}
 
 
-def actions_on_tables(processed: dict, role: str) -> dict[str, set[str]]:
-    """For each table that the role reaches, what it may do there."""
+def actions_on_storage(processed: dict, role: str) -> dict[str, set[str]]:
+    """For each table and queue that the role reaches, what it may do there."""
     reached = {}
     for statement in statements(processed, role):
         for action in actions(statement):
-            if action.startswith("dynamodb:"):
-                for table in tables(statement):
-                    reached.setdefault(table, set()).add(action)
+            if action.startswith(("dynamodb:", "sqs:")):
+                for target in targets(statement):
+                    reached.setdefault(target, set()).add(action)
     return reached
 
 
@@ -42,7 +42,8 @@ class Permissions(unittest.TestCase):
             name: function["Properties"]["Role"]["Fn::GetAtt"][0]
             for name, function in of_type(self.processed, "AWS::Lambda::Function").items()
         }
-        self.assertEqual(held, {"CustomersFunction": "CustomersRole", "SignalsFunction": "SignalsRole"})
+        self.assertEqual(held, {"CustomersFunction": "CustomersRole", "SignalsFunction": "SignalsRole",
+                                "OverflowFunction": "OverflowRole"})
         self.assertEqual(self.function_roles, set(held.values()))
 
     def test_no_role_has_a_managed_policy(self):
@@ -53,7 +54,8 @@ class Permissions(unittest.TestCase):
         for name in self.roles:
             for statement in statements(self.processed, name):
                 self.assertNotIn("NotAction", statement)
-                for action in actions(statement):
+                # Lambda deletes what the overflow function has drained.
+                for action in set(actions(statement)) - {"sqs:DeleteMessage"}:
                     self.assertNotRegex(action, r"[*?]|Scan|Query|Delete|PartiQL", name)
 
     def test_only_traces_have_a_wildcard_resource(self):
@@ -77,21 +79,51 @@ class Permissions(unittest.TestCase):
 
     def test_customers_role_reads_keys_and_updates_customers(self):
         self.assertEqual(
-            actions_on_tables(self.processed, "CustomersRole"),
+            actions_on_storage(self.processed, "CustomersRole"),
             {"ApiKeysTable": {"dynamodb:GetItem"}, "CustomersTable": {"dynamodb:UpdateItem"}},
         )
 
     def test_signals_role_reads_keys_and_writes_its_tables(self):
         put, batch = "dynamodb:PutItem", "dynamodb:BatchWriteItem"
         self.assertEqual(
-            actions_on_tables(self.processed, "SignalsRole"),
+            actions_on_storage(self.processed, "SignalsRole"),
             {
                 "ApiKeysTable": {"dynamodb:GetItem"},
                 "SignalsTable": {batch, put},
                 "IdempotencyTable": {put},
                 "RejectedSignalsTable": {batch, put},
+                "OverflowQueue": {"sqs:SendMessage"},
             },
         )
+
+    def test_overflow_role_reads_its_queue_and_writes_what_the_signals_role_writes(self):
+        put, batch = "dynamodb:PutItem", "dynamodb:BatchWriteItem"
+        self.assertEqual(
+            actions_on_storage(self.processed, "OverflowRole"),
+            {
+                "SignalsTable": {batch, put},
+                "IdempotencyTable": {put},
+                "RejectedSignalsTable": {batch, put},
+                # What Lambda's AWSLambdaSQSQueueExecutionRole grants on every queue.
+                "OverflowQueue": {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"},
+                "OverflowDeadLetterQueue": {"sqs:SendMessage"},
+            },
+        )
+
+    def test_role_that_reaches_a_queue_may_use_its_key_through_sqs(self):
+        through = {"StringEquals": {"kms:ViaService": {"Fn::Sub": "sqs.${AWS::Region}.${AWS::URLSuffix}"}}}
+        for name in self.function_roles:
+            reaches_a_queue = any("sqs:" in action for s in statements(self.processed, name) for action in actions(s))
+            granted = [set(actions(s)) for s in statements(self.processed, name) if s.get("Condition") == through]
+            # A sender needs both, a reader the first ("Amazon SQS Key management" in its developer guide).
+            self.assertEqual(granted, [{"kms:Decrypt", "kms:GenerateDataKey"}] if reaches_a_queue else [], name)
+
+    def test_function_has_the_variables_of_what_its_role_reaches(self):
+        for name, function in of_type(self.processed, "AWS::Lambda::Function").items():
+            named = template.references(function["Properties"]["Environment"]) - set(template.written()["Parameters"])
+            reached = set(actions_on_storage(self.processed, function["Properties"]["Role"]["Fn::GetAtt"][0]))
+            # Lambda reads the queue: the function has no need of its name.
+            self.assertEqual(named, reached - ({"OverflowQueue"} if name == "OverflowFunction" else set()), name)
 
     def test_each_role_writes_its_own_log_group_only(self):
         for name, function in of_type(self.processed, "AWS::Lambda::Function").items():
@@ -114,6 +146,59 @@ class Tables(unittest.TestCase):
             self.assertTrue(properties["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"], name)
             self.assertEqual(properties["DeletionProtectionEnabled"], {"Ref": "DeletionProtection"}, name)
             self.assertEqual(properties["SSESpecification"]["Fn::If"][0], "HasKmsKey", name)
+
+
+class Queues(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.template = template.written()
+        cls.queues = of_type(cls.template, "AWS::SQS::Queue")
+        cls.processed = template.processed(cls.template, ReservedConcurrency="100")
+        cls.function = cls.processed["Resources"]["OverflowFunction"]["Properties"]
+        (cls.mapping,) = of_type(cls.processed, "AWS::Lambda::EventSourceMapping").values()
+
+    def test_queues_are_retained_encrypted_and_keep_the_largest_messages_for_the_longest_time(self):
+        self.assertEqual(set(self.queues), {"OverflowQueue", "OverflowDeadLetterQueue"})
+        for name, queue in self.queues.items():
+            properties = queue["Properties"]
+            self.assertEqual((queue["DeletionPolicy"], queue["UpdateReplacePolicy"]), ("RetainExceptOnCreate", "Retain"), name)
+            self.assertEqual(properties["MaximumMessageSize"], 1024 * 1024, name)
+            self.assertEqual(properties["MessageRetentionPeriod"], 14 * 24 * 60 * 60, name)
+            none = {"Ref": "AWS::NoValue"}
+            self.assertEqual(properties["KmsMasterKeyId"], {"Fn::If": ["HasKmsKey", {"Ref": "KmsKeyArn"}, none]}, name)
+            self.assertEqual(properties["SqsManagedSseEnabled"], {"Fn::If": ["HasKmsKey", none, True]}, name)
+
+    def test_largest_message_of_the_function_fits_into_the_queue(self):
+        source = (PROJECT / "shared" / "store" / "src" / "overflow" / "deferred_batch.rs").read_text()
+        self.assertIn("const MAX_MESSAGE_BYTES: usize = 1024 * 1024;", source)
+
+    def test_message_survives_four_days_of_failed_drains(self):
+        properties = self.queues["OverflowQueue"]["Properties"]
+        redrive = properties["RedrivePolicy"]
+        self.assertEqual(redrive["deadLetterTargetArn"], {"Fn::GetAtt": ["OverflowDeadLetterQueue", "Arn"]})
+        self.assertEqual(properties["VisibilityTimeout"], 6 * self.function["Timeout"])
+        self.assertLessEqual(redrive["maxReceiveCount"], 1000)
+        self.assertGreaterEqual(redrive["maxReceiveCount"] * properties["VisibilityTimeout"], 4 * 24 * 60 * 60)
+
+    def test_function_ends_a_drain_before_lambda_ends_the_function(self):
+        source = (PROJECT / "functions" / "overflow" / "src" / "lib.rs").read_text()
+        longest = int(re.search(r"MAX_DRAIN_DURATION: Duration = Duration::from_secs\((\d+)\)", source).group(1))
+        self.assertLess(longest, self.function["Timeout"])
+
+    def test_event_source_mapping_invokes_the_alias_and_lets_single_messages_fail(self):
+        self.assertEqual(self.mapping["Properties"] | {"Tags": []}, {
+            "EventSourceArn": {"Fn::GetAtt": ["OverflowQueue", "Arn"]},
+            "FunctionName": {"Ref": "OverflowFunctionAliaslive"},
+            "BatchSize": 10,
+            "FunctionResponseTypes": ["ReportBatchItemFailures"],
+            "ScalingConfig": {"MaximumConcurrency": 2},
+            "Tags": [],
+        })
+
+    def test_reserved_concurrency_of_the_drain_is_what_its_mapping_uses(self):
+        most = self.mapping["Properties"]["ScalingConfig"]["MaximumConcurrency"]
+        self.assertEqual(self.function["ReservedConcurrentExecutions"],
+                         {"Fn::If": ["HasReservedConcurrency", most, {"Ref": "AWS::NoValue"}]})
 
 
 class Metrics(unittest.TestCase):
@@ -183,7 +268,8 @@ class Metrics(unittest.TestCase):
 
     def test_template_yaml_keeps_the_alarms_that_roll_a_deployment_back_and_no_other(self):
         functions = of_type(self.template, "AWS::Serverless::Function").values()
-        watched = [alarm["Ref"] for function in functions for alarm in function["Properties"]["DeploymentPreference"]["Alarms"]]
+        preferences = [f["Properties"]["DeploymentPreference"] for f in functions if "DeploymentPreference" in f["Properties"]]
+        watched = [alarm["Ref"] for preference in preferences for alarm in preference["Alarms"]]
         self.assertEqual(set(of_type(self.template, "AWS::CloudWatch::Alarm")), set(watched))
         self.assertEqual(len(watched), 4)
 
@@ -191,8 +277,13 @@ class Metrics(unittest.TestCase):
         stack = self.template["Resources"]["Monitoring"]["Properties"]
         self.assertEqual(stack["TemplateURL"], "monitoring.yaml")
         named = {*self.template["Parameters"], *self.template["Resources"]}
-        expected = {name: {"Ref": name} if name in named else {"Fn::GetAtt": [name.removesuffix("Arn"), "Arn"]}
-                    for name in self.monitoring["Parameters"]}
+
+        def source(name: str) -> dict:
+            if name in named:
+                return {"Ref": name}
+            # A reference to a queue gives its URL, and CloudWatch wants its name.
+            return {"Fn::GetAtt": [name.removesuffix("Arn"), "Arn"] if name.endswith("Arn") else [name.removesuffix("Name"), "QueueName"]}
+        expected = {name: source(name) for name in self.monitoring["Parameters"]}
         self.assertEqual(stack["Parameters"], expected)
         self.assertLessEqual(template.references(expected), named)
 
@@ -312,8 +403,9 @@ class Parameters(unittest.TestCase):
         for group in groups.values():
             self.assertEqual(len(group["Properties"]["AlarmConfiguration"]["Alarms"]), 2)
             self.assertEqual(group["Properties"]["ServiceRoleArn"], {"Fn::GetAtt": ["CodeDeployRole", "Arn"]})
-        for alias in of_type(gradual, "AWS::Lambda::Alias").values():
-            self.assertIn("CodeDeployLambdaAliasUpdate", alias["UpdatePolicy"])
+        aliases = of_type(gradual, "AWS::Lambda::Alias")
+        self.assertEqual({name for name, alias in aliases.items() if "CodeDeployLambdaAliasUpdate" in alias.get("UpdatePolicy", {})},
+                         {"CustomersFunctionAliaslive", "SignalsFunctionAliaslive"})
 
     def test_custom_domain_maps_to_the_stage_of_the_api(self):
         processed = template.processed(self.template, CustomDomainName="intake.example.com", CertificateArn="arn:aws:acm:x")
