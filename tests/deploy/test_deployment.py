@@ -26,6 +26,8 @@ WORK = PROJECT / "target" / "deploy-test"
 STACK = "intake-dev"
 ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
 DAY_SECONDS = 86_400
+# Lambda polls the queue, and on a busy machine the function takes seconds to start.
+DRAIN_WITHIN_SECONDS = 60
 ORIGINS = ["https://shop.example", "http://localhost:3000"]
 # The functions are the same ones, optimized less: fat LTO takes minutes, and what is tested here is how they deploy.
 QUICK_BUILD = {
@@ -169,7 +171,7 @@ class Deployment(unittest.TestCase):
     def test_bills_of_materials_and_licences_list_the_locked_versions_of_what_is_linked(self):
         locked = {(package["name"], package["version"]) for package in
                   tomlkit.parse((PROJECT / "Cargo.lock").read_text())["package"]}
-        for function in ("customers", "signals"):
+        for function in ("customers", "signals", "overflow"):
             bill = json.loads((PACKAGE / "sbom" / f"{function}.cdx.json").read_text())
             listed = {(component["name"], component["version"]) for component in bill["components"]}
             self.assertEqual((bill["bomFormat"], bill["metadata"]["component"]["name"]), ("CycloneDX", function))
@@ -216,6 +218,41 @@ class Deployment(unittest.TestCase):
         kept = self.aws("dynamodb").scan(TableName=self.outputs["RejectedSignalsTableName"])["Items"]
         self.assertTrue([item for item in kept if request["requestIdentifier"] in item["sk"]["S"]])
 
+    def messages(self, queue: str) -> list[str]:
+        """The bodies of the messages that this queue holds. They stay there."""
+        received = self.aws("sqs").receive_message(QueueUrl=self.outputs[f"{queue}Url"], MaxNumberOfMessages=10, VisibilityTimeout=0)
+        return [message["Body"] for message in received.get("Messages", [])]
+
+    def wait_until_drained(self):
+        sqs, counts = self.aws("sqs"), ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        deadline = time.monotonic() + DRAIN_WITHIN_SECONDS
+        while time.monotonic() < deadline:
+            left = sqs.get_queue_attributes(QueueUrl=self.outputs["OverflowQueueUrl"], AttributeNames=counts)["Attributes"]
+            if all(left[count] == "0" for count in counts):
+                return
+            time.sleep(0.2)
+        self.fail(f"The overflow queue is not drained: {left}")
+
+    def test_messages_of_the_overflow_queue_are_drained_and_an_unreadable_one_is_a_dead_letter(self):
+        sample = (PROJECT / "events" / "overflow" / "message.json").read_text().rstrip("\n")
+        entries = [{"Id": str(n), "MessageBody": body} for n, body in enumerate([sample, "unreadable", sample])]
+        sent = self.aws("sqs").send_message_batch(QueueUrl=self.outputs["OverflowQueueUrl"], Entries=entries)
+        self.assertEqual(len(sent["Successful"]), 3, sent)
+        self.wait_until_drained()
+        message = json.loads(sample)
+        origin = f"{message['receivedAt']}#{message['requestIdentifier'].lower()}"
+        # Once each, although the message came twice.
+        event = self.item("Signals", customerId="c-overflow")
+        self.assertEqual((event["pk"]["S"], event["sk"]["S"]), ("acme#c-overflow", f"{origin}#0000"))
+        self.assertEqual(event["data"]["M"]["brand"], {"S": "\ufffe\"é"})
+        step = self.item("Signals", emitterId="e-overflow")
+        self.assertEqual((step["pk"]["S"], step["sk"]["S"]), ("acme#e-overflow", f"{origin}#0002"))
+        record = self.item("Idempotency", pk=f"acme#{message['requestIdentifier'].lower()}")
+        self.assertEqual((record["receivedAt"]["S"], record["bodyHash"]["S"]), (message["receivedAt"], message["bodyHash"]))
+        self.assertEqual(self.messages("OverflowDeadLetterQueue"), ["unreadable"])
+        lines = [json.loads(line) for line in self.emulator.functions_log.read_text().splitlines() if line.startswith("{")]
+        self.assertEqual([line["SignalsDrained"] for line in lines if "SignalsDrained" in line], [2, 2])
+
     def test_deployment_without_a_change_changes_nothing(self):
         self.assertIn("No changes to deploy", self.deploy())
 
@@ -239,7 +276,8 @@ class Deployment(unittest.TestCase):
         self.assertEqual(sorted(widgets[0]["properties"]["alarms"]), sorted(alarm["AlarmArn"] for alarm in alarms))
         metrics = [metric for widget in widgets for metric in widget["properties"].get("metrics", []) if isinstance(metric[0], str)]
         watched = {metric[3] for metric in metrics} | {d["Value"] for alarm in alarms for d in alarm["Dimensions"]}
-        self.assertLessEqual(watched, set(self.physical_ids().values()))
+        # CloudWatch knows a queue by its name, which ends its URL.
+        self.assertLessEqual(watched, {physical.rsplit("/", 1)[-1] for physical in self.physical_ids().values()})
 
     def test_metric_filter_reads_the_access_log(self):
         (found,) = self.aws("logs").describe_metric_filters()["metricFilters"]
@@ -250,8 +288,9 @@ class Deployment(unittest.TestCase):
     def test_the_stack_has_its_logs_and_streams(self):
         logs = self.aws("logs")
         retention = {group["logGroupName"]: group.get("retentionInDays") for group in logs.describe_log_groups()["logGroups"]}
-        for name in ("aws/lambda/intake-dev/customers", "aws/lambda/intake-dev/signals", "aws/vendedlogs/intake-dev/access"):
-            self.assertEqual(retention[f"/{name}"], 30)
+        for name in ("lambda/intake-dev/customers", "lambda/intake-dev/signals", "lambda/intake-dev/overflow",
+                     "vendedlogs/intake-dev/access"):
+            self.assertEqual(retention[f"/aws/{name}"], 30)
         for table in ("Customers", "Signals"):
             described = self.aws("dynamodb").describe_table(TableName=self.outputs[f"{table}TableName"])["Table"]
             self.assertEqual(described["LatestStreamArn"], self.outputs[f"{table}StreamArn"])
@@ -271,7 +310,7 @@ class Deployment(unittest.TestCase):
             self.assertIn(("FunctionName",), written.get(name, ()), f"{name}; written: {sorted(written)}")
         names = {line["FunctionName"] for line in lines if "_aws" in line}
         for name in names:
-            self.assertRegex(name, r"^intake-dev-(Customers|Signals)Function-")
+            self.assertRegex(name, r"^intake-dev-(Customers|Signals|Overflow)Function-")
         for widget in template.widgets():
             query = widget["properties"].get("query", "")
             if "SignalsLogGroup" in query:

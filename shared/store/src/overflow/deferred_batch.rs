@@ -156,6 +156,28 @@ mod tests {
     }
 
     #[test]
+    fn message_of_a_batch_is_the_sample_that_the_deployment_test_sends() {
+        let body = "{\"requestIdentifier\":\"5F1A3C7E-0b44-4f5e-9d3a-7c2f5b1e8a90\",\"signals\":[\
+            {\"customerId\":\"c-overflow\",\"eventType\":\"purchase\",\"data\":{\"price\":12.50,\"brand\":\"\u{fffe}\\\"é\"}},\
+            {\"customerId\":\"c-overflow\",\"eventType\":\"stored\"},\
+            {\"emitterId\":\"e-overflow\",\"stepNodeId\":\"n1\",\"data\":null,\
+            \"eventflowIdentifier\":\"8f14e45f-ceea-467f-a0e6-5b2c4f0d7f11\"}]}";
+        let batch = Batch::parse(JsonText::parse(body).unwrap()).unwrap();
+        let context = BatchContext {
+            account_id: &"acme".parse().unwrap(),
+            key_id: "key_0123456789ab",
+            request_identifier: batch.request_identifier.as_ref().unwrap(),
+            received_at: NOW,
+            invocation_id: "",
+        };
+        let messages = DeferredBatch::messages(&batch, body, context, None, |index| index != 1);
+        let sample = include_str!("../../../../events/overflow/message.json").trim_end();
+        assert_eq!(messages, [sample]);
+        let message = DeferredBatch::parse(sample).unwrap();
+        assert_eq!(message.signals.iter().map(|signal| signal.index).collect::<Vec<_>>(), [0, 2]);
+    }
+
+    #[test]
     fn large_batch_is_several_messages_within_the_limit() {
         // As many backslashes as a signal may have: each is two bytes in the message, and four with those of the message.
         let signal = |n: usize| {
