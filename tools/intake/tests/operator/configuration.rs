@@ -135,6 +135,9 @@ async fn queues_of_a_deployed_stack_are_read_from_its_outputs_if_it_has_them() {
     queue.set_counts([[1, 0, 0]], [[0, 0, 0]]);
     let status = ["overflow", "status", "--stack", "intake-test", "--json"];
     assert_eq!(operator.run(&status).success().json()[0]["waiting"], 1);
+    for output in ["OverflowQueueUrl", "OverflowDeadLetterQueueUrl"] {
+        assert!(include_str!("../../../../template.yaml").contains(&format!("\n  {output}:\n")), "{output}");
+    }
     // A stack of an older version.
     let none = operator.run(&status).success();
     assert_eq!(
