@@ -194,6 +194,15 @@ fn cargo_lambda_that_exits_is_an_error() {
 }
 
 #[test]
+fn queue_of_the_developer_does_not_reach_the_functions() {
+    let sandbox = Sandbox::new();
+    sandbox.cargo_lambda("env > environment; exit 7");
+    sandbox.run(&[]);
+    let environment = sandbox.read("environment");
+    assert!(environment.contains("AWS_ENDPOINT_URL_DYNAMODB=") && !environment.contains("QUEUE"), "{environment}");
+}
+
+#[test]
 fn outdated_cargo_lambda_is_skipped() {
     let sandbox = Sandbox::new();
     sandbox.program("cargo-lambda", "echo 'cargo-lambda 1.2.1'");

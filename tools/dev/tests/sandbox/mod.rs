@@ -16,7 +16,9 @@ const TEMPLATE: &str = "
 Resources:
   CustomersFunction:
     Type: AWS::Serverless::Function
-    Properties: {CodeUri: functions/customers}
+    Properties:
+      CodeUri: functions/customers
+      Events: {Ping: {Type: HttpApi, Properties: {Path: /api/sdk/ping, Method: ANY}}}
   ApiKeysTable:
     Type: AWS::DynamoDB::Table
     Properties:
@@ -119,6 +121,8 @@ impl Sandbox {
             .current_dir(self.folder.path())
             .env("CARGO", if own_cargo.exists() { &own_cargo } else { &self.cargo })
             .env("PATH", path)
+            // A developer's who uses `cargo intake` on a real stack.
+            .env("OVERFLOW_QUEUE_URL", "https://sqs.eu-central-1.amazonaws.com/123456789012/overflow")
             .env_remove("CARGO_TARGET_DIR")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
