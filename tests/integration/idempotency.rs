@@ -86,7 +86,7 @@ async fn identifier_of_another_account_is_no_conflict() {
 async fn record_of_the_same_invocation_is_no_replay() {
     let app = TestApp::start();
     let key = app.key("shop").await;
-    let call = RequestBuilder::signals(body(1)).key(&key).invocation("invocation-1");
+    let call = RequestBuilder::signals(body(1)).key(&key).invocation("invocation-1").at(Timestamp::now());
     app.send(call.clone()).await;
     assert_eq!(app.send(call).await.json()["replayed"], false);
 }
