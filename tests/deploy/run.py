@@ -2,6 +2,8 @@
 
     python3 tests/deploy/run.py             everything
     python3 tests/deploy/run.py template    what the template alone can show, in seconds
+    python3 tests/deploy/run.py permissions what its roles may do, in seconds
+    python3 tests/deploy/run.py monitoring  what its alarms and its dashboard read, in seconds
     python3 tests/deploy/run.py role        what deployment-role.yaml alone can show, in seconds
     python3 tests/deploy/run.py workflows   what the workflows alone can show, in seconds
     python3 tests/deploy/run.py deployment  the deployment alone, in minutes
@@ -21,7 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parent.parent / "target" / "deploy-test"
-SUITES = ("template", "role", "workflows", "deployment")
+SUITES = ("template", "permissions", "monitoring", "role", "workflows", "deployment")
 
 
 def installed_python(requirements: str = "requirements.txt") -> Path:

@@ -1,0 +1,158 @@
+"""What the alarms and the dashboard read, and what the functions and the access log write."""
+
+import fnmatch
+import json
+import re
+import unittest
+
+import template
+from template import PROJECT, of_type
+
+
+class Metrics(unittest.TestCase):
+    """Every metric of ours that is read is one that the functions write."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.template = template.written()
+        cls.monitoring = template.written("monitoring.yaml")
+        cls.alarms = template.alarms()
+        cls.widgets = template.widgets()
+        cls.filtered = {transformation["MetricName"]: [dimension["Key"] for dimension in transformation["Dimensions"]]
+                        for metric_filter in of_type(cls.monitoring, "AWS::Logs::MetricFilter").values()
+                        for transformation in metric_filter["Properties"]["MetricTransformations"]}
+        cls.source = "\n".join(
+            path.read_text() for path in sorted((PROJECT / "shared" / "service" / "src").rglob("*.rs")) if "telemetry" in str(path)
+        )
+
+    def read(self) -> set[tuple[str, ...]]:
+        """The names and the dimensions' names of the metrics that alarms and widgets read, of those that the functions write."""
+        found = set()
+        for alarm in self.alarms.values():
+            properties = alarm["Properties"]
+            if properties["Namespace"] == "Intake":
+                found.add((properties["MetricName"], *(d["Name"] for d in properties["Dimensions"])))
+        for widget in self.widgets:
+            for metric in widget["properties"].get("metrics", []):
+                if metric[0] == "Intake":
+                    dimensions = [word for word in metric[2:] if isinstance(word, str)][::2]
+                    found.add((metric[1], *dimensions))
+                elif isinstance(metric[0], dict):
+                    search = re.search(r'\{Intake,([\w,]+)\} MetricName="(\w+)"', metric[0]["expression"])
+                    found.add((search.group(2), *search.group(1).split(",")))
+        self.assertLessEqual({(name, *dimensions) for name, dimensions in self.filtered.items()}, found)
+        return {metric for metric in found if metric[0] not in self.filtered}
+
+    def test_alarms_and_dashboard_read_metrics_that_are_written(self):
+        read = self.read()
+        self.assertGreater(len(read), 8)
+        metrics = set(re.findall(r'^ +(\w+) "(?:Count|Milliseconds|Percent)"', self.source, re.MULTILINE))
+        self.assertIn("SignalsAccepted", metrics, "shared/service/src/telemetry lists its metrics in another way than it did")
+        self.assertFalse({name for name, *_ in read} - metrics, "read, but not written by shared/service/src/telemetry")
+        for dimension in {dimension for _, *dimensions in read for dimension in dimensions}:
+            self.assertTrue(f'"{dimension}"' in self.source, f"shared/service/src/telemetry has no dimension {dimension}")
+
+    def test_metrics_have_the_namespace_of_the_functions(self):
+        self.assertTrue('"Intake"' in self.source, "shared/service/src/telemetry does not write to the namespace Intake")
+
+    def test_widgets_do_not_overlap_and_name_resources(self):
+        taken = set()
+        for widget in self.widgets:
+            cells = {(x, y) for x in range(widget["x"], widget["x"] + widget["width"])
+                     for y in range(widget["y"], widget["y"] + widget["height"])}
+            self.assertFalse(taken & cells, widget["properties"].get("title"))
+            taken |= cells
+            self.assertLessEqual(widget["x"] + widget["width"], 24)
+        dashboard = self.monitoring["Resources"]["Dashboard"]["Properties"]
+        _, conditional = dashboard["DashboardBody"]["Fn::Sub"]
+        known = {*self.monitoring["Resources"], *self.monitoring["Parameters"], *self.monitoring["Conditions"],
+                 *conditional, "AWS::Region"}
+        self.assertLessEqual(template.references(dashboard), known)
+
+    def test_dashboard_shows_every_alarm(self):
+        shown = {re.fullmatch(r"\$\{(\w+Alarm)\.?Arn\}", alarm).group(1)
+                 for widget in self.widgets for alarm in widget["properties"].get("alarms", [])}
+        self.assertEqual(shown, set(self.alarms))
+
+    def test_template_yaml_keeps_the_alarms_that_roll_a_deployment_back_and_no_other(self):
+        functions = of_type(self.template, "AWS::Serverless::Function").values()
+        preferences = [f["Properties"]["DeploymentPreference"] for f in functions if "DeploymentPreference" in f["Properties"]]
+        watched = [alarm["Ref"] for preference in preferences for alarm in preference["Alarms"]]
+        self.assertEqual(set(of_type(self.template, "AWS::CloudWatch::Alarm")), set(watched))
+        self.assertEqual(len(watched), 4)
+
+    def test_the_nested_stack_gets_each_parameter_from_what_has_its_name(self):
+        stack = self.template["Resources"]["Monitoring"]["Properties"]
+        self.assertEqual(stack["TemplateURL"], "monitoring.yaml")
+        named = {*self.template["Parameters"], *self.template["Resources"]}
+
+        def source(name: str) -> dict:
+            if name in named:
+                return {"Ref": name}
+            # A reference to a queue gives its URL, and CloudWatch wants its name.
+            return {"Fn::GetAtt": [name.removesuffix("Arn"), "Arn"] if name.endswith("Arn") else [name.removesuffix("Name"), "QueueName"]}
+        expected = {name: source(name) for name in self.monitoring["Parameters"]}
+        self.assertEqual(stack["Parameters"], expected)
+        self.assertLessEqual(template.references(expected), named)
+
+    def test_alarms_notify_the_topic_if_there_is_one(self):
+        to_topic = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
+        self.assertEqual(self.monitoring["Conditions"]["HasAlarmTopic"], self.template["Conditions"]["HasAlarmTopic"])
+        for name, alarm in self.alarms.items():
+            self.assertEqual(alarm["Properties"]["AlarmActions"], to_topic, name)
+            self.assertEqual(alarm["Properties"]["OKActions"], to_topic, name)
+
+
+    def test_quiet_alarm_fires_without_data_and_can_be_disabled(self):
+        quiet = self.alarms["QuietAlarm"]
+        self.assertEqual(quiet["Condition"], "HasQuietAlarm")
+        self.assertEqual(self.monitoring["Conditions"]["HasQuietAlarm"], {"Fn::Not": [{"Fn::Equals": [{"Ref": "QuietMinutes"}, 0]}]})
+        properties = quiet["Properties"]
+        self.assertEqual((properties["Period"], properties["EvaluationPeriods"], properties["DatapointsToAlarm"]),
+                         (60, {"Ref": "QuietMinutes"}, {"Ref": "QuietMinutes"}))
+        self.assertEqual(properties["TreatMissingData"], "breaching")
+        # CloudWatch evaluates at most a day (PutMetricAlarm, EvaluationPeriods).
+        self.assertEqual(self.template["Parameters"]["QuietMinutes"]["MaxValue"] * 60, 24 * 60 * 60)
+
+
+def matches(pattern: str, line: dict[str, str]) -> bool:
+    """Whether CloudWatch would count `line` ("Filter pattern syntax" in the CloudWatch Logs user guide)."""
+    def term(match: re.Match) -> str:
+        field, operator, value = match.groups()
+        return repr(fnmatch.fnmatchcase(line[field], value) == (operator == "="))
+    python = re.sub(r'\$\.(\w+) (!?=) "([^"]*)"', term, pattern.strip("{} "))
+    return eval(python.replace("&&", "and").replace("||", "or"), {"__builtins__": {}})
+
+
+class AccessLog(unittest.TestCase):
+    def test_access_log_line_is_json_with_both_request_ids(self):
+        line = json.loads(template.written()["Resources"]["HttpApi"]["Properties"]["AccessLogSettings"]["Format"])
+        self.assertEqual(line["requestId"], "$context.requestId")
+        self.assertEqual(line["functionRequestId"], "$context.awsEndpointRequestId")
+
+    def test_metric_filter_counts_what_api_gateway_answered_by_itself(self):
+        (metric_filter,) = of_type(template.written("monitoring.yaml"), "AWS::Logs::MetricFilter").values()
+        for status, function_status, path, is_counted in [
+            ("429", "-", "/api/customers", True),
+            ("413", "-", "/api/event-flows/signal", True),
+            ("503", "", "/api/event-flows/signal", True),
+            ("404", "-", "/api/customers/", True),
+            ("404", "-", "/api/event-flows", True),
+            ("404", "-", "/.env", False),
+            ("204", "-", "/api/customers", False),
+            ("401", "401", "/api/customers", False),
+            ("503", "503", "/api/customers", False),
+        ]:
+            line = {"status": status, "functionStatus": function_status, "path": path}
+            self.assertEqual(matches(metric_filter["Properties"]["FilterPattern"], line), is_counted, line)
+
+    def test_metric_filter_reads_fields_of_the_access_log_line(self):
+        line = json.loads(template.written()["Resources"]["HttpApi"]["Properties"]["AccessLogSettings"]["Format"])
+        (metric_filter,) = of_type(template.written("monitoring.yaml"), "AWS::Logs::MetricFilter").values()
+        fields = set(re.findall(r"\$\.(\w+)", json.dumps(metric_filter["Properties"])))
+        self.assertEqual(fields, {"functionStatus", "status", "path", "apiId"})
+        self.assertLessEqual(fields, set(line))
+
+
+if __name__ == "__main__":
+    unittest.main()
