@@ -26,8 +26,8 @@ impl CtrlC {
         self.pressed.set(true);
         self.stop.notify_one();
         let message = "Storing the lines that were begun, then stopping. Press Ctrl-C again to stop at once.";
-        self.bar.suspend(|| note(message));
-        press().await;
+        // The second press is waited for before the message invites it: one that nobody waits for is lost.
+        tokio::join!(biased; press(), async { self.bar.suspend(|| note(message)) });
     }
 
     /// Waits until [`pressed_twice`](Self::pressed_twice), which must be running, notices the first time.
