@@ -1,7 +1,6 @@
 """What the roles of the template may do."""
 
 import json
-import re
 import unittest
 
 import template
