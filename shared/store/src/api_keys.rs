@@ -1,5 +1,7 @@
 //! The table ApiKeys: which account a key belongs to. It contains the hashes of keys, not the keys.
 
+use std::time::Duration;
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use model::account::AccountId;
@@ -39,6 +41,9 @@ pub struct KeyRecord {
     pub only: Option<Endpoint>,
 }
 
+/// A key that expires within this time ends soon: time to rotate it.
+const ENDS_SOON: Duration = Duration::from_hours(30 * 24);
+
 /// Whether a key is valid, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyStatus {
@@ -76,6 +81,12 @@ impl KeyRecord {
         } else {
             KeyStatus::Active
         }
+    }
+
+    /// The time that a valid key has left, if it ends soon: within 30 days.
+    pub fn ends_soon(&self, now: Timestamp) -> Option<Duration> {
+        let left = self.expires_at.filter(|_| self.is_active(now))?.duration_since(now);
+        (left < ENDS_SOON).then_some(left)
     }
 
     /// Reads an item of the table.

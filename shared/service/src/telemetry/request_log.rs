@@ -22,9 +22,6 @@ use crate::success::{BatchCounts, BatchResponse, Success};
 /// Whether this process has served a request.
 static WARM: AtomicBool = AtomicBool::new(false);
 
-/// The days before the end of an API key in which its requests report [`Metric::KeyDaysLeft`].
-const EXPIRES_SOON_DAYS: u64 = 30;
-
 /// Writes the line of a request, and one more for each error code of rejected signals or for the reason of a 401.
 pub(crate) fn emit(
     context: &RequestContext,
@@ -148,9 +145,8 @@ impl<'a> RequestLog<'a> {
 
     /// The whole days that a valid key has left, if they are few.
     fn key_days_left(&self) -> Option<usize> {
-        let key = self.context.key.as_ref().filter(|_| self.unauthorized_reason().is_none())?;
-        let days = key.expires_at?.duration_since(self.context.received_at).as_secs() / (24 * 60 * 60);
-        usize::try_from(days).ok().filter(|_| days < EXPIRES_SOON_DAYS)
+        let left = self.context.key.as_ref()?.ends_soon(self.context.received_at)?;
+        usize::try_from(left.as_secs() / (24 * 60 * 60)).ok()
     }
 
     fn batch(&self) -> Option<&'a BatchResponse> {

@@ -1,7 +1,5 @@
 //! `keys list` and `keys show`: what is stored of keys. Not even their hashes are shown.
 
-use std::time::Duration;
-
 use anyhow::Result;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
@@ -10,9 +8,6 @@ use store::api_keys::KeyRecord;
 
 use super::table::KeyTable;
 use crate::output::{Format, Table, note, print_json};
-
-/// A key that ends within this time is marked in lists: time to rotate it.
-const ENDS_SOON: Duration = Duration::from_hours(30 * 24);
 
 pub(super) async fn list(keys: &KeyTable<'_>, account: Option<&AccountId>, format: Format) -> Result<()> {
     let now = Timestamp::now();
@@ -65,9 +60,8 @@ pub(super) fn expiry(record: &KeyRecord) -> String {
 
 /// How long an active key is still valid, in days or hours, if that is not long.
 fn ends_soon(record: &KeyRecord, now: Timestamp) -> Option<String> {
-    let left = record.expires_at.filter(|_| record.is_active(now))?.duration_since(now);
-    let hours = left.as_secs() / 3600;
-    (left <= ENDS_SOON).then(|| if hours < 48 { format!("{hours} h") } else { format!("{} d", hours / 24) })
+    let hours = record.ends_soon(now)?.as_secs() / 3600;
+    Some(if hours < 48 { format!("{hours} h") } else { format!("{} d", hours / 24) })
 }
 
 fn key_row(record: &KeyRecord, now: Timestamp) -> Value {
