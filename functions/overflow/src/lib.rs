@@ -41,9 +41,12 @@ pub struct OverflowFunction {
 }
 
 /// Why a message was not drained.
+#[derive(Debug, thiserror::Error)]
 enum DrainError {
-    Unreadable(UnreadableMessage),
-    Store(StoreError),
+    #[error(transparent)]
+    Unreadable(#[from] UnreadableMessage),
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl OverflowFunction {
@@ -75,7 +78,7 @@ impl OverflowFunction {
 
     /// Stores the signals of each message of an event that came at `now`. Returns the messages that are to be delivered again.
     pub async fn drain(&self, event: SqsEvent, lambda: &Context, now: Timestamp) -> SqsBatchResponse {
-        let deadline = deadline_of(lambda, now, MAX_DRAIN_DURATION);
+        let deadline = deadline_of(lambda.deadline, now, MAX_DRAIN_DURATION);
         let mut response = SqsBatchResponse::default();
         for SqsMessage { message_id, body } in event.records {
             let is_drained = match self.drain_message(&body, &lambda.request_id, now, deadline).await {
@@ -158,16 +161,4 @@ fn parse<'a>(deferred: &'a DeferredBatch<'_>) -> Result<Batch<'a>, UnreadableMes
         }
     }
     Ok(batch)
-}
-
-impl From<UnreadableMessage> for DrainError {
-    fn from(error: UnreadableMessage) -> Self {
-        Self::Unreadable(error)
-    }
-}
-
-impl From<StoreError> for DrainError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
 }

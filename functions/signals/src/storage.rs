@@ -57,6 +57,17 @@ impl ReceivedBatch<'_> {
     }
 }
 
+/// The idempotency record of a batch, and so the time of its signals.
+enum Record {
+    /// There is none, or this request wrote it.
+    Own,
+    /// An earlier attempt wrote it, and its time is that of the signals.
+    Earlier,
+    /// Its write may take effect later, or never. No signal may be written now: an attempt that comes later could write it
+    /// under another time.
+    Unknown(StoreError),
+}
+
 impl Storage {
     /// Stores or defers every valid signal. Signals that DynamoDB finds invalid become rejected ones.
     pub(crate) async fn store(&self, received: &mut ReceivedBatch<'_>) -> Result<StoredBatch, Problem> {
@@ -71,8 +82,8 @@ impl Storage {
         let (stored, dead_letters) = tokio::join!(
             async {
                 match &record {
-                    Ok(_) => self.signals.put(*context, &batch.signals, deadline).await,
-                    Err(error) => Err(UnstoredSignals::all(error.clone(), &batch.signals)),
+                    Record::Own | Record::Earlier => self.signals.put(*context, &batch.signals, deadline).await,
+                    Record::Unknown(error) => Err(UnstoredSignals::all(error.clone(), &batch.signals)),
                 }
             },
             self.rejected.put(*context, &batch.rejected, dead_letter_deadline()),
@@ -82,7 +93,7 @@ impl Storage {
             Err(UnstoredSignals { error, invalid, unacknowledged }) => {
                 if !self.defer(received, &unacknowledged).await {
                     request_log::dead_letters(request, &dead_letters);
-                    return Err(self.unavailable(received, error, record.is_ok()).await);
+                    return Err(self.unavailable(received, error, &record).await);
                 }
                 (invalid, unacknowledged.len())
             }
@@ -91,27 +102,22 @@ impl Storage {
         let refused = received.batch.refused_by_store(&invalid);
         let also_refused = self.rejected.put(context, &refused, deadline).await;
         request_log::dead_letters(received.request, &dead_letters.and(also_refused));
-        Ok(StoredBatch { replayed: record.unwrap_or_default(), deferred })
+        Ok(StoredBatch { replayed: matches!(record, Record::Earlier), deferred })
     }
 
-    /// Writes the idempotency record. Returns whether the request is a replay, whose time the signals then have; or why that is
-    /// not known: then no signal may be written now, since an attempt that comes later could write it under another time.
-    async fn begin(
-        &self,
-        received: &mut ReceivedBatch<'_>,
-        deadline: Deadline,
-    ) -> Result<Result<bool, StoreError>, Problem> {
+    /// Writes the idempotency record, if there is to be one, and gives the signals of a retry the time of the record.
+    async fn begin(&self, received: &mut ReceivedBatch<'_>, deadline: Deadline) -> Result<Record, Problem> {
         if !received.has_record() {
-            return Ok(Ok(false));
+            return Ok(Record::Own);
         }
         match self.idempotency.begin(received.context, received.body, &received.batch, deadline).await {
-            Ok(Outcome::New) => Ok(Ok(false)),
+            Ok(Outcome::New) => Ok(Record::Own),
             Ok(Outcome::Replay { received_at }) => {
                 received.context.received_at = received_at;
-                Ok(Ok(true))
+                Ok(Record::Earlier)
             }
             Ok(Outcome::Conflict) => Err(Problem::RequestIdentifierReused),
-            Err(error @ StoreError::Unavailable(_)) if self.overflow.is_some() => Ok(Err(error)),
+            Err(error @ StoreError::Unavailable(_)) if self.overflow.is_some() => Ok(Record::Unknown(error)),
             Err(error) => Err(error.into()),
         }
     }
@@ -132,13 +138,13 @@ impl Storage {
 
     /// The problem when signals are neither stored nor queued. A request without a requestIdentifier gets one to retry with,
     /// if its record can be written after all.
-    async fn unavailable(&self, received: &ReceivedBatch<'_>, error: StoreError, has_record: bool) -> Problem {
+    async fn unavailable(&self, received: &ReceivedBatch<'_>, error: StoreError, record: &Record) -> Problem {
         let ReceivedBatch { batch, body, context, .. } = received;
         let deadline = Deadline::after(LATE_RECORD_TIMEOUT);
-        let can_retry = if received.has_record() {
-            has_record
-        } else {
-            self.idempotency.record_after_failure(*context, body, batch, deadline).await
+        let can_retry = match record {
+            Record::Unknown(_) => false,
+            Record::Own | Record::Earlier if received.has_record() => true,
+            _ => self.idempotency.record_after_failure(*context, body, batch, deadline).await,
         };
         let retry_identifier = can_retry.then(|| context.request_identifier.clone());
         Problem::StorageUnavailable { error, retry_identifier }

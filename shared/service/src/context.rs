@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lambda_http::request::RequestContext as ApiContext;
-use lambda_http::{Context as LambdaContext, Request, RequestExt};
+use lambda_http::{Request, RequestExt};
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use store::api_keys::KeyRecord;
@@ -43,7 +43,7 @@ impl RequestContext {
     pub fn from_request(request: &Request) -> Self {
         let lambda = request.lambda_context_ref();
         let received_at = Timestamp::now();
-        let without_lambda = || Deadline::after(MAX_REQUEST_DURATION);
+        let invocation_ends = lambda.map_or(0, |lambda| lambda.deadline);
         Self {
             invocation_id: lambda.map(|lambda| lambda.request_id.clone()).unwrap_or_default(),
             api_request_id: match request.request_context_ref() {
@@ -51,8 +51,7 @@ impl RequestContext {
                 _ => None,
             },
             received_at,
-            deadline: lambda
-                .map_or_else(without_lambda, |lambda| deadline_of(lambda, received_at, MAX_REQUEST_DURATION)),
+            deadline: deadline_of(invocation_ends, received_at, MAX_REQUEST_DURATION),
             path: None,
             key: None,
             body_bytes: None,
@@ -60,9 +59,10 @@ impl RequestContext {
     }
 }
 
-/// When the last call to DynamoDB of an invocation that began at `now` must have ended: at most `longest` from then.
-pub fn deadline_of(lambda: &LambdaContext, now: Timestamp, longest: Duration) -> Deadline {
-    Deadline::after(time_left(now, Timestamp::from_millis(lambda.deadline), longest))
+/// When the last call to DynamoDB of an invocation must have ended that began at `now` and that Lambda ends at
+/// `invocation_ends`, in milliseconds since 1970: at most `longest` from now.
+pub fn deadline_of(invocation_ends: u64, now: Timestamp, longest: Duration) -> Deadline {
+    Deadline::after(time_left(now, Timestamp::from_millis(invocation_ends), longest))
 }
 
 /// The time until an invocation ends. An end in the past is ignored: `cargo lambda watch` sends one in 1970.
