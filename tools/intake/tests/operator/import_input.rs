@@ -2,14 +2,14 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testkit::TestApp;
 
 use crate::export::export;
-use crate::operator::Operator;
+use crate::operator::{Operator, press_ctrl_c};
 
 /// Longer than any step takes, so that only a hang reaches it.
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -68,10 +68,6 @@ async fn wait_until(process: &mut Child, mut condition: impl AsyncFnMut() -> boo
         assert!(process.try_wait().unwrap().is_none(), "the import ended too early");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-}
-
-fn press_ctrl_c(process: &Child) {
-    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap().success());
 }
 
 /// The exit code, and what was written to standard error.

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -106,6 +106,11 @@ impl Operator {
     fn path(&self, name: &str) -> std::path::PathBuf {
         Path::new(self.home.path()).join(name)
     }
+}
+
+/// Sends the signal that a terminal sends to a process when its user presses Ctrl-C.
+pub(crate) fn press_ctrl_c(process: &Child) {
+    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap().success());
 }
 
 impl Outcome {

@@ -1,13 +1,13 @@
 //! A command that runs until it is interrupted: what it writes, line by line.
 
 use std::io::{BufRead as _, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::operator::Operator;
+use crate::operator::{Operator, press_ctrl_c};
 
 /// Longer than any step takes, so that only a hang reaches it.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -46,7 +46,7 @@ impl Running {
 
     /// Presses Ctrl-C. Returns the exit code, and what was written since.
     pub(crate) fn interrupt(mut self) -> (Option<i32>, Vec<String>, Vec<String>) {
-        assert!(Command::new("kill").args(["-INT", &self.process.id().to_string()]).status().unwrap().success());
+        press_ctrl_c(&self.process);
         let code = self.process.wait().unwrap().code();
         (code, self.stdout.iter().collect(), self.stderr.iter().collect())
     }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::Operator;
+use crate::operator::{Operator, press_ctrl_c};
 
 /// Longer than any step takes, so that only a hang reaches it.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -192,8 +192,7 @@ fn message_about_ctrl_c_stays_on_the_screen() {
     operator.file("a", &"{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n".repeat(20_000));
     let mut terminal = Terminal::run(&operator, &["import", "--account", "shop", "a"]);
     terminal.wait_for(" 500 signals stored");
-    let id = terminal.process.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    press_ctrl_c(&terminal.process);
     let (code, shown) = terminal.end();
     let (bar, message) = shown.split_once("Storing the lines that were begun").unwrap();
     let (message, next) = message.split_once("\r\n").unwrap();
