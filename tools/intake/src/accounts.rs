@@ -2,11 +2,10 @@
 
 mod erase;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Subcommand;
 use model::account::AccountId;
 
-use crate::interrupt::until_ctrl_c;
 use crate::output::Format;
 use crate::stack::Stack;
 
@@ -35,7 +34,6 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let Self::Erase { account, yes, anyway } = self;
-        let erased = until_ctrl_c(Box::pin(erase::erase(stack, &account, yes, anyway, format))).await?;
-        erased.context("Interrupted. To erase what is left, run the command again.")
+        erase::erase(stack, &account, yes, anyway, format).await
     }
 }

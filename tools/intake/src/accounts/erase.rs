@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::batch_delete::batch_delete;
 use crate::confirm::confirm_by_name;
+use crate::interrupt::until_ctrl_c;
 use crate::item::{Item, key};
 use crate::keys::{AccountKeys, unknown_account_hint};
 use crate::output::{Format, note};
@@ -21,8 +22,8 @@ use crate::overflow::refuse_while_queued;
 use crate::scan::scan;
 use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
 
-/// How long a function may still store what a key sends after its revocation: a minute in which the key is cached, and a
-/// request of the last second.
+/// How long functions may store signals of a key after its revocation: they cache the key for a minute, and then complete the
+/// requests that they accepted in the last second of it.
 const REVOCATION_DELAY: Duration = Duration::from_secs(75);
 
 /// The tables that hold data of accounts, and their key attributes. The profiles last: while they are there, an operator sees
@@ -50,13 +51,10 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
             list(&counts)
         );
         confirm_by_name(&question, account.as_str(), yes)?;
-        keys.revoke_all().await?;
-        wait_for_functions(&keys).await;
-        // What was sent until now may be queued.
-        refuse_while_queued(stack, anyway).await.context("The keys are revoked, and nothing is deleted")?;
-        for (count, (variable, key_names)) in counts.iter_mut().zip(TABLES) {
-            *count = delete_items(stack, account, variable, key_names).await?;
-        }
+        // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
+        counts = until_ctrl_c(Box::pin(revoke_and_delete(stack, account, &mut keys, anyway)))
+            .await?
+            .context("Interrupted. To erase what is left, run the command again.")?;
     }
     let erased_at = Timestamp::now();
     let [idempotency_records, rejected_signals, signals, profiles] = counts;
@@ -66,6 +64,24 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
     });
     let text = format!("Erased the account {account} at {erased_at}: {}, {active} key(s) revoked.", list(&counts));
     format.print(&text, &json)
+}
+
+/// Returns how many items it deleted.
+async fn revoke_and_delete(
+    stack: &Stack,
+    account: &AccountId,
+    keys: &mut AccountKeys<'_>,
+    anyway: bool,
+) -> Result<Counts> {
+    keys.revoke_all().await?;
+    wait_for_functions(keys).await;
+    // Signals that clients sent until now may be queued.
+    refuse_while_queued(stack, anyway).await.context("The keys are revoked, and nothing is deleted")?;
+    let mut counts = Counts::default();
+    for (count, (variable, key_names)) in counts.iter_mut().zip(TABLES) {
+        *count = delete_items(stack, account, variable, key_names).await?;
+    }
+    Ok(counts)
 }
 
 fn list(&[idempotency_records, rejected_signals, signals, profiles]: &Counts) -> String {

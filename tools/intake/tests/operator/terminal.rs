@@ -140,6 +140,19 @@ async fn erasure_of_an_account_is_confirmed_by_its_name() {
     terminal.end();
 }
 
+#[tokio::test]
+async fn ctrl_c_at_the_question_of_an_erasure_ends_it_and_changes_nothing() {
+    let app = TestApp::start();
+    let (operator, _) = (Operator::of(&app), app.key("shop").await);
+    let mut terminal = Terminal::run(&operator, &["accounts", "erase", "shop"]);
+    terminal.wait_for("Type shop to confirm:");
+    press_ctrl_c(&terminal.process);
+    let (code, shown) = terminal.end();
+    assert!(code.is_none() && !shown.contains("Waiting "), "{code:?}: {shown}");
+    let keys = operator.run(&["keys", "list", "--json"]).success().json();
+    assert_eq!(keys[0]["state"], "active");
+}
+
 #[test]
 fn pasted_key_is_not_shown() {
     let app = TestApp::start();
