@@ -145,12 +145,14 @@ fn endpoint() -> impl TypedValueParser<Value = Endpoint> {
         .try_map(|name| Endpoint::ALL.into_iter().find(|endpoint| endpoint.as_str() == name).ok_or("no such endpoint"))
 }
 
-/// For a command that found nothing in this account: the sentence that says so if no key of the account exists, since its
-/// name is then probably mistyped.
+/// The sentence about an account that has no key: its name is probably mistyped.
+const UNKNOWN_ACCOUNT: &str = " No API key of this account exists: check the name of the account.";
+
+/// For a command that found nothing in this account: the sentence that says so if no key of the account exists.
 pub(crate) async fn unknown_account_hint(stack: &Stack, account: &AccountId) -> &'static str {
     let Ok(keys) = KeyTable::new(stack) else { return "" };
     match keys.has_account(account).await {
-        Ok(false) => " No API key of this account exists: check the name of the account.",
+        Ok(false) => UNKNOWN_ACCOUNT,
         // The command does not need the key table, so that it may be unreadable.
         Ok(true) | Err(_) => "",
     }

@@ -16,7 +16,7 @@ use crate::batch_delete::batch_delete;
 use crate::confirm::confirm_by_name;
 use crate::interrupt::until_ctrl_c;
 use crate::item::{Item, key};
-use crate::keys::{AccountKeys, unknown_account_hint};
+use crate::keys::AccountKeys;
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
 use crate::scan::scan;
@@ -43,7 +43,7 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
     }
     let active = keys.active();
     if counts == Counts::default() && active == 0 && remaining_wait(&keys).is_zero() {
-        let hint = unknown_account_hint(stack, account).await;
+        let hint = keys.unknown_account_hint();
         note(&format!("Nothing is stored of the account {account}, and no key of it is active.{hint}"));
     } else {
         let question = format!(

@@ -4,6 +4,7 @@ use anyhow::Result;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
+use super::UNKNOWN_ACCOUNT;
 use super::table::{KeyTable, StoredKey};
 use crate::stack::Stack;
 
@@ -34,6 +35,11 @@ impl<'a> AccountKeys<'a> {
             key.record.revoked_at = Some(now);
         }
         Ok(())
+    }
+
+    /// As [`unknown_account_hint`](super::unknown_account_hint), of the keys that were read.
+    pub(crate) fn unknown_account_hint(&self) -> &'static str {
+        if self.keys.is_empty() { UNKNOWN_ACCOUNT } else { "" }
     }
 
     /// When the last of them was revoked.
