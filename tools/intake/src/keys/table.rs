@@ -1,6 +1,7 @@
 //! The operator's access to the table ApiKeys: by the id of a key, where the functions know only its hash.
 
 use anyhow::{Context as _, Result, anyhow};
+use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure, Select};
@@ -13,7 +14,7 @@ use store::api_keys::{ApiKeysTable, CreateError, KeyRecord, PARTITION_KEY};
 use crate::error::{call_error, store_error};
 use crate::item::{Item, text};
 use crate::output::note;
-use crate::progress;
+use crate::scan::scan;
 use crate::stack::{API_KEYS, Stack, WRITE_TIMEOUT};
 
 /// A key in the table.
@@ -45,19 +46,18 @@ impl<'a> KeyTable<'a> {
 
     /// All keys, the newest last. The table's key is the hash, so this scans it.
     pub(super) async fn all(&self) -> Result<Vec<StoredKey>> {
-        let bar = progress::scan(self.table);
-        let scan = self.stack.client.scan().table_name(self.table).consistent_read(true);
-        let mut items = scan.into_paginator().items().send();
         let mut keys = Vec::new();
-        while let Some(item) = items.next().await {
-            let item = item.map_err(|error| call_error(self.table, error))?;
-            bar.inc(1);
-            match StoredKey::from_item(item) {
-                Some(key) => keys.push(key),
-                None => bar.suspend(|| note(&format!("Skipped an item of {} that is no key record.", self.table))),
+        let consistently = |scan: ScanFluentBuilder| scan.consistent_read(true);
+        scan(self.stack, self.table, consistently, async |page, bar| {
+            for item in page.items.unwrap_or_default() {
+                match StoredKey::from_item(item) {
+                    Some(key) => keys.push(key),
+                    None => bar.suspend(|| note(&format!("Skipped an item of {} that is no key record.", self.table))),
+                }
             }
-        }
-        bar.finish_and_clear();
+            Ok(())
+        })
+        .await?;
         keys.sort_by(|a, b| (a.record.created_at, &a.record.key_id).cmp(&(b.record.created_at, &b.record.key_id)));
         Ok(keys)
     }
