@@ -101,7 +101,7 @@ impl StackArgs {
 
 impl Stack {
     fn new(config: &SdkConfig, variables: Variables, is_local: bool) -> Self {
-        let (client, streams, sqs) = (client(config), streams_client(config), sqs_client(config));
+        let (client, streams, sqs) = (client(config), streams_client(config), aws_sdk_sqs::Client::new(config));
         Self { client, streams, sqs, is_local, variables }
     }
 
@@ -166,7 +166,9 @@ impl Variables {
 }
 
 fn loader() -> Result<ConfigLoader> {
-    Ok(aws_config::defaults(BehaviorVersion::latest()).http_client(http_client(CONNECT_TIMEOUT)?))
+    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
+    let http_client = http_client(CONNECT_TIMEOUT)?;
+    Ok(aws_config::defaults(BehaviorVersion::latest()).http_client(http_client).timeout_config(timeouts))
 }
 
 /// Everything from the file and nothing from the operator's profile, so that `--local` can never mean AWS.
@@ -192,26 +194,19 @@ async fn check(config: &SdkConfig) -> Result<()> {
 }
 
 fn client(config: &SdkConfig) -> Client {
-    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
     // The retry partition of a function is small, for a service of many processes; a partition of its own has the
     // SDK's larger retry budget.
-    let config = tuned(Builder::from(config)).timeout_config(timeouts).retry_partition(RetryPartition::new("operator"));
-    Client::from_conf(config.build())
+    let mut tuned = tuned(Builder::from(config)).retry_partition(RetryPartition::new("operator"));
+    // The attempt timeout of a function is too short for an operator.
+    tuned.set_timeout_config(config.timeout_config().cloned());
+    Client::from_conf(tuned.build())
 }
 
 /// Streams are read for hours, and shared with other readers: throttling and short outages must not end that.
 fn streams_client(config: &SdkConfig) -> aws_sdk_dynamodbstreams::Client {
-    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
     let config = aws_sdk_dynamodbstreams::config::Builder::from(config)
-        .retry_config(RetryConfig::standard().with_max_attempts(STREAM_ATTEMPTS))
-        .timeout_config(timeouts);
+        .retry_config(RetryConfig::standard().with_max_attempts(STREAM_ATTEMPTS));
     aws_sdk_dynamodbstreams::Client::from_conf(config.build())
-}
-
-fn sqs_client(config: &SdkConfig) -> aws_sdk_sqs::Client {
-    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
-    let config = aws_sdk_sqs::config::Builder::from(config).timeout_config(timeouts);
-    aws_sdk_sqs::Client::from_conf(config.build())
 }
 
 #[cfg(test)]
@@ -219,13 +214,13 @@ impl Stack {
     /// The stack of a test.
     pub(crate) async fn of(app: &testkit::TestApp) -> Self {
         let credentials = Credentials::new("local", "local", None, None, "test");
-        let config = aws_config::defaults(BehaviorVersion::latest())
+        let config = loader()
+            .unwrap()
             .credentials_provider(credentials)
             .region(Region::new("eu-central-1"))
             .endpoint_url(app.emulator.endpoint());
         let name = |variable: &str, table| (variable.to_owned(), testkit::Tables::name(table).to_owned());
         let values = HashMap::from([name(API_KEYS, "ApiKeysTable")]);
-        let config = config.http_client(http_client(CONNECT_TIMEOUT).unwrap()).load().await;
-        Self::new(&config, Variables { values, source: "The test".to_owned() }, true)
+        Self::new(&config.load().await, Variables { values, source: "The test".to_owned() }, true)
     }
 }
