@@ -41,6 +41,11 @@ pub(super) enum Line {
     TooLong,
 }
 
+/// The text of a line, without a byte order mark and white space around it.
+pub(super) fn trim(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}').trim()
+}
+
 /// The chunks of `reader`, of which the first begins at `position`.
 pub(super) fn read(mut reader: impl BufRead, mut position: Position) -> impl Iterator<Item = std::io::Result<Chunk>> {
     std::iter::from_fn(move || {

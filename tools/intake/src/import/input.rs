@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use tokio::sync::mpsc;
 
 use super::Kind;
-use super::chunks::{self, Chunk, Line, Position};
+use super::chunks::{self, Chunk, Line, Position, trim};
 
 /// How gzip begins (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -69,9 +69,7 @@ impl<'a> Input<'a> {
                 .into_iter()
                 .flatten()
                 .find_map(|line| match line {
-                    Line::Text(text) => {
-                        Some(text.trim_start_matches('\u{feff}').trim()).filter(|text| !text.is_empty())
-                    }
+                    Line::Text(text) => Some(trim(text)).filter(|text| !text.is_empty()),
                     Line::NotUtf8 | Line::TooLong => Some(""),
                 })
                 .map(ToOwned::to_owned);

@@ -10,7 +10,7 @@ use model::pointer::JsonPointer;
 use model::timestamp::Timestamp;
 use model::validation::{FieldErrorCode, FieldErrors};
 
-use super::chunks::Line;
+use super::chunks::{Line, trim};
 use super::outcome::LineError;
 use crate::time_args::rfc3339;
 
@@ -81,7 +81,7 @@ impl<'a> ImportLine<'a> {
 /// The JSON text of a line; `None` when the line is empty.
 pub(super) fn parse(line: &Line) -> Result<Option<JsonText<'_>>, LineError> {
     match line {
-        Line::Text(text) => match text.trim_start_matches('\u{feff}').trim() {
+        Line::Text(text) => match trim(text) {
             "" => Ok(None),
             text => JsonText::parse(text).map(Some).map_err(|error| {
                 let message = format!("The line is not JSON: {} at column {}.", error.reason, error.column);
