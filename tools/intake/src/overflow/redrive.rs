@@ -63,8 +63,8 @@ async fn follow(queues: &Queues<'_>, source: &str, previous: Option<i64>, bar: &
             if !is_active(&task) {
                 return Ok(task);
             }
-            bar.set_length(u64::try_from(task.approximate_number_of_messages_to_move.unwrap_or_default())?);
-            bar.set_position(u64::try_from(task.approximate_number_of_messages_moved)?);
+            bar.set_length(task.approximate_number_of_messages_to_move.unwrap_or_default().unsigned_abs());
+            bar.set_position(task.approximate_number_of_messages_moved.unsigned_abs());
         }
         tokio::time::sleep(INTERVAL).await;
     }

@@ -38,7 +38,7 @@ pub(super) async fn redrive(stack: &Stack, rejected: &RejectedTable<'_>, args: &
     let table = stack.table(SIGNALS)?;
     let signals = SignalsTable::new(stack.client.clone(), table, stack.retention()?);
     let rows = Table::with_heading(["ID", "CODE", "MESSAGE"]);
-    let mut run = Run { rejected, signals, table, args, format, rows, now: Timestamp::now(), outcomes: HashMap::new() };
+    let mut run = Run { rejected, signals, table, args, format, rows, outcomes: HashMap::new() };
     if let Some(file) = &args.from {
         for edited in edited::read(file)? {
             run.redrive_one(&edited.id, Some(edited.payload.get())).await?;
@@ -66,8 +66,6 @@ struct Run<'a> {
     args: &'a Redrive,
     format: Format,
     rows: Table,
-    /// When the redrive began.
-    now: Timestamp,
     /// How many signals had which outcome: `accepted`, `rejected`, `expired` or `missing`.
     outcomes: HashMap<&'static str, usize>,
 }
@@ -85,7 +83,8 @@ impl Run<'_> {
 
     async fn redrive(&mut self, rejected: &[RejectedSignal]) -> Result<()> {
         // They stay where they are, until they expire there too.
-        let is_expired = |signal: &&RejectedSignal| self.signals.has_expired(signal.received_at, self.now);
+        let now = Timestamp::now();
+        let is_expired = |signal: &&RejectedSignal| self.signals.has_expired(signal.received_at, now);
         let (expired, rejected): (Vec<_>, Vec<_>) = rejected.iter().partition(is_expired);
         let stored: Vec<_> = rejected.iter().map(|signal| self.store(signal)).collect();
         let errors: Vec<_> = stream::iter(stored).buffered(CONCURRENT_SIGNALS).try_collect().await?;
