@@ -3,7 +3,7 @@
 use anyhow::Result;
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use crate::item::{Item, display, json_object, text};
+use crate::item::{Item, Json, display, json_object, text};
 use crate::output::{Format, Table, print_json};
 
 pub(super) struct Listing {
@@ -30,9 +30,11 @@ impl Listing {
     pub(super) fn add(&mut self, signals: &[Item]) -> Result<()> {
         self.count += signals.len();
         if self.format == Format::Json {
-            return signals
-                .iter()
-                .try_for_each(|signal| print_json(&json_object(&with_index(signal), &["pk", "sk", "accountId"])));
+            return signals.iter().try_for_each(|signal| {
+                let (index, mut json) = (index(signal), json_object(signal, &["pk", "sk", "accountId"]));
+                json.extend(index.as_ref().map(|index| ("index", Json(index))));
+                print_json(&json)
+            });
         }
         for signal in signals {
             let either = |one, other| text(signal, one).or_else(|| text(signal, other)).unwrap_or_default();
@@ -50,9 +52,8 @@ impl Listing {
     }
 }
 
-/// The signal with its index in the request, which is only in its key: an import needs it to store the signal again.
-fn with_index(signal: &Item) -> Item {
-    let index = text(signal, "sk").and_then(|key| key.rsplit('#').next()).and_then(|index| index.parse::<u64>().ok());
-    let index = index.map(|index| ("index".to_owned(), AttributeValue::N(index.to_string())));
-    signal.clone().into_iter().chain(index).collect()
+/// The index of the signal in its request, which is only in its key: an import needs it to store the signal again.
+fn index(signal: &Item) -> Option<AttributeValue> {
+    let index: u64 = text(signal, "sk")?.rsplit('#').next()?.parse().ok()?;
+    Some(AttributeValue::N(index.to_string()))
 }
