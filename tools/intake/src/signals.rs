@@ -5,6 +5,8 @@ mod history;
 mod listing;
 mod tail;
 
+use std::num::NonZeroUsize;
+
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
@@ -63,7 +65,7 @@ pub(crate) struct List {
 
     /// Only the newest N signals [default: 50]
     #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 
     /// All signals
     #[arg(long, conflicts_with = "limit")]
@@ -92,7 +94,7 @@ impl List {
         // Alone, --follow lists only what is new.
         if !self.follow || self.since.is_some() || self.limit.is_some() || self.all {
             let until = if self.follow { Some(begin) } else { self.until };
-            let limit = if self.all { None } else { Some(self.limit.unwrap_or(DEFAULT_LIMIT)) };
+            let limit = if self.all { None } else { Some(self.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get)) };
             if history.list(until, limit, &mut listing).await? {
                 let shown = listing.count;
                 note(&format!("There are older ones: only the newest {shown} are shown. Use --limit N or --all."));

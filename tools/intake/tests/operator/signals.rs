@@ -56,7 +56,7 @@ async fn signals_are_listed_oldest_first_and_filtered() {
         (unknown.stdout.as_str(), unknown.stderr.as_str()),
         ("", "No such signals of \"unknown\" in the account shop.\n")
     );
-    for option in [["--since", "yesterday"], ["--until", "x"], ["--flow", "7"], ["--limit", "-1"]] {
+    for option in [["--since", "yesterday"], ["--until", "x"], ["--flow", "7"], ["--limit", "-1"], ["--limit", "0"]] {
         let invalid = operator.run(&[&["signals", "list", "--account", "shop", "c"], &option[..]].concat());
         assert_eq!((invalid.code, invalid.stdout.as_str()), (Some(2), ""), "{}", invalid.stderr);
     }
