@@ -11,7 +11,7 @@ use serde::Serialize;
 /// How results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// For people: tables and sentences, times to the second.
+    /// For people: tables and sentences.
     Table,
     /// For programs: one JSON value a line.
     Json,

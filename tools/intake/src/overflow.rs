@@ -16,8 +16,8 @@ use crate::stack::Stack;
 pub(crate) enum Command {
     /// Count the messages of the overflow queue and of its dead-letter queue
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod overflow status\n\n\
-        A message holds signals of one request. SQS counts approximately. It tells the age of the oldest message only to \
-        CloudWatch, as the metric ApproximateAgeOfOldestMessage.")]
+        Each message holds signals of one request. The counts of SQS are approximate. Only CloudWatch has the age of the \
+        oldest message, as the metric ApproximateAgeOfOldestMessage.")]
     Status,
 
     /// Move the messages of the dead-letter queue back to the overflow queue

@@ -64,13 +64,13 @@ impl Export {
             Some(file) => self.write_file(stack, file).await?,
         };
         let Counts { profiles, signals, rejected_signals } = counts;
-        let told = format!(
+        let summary = format!(
             "Exported {id:?} of the account {account}: {profiles} profile(s), {signals} signal(s), {rejected_signals} rejected \
              signal(s)."
         );
         match &self.out {
-            Some(file) => format.print(&told, &json!({"file": file, "counts": counts}))?,
-            None => note(&told),
+            Some(file) => format.print(&summary, &json!({"file": file, "counts": counts}))?,
+            None => note(&summary),
         }
         if profiles + signals + rejected_signals == 0 {
             note(&format!("Nothing is stored of {id:?}.{}", unknown_account_hint(stack, account).await));

@@ -57,7 +57,7 @@ impl<'a> Input<'a> {
         Ok(BufReader::with_capacity(256 * 1024, reader))
     }
 
-    /// Finds out from the first line what the lines are, unless `kind` says it. Returns the chunks again, all of them.
+    /// Returns `kind`, or else the kind of the first line; and all chunks again, including those that it read.
     pub(super) fn detect_kind(&self, kind: Option<Kind>, mut chunks: Chunks) -> Result<(Kind, Chunks)> {
         let (mut read, mut first) = (Vec::new(), None);
         while first.is_none()

@@ -26,11 +26,11 @@ impl CtrlC {
         self.pressed.set(true);
         self.stop.notify_one();
         let message = "Storing the lines that were begun, then stopping. Press Ctrl-C again to stop at once.";
-        // The second press is waited for before the message invites it: one that nobody waits for is lost.
+        // The import listens for the second press before it prints the message: a press without a listener is lost.
         tokio::join!(biased; press(), async { self.bar.suspend(|| note(message)) });
     }
 
-    /// Waits until [`pressed_twice`](Self::pressed_twice), which must be running, notices the first time.
+    /// Waits until [`pressed_twice`](Self::pressed_twice), which must be running, sees the first press.
     pub(super) async fn pressed_once(&self) {
         self.stop.notified().await;
     }
@@ -42,7 +42,7 @@ impl CtrlC {
 
 async fn press() {
     if tokio::signal::ctrl_c().await.is_err() {
-        // It cannot be noticed: then it ends the process, as it does without this.
+        // The process cannot listen for Ctrl-C, so Ctrl-C ends the process, as it does by default.
         std::future::pending::<()>().await;
     }
 }

@@ -56,7 +56,7 @@ impl UnknownFields {
     /// The most characters of a name.
     const MAX_CHARS: usize = 64;
 
-    /// Counts a field of this name in so many lines.
+    /// Adds `lines` to the number of lines that have a field of this name.
     pub(super) fn count(&mut self, name: &str, lines: u64) {
         let name: String = name.chars().take(Self::MAX_CHARS).collect();
         if self.lines.len() < Self::MAX_NAMES || self.lines.contains_key(&name) {

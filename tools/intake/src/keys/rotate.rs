@@ -26,11 +26,9 @@ pub(super) async fn rotate(keys: &KeyTable<'_>, rotate: Rotate, format: Format) 
     create(keys, &new.into_record(), format).await?;
     // The overlap begins when the new key exists, not when the question was asked.
     let outcome = end_old(keys, &old, end_after(Timestamp::now(), overlap)).await;
-    note(
-        &outcome.with_context(|| {
-            format!("The new key is stored, but the old key {id} did not get an end: revoke it later")
-        })?,
-    );
+    note(&outcome.with_context(|| {
+        format!("The new key is stored, but the expiry of the old key {id} could not be set: revoke the old key later")
+    })?);
     Ok(())
 }
 
@@ -66,8 +64,8 @@ mod tests {
     async fn race(keys: &KeyTable<'_>, other: impl AsyncFnOnce(&StoredKey)) -> (String, KeyRecord) {
         let old = keys.with_id("key_of_shop").await.unwrap();
         other(&old).await;
-        let told = end_old(keys, &old, end_after(Timestamp::now(), HOUR * 24)).await.unwrap();
-        (told, keys.with_id("key_of_shop").await.unwrap().record)
+        let message = end_old(keys, &old, end_after(Timestamp::now(), HOUR * 24)).await.unwrap();
+        (message, keys.with_id("key_of_shop").await.unwrap().record)
     }
 
     #[tokio::test]
@@ -77,22 +75,26 @@ mod tests {
         app.key("shop").await;
         let keys = KeyTable::new(&stack).unwrap();
         let sooner = end_after(Timestamp::now(), HOUR);
-        let (told, record) = race(&keys, async |old| assert!(keys.expire(old, sooner).await.unwrap().is_none())).await;
+        let (message, record) =
+            race(&keys, async |old| assert!(keys.expire(old, sooner).await.unwrap().is_none())).await;
         assert_eq!(record.expires_at, Some(sooner));
-        assert!(told.starts_with("Another command gave the old key key_of_shop a sooner end"), "{told}");
-        assert!(told.contains(&sooner.to_string()), "{told}");
+        assert!(message.starts_with("Another command gave the old key key_of_shop a sooner end"), "{message}");
+        assert!(message.contains(&sooner.to_string()), "{message}");
     }
 
     #[tokio::test]
-    async fn revocation_by_another_command_stays_and_is_told() {
+    async fn revocation_by_another_command_stays_and_is_reported() {
         let app = TestApp::start();
         let stack = Stack::of(&app).await;
         app.key("shop").await;
         let keys = KeyTable::new(&stack).unwrap();
         let now = Timestamp::now();
-        let (told, record) = race(&keys, async |old| keys.revoke(old, now).await.unwrap()).await;
+        let (message, record) = race(&keys, async |old| keys.revoke(old, now).await.unwrap()).await;
         assert_eq!((record.expires_at, record.revoked_at), (None, Some(now)));
-        assert!(told.starts_with(&format!("Another command revoked the old key key_of_shop at {now}.")), "{told}");
+        assert!(
+            message.starts_with(&format!("Another command revoked the old key key_of_shop at {now}.")),
+            "{message}"
+        );
     }
 
     #[tokio::test]
@@ -101,8 +103,8 @@ mod tests {
         let stack = Stack::of(&app).await;
         app.key("shop").await;
         let keys = KeyTable::new(&stack).unwrap();
-        let (told, record) = race(&keys, async |_| {}).await;
-        assert_eq!(told, format!("The old key key_of_shop expires at {}.", expiry(&record)));
+        let (message, record) = race(&keys, async |_| {}).await;
+        assert_eq!(message, format!("The old key key_of_shop expires at {}.", expiry(&record)));
         let old = keys.with_id("key_of_shop").await.unwrap();
         keys.delete(&old).await;
         let error = end_old(&keys, &old, Timestamp::now()).await.unwrap_err().to_string();

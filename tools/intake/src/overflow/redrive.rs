@@ -13,7 +13,7 @@ use crate::interrupt::until_ctrl_c;
 use crate::output::{Format, note};
 use crate::progress;
 
-/// How often SQS is asked for the progress.
+/// How often the command asks SQS for the progress.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) async fn redrive(queues: &Queues<'_>, yes: bool, format: Format) -> Result<()> {
@@ -49,7 +49,7 @@ pub(super) async fn redrive(queues: &Queues<'_>, yes: bool, format: Format) -> R
 }
 
 async fn start(queues: &Queues<'_>, source: &str) -> Result<()> {
-    // SQS does not know where a message came from that the overflow function itself sent to the dead-letter queue.
+    // SQS does not know the source queue of messages that the overflow function itself sent to the dead-letter queue.
     let destination = queues.arn(queues.overflow).await?;
     let call = queues.client.start_message_move_task().source_arn(source).destination_arn(destination);
     call.send().await.map(drop).map_err(|error| call_error(&error))

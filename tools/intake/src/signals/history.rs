@@ -34,7 +34,7 @@ impl<'a> History<'a> {
         let Some(limit) = limit else {
             return self.pages(query, |page| listing.add(&page).map(|()| true)).await.map(|()| false);
         };
-        // One more than is shown tells whether there are more.
+        // The query asks for one signal more than the command lists, to know whether there are more.
         let mut newest = self.collect(query.scan_index_forward(false), limit.saturating_add(1)).await?;
         let has_more = newest.len() > limit;
         newest.truncate(limit);

@@ -70,9 +70,9 @@ async fn export_has_the_profile_and_all_signals_and_rejected_signals() {
     let (operator, key) = (Operator::of(&app), app.key("shop").await);
     long_history(&app, &key).await;
     let export = ["customers", "export", "--account", "shop", "ada"];
-    let told = "Exported \"ada\" of the account shop: 1 profile(s), 300 signal(s), 2 rejected signal(s).\n";
+    let summary = "Exported \"ada\" of the account shop: 1 profile(s), 300 signal(s), 2 rejected signal(s).\n";
     let written = operator.run(&[&export[..], &["--out", "ada.json"]].concat()).success();
-    assert_eq!(written.stdout, told);
+    assert_eq!(written.stdout, summary);
     let text = operator.read("ada.json");
     assert!(text.contains(r#""profile":{"accountId":"shop","createdAt":""#), "{text}");
     assert!(text.contains(r#","visits":12345678901234567890123}"#), "{text}");
@@ -88,7 +88,7 @@ async fn export_has_the_profile_and_all_signals_and_rejected_signals() {
     assert_eq!(payloads, [r#"{"customerId":"ada","eventType":""}"#, r#"{"customerId":"ada","eventType":7}"#]);
 
     let printed = operator.run(&[&export[..], &["--json"]].concat()).success();
-    assert_eq!((printed.json().len(), printed.stderr.as_str()), (1, told));
+    assert_eq!((printed.json().len(), printed.stderr.as_str()), (1, summary));
     assert_eq!(printed.json()[0]["signals"], document["signals"]);
 }
 

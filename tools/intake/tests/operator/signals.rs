@@ -104,12 +104,12 @@ async fn mistyped_account_is_told_where_nothing_is_found() {
     let (operator, _) = (Operator::of(&app), app.key("shop").await);
     let hint = " No API key of this account exists: check the name of the account.";
     for (account, hint) in [("shop", ""), ("shap", hint)] {
-        let told = |command: &[&str]| operator.run(&[command, &["--account", account, "c"]].concat()).stderr;
-        let listed = told(&["signals", "list"]);
+        let stderr_of = |command: &[&str]| operator.run(&[command, &["--account", account, "c"]].concat()).stderr;
+        let listed = stderr_of(&["signals", "list"]);
         assert_eq!(listed, format!("No such signals of \"c\" in the account {account}.{hint}\n"));
-        let shown = told(&["customers", "show"]);
+        let shown = stderr_of(&["customers", "show"]);
         assert_eq!(shown, format!("error: The account {account} has no customer \"c\".{hint}\n"));
-        let erased = told(&["customers", "erase"]);
+        let erased = stderr_of(&["customers", "erase"]);
         assert!(erased.ends_with(&format!("Nothing is stored of \"c\" in the account {account}.{hint}\n")), "{erased}");
     }
     // The key table is not needed for the answer.
