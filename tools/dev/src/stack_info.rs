@@ -63,8 +63,9 @@ Try it in another terminal:
         let _ = std::io::stdout().write_all(text.as_bytes());
     }
 
-    /// One `NAME=value` a line, and last what makes programs see the two that curl lines use. The others stay variables of
-    /// the shell: exported, those of AWS would direct other programs to this stack.
+    /// One `NAME=value` a line, and last an export of the two that curl lines use. The others stay variables of the shell, so
+    /// that those of AWS do not direct other programs to this stack. An AWS variable that the shell already exports is
+    /// replaced, and stays exported.
     pub(crate) fn variables(&self) -> String {
         let own = [
             ("BASE_URL", self.base_url.as_str()),
