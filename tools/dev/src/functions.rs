@@ -48,10 +48,7 @@ const HEALTH_CHECKS: [(&str, u16, &str); 2] =
 /// The build fails.
 pub(crate) async fn build(workspace: &Workspace, template: &Template, release: bool) -> Result<()> {
     let packages = template.functions.iter().map(|function| function.package.as_str()).collect::<Vec<_>>();
-    if workspace.build(&packages, release).await? {
-        return Ok(());
-    }
-    bail!("The functions could not be built: cargo's output above says why.")
+    workspace.build("The functions", &packages, release).await
 }
 
 /// A free port for `cargo lambda watch`, which takes it itself.

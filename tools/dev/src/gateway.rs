@@ -5,12 +5,12 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::handler::HandlerWithoutStateExt as _;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use axum::http::uri::{Authority, PathAndQuery, Scheme, Uri};
+use axum::http::uri::{PathAndQuery, Scheme, Uri};
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use axum::serve::ListenerExt as _;
 use dev::template::Route;
@@ -23,7 +23,8 @@ use crate::log;
 
 pub(crate) struct Gateway {
     client: Client<HttpConnector, Body>,
-    functions: Authority,
+    /// The address of the functions.
+    functions: String,
     routes: Vec<Route>,
     cors: CorsPolicy,
     /// Whether each request has a line in the log.
@@ -32,21 +33,16 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     /// A gateway in front of the functions on `functions_port` of 127.0.0.1.
-    ///
-    /// # Errors
-    /// Never for a port.
-    pub(crate) fn new(functions_port: u16, routes: Vec<Route>, cors: CorsPolicy, logs_requests: bool) -> Result<Self> {
+    pub(crate) fn new(functions_port: u16, routes: Vec<Route>, cors: CorsPolicy, logs_requests: bool) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
-        let functions =
-            Authority::try_from(format!("127.0.0.1:{functions_port}")).context("Cannot reach the functions")?;
-        Ok(Self {
+        Self {
             client: Client::builder(TokioExecutor::new()).build(connector),
-            functions,
+            functions: format!("127.0.0.1:{functions_port}"),
             routes,
             cors,
             logs_requests,
-        })
+        }
     }
 
     /// Answers on `listener` until the runtime ends.
@@ -90,11 +86,9 @@ impl Gateway {
     }
 
     async fn forward(&self, mut request: Request) -> Response<Bytes> {
-        let mut parts = std::mem::take(request.uri_mut()).into_parts();
-        parts.scheme = Some(Scheme::HTTP);
-        parts.authority = Some(self.functions.clone());
-        parts.path_and_query.get_or_insert(PathAndQuery::from_static("/"));
-        let Ok(uri) = Uri::from_parts(parts) else { return own_response(StatusCode::BAD_REQUEST, "Bad Request") };
+        let path = request.uri().path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
+        let uri = Uri::builder().scheme(Scheme::HTTP).authority(self.functions.as_str()).path_and_query(path);
+        let Ok(uri) = uri.build() else { return own_response(StatusCode::BAD_REQUEST, "Bad Request") };
         *request.uri_mut() = uri;
         mark_as_binary(request.headers_mut());
         // The functions do not run yet, or are being stopped.

@@ -85,7 +85,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     development_key::load(&emulator, &template)?;
     status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), emulator.endpoint()));
     let functions_port = functions::free_port()?;
-    Gateway::new(functions_port, template.routes().cloned().collect(), cors, !options.raw)?.serve(listeners.api)?;
+    Gateway::new(functions_port, template.routes().cloned().collect(), cors, !options.raw).serve(listeners.api)?;
 
     let cargo_lambda = CargoLambda::find_or_install(&workspace).await?;
     functions::build(&workspace, &template, options.release).await?;

@@ -25,9 +25,7 @@ pub(crate) async fn seed(workspace: &Workspace, stack_info: &StackInfo) -> Resul
         std::fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))
     };
     let (customers, signals) = (read("customers.ndjson")?, read("signals.ndjson")?);
-    if !workspace.build(&["intake"], false).await? {
-        bail!("`cargo intake` could not be built: cargo's output above says why.");
-    }
+    workspace.build("`cargo intake`", &["intake"], false).await?;
     status("Storing sample customers and signals");
     let signals: Vec<&str> = signals.split_inclusive('\n').collect();
     let days = signals.chunks(signals.len().div_ceil(DAYS).max(1)).map(<[&str]>::concat);
@@ -44,7 +42,7 @@ async fn import(workspace: &Workspace, stack_info: &StackInfo, lines: &str, days
     let file = folder.path().join("sample.ndjson");
     std::fs::write(&file, lines).context(CANNOT_WRITE)?;
     let mut command = Command::from(cargo_command(&workspace.cargo));
-    // It is built by now: nothing but its own errors is to be seen.
+    // [`seed`] has built the program. Only the errors of the import are of interest.
     command.args(["run", "--locked", "--quiet", "--bin", "intake", "--", "import"]).arg(&file);
     command.args(["--account", development_key::ACCOUNT_ID, "--received-at", &format!("{days_ago}d")]);
     command.current_dir(&workspace.root).stdout(Stdio::null());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use dev::cargo_command;
 use serde_json::Value;
 use tokio::process::Command;
@@ -40,16 +40,17 @@ impl Workspace {
         }
     }
 
-    /// Builds programs with cargo's own progress, and returns whether it succeeded.
+    /// Builds the programs of `what` with cargo's own progress.
     ///
     /// # Errors
-    /// Cargo cannot be started.
-    pub(crate) async fn build(&self, programs: &[&str], release: bool) -> Result<bool> {
+    /// Cargo cannot be started, or the build fails.
+    pub(crate) async fn build(&self, what: &str, programs: &[&str], release: bool) -> Result<()> {
         status(&format!("Building {}", programs.join(", ")));
         let mut command = Command::from(cargo_command(&self.cargo));
         command.args(["build", "--locked"]).current_dir(&self.root);
         command.args(programs.iter().flat_map(|program| ["--bin", program]));
         command.args(release.then_some("--release"));
-        succeeds(command).await
+        ensure!(succeeds(command).await?, "{what} could not be built: cargo's output above says why.");
+        Ok(())
     }
 }

@@ -35,7 +35,7 @@ fn gateway(functions_port: u16, origins: &[&str]) -> String {
         |(path, method): (&str, &str)| Route { path: path.into(), method: method.into(), function: String::new() };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    Gateway::new(functions_port, routes.map(route).into(), cors, false).unwrap().serve(listener).unwrap();
+    Gateway::new(functions_port, routes.map(route).into(), cors, false).serve(listener).unwrap();
     address
 }
 
