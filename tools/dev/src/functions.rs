@@ -4,12 +4,13 @@
 //! `cargo lambda watch` starts a function at its first request, with `cargo run --bin` and the same selection as [`build`],
 //! so nothing is compiled twice.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use dev::{Template, development_key};
+use tokio::net::TcpSocket;
 
 use crate::cargo_lambda::CargoLambda;
 use crate::log::FunctionLog;
@@ -51,13 +52,16 @@ pub(crate) async fn build(workspace: &Workspace, template: &Template, release: b
     workspace.build("The functions", &packages, release).await
 }
 
-/// A free port for `cargo lambda watch`, which takes it itself.
+/// A free port for `cargo lambda watch`. No other program can take it while the functions are built, and it refuses connections.
 ///
 /// # Errors
-/// There is none.
-pub(crate) fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
-    Ok(listener.context("Cannot find a free port of 127.0.0.1")?.port())
+/// No port is free.
+pub(crate) fn reserve_port() -> Result<TcpSocket> {
+    let reserve = || {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind((Ipv4Addr::LOCALHOST, 0).into()).map(|()| socket)
+    };
+    reserve().context("Cannot find a free port of 127.0.0.1")
 }
 
 /// The running functions.
@@ -69,7 +73,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Starts `cargo lambda watch` on this port.
+    /// Starts `cargo lambda watch` on the port that is reserved for it.
     ///
     /// # Errors
     /// It cannot be started.
@@ -78,9 +82,12 @@ impl Functions {
         workspace: &Workspace,
         options: &Options,
         environment: Vec<(String, String)>,
-        port: u16,
+        reserved_port: TcpSocket,
     ) -> Result<Self> {
         status("Starting the functions");
+        let port = reserved_port.local_addr()?.port();
+        // `cargo lambda watch` opens the port itself.
+        drop(reserved_port);
         let mut command = cargo_lambda.command();
         command
             .args(["watch", "--locked", "--disable-cors", "--invoke-address", "127.0.0.1"])
@@ -93,7 +100,7 @@ impl Functions {
             command.env_remove(variable);
         }
         if !options.raw {
-            // Cargo then says only what is wrong with the code.
+            // With this option, cargo prints only warnings and errors.
             command.arg("--quiet").stdout(Stdio::piped());
         }
         let mut watch = ProcessTree::start(command)?;
@@ -182,9 +189,22 @@ fn get(url: &str) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+    use std::net::{TcpListener, TcpStream};
+
     use dev::Template;
 
-    use super::HEALTH_CHECKS;
+    use super::{HEALTH_CHECKS, reserve_port};
+
+    #[test]
+    fn reserved_port_refuses_connections_and_is_free_after_its_drop() {
+        let reserved = reserve_port().unwrap();
+        let address = reserved.local_addr().unwrap();
+        assert_eq!(TcpStream::connect(address).unwrap_err().kind(), ErrorKind::ConnectionRefused);
+        assert_eq!(TcpListener::bind(address).unwrap_err().kind(), ErrorKind::AddrInUse);
+        drop(reserved);
+        TcpListener::bind(address).unwrap();
+    }
 
     #[test]
     fn every_function_of_the_template_has_a_health_check() {

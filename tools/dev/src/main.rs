@@ -84,8 +84,9 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let emulator = Emulator::start_on(listeners.dynamodb, &template, &storage)?;
     development_key::load(&emulator, &template)?;
     status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), emulator.endpoint()));
-    let functions_port = functions::free_port()?;
-    Gateway::new(functions_port, template.routes().cloned().collect(), cors, !options.raw).serve(listeners.api)?;
+    let functions_port = functions::reserve_port()?;
+    Gateway::new(functions_port.local_addr()?.port(), template.routes().cloned().collect(), cors, !options.raw)
+        .serve(listeners.api)?;
 
     let cargo_lambda = CargoLambda::find_or_install(&workspace).await?;
     functions::build(&workspace, &template, options.release).await?;
