@@ -11,7 +11,7 @@
 //! | [`callgrind`] | reading what callgrind wrote | how it came about |
 //! | [`count`], [`observation`], [`binary_size`] | instructions; time, memory, calls; size and crates | which goals there are |
 //! | [`measure`], [`growth`], [`prices`] | a whole run; from 1 to 500 signals; a million signals | how it is shown |
-//! | [`fault_latency`] | what a transient fault adds to a request | what the fault is |
+//! | [`fault_latency`] | what a throttled call adds to the time of a request | how long that may take |
 //! | [`report`], [`document`] | the tables; the page that they are written to | how anything is measured |
 //! | [`baseline`] | the committed counts, and what differs from them | how they are counted |
 //! | [`options`] | the command line | how it is carried out |

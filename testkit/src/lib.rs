@@ -1,8 +1,9 @@
 //! What the tests, the benchmarks, the fuzz targets and the tools' tests are made of.
 //!
-//! A function is called in one of two ways: a `TestApp` has both functions in this process, over an emulator in memory; a
-//! [`FunctionProcess`](function_process::FunctionProcess) is a process of one function as Lambda runs it. Both take events
-//! of API Gateway. Only the endpoint of DynamoDB and the time of day are replaced, and nothing is left behind.
+//! A function is called in one of two ways: a `TestApp` has the three functions in this process, over an emulator in memory; a
+//! [`FunctionProcess`](function_process::FunctionProcess) is a process of one function as Lambda runs it. Both take events of
+//! API Gateway, and the overflow function those of SQS. Only the endpoints of DynamoDB and SQS and the time of day are
+//! replaced, and nothing is left behind.
 //!
 //! | module | is for | must not know |
 //! |---|---|---|
@@ -13,7 +14,7 @@
 //! | [`fake_sqs`] | keeping the messages of a queue | what is in them |
 //! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
 //! | `functions` | building the programs; a process over an emulator | what they do |
-//! | `test_app`, `request_builder` | both functions in this process; a request to them | what they respond |
+//! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
 //! | [`hostile_bodies`] | bodies that cost as much as they can | what they may cost |
 //! | `local_stack` | `cargo dev` as a process | what it serves |
 //! | [`history`] | many clients, faults and kills, and a check of what is stored | how the functions work |

@@ -1,4 +1,4 @@
-//! Both functions in this process over an emulator of their own. Must not know what is sent to them.
+//! The three functions in this process over an emulator of their own. Must not know what is sent to them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -189,7 +189,7 @@ impl TestApp {
         ids.map(|id| messages[id.parse::<usize>().unwrap()].clone()).collect()
     }
 
-    /// Gives these bytes to both functions, the one for customers first, as an event that Lambda's runtime delivers.
+    /// Gives these bytes to the customers function and then to the signals function, as Lambda's runtime delivers an event.
     pub async fn invoke(&self, event: &[u8]) -> [TestResponse; 2] {
         let request = read_event(event, uuid::Uuid::new_v4().to_string());
         let context = RequestContext::from_request(&request);

@@ -1,5 +1,5 @@
-//! The file with the variables of a running stack: there while the stack runs, and never that of another one. Must not know
-//! what is in it.
+//! The file with the variables of a running stack. It exists only while the stack runs, and a stack never changes the file of
+//! another stack that runs. Must not know what is in it.
 
 use std::fs::{File, TryLockError};
 use std::io::Write as _;
@@ -132,8 +132,7 @@ mod tests {
     #[test]
     fn env_file_is_deleted_with_its_own_stack_only() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("dev.env");
-        let path = path.with_file_name("new").join("dev.env");
+        let path = folder.path().join("new/dev.env");
         let publish = || EnvFile::at(path.clone()).unwrap().publish("BASE_URL=x\n".to_owned()).unwrap();
 
         drop(publish());

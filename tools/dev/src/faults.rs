@@ -11,14 +11,14 @@ use crate::stack_info::ENDPOINT_VARIABLE;
 const FAULTS: [Fault; 5] =
     [Fault::Throttled, Fault::InternalServerError, Fault::ServiceUnavailable, Fault::ResetBefore, Fault::ResetAfter];
 
-/// A faulty way to DynamoDB. Dropping it prints how many faults there were.
+/// A proxy in front of DynamoDB that injects faults. Dropping it prints how many faults there were.
 pub(crate) struct Faults {
     proxy: FaultProxy,
     share: f64,
 }
 
 impl Faults {
-    /// A way to the emulator at `dynamodb`, without faults at first: the functions have to start.
+    /// A proxy in front of the emulator at `dynamodb`, without faults at first: the functions have to start.
     ///
     /// # Errors
     /// There is no free port.
@@ -26,12 +26,12 @@ impl Faults {
         Ok(Self { proxy: FaultProxy::start(dynamodb, Plan::none()).await?, share })
     }
 
-    /// The variable that makes the functions take this way.
+    /// The variable that makes the functions call DynamoDB through the proxy.
     pub(crate) fn variable(&self) -> (String, String) {
         (ENDPOINT_VARIABLE.to_owned(), self.proxy.endpoint())
     }
 
-    /// Has faults from now on, and says so.
+    /// Begins to inject faults, and prints a message about it.
     pub(crate) fn begin(&self) {
         let rules = FAULTS.into_iter().zip(shares(self.share)).map(|(fault, share)| fault.in_share(share));
         self.proxy.set(Plan::of(rules));

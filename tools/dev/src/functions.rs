@@ -52,7 +52,8 @@ pub(crate) async fn build(workspace: &Workspace, template: &Template, release: b
     workspace.build("The functions", &packages, release).await
 }
 
-/// A free port for `cargo lambda watch`. No other program can take it while the functions are built, and it refuses connections.
+/// A free port for `cargo lambda watch`. While the functions are built, no other program can take it, and it refuses
+/// connections.
 ///
 /// # Errors
 /// No port is free.

@@ -21,13 +21,13 @@ const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(1);
 
 const SECONDS_PER_DAY: u64 = 86_400;
 
-/// What the program that runs the functions says about itself begins with one of these.
+/// Lines of cargo-lambda begin with one of these.
 const LEVELS: [&str; 5] = ["ERROR ", "WARN ", "INFO ", "DEBUG ", "TRACE "];
 
-/// What it says when it stops a function because a file has changed.
+/// What cargo-lambda prints when it stops a function because a file has changed.
 const FUNCTION_STOPPED: &str = "command killed";
 
-/// It stops one function after another within this time.
+/// The time within which cargo-lambda stops one function after another.
 const ONE_RESTART: Duration = Duration::from_secs(1);
 
 /// Fields of a log line that a person does not need, or reads elsewhere in it.
@@ -38,7 +38,7 @@ pub(crate) fn request(method: &Method, path: &str, response: &Response<Bytes>, d
     write(&request_line(method, path, response, duration));
 }
 
-/// The standard output of the functions and of the program that runs them, as it is read.
+/// The standard output of the functions and of cargo-lambda, as it is read.
 pub(crate) struct FunctionLog {
     hidden: Arc<Mutex<VecDeque<String>>>,
     reading: JoinHandle<()>,
@@ -75,9 +75,9 @@ impl FunctionLog {
         Self { hidden, reading }
     }
 
-    /// Writes what was hidden, because the program has failed.
+    /// Writes what was hidden, because cargo-lambda has failed.
     pub(crate) async fn show_hidden(&mut self) {
-        // A function that outlives the program keeps the output open.
+        // A function that outlives cargo-lambda keeps the output open.
         let _ = tokio::time::timeout(LAST_LINES_TIMEOUT, &mut self.reading).await;
         for line in self.hidden.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             raw(&line);
@@ -91,9 +91,9 @@ enum LogLine {
     Readable(String),
     /// For metrics only, or the line of a request, which [`request`] writes with its method.
     Metrics,
-    /// The program that runs the functions has stopped one, to build and start it again.
+    /// Cargo-lambda has stopped a function, to build and start it again.
     Restarted,
-    /// Of the program that runs the functions.
+    /// Of cargo-lambda.
     Hidden,
     /// Neither: what a developer prints.
     Other,

@@ -42,7 +42,7 @@ async fn import(workspace: &Workspace, stack_info: &StackInfo, lines: &str, days
     let file = folder.path().join("sample.ndjson");
     std::fs::write(&file, lines).context(CANNOT_WRITE)?;
     let mut command = Command::from(cargo_command(&workspace.cargo));
-    // [`seed`] has built the program. Only the errors of the import are of interest.
+    // `seed` has built the program, so with `--quiet` only the errors of the import are printed.
     command.args(["run", "--locked", "--quiet", "--bin", "intake", "--", "import"]).arg(&file);
     command.args(["--account", development_key::ACCOUNT_ID, "--received-at", &format!("{days_ago}d")]);
     command.current_dir(&workspace.root).stdout(Stdio::null());

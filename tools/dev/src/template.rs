@@ -1,9 +1,9 @@
 //! What the local stack takes from template.yaml: tables, functions, their routes and their variables, and what pages of
 //! other origins may do.
 //!
-//! Everything else in the template is left alone, unread and unevaluated, so conditions, alarms, permissions or functions
-//! behind a queue cannot stop the local stack. What *is* read must be understood whole: a table property that is neither applied nor known
-//! to mean nothing on one machine is an error, and so is a variable that only AWS could evaluate.
+//! The local stack reads and evaluates nothing else of the template, so conditions, alarms, permissions or functions behind a
+//! queue cannot stop it. It must understand all that it reads: a table property that is neither applied nor known to mean
+//! nothing on one machine is an error, and so is a variable that only AWS could evaluate.
 
 mod cors;
 mod function;

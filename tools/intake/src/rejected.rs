@@ -47,7 +47,8 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  cargo intake --stack intake-prod rejected redrive --account shop --code required --dry-run\n  \
         cargo intake --stack intake-prod rejected redrive --account shop --from rejected.ndjson\n\n\
-        A signal keeps the time at which it first arrived; one that would already be expired is left where it is. FILE has lines of `rejected list --json`, with edited payloads."
+        A signal keeps the time at which it first arrived; one that would already be expired is left where it is. FILE has \
+        lines of `rejected list --json`, with edited payloads."
     )]
     Redrive(Redrive),
 }

@@ -29,7 +29,7 @@ fn log_of_the_functions_is_readable_and_cargo_lambda_is_silent() {
 }
 
 #[test]
-fn what_cargo_lambda_has_said_is_shown_when_it_exits() {
+fn hidden_output_of_cargo_lambda_is_shown_when_it_exits() {
     let sandbox = Sandbox::new();
     sandbox.cargo_lambda(&format!("{PRINTS} exit 7"));
     let ended = sandbox.run(&[]);
