@@ -1,17 +1,29 @@
-//! An SQS with one queue that keeps its messages in memory, within SQS's limits. Must not know what is in them.
+//! An SQS with an overflow queue and its dead-letter queue. It keeps the messages of one overflow queue in memory, within SQS's
+//! limits. A test says what the queues count and how a redrive goes. Must not know what is in a message.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, Response};
 use serde_json::{Value, json};
 
 use crate::http_server::{HttpServer, Service};
 
+/// The URL of the overflow queue.
+pub const OVERFLOW_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/000000000000/overflow";
+
+/// The URL of its dead-letter queue.
+pub const DEAD_LETTER_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/000000000000/dead-letters";
+
 /// The largest message, and the largest sum of the messages of one call, in bytes ("Amazon SQS message quotas").
 const MAX_BYTES: usize = 1024 * 1024;
+
+/// The longest time until an expected call.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
@@ -21,16 +33,34 @@ pub struct FakeSqs {
 }
 
 #[derive(Debug, Default)]
-struct State(Mutex<Queue>);
+struct State(Mutex<Queues>);
 
 #[derive(Debug, Default)]
-struct Queue {
+struct Queues {
     messages: Vec<String>,
-    is_away: bool,
+    is_unavailable: bool,
+    overflow_counts: Answers<[u64; 3]>,
+    dead_letter_counts: Answers<[u64; 3]>,
+    /// What `ListMessageMoveTasks` lists.
+    tasks: Answers<Vec<Value>>,
+    calls: Vec<(String, Value)>,
+}
+
+/// The status, the code and the message of a response that is an error.
+type CallError = (u16, &'static str, &'static str);
+
+/// Answers, one after another; the last one stays.
+#[derive(Debug, Default)]
+struct Answers<T>(VecDeque<T>);
+
+impl<T: Clone + Default> Answers<T> {
+    fn next(&mut self) -> T {
+        if self.0.len() > 1 { self.0.pop_front() } else { self.0.front().cloned() }.unwrap_or_default()
+    }
 }
 
 impl FakeSqs {
-    /// Starts one with an empty queue.
+    /// Starts one with empty queues.
     ///
     /// # Errors
     /// When loopback has no free port.
@@ -45,24 +75,59 @@ impl FakeSqs {
         format!("http://{}", self.server.address())
     }
 
-    /// The URL of the queue.
-    pub fn queue_url(&self) -> String {
-        format!("{}/123456789012/overflow", self.endpoint())
-    }
-
     /// Whether every call fails from here on.
-    pub fn set_away(&self, is_away: bool) {
-        self.state.queue(|queue| queue.is_away = is_away);
+    pub fn set_unavailable(&self, is_unavailable: bool) {
+        self.state.queues(|queues| queues.is_unavailable = is_unavailable);
     }
 
-    /// Takes the messages of the queue.
+    /// Takes the messages of the overflow queue.
     pub fn take_messages(&self) -> Vec<String> {
-        self.state.queue(|queue| std::mem::take(&mut queue.messages))
+        self.state.queues(|queues| std::mem::take(&mut queues.messages))
+    }
+
+    /// What the queues count from here on, call after call: waiting, in flight, delayed.
+    pub fn set_counts<const N: usize, const M: usize>(&self, overflow: [[u64; 3]; N], dead_letters: [[u64; 3]; M]) {
+        self.state.queues(|queues| {
+            queues.overflow_counts = Answers(overflow.into());
+            queues.dead_letter_counts = Answers(dead_letters.into());
+        });
+    }
+
+    /// Which redrives are listed from here on, call after call.
+    pub fn set_tasks<const N: usize>(&self, tasks: [Vec<Value>; N]) {
+        self.state.queues(|queues| queues.tasks = Answers(tasks.into()));
+    }
+
+    /// The operations and bodies of the calls since the last time, without the calls that read a queue's counts.
+    pub fn take_calls(&self) -> Vec<(String, Value)> {
+        let mut calls = self.state.queues(|queues| std::mem::take(&mut queues.calls));
+        calls.retain(|(_, body)| body["AttributeNames"].as_array().is_none_or(|names| names.len() == 1));
+        calls
+    }
+
+    /// Waits until clients have called this operation `times` times.
+    pub fn wait_for(&self, operation: &str, times: usize) {
+        let begin = Instant::now();
+        let calls = |queues: &mut Queues| queues.calls.iter().filter(|(called, _)| called == operation).count();
+        while self.state.queues(calls) < times {
+            assert!(begin.elapsed() < TIMEOUT, "{operation} was not called {times} times");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
+/// A redrive with this status, the `n`th.
+pub fn task(n: u64, status: &str, moved: u64) -> Value {
+    json!({"Status": status, "StartedTimestamp": n, "ApproximateNumberOfMessagesMoved": moved, "ApproximateNumberOfMessagesToMove": 3})
+}
+
+/// The ARN of the queue with this URL.
+pub fn arn(url: &str) -> String {
+    format!("arn:aws:sqs:eu-central-1:000000000000:{}", url.rsplit('/').next().unwrap_or_default())
+}
+
 impl State {
-    fn queue<T>(&self, work: impl FnOnce(&mut Queue) -> T) -> T {
+    fn queues<T>(&self, work: impl FnOnce(&mut Queues) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -70,25 +135,43 @@ impl State {
 impl Service for State {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let target = request.headers().get("x-amz-target").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let call: Value = serde_json::from_slice(request.body()).unwrap_or_default();
-        let (status, body) = self.queue(|queue| match target {
-            _ if queue.is_away => (500, json!({"__type": "com.amazonaws.sqs#InternalError"})),
-            "AmazonSQS.SendMessageBatch" => queue.send(&call),
-            _ => (400, json!({"__type": "com.amazonaws.sqs#UnsupportedOperation"})),
-        });
-        let mut response = Response::new(Full::from(body.to_string()));
-        *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
-        response
+        let call = serde_json::from_slice(request.body()).unwrap_or_default();
+        let answer = self.queues(|queues| queues.answer(target.trim_start_matches("AmazonSQS."), call));
+        let body = |body: Value| Full::from(body.to_string());
+        match answer {
+            Ok(answer) => Response::new(body(answer)),
+            Err((status, code, message)) => Response::builder()
+                .status(status)
+                .header("x-amzn-query-error", format!("AWS.SimpleQueueService.{code};Sender"))
+                .body(body(json!({"__type": format!("com.amazonaws.sqs#{code}"), "message": message})))
+                .unwrap(),
+        }
     }
 }
 
-impl Queue {
-    fn send(&mut self, call: &Value) -> (u16, Value) {
+impl Queues {
+    /// The body of the response to a call.
+    fn answer(&mut self, operation: &str, call: Value) -> Result<Value, CallError> {
+        if self.is_unavailable {
+            return Err((500, "InternalError", ""));
+        }
+        let answer = match operation {
+            "SendMessageBatch" => self.send(&call),
+            "GetQueueAttributes" => self.attributes(&call),
+            "ListMessageMoveTasks" => Ok(json!({"Results": self.tasks.next()})),
+            "StartMessageMoveTask" => Ok(json!({"TaskHandle": "handle"})),
+            _ => Err((400, "UnsupportedOperation", "")),
+        };
+        self.calls.push((operation.to_owned(), call));
+        answer
+    }
+
+    fn send(&mut self, call: &Value) -> Result<Value, CallError> {
         let entries = call["Entries"].as_array().map(Vec::as_slice).unwrap_or_default();
         let body = |entry: &Value| entry["MessageBody"].as_str().unwrap_or_default().to_owned();
         let bytes: usize = entries.iter().map(|entry| body(entry).len()).sum();
         if bytes > MAX_BYTES {
-            return (400, json!({"__type": "com.amazonaws.sqs#BatchRequestTooLong"}));
+            return Err((400, "BatchRequestTooLong", ""));
         }
         let (mut successful, mut failed) = (Vec::new(), Vec::new());
         for entry in entries {
@@ -101,7 +184,25 @@ impl Queue {
                 failed.push(json!({"Id": entry["Id"], "SenderFault": true, "Code": "InvalidMessageContents"}));
             }
         }
-        (200, json!({"Successful": successful, "Failed": failed}))
+        Ok(json!({"Successful": successful, "Failed": failed}))
+    }
+
+    /// The attributes that a call names, as SQS writes them.
+    fn attributes(&mut self, call: &Value) -> Result<Value, CallError> {
+        let url = call["QueueUrl"].as_str().unwrap_or_default();
+        if call["AttributeNames"] == json!(["QueueArn"]) {
+            return Ok(json!({"Attributes": {"QueueArn": arn(url)}}));
+        }
+        let [waiting, in_flight, delayed] = match url {
+            OVERFLOW_QUEUE => self.overflow_counts.next(),
+            DEAD_LETTER_QUEUE => self.dead_letter_counts.next(),
+            _ => return Err((400, "NonExistentQueue", "The specified queue does not exist.")),
+        };
+        Ok(json!({"Attributes": {
+            "ApproximateNumberOfMessages": waiting.to_string(),
+            "ApproximateNumberOfMessagesNotVisible": in_flight.to_string(),
+            "ApproximateNumberOfMessagesDelayed": delayed.to_string(),
+        }}))
     }
 }
 

@@ -25,7 +25,7 @@ use store::overflow::OverflowQueue;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
-use crate::fake_sqs::FakeSqs;
+use crate::fake_sqs::{FakeSqs, OVERFLOW_QUEUE};
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
 
 static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
@@ -98,7 +98,7 @@ fn queue(sqs: &FakeSqs) -> OverflowQueue {
         .region(Region::new("eu-central-1"))
         .credentials_provider(Credentials::new("local", "local", None, None, "test"))
         .endpoint_url(sqs.endpoint());
-    OverflowQueue::with_client(sqs.queue_url(), aws_sdk_sqs::Client::from_conf(config.build()))
+    OverflowQueue::with_client(OVERFLOW_QUEUE, aws_sdk_sqs::Client::from_conf(config.build()))
 }
 
 /// The functions, an emulator, and a client to look into it.

@@ -192,7 +192,7 @@ async fn record_that_arrives_late_changes_no_key() {
 #[tokio::test]
 async fn response_is_a_503_when_neither_store_acknowledges() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
-    stack.sqs.set_away(true);
+    stack.sqs.set_unavailable(true);
     for body in [named(3), json!({"signals": signals(3)})] {
         let (status, response) = stack.send(&body, NOW).await;
         assert_eq!((status, &response["code"]), (503, &json!("storage-unavailable")));
@@ -202,10 +202,10 @@ async fn response_is_a_503_when_neither_store_acknowledges() {
 #[tokio::test]
 async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
     let stack = Stack::start(Fault::ResetBefore.where_body_has("\"29\"").of("BatchWriteItem")).await;
-    stack.sqs.set_away(true);
+    stack.sqs.set_unavailable(true);
     let (status, failed) = stack.send(&json!({"signals": signals(30)}), NOW).await;
     assert_eq!(status, 503);
-    stack.sqs.set_away(false);
+    stack.sqs.set_unavailable(false);
     stack.proxy.set(Fault::ResetAfter.always());
     let retry = json!({"requestIdentifier": failed["requestIdentifier"], "signals": signals(30)});
     assert_eq!(stack.send(&retry, NOW.plus(Duration::from_secs(1))).await.1["deferred"], 30);
@@ -254,7 +254,7 @@ async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
     let unreadable = ["", "not JSON", "{}", r#"{"accountId":"a b"}"#].map(ToOwned::to_owned);
     assert_eq!(stack.drain_all(&unreadable).await, [""; 0]);
     assert_eq!(stack.sqs.take_messages(), unreadable);
-    stack.sqs.set_away(true);
+    stack.sqs.set_unavailable(true);
     assert_eq!(stack.drain_all(&unreadable).await, unreadable, "delivered again rather than lost");
 }
 

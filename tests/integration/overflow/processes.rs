@@ -1,6 +1,7 @@
 //! The programs of both functions, with the queue between them.
 
 use serde_json::{Value, json};
+use testkit::fake_sqs::OVERFLOW_QUEUE;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::function_process::FunctionProcess;
 use testkit::{RequestBuilder, build_functions, emulator_options};
@@ -13,7 +14,8 @@ async fn processes_of_both_functions_find_the_queue_and_the_tables_by_their_vari
     let programs = build_functions().unwrap();
     let start = async |program: &str, queue_variable: &str| {
         let mut options = emulator_options(&programs.join(program), &stack.proxy.endpoint());
-        let queue = [(queue_variable, stack.sqs.queue_url()), ("AWS_ENDPOINT_URL_SQS", stack.sqs.endpoint())];
+        let endpoint = stack.sqs.endpoint();
+        let queue = [(queue_variable, OVERFLOW_QUEUE), ("AWS_ENDPOINT_URL_SQS", endpoint.as_str())];
         options.variables.extend(queue.map(|(name, value)| (name.to_owned(), value.into())));
         options.variables.push(("SIGNAL_RETENTION_DAYS".to_owned(), "0".into()));
         FunctionProcess::start(&options).await.unwrap()

@@ -5,9 +5,9 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
 
+use testkit::fake_sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use testkit::{Tables, TestApp};
 
-use crate::fake_queue::{DEAD_LETTERS, FakeQueue, OVERFLOW};
 use crate::operator::{Operator, VARIABLES};
 
 #[test]
@@ -127,12 +127,13 @@ fn tables_of_a_deployed_stack_are_read_from_its_outputs() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn queues_of_a_deployed_stack_are_read_from_its_outputs_if_it_has_them() {
-    let queue = FakeQueue::start().await;
-    let outputs = [output("OverflowQueueUrl", OVERFLOW), output("OverflowDeadLetterQueueUrl", DEAD_LETTERS)].concat();
+    let sqs = FakeSqs::start().await.unwrap();
+    let outputs =
+        [output("OverflowQueueUrl", OVERFLOW_QUEUE), output("OverflowDeadLetterQueueUrl", DEAD_LETTER_QUEUE)].concat();
     let endpoint = cloudformation(vec![(200, described("", &outputs)), (200, described("", ""))]);
-    let operator = queue.endpoint_of(Operator::with_credentials("http://127.0.0.1:9"));
+    let operator = Operator::with_credentials("http://127.0.0.1:9").with_sqs(&sqs);
     let operator = operator.variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &endpoint);
-    queue.set_counts([[1, 0, 0]], [[0, 0, 0]]);
+    sqs.set_counts([[1, 0, 0]], [[0, 0, 0]]);
     let status = ["overflow", "status", "--stack", "intake-test", "--json"];
     assert_eq!(operator.run(&status).success().json()[0]["waiting"], 1);
     for output in ["OverflowQueueUrl", "OverflowDeadLetterQueueUrl"] {

@@ -13,7 +13,6 @@ mod accounts;
 mod configuration;
 mod customers;
 mod export;
-mod fake_queue;
 mod import;
 mod import_again;
 mod import_input;

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use testkit::fake_sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use testkit::{Tables, TestApp};
 
 /// The tables of template.yaml, by the variables that name them.
@@ -59,6 +60,18 @@ impl Operator {
         // Without it, the SDK would ask the instance metadata service for credentials.
         let variables = vec![("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned())];
         Self { home: tempfile::tempdir().unwrap(), variables }
+    }
+
+    /// With the endpoint of this SQS.
+    pub(crate) fn with_sqs(self, sqs: &FakeSqs) -> Self {
+        self.variable("AWS_ENDPOINT_URL_SQS", &sqs.endpoint())
+    }
+
+    /// With this SQS and the variables of its queues.
+    pub(crate) fn with_queues(self, sqs: &FakeSqs) -> Self {
+        self.with_sqs(sqs)
+            .variable("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE)
+            .variable("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE)
     }
 
     /// With this variable too.

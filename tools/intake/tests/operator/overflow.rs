@@ -1,9 +1,9 @@
 //! `overflow`, and erasures while messages are queued.
 
 use serde_json::{Value, json};
+use testkit::fake_sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, arn, task};
 use testkit::{RequestBuilder, TestApp};
 
-use crate::fake_queue::{DEAD_LETTERS, FakeQueue, OVERFLOW, arn, task};
 use crate::operator::Operator;
 use crate::running::Running;
 
@@ -11,8 +11,8 @@ const STATUS: [&str; 2] = ["overflow", "status"];
 const REDRIVE: [&str; 3] = ["overflow", "redrive", "--yes"];
 
 /// An operator with credentials and queues. No process listens where DynamoDB would be.
-fn operator(queue: &FakeQueue) -> Operator {
-    queue.of(without_queues())
+fn operator(sqs: &FakeSqs) -> Operator {
+    without_queues().with_queues(sqs)
 }
 
 fn without_queues() -> Operator {
@@ -21,7 +21,7 @@ fn without_queues() -> Operator {
 
 /// A call of `ListMessageMoveTasks`.
 fn list() -> (String, Value) {
-    ("ListMessageMoveTasks".to_owned(), json!({"SourceArn": arn(DEAD_LETTERS), "MaxResults": 1}))
+    ("ListMessageMoveTasks".to_owned(), json!({"SourceArn": arn(DEAD_LETTER_QUEUE), "MaxResults": 1}))
 }
 
 fn get_arn(url: &str) -> (String, Value) {
@@ -30,9 +30,9 @@ fn get_arn(url: &str) -> (String, Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn status_lists_the_counts_of_both_queues() {
-    let queue = FakeQueue::start().await;
-    let operator = operator(&queue);
-    queue.set_counts([[120, 3, 1]], [[2, 0, 0]]);
+    let sqs = FakeSqs::start().await.unwrap();
+    let operator = operator(&sqs);
+    sqs.set_counts([[120, 3, 1]], [[2, 0, 0]]);
     let listed = operator.run(&STATUS).success();
     assert_eq!(
         listed.stdout,
@@ -67,8 +67,8 @@ fn stack_without_an_overflow_queue_is_no_error_of_status_but_of_redrive() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_queue_or_variable_is_an_error() {
-    let queue = FakeQueue::start().await;
-    let one = queue.endpoint_of(without_queues()).variable("OVERFLOW_QUEUE_URL", OVERFLOW);
+    let sqs = FakeSqs::start().await.unwrap();
+    let one = without_queues().with_sqs(&sqs).variable("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE);
     assert_eq!(
         one.run(&STATUS).error_message(),
         "The environment does not define DEAD_LETTER_QUEUE_URL. Give --stack NAME, or set the variables of both queues."
@@ -80,7 +80,7 @@ async fn missing_queue_or_variable_is_an_error() {
         "SQS rejected the call: AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist. Check --stack, \
          the queue variables, AWS_REGION and the credentials."
     );
-    let unreachable = operator(&queue).variable("AWS_ENDPOINT_URL_SQS", "http://127.0.0.1:9");
+    let unreachable = operator(&sqs).variable("AWS_ENDPOINT_URL_SQS", "http://127.0.0.1:9");
     assert_eq!(
         unreachable.run(&STATUS).error_message(),
         "Cannot reach SQS. Check the network, and AWS_ENDPOINT_URL_SQS if it is set."
@@ -89,30 +89,33 @@ async fn missing_queue_or_variable_is_an_error() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn redrive_moves_dead_letters_back_and_ends_with_the_move() {
-    let queue = FakeQueue::start().await;
-    let operator = operator(&queue);
-    queue.set_counts([[0, 0, 0]], [[2, 1, 0]]);
+    let sqs = FakeSqs::start().await.unwrap();
+    let operator = operator(&sqs);
+    sqs.set_counts([[0, 0, 0]], [[2, 1, 0]]);
     // SQS lists an earlier move until it lists the new one.
     let earlier = || vec![task(1, "COMPLETED", 9)];
-    queue.set_tasks([earlier()]);
+    sqs.set_tasks([earlier()]);
     let unconfirmed = operator.run(&REDRIVE[..2]).error_message();
     let question = "Move 3 message(s) of the dead-letter queue back to the overflow queue?";
     assert_eq!(unconfirmed, format!("{question} Standard input is no terminal: add --yes to confirm."));
-    assert_eq!(queue.take_calls(), [get_arn(DEAD_LETTERS), list()]);
+    assert_eq!(sqs.take_calls(), [get_arn(DEAD_LETTER_QUEUE), list()]);
 
-    queue.set_tasks([earlier(), earlier(), vec![task(2, "RUNNING", 1)], vec![task(2, "COMPLETED", 3)]]);
+    sqs.set_tasks([earlier(), earlier(), vec![task(2, "RUNNING", 1)], vec![task(2, "COMPLETED", 3)]]);
     let redriven = operator.run(&REDRIVE).success();
     assert_eq!(redriven.stdout, "3 message(s) moved back to the overflow queue.\n");
-    let start = json!({"SourceArn": arn(DEAD_LETTERS), "DestinationArn": arn(OVERFLOW)});
+    let start = json!({"SourceArn": arn(DEAD_LETTER_QUEUE), "DestinationArn": arn(OVERFLOW_QUEUE)});
     let start = ("StartMessageMoveTask".to_owned(), start);
-    assert_eq!(queue.take_calls(), [get_arn(DEAD_LETTERS), list(), get_arn(OVERFLOW), start, list(), list(), list()]);
+    assert_eq!(
+        sqs.take_calls(),
+        [get_arn(DEAD_LETTER_QUEUE), list(), get_arn(OVERFLOW_QUEUE), start, list(), list(), list()]
+    );
 
-    queue.set_tasks([earlier(), vec![task(2, "COMPLETED", 3)]]);
+    sqs.set_tasks([earlier(), vec![task(2, "COMPLETED", 3)]]);
     assert_eq!(operator.run(&[&REDRIVE[..], &["--json"]].concat()).success().json(), [json!({"moved": 3})]);
 
     let mut failed = task(2, "FAILED", 1);
     failed["FailureReason"] = json!("AccessDenied");
-    queue.set_tasks([vec![], vec![failed]]);
+    sqs.set_tasks([vec![], vec![failed]]);
     assert_eq!(
         operator.run(&REDRIVE).error_message(),
         "SQS ended the redrive after 1 message(s): FAILED: AccessDenied. Run the command again to move the others."
@@ -121,22 +124,22 @@ async fn redrive_moves_dead_letters_back_and_ends_with_the_move() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn redrive_without_dead_letters_starts_nothing() {
-    let queue = FakeQueue::start().await;
-    queue.set_counts([[5, 0, 0]], [[0, 0, 0]]);
-    let nothing = operator(&queue).run(&REDRIVE).success();
+    let sqs = FakeSqs::start().await.unwrap();
+    sqs.set_counts([[5, 0, 0]], [[0, 0, 0]]);
+    let nothing = operator(&sqs).run(&REDRIVE).success();
     assert_eq!(nothing.stdout, "The dead-letter queue has no messages.\n");
-    assert_eq!(queue.take_calls(), [get_arn(DEAD_LETTERS), list()]);
+    assert_eq!(sqs.take_calls(), [get_arn(DEAD_LETTER_QUEUE), list()]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_redrive_goes_on_and_is_followed_again() {
-    let queue = FakeQueue::start().await;
-    let operator = operator(&queue);
-    queue.set_tasks([vec![task(1, "RUNNING", 1)]]);
+    let sqs = FakeSqs::start().await.unwrap();
+    let operator = operator(&sqs);
+    sqs.set_tasks([vec![task(1, "RUNNING", 1)]]);
     let running = Running::start(&operator, &REDRIVE[..2]);
     assert_eq!(running.note(), "A redrive is already running.");
     // From the second time that the command asks for the progress, it notices Ctrl-C for sure.
-    queue.wait_for("ListMessageMoveTasks", 3);
+    sqs.wait_for("ListMessageMoveTasks", 3);
     let (code, stdout, stderr) = running.interrupt();
     assert_eq!((code, stdout), (Some(1), vec![]));
     assert_eq!(
@@ -147,10 +150,10 @@ async fn interrupted_redrive_goes_on_and_is_followed_again() {
         ]
     );
 
-    queue.set_tasks([vec![task(1, "RUNNING", 1)], vec![task(1, "COMPLETED", 3)]]);
+    sqs.set_tasks([vec![task(1, "RUNNING", 1)], vec![task(1, "COMPLETED", 3)]]);
     let followed = operator.run(&REDRIVE[..2]).success();
     assert_eq!(followed.stdout, "3 message(s) moved back to the overflow queue.\n");
-    assert!(queue.take_calls().iter().all(|(operation, _)| operation != "StartMessageMoveTask"));
+    assert!(sqs.take_calls().iter().all(|(operation, _)| operation != "StartMessageMoveTask"));
 }
 
 /// Why an erasure is refused.
@@ -174,8 +177,8 @@ async fn fill(app: &TestApp) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn erasure_of_a_customer_is_refused_while_messages_are_queued() {
-    let (app, queue) = (TestApp::start(), FakeQueue::start().await);
-    let operator = queue.of(Operator::of(&app));
+    let (app, sqs) = (TestApp::start(), FakeSqs::start().await.unwrap());
+    let operator = Operator::of(&app).with_queues(&sqs);
     fill(&app).await;
     let erase = ["customers", "erase", "--account", "shop", "ada", "--yes"];
     for (overflow, dead_letters, sentence) in [
@@ -184,31 +187,31 @@ async fn erasure_of_a_customer_is_refused_while_messages_are_queued() {
         ([0, 0, 3], [0, 0, 0], refusal(3, 0)),
         ([0, 0, 0], [1, 2, 3], refusal(0, 6)),
     ] {
-        queue.set_counts([overflow], [dead_letters]);
+        sqs.set_counts([overflow], [dead_letters]);
         assert_eq!(operator.run(&erase).error_message(), sentence);
     }
     assert!(app.customer("shop", "ada").await.is_some());
     operator.run(&[&erase[..], &["--anyway"]].concat()).success();
     assert!(app.customer("shop", "ada").await.is_none());
 
-    queue.set_counts([[0, 0, 0]], [[0, 0, 0]]);
+    sqs.set_counts([[0, 0, 0]], [[0, 0, 0]]);
     operator.run(&erase).success();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn erasure_of_an_account_is_refused_while_messages_are_queued() {
-    let (app, queue) = (TestApp::start(), FakeQueue::start().await);
-    let operator = queue.of(Operator::of(&app));
+    let (app, sqs) = (TestApp::start(), FakeSqs::start().await.unwrap());
+    let operator = Operator::of(&app).with_queues(&sqs);
     fill(&app).await;
     let erase = ["accounts", "erase", "shop", "--yes"];
-    queue.set_counts([[1, 0, 0]], [[1, 0, 0]]);
+    sqs.set_counts([[1, 0, 0]], [[1, 0, 0]]);
     assert_eq!(operator.run(&erase).error_message(), refusal(1, 1));
     let states = || operator.run(&["keys", "list", "--json"]).success().json()[0]["state"].clone();
     assert_eq!(states(), "active");
 
     // Requests that are still accepted while the command waits for the functions may be queued.
     crate::accounts::revoke_an_hour_ago(&app, "shop").await;
-    queue.set_counts([[0, 0, 0], [1, 0, 0]], [[0, 0, 0]]);
+    sqs.set_counts([[0, 0, 0], [1, 0, 0]], [[0, 0, 0]]);
     let refused = operator.run(&erase);
     assert_eq!(
         (refused.code, refused.stderr.lines().last()),
