@@ -179,12 +179,12 @@ async fn identifier_that_another_body_took_in_between_keeps_the_deferred_signals
 
 #[tokio::test]
 async fn record_that_arrives_late_changes_no_key() {
-    let stack = Stack::start(Fault::Late.always().of("PutItem")).await;
+    let stack = Stack::start(Fault::Held.always().of("PutItem")).await;
     assert_eq!(stack.send(&named(2), NOW).await.1["deferred"], 2);
     stack.proxy.set(Plan::none());
     let later = NOW.plus(Duration::from_secs(1));
     assert_eq!(stack.send(&named(2), later).await.1["replayed"], false, "there is no record yet");
-    assert!(stack.proxy.apply_late().await.unwrap() > 0);
+    assert!(stack.proxy.apply_held().await.unwrap() > 0);
     assert_eq!(stack.drain().await, [""; 0]);
     assert_eq!(stack.stored().await.len(), 2);
 }

@@ -3,11 +3,13 @@
 //! It speaks HTTP/1.1 on loopback, knows of a call only its operation and its bytes, and does to some calls what a
 //! [`Plan`] says. Must not know whether a function gets over a fault, and repairs none.
 
+mod capacity;
 mod connection;
 pub mod loopback;
 mod message;
 mod plan;
 mod state;
+mod writes;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,6 +19,7 @@ use tokio::net::TcpStream;
 
 use self::loopback::LoopbackServer;
 use self::message::Stream;
+pub use self::capacity::{Capacity, Limits};
 pub use self::plan::{Fault, Plan, Rule};
 pub use self::state::CallCounts;
 use self::state::Shared;
@@ -67,17 +70,17 @@ impl FaultProxy {
         self.shared.frozen.store(self.shared.accepted.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Sends DynamoDB the calls that [`Fault::Late`] held back, and returns their number.
+    /// Sends DynamoDB the calls that [`Fault::Held`] held back, and returns their number.
     ///
     /// # Errors
     /// DynamoDB does not answer one of them.
-    pub async fn apply_late(&self) -> Result<usize> {
-        let late = std::mem::take(&mut self.shared.state().late);
-        for call in &late {
+    pub async fn apply_held(&self) -> Result<usize> {
+        let held = std::mem::take(&mut self.shared.state().held);
+        for call in &held {
             let mut upstream = Stream::new(TcpStream::connect(self.shared.upstream).await?);
             connection::forward(&mut upstream, call).await?;
         }
-        Ok(late.len())
+        Ok(held.len())
     }
 
     /// What went through so far.

@@ -33,6 +33,11 @@ impl Message {
         self.headers.iter().find(|header| header.0 == name).map(|header| header.1.as_str())
     }
 
+    /// What is called, such as `PutItem`.
+    pub(crate) fn operation(&self) -> &str {
+        self.header("x-amz-target").and_then(|target| target.rsplit('.').next()).unwrap_or_default()
+    }
+
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = format!("{}\r\n", self.first_line).into_bytes();
         for (name, value) in &self.headers {

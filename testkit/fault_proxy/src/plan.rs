@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::capacity::Capacity;
+
 /// What can be done to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -29,8 +31,10 @@ pub enum Fault {
     Slow(Duration),
     /// Nothing is done and nothing is answered, as long as the caller waits.
     Stall,
-    /// Not answered, and done only when the test says so, by [`FaultProxy::apply_late`](crate::FaultProxy::apply_late).
-    Late,
+    /// Not answered, and done only when the test says so, by [`FaultProxy::apply_held`](crate::FaultProxy::apply_held).
+    Held,
+    /// Not answered, and done this long after the caller gave up.
+    Late(Duration),
     /// A `BatchWriteItem` is answered this much later as if it were done, and nothing is. Other calls are not faulted.
     Swallowed(Duration),
     /// Of a `BatchWriteItem` this many are done, and the others are left unprocessed. Other calls are not faulted.
@@ -45,7 +49,7 @@ pub enum Fault {
 impl Fault {
     /// On every call.
     pub fn always(self) -> Rule {
-        Rule { fault: self, operation: None, marker: None, window: None, began: None, when: When::Always, seen: 0 }
+        Rule { fault: self, operation: None, marker: None, window: None, began: None, within: None, when: When::Always, seen: 0 }
     }
 
     /// On the `n`-th call that the rule is about, counted from 1.
@@ -77,6 +81,7 @@ pub struct Rule {
     marker: Option<&'static str>,
     window: Option<Duration>,
     began: Option<Instant>,
+    within: Option<(Instant, Instant)>,
     when: When,
     seen: u64,
 }
@@ -101,7 +106,16 @@ impl Rule {
         Self { marker: Some(marker), ..self }
     }
 
+    /// Only for calls between these moments, which the rules of several proxies can have in common.
+    #[must_use]
+    pub fn within(self, begin: Instant, end: Instant) -> Self {
+        Self { within: Some((begin, end)), ..self }
+    }
+
     fn applies(&mut self, operation: &str, body: &[u8], random: &mut fastrand::Rng) -> bool {
+        if self.within.is_some_and(|(begin, end)| !(begin..end).contains(&Instant::now())) {
+            return false;
+        }
         let of_batches =
             matches!(self.fault, Fault::Swallowed(_) | Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_));
         let is_marked = |marker: &str| body.windows(marker.len()).any(|bytes| bytes == marker.as_bytes());
@@ -124,11 +138,12 @@ impl Rule {
     }
 }
 
-/// Rules, of which the first that applies is the one that counts.
+/// Rules, of which the first that applies is the one that counts, and the capacity of the tables.
 #[derive(Clone, Debug)]
 pub struct Plan {
     rules: Vec<Rule>,
     random: fastrand::Rng,
+    pub(crate) capacity: Option<Capacity>,
 }
 
 impl Plan {
@@ -139,7 +154,7 @@ impl Plan {
 
     /// These rules.
     pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
-        Self { rules: rules.into_iter().collect(), random: fastrand::Rng::with_seed(0) }
+        Self { rules: rules.into_iter().collect(), random: fastrand::Rng::with_seed(0), capacity: None }
     }
 
     /// With this seed: the same calls in the same order have the same faults.
@@ -148,8 +163,14 @@ impl Plan {
         Self { random: fastrand::Rng::with_seed(seed), ..self }
     }
 
+    /// With tables that throttle what no rule is about and what exceeds their capacity.
+    #[must_use]
+    pub fn capacity(self, capacity: Capacity) -> Self {
+        Self { capacity: Some(capacity), ..self }
+    }
+
     pub(crate) fn decide(&mut self, operation: &str, body: &[u8]) -> Option<Fault> {
-        let Self { rules, random } = self;
+        let Self { rules, random, .. } = self;
         // Every rule counts every call, so that one rule does not shift another's n.
         let applying: Vec<Fault> =
             rules.iter_mut().filter_map(|rule| rule.applies(operation, body, random).then_some(rule.fault)).collect();

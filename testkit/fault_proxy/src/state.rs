@@ -1,4 +1,4 @@
-//! What the connections of a proxy share: its plan, its counts, the late calls. Must not know how a fault is carried out.
+//! What the connections of a proxy share: its plan, its counts, the calls that are held back. Must not know how a fault is carried out.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
+use crate::capacity::Capacity;
 use crate::message::Message;
 use crate::plan::{Fault, Plan};
 
@@ -17,6 +18,8 @@ pub struct CallCounts {
     pub operations: BTreeMap<String, u64>,
     /// How many of them were faulted.
     pub faulted: u64,
+    /// Writes of items that exceeded the capacity of their table.
+    pub throttled: u64,
 }
 
 impl CallCounts {
@@ -46,14 +49,14 @@ pub(crate) struct Shared {
 pub(crate) struct State {
     pub(crate) plan: Plan,
     pub(crate) counts: CallCounts,
-    pub(crate) late: Vec<Message>,
+    pub(crate) held: Vec<Message>,
 }
 
 impl Shared {
     pub(crate) fn new(upstream: SocketAddr, plan: Plan) -> Self {
         Self {
             upstream,
-            state: Mutex::new(State { plan, counts: CallCounts::default(), late: Vec::new() }),
+            state: Mutex::new(State { plan, counts: CallCounts::default(), held: Vec::new() }),
             open: watch::Sender::new(0),
             accepted: AtomicU64::new(0),
             frozen: AtomicU64::new(0),
@@ -62,6 +65,15 @@ impl Shared {
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn count_throttled(&self, is_throttled: bool) {
+        let throttled = &mut self.state().counts.throttled;
+        *throttled = throttled.saturating_add(is_throttled.into());
+    }
+
+    pub(crate) fn capacity(&self) -> Option<Capacity> {
+        self.state().plan.capacity.clone()
     }
 
     /// Counts a call on the `connection`-th connection and chooses its fault.

@@ -13,12 +13,12 @@ fn city(city: &str) -> RequestBuilder {
 
 #[tokio::test]
 async fn late_attempt_does_not_overwrite_a_newer_update() {
-    let (app, proxy, key) = app_behind_proxy(Fault::Late.at(1)).await;
+    let (app, proxy, key) = app_behind_proxy(Fault::Held.at(1)).await;
     let first = app.send(city("Ulm").key(&key)).await;
     assert_eq!((first.status, &first.json()["result"]), (200, &json!("created")), "{}", first.text);
     let second = app.send(city("Bonn").key(&key)).await;
     assert_eq!((second.status, &second.json()["result"]), (200, &json!("updated")), "{}", second.text);
-    assert_eq!(proxy.apply_late().await.unwrap(), 1);
+    assert_eq!(proxy.apply_held().await.unwrap(), 1);
     let item = app.customer("shop", "c").await.unwrap();
     assert_eq!(item["city"].as_s().unwrap(), "Bonn");
     assert_eq!(item["updatedAt"].as_s().unwrap(), second.json()["updatedAt"].as_str().unwrap());
