@@ -5,12 +5,17 @@
 
 pub mod checker;
 mod clients;
+mod deployment;
+mod drain;
 mod environment;
 mod load;
 mod log_check;
 mod record;
 mod run;
 mod stored;
+mod summary;
+mod windows;
 
-pub use record::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
-pub use run::{Options, Summary, run};
+pub use record::{Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
+pub use run::{Options, run};
+pub use summary::Summary;

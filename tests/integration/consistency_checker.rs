@@ -3,39 +3,74 @@
 use std::collections::HashMap;
 
 use testkit::history::checker::{Report, Violation, check};
-use testkit::history::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
+use testkit::history::{
+    Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update,
+};
 
-/// Request 7 has three signals, the second of them rejected. Request 8 has one that may be stored or not. Request 9 was
-/// rejected whole. Request 10 was sent after request 7 was acknowledged.
+const NAMED: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+const GENERATED: &str = "0c3b5a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+
+/// Request 7 has three signals, the second of them rejected, and a requestIdentifier. Request 8 has one that may be stored or
+/// not. Request 9 was rejected whole. Request 10 was sent after request 7 was acknowledged.
 fn signals() -> (History, Stored) {
-    let request = |sent, outcome, signals: &[(u32, bool)]| Request {
-        sent: millis(sent),
-        outcome,
-        signals: signals.iter().map(|(who, refused)| Sent { who: *who, refused: *refused }).collect(),
+    let request = |number, outcome, identifier: Option<&str>, signals: &[(u32, bool)]| {
+        let sent = |(index, (who, refused)): (usize, &(u32, bool))| Sent {
+            who: *who,
+            refused: *refused,
+            content: content(number, index as u64),
+        };
+        let signals = signals.iter().enumerate().map(sent).collect();
+        (number, Request { sent: sent_at(number), outcome, identifier: identifier.map(ToOwned::to_owned), signals })
     };
     let acknowledged = |at| Outcome::Acknowledged(millis(at));
     let requests = [
-        (7, request(10, acknowledged(20), &[(1, false), (1, true), (1, false)])),
-        (8, request(12, Outcome::Unknown, &[(1, false)])),
-        (9, request(13, Outcome::Refused, &[(2, false)])),
-        (10, request(30, acknowledged(40), &[(1, false), (2, false)])),
+        request(7, acknowledged(20), Some(NAMED), &[(1, false), (1, true), (1, false)]),
+        request(8, Outcome::Unknown, None, &[(1, false)]),
+        request(9, Outcome::Refused, None, &[(2, true)]),
+        request(10, acknowledged(40), None, &[(1, false), (2, false)]),
     ];
-    let stored = Stored { signals: vec![at(1, 7, 0), at(1, 7, 2), at(1, 10, 0), at(2, 10, 1)], ..Stored::default() };
-    (History { requests: requests.into(), ..History::default() }, stored)
+    let signals = vec![at(1, 7, 0), at(1, 7, 2), at(1, 10, 0), at(2, 10, 1)];
+    let rejected = vec![kept(7, 1), kept(9, 0)];
+    (History { requests: requests.into(), ..History::default() }, Stored { signals, rejected, ..Stored::default() })
 }
 
 fn millis(millis: u64) -> Micros {
     millis.saturating_mul(1_000)
 }
 
+fn sent_at(request: u64) -> Micros {
+    millis(match request {
+        7 => 10,
+        8 => 12,
+        9 => 13,
+        _ => 30,
+    })
+}
+
+fn content(request: u64, index: u64) -> Fingerprint {
+    Fingerprint::of(&format!("{request} {index}"))
+}
+
 fn at(who: u32, request: u64, index: u64) -> StoredSignal {
-    StoredSignal { who: Some(who), request, index }
+    StoredSignal {
+        who: Some(who),
+        request,
+        index,
+        content: content(request, index),
+        identifier: if request == 7 { NAMED } else { GENERATED }.to_owned(),
+        received_at: sent_at(request),
+        contradiction: None,
+    }
+}
+
+fn kept(request: u64, index: u64) -> KeptSignal {
+    KeptSignal { request, index, content: content(request, index) }
 }
 
 #[track_caller]
 fn assert_only(report: &Report, violation: Violation, times: u64) {
-    use Violation::{Duplicate, Lost, OutOfOrder, Phantom, Stale};
-    for each in [Lost, Duplicate, Phantom, OutOfOrder, Stale] {
+    use Violation::{Duplicate, Lost, OutOfOrder, Phantom, Stale, Unkept, Wrong};
+    for each in [Lost, Duplicate, Wrong, Phantom, OutOfOrder, Unkept, Stale] {
         assert_eq!(report.count(each), if each == violation { times } else { 0 }, "{each:?}: {report}");
     }
     assert_eq!(report.holds(), times == 0);
@@ -82,10 +117,50 @@ fn signal_not_sent_misplaced_or_rejected_is_a_phantom() {
 fn signals_in_another_order_are_out_of_order() {
     let (history, stored) = signals();
     for order in [[1, 0, 2, 3], [2, 0, 1, 3]] {
-        let signals = order.map(|place| stored.signals[place]).to_vec();
+        let signals = order.map(|place| stored.signals[place].clone()).to_vec();
         let report = check(&history, &Stored { signals, ..Stored::default() });
         assert!(report.count(Violation::OutOfOrder) > 0 && report.count(Violation::Lost) == 0, "{order:?}: {report}");
     }
+}
+
+#[test]
+fn order_of_requests_is_that_of_the_clocks_which_may_differ() {
+    let (mut history, mut stored) = signals();
+    stored.signals.swap(1, 2);
+    stored.signals.swap(0, 1);
+    assert!(check(&history, &stored).count(Violation::OutOfOrder) > 0);
+    history.clock_skew = millis(11);
+    assert_only(&check(&history, &stored), Violation::Lost, 0);
+}
+
+#[test]
+fn item_that_differs_from_what_was_sent_is_wrong() {
+    let other = |change: fn(&mut StoredSignal)| {
+        let (history, mut stored) = signals();
+        change(&mut stored.signals[0]);
+        check(&history, &stored)
+    };
+    assert_only(&other(|found| found.content = content(7, 2)), Violation::Wrong, 1);
+    assert_only(&other(|found| found.identifier = GENERATED.to_owned()), Violation::Wrong, 1);
+    assert_only(&other(|found| found.contradiction = Some("a key of another time")), Violation::Wrong, 1);
+    assert_only(&other(|found| found.received_at = millis(21)), Violation::Wrong, 1);
+    assert_only(&other(|found| found.received_at = millis(8)), Violation::Wrong, 1);
+    assert_only(&other(|found| found.received_at = millis(20)), Violation::Wrong, 0);
+}
+
+#[test]
+fn rejected_signal_is_kept_once_as_it_was_sent_or_its_loss_is_logged() {
+    let other = |change: fn(&mut Vec<KeptSignal>), unkept: u64| {
+        let (mut history, mut stored) = signals();
+        change(&mut stored.rejected);
+        history.unkept = unkept;
+        check(&history, &stored)
+    };
+    assert_only(&other(|kept| kept.truncate(1), 0), Violation::Unkept, 1);
+    assert_only(&other(|kept| kept.truncate(1), 1), Violation::Unkept, 0);
+    assert_only(&other(|kept| kept.push(kept[0]), 0), Violation::Duplicate, 1);
+    assert_only(&other(|all| all.push(kept(7, 0)), 0), Violation::Phantom, 1);
+    assert_only(&other(|all| all.push(KeptSignal { content: content(7, 2), ..kept(9, 0) }), 0), Violation::Phantom, 1);
 }
 
 /// Whether `value` is consistent with these writes of one field: value, time sent, time acknowledged.
@@ -137,4 +212,13 @@ fn removed_field_is_absent() {
 fn customer_that_was_not_sent_is_a_phantom() {
     let stored = Stored { customers: [(5, HashMap::new())].into(), ..Stored::default() };
     assert_only(&check(&History::default(), &stored), Violation::Phantom, 1);
+}
+
+#[test]
+fn field_that_was_not_sent_is_a_phantom() {
+    let update = Update { customer: 1, sent: 10, outcome: Outcome::Unknown, fields: vec![("city", None)] };
+    let history = History { updates: vec![update], ..History::default() };
+    let fields = [("zip".to_owned(), "89073".to_owned())].into();
+    let stored = Stored { customers: [(1, fields)].into(), ..Stored::default() };
+    assert_only(&check(&history, &stored), Violation::Phantom, 1);
 }

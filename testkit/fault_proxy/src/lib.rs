@@ -17,9 +17,9 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, Result};
 use tokio::net::TcpStream;
 
+pub use self::capacity::{Capacity, Limits};
 use self::loopback::LoopbackServer;
 use self::message::Stream;
-pub use self::capacity::{Capacity, Limits};
 pub use self::plan::{Fault, Plan, Rule};
 pub use self::state::CallCounts;
 use self::state::Shared;

@@ -49,7 +49,16 @@ pub enum Fault {
 impl Fault {
     /// On every call.
     pub fn always(self) -> Rule {
-        Rule { fault: self, operation: None, marker: None, window: None, began: None, within: None, when: When::Always, seen: 0 }
+        Rule {
+            fault: self,
+            operation: None,
+            marker: None,
+            window: None,
+            began: None,
+            within: None,
+            when: When::Always,
+            seen: 0,
+        }
     }
 
     /// On the `n`-th call that the rule is about, counted from 1.

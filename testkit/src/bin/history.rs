@@ -3,29 +3,34 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use testkit::build_functions;
 use testkit::history::{Options, run};
 
-/// Many clients against functions that are killed, over a DynamoDB that fails; then checks that nothing acknowledged is
-/// lost, nothing stored twice, and nothing there that was not sent. Ends with 1 if that does not hold.
+/// Many clients, half of which never retry, against functions that are killed, over a DynamoDB and an SQS that fail; then
+/// checks that nothing acknowledged is lost, nothing stored twice or changed, and nothing there that was not sent. Ends with
+/// 1 if that does not hold.
 #[derive(Debug, Parser)]
 #[command(name = "history", args_override_self = true)]
 struct Arguments {
     /// How many signals are to be acknowledged, at least
     #[arg(long, default_value_t = 20_000)]
     signals: u64,
-    /// How many processes are killed with SIGKILL on the way [default: one for every 2,000 signals]
+    /// How many processes are killed with SIGKILL on the way [default: one for every 2,000 signals; none with --outage]
     #[arg(long)]
     kills: Option<u64>,
-    /// The percentage of the calls to DynamoDB that are faulted
+    /// The percentage of the calls to DynamoDB that are faulted independently, beside the windows in which many fail
     #[arg(long, default_value_t = 10.0)]
     faults: f64,
+    /// One outage of DynamoDB of this many seconds in place of the windows
+    #[arg(long, value_name = "SECONDS")]
+    outage: Option<u64>,
     /// Chooses what is sent, faulted and killed; the same again for the same seed [default: a random one]
     #[arg(long)]
     seed: Option<u64>,
-    /// The folder of the programs `customers` and `signals` [default: they are built without optimization]
+    /// The folder of the programs `customers`, `signals` and `overflow` [default: they are built without optimization]
     #[arg(long)]
     programs: Option<PathBuf>,
 }
@@ -42,10 +47,19 @@ async fn main() -> ExitCode {
     };
     let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     let signals = arguments.signals.max(1);
-    let kills = arguments.kills.unwrap_or(signals / 2_000);
-    println!("history: --signals {signals} --kills {kills} --faults {} --seed {seed}", arguments.faults);
-    let options = Options { signals, kills, faults: arguments.faults / 100.0, seed, programs };
-    let summary = run(options, |message| eprintln!("history: {message}")).await;
+    let outage = arguments.outage.map(Duration::from_secs);
+    let kills = arguments.kills.unwrap_or(if outage.is_some() { 0 } else { signals / 2_000 });
+    let outage_option = arguments.outage.map(|seconds| format!(" --outage {seconds}")).unwrap_or_default();
+    let faults = arguments.faults;
+    println!("history: --signals {signals} --kills {kills} --faults {faults}{outage_option} --seed {seed}");
+    let options = Options { signals, kills, faults: faults / 100.0, outage, seed, programs };
+    let summary = match run(options, |message| eprintln!("history: {message}")).await {
+        Ok(summary) => summary,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
     println!("{summary}");
     if summary.holds() {
         return ExitCode::SUCCESS;

@@ -1,7 +1,9 @@
 //! What must hold at the end of a history. Must not know how the service works.
 //!
 //! - An acknowledged signal is stored exactly once, a refused one not at all, and one of which the client knows nothing
-//!   at most once. Nothing is stored that was not sent.
+//!   at most once. Nothing is stored that was not sent. Each item holds what was sent, to the last digit, under the client's
+//!   requestIdentifier, with the time of its arrival and of its expiry.
+//! - A refused signal is kept once as it was sent, unless the function logged that it could not keep it.
 //! - Within a history (of one customer or emitter), signals of a request stand in their order, and a request that was
 //!   acknowledged before another was sent stands before it.
 //! - Each field of a customer holds what some order of its writes explains that respects real time: a write that was
@@ -11,10 +13,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::record::{History, Micros, Outcome, Stored, StoredSignal};
+use super::record::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal};
 
 /// Examples that a report keeps of each kind of violation.
 const EXAMPLES: usize = 5;
+
+/// Times are stored in milliseconds.
+const MILLISECOND: Micros = 1_000;
 
 /// What does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +28,10 @@ pub enum Violation {
     Lost,
     /// Stored more than once.
     Duplicate,
+    /// Stored with another content, requestIdentifier or time.
+    Wrong,
+    /// Refused and not kept, without a word in the log.
+    Unkept,
     /// Stored although it was refused, or never sent.
     Phantom,
     /// Stored before what came before it.
@@ -68,14 +77,14 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [lost, twice, phantom, disorder, stale] =
-            [Violation::Lost, Violation::Duplicate, Violation::Phantom, Violation::OutOfOrder, Violation::Stale]
-                .map(|violation| self.count(violation));
+        use Violation::{Duplicate, Lost, OutOfOrder, Phantom, Stale, Unkept, Wrong};
+        let [lost, twice, wrong, phantom, disorder, unkept, stale] =
+            [Lost, Duplicate, Wrong, Phantom, OutOfOrder, Unkept, Stale].map(|violation| self.count(violation));
         let Self { acknowledged, refused, unknown, fields, .. } = self;
         write!(
             f,
             "{acknowledged} signals acknowledged, {refused} refused, {unknown} unknown: \
-             {lost} lost, {twice} twice, {phantom} phantom, {disorder} out of order; \
+             {lost} lost, {twice} twice, {wrong} wrong, {phantom} phantom, {disorder} out of order, {unkept} not kept; \
              {fields} customer fields: {stale} stale"
         )?;
         self.examples.iter().try_for_each(|(violation, example)| write!(f, "\n  {violation:?}: {example}"))
@@ -89,6 +98,7 @@ pub fn check(history: &History, stored: &Stored) -> Report {
     for one in stored.signals.chunk_by(|a, b| a.who == b.who) {
         check_order(history, one, &mut report);
     }
+    check_rejected(history, stored, &mut report);
     check_fields(history, stored, &mut report);
     report
 }
@@ -99,9 +109,16 @@ fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
     for found in &stored.signals {
         let index = usize::try_from(found.index).unwrap_or(usize::MAX);
         let sent = history.requests.get(&found.request).and_then(|request| request.signals.get(index));
-        if sent.is_none_or(|sent| Some(sent.who) != found.who) {
+        let Some(sent) = sent.filter(|sent| Some(sent.who) == found.who) else {
             report.add(Violation::Phantom, || format!("{found:?} was not sent"));
-        } else if let Some(copies) = copies.get_mut(&found.request).and_then(|copies| copies.get_mut(index)) {
+            continue;
+        };
+        if let Some(what) =
+            history.requests.get(&found.request).and_then(|request| wrong(history, request, sent, found))
+        {
+            report.add(Violation::Wrong, || format!("{found:?}: {what}"));
+        }
+        if let Some(copies) = copies.get_mut(&found.request).and_then(|copies| copies.get_mut(index)) {
             *copies = copies.saturating_add(1);
         }
     }
@@ -125,16 +142,61 @@ fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
     }
 }
 
+/// What is wrong with an item of this signal.
+fn wrong(history: &History, request: &Request, sent: &Sent, found: &StoredSignal) -> Option<&'static str> {
+    let earliest = request.sent.saturating_sub(MILLISECOND);
+    let latest = match request.outcome {
+        Outcome::Acknowledged(at) => at.saturating_add(history.clock_skew),
+        Outcome::Refused | Outcome::Unknown => Micros::MAX,
+    };
+    if found.contradiction.is_some() {
+        found.contradiction
+    } else if !sent.refused && found.content != sent.content {
+        Some("it does not hold what was sent")
+    } else if request.identifier.as_ref().is_some_and(|named| *named != found.identifier) {
+        Some("its requestIdentifier is not the client's")
+    } else if !(earliest..=latest).contains(&found.received_at) {
+        Some("its time is not that of its arrival")
+    } else {
+        None
+    }
+}
+
+/// A retry on the same UTC day keeps one record of a rejected signal.
+fn check_rejected(history: &History, stored: &Stored, report: &mut Report) {
+    let mut kept = BTreeSet::new();
+    for found in &stored.rejected {
+        let index = usize::try_from(found.index).unwrap_or(usize::MAX);
+        let sent = history.requests.get(&found.request).and_then(|request| request.signals.get(index));
+        if sent.is_none_or(|sent| !sent.refused || sent.content != found.content) {
+            report.add(Violation::Phantom, || format!("{found:?} was not rejected as it was sent"));
+        } else if !kept.insert((found.request, index)) {
+            report.add(Violation::Duplicate, || format!("{found:?} is kept twice"));
+        }
+    }
+    let is_answered = |request: &Request| !matches!(request.outcome, Outcome::Unknown);
+    let is_kept = |number: u64, request: &Request| {
+        request.signals.iter().enumerate().all(|(index, sent)| !sent.refused || kept.contains(&(number, index)))
+    };
+    let unkept =
+        history.requests.iter().filter(|(number, request)| is_answered(request) && !is_kept(**number, request));
+    // The log does not name signals: as many requests may lack some as the log has lines.
+    let unlogged = usize::try_from(history.unkept).unwrap_or(usize::MAX);
+    for (number, _) in unkept.skip(unlogged) {
+        report.add(Violation::Unkept, || format!("request {number}"));
+    }
+}
+
 /// `one` is one history. Keys have milliseconds, so that requests of one millisecond are in no order.
 fn check_order(history: &History, one: &[StoredSignal], report: &mut Report) {
-    let millis = |moment: Micros| moment / 1_000;
+    let millis = |moment: Micros| moment / MILLISECOND;
     let mut latest_sent = 0;
     let mut before: Option<&StoredSignal> = None;
     for found in one {
         let Some(request) = history.requests.get(&found.request) else { continue };
         let in_request = before.is_none_or(|before| before.request != found.request || before.index < found.index);
         let in_time = match request.outcome {
-            Outcome::Acknowledged(at) => millis(at) >= millis(latest_sent),
+            Outcome::Acknowledged(at) => millis(at.saturating_add(history.clock_skew)) >= millis(latest_sent),
             Outcome::Refused | Outcome::Unknown => true,
         };
         if !in_request || !in_time {
@@ -162,8 +224,13 @@ fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
         }
     }
     let customers: BTreeSet<u32> = history.updates.iter().map(|update| update.customer).collect();
-    for customer in stored.customers.keys().filter(|customer| !customers.contains(customer)) {
-        report.add(Violation::Phantom, || format!("customer {customer} was not sent"));
+    for (customer, fields) in &stored.customers {
+        if !customers.contains(customer) {
+            report.add(Violation::Phantom, || format!("customer {customer} was not sent"));
+        }
+        for field in fields.keys().filter(|field| !writes.contains_key(&(*customer, field.as_str()))) {
+            report.add(Violation::Phantom, || format!("{field} of customer {customer} was not sent"));
+        }
     }
     for ((customer, field), writes) in &writes {
         report.fields = report.fields.saturating_add(1);

@@ -1,5 +1,6 @@
-//! Clients that retry as real ones do: the same body, so the same requestIdentifier, for about a minute. A client that sent
-//! no identifier retries only with the identifier of a 503; otherwise it gives up. Must not know what is stored.
+//! Clients as they are. One half retries what got no 200: the same body, so the same requestIdentifier, for about a minute; a
+//! client that sent no identifier retries only with the identifier of a 503. The other half never retries a 4xx or 5xx, as
+//! the client libraries in use. Must not know what is stored.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 
 use super::load::{Batch, Profile};
-use super::record::{History, Micros, Outcome, Request, Update};
+use super::record::{History, Micros, Outcome, Request, Update, subject};
 use crate::request_builder::RequestBuilder;
 use crate::runtime_api::EventQueue;
 
@@ -21,10 +22,32 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 /// What clients of one kind share.
 pub(super) struct Shared {
     pub(super) events: EventQueue,
-    pub(super) key: String,
     pub(super) history: RefCell<History>,
+    pub(super) counts: Counts,
+    /// The 503s: when each was asked for, and when it was received.
+    pub(super) unavailable: RefCell<Vec<(Instant, Instant)>>,
+}
+
+/// What clients count while they run.
+#[derive(Default)]
+pub(super) struct Counts {
+    /// Signals or updates that were acknowledged.
     pub(super) acknowledged: Cell<u64>,
+    /// Signals among them that were deferred.
+    pub(super) deferred: Cell<u64>,
+    /// Requests, each attempt counted.
     pub(super) attempts: Cell<u64>,
+}
+
+/// A client with its key.
+#[derive(Clone)]
+pub(super) struct Client {
+    pub(super) number: u64,
+    pub(super) account: u32,
+    pub(super) key: String,
+    /// Whether it retries a 4xx or 5xx.
+    pub(super) retries: bool,
+    pub(super) seed: u64,
 }
 
 /// What a client received.
@@ -38,60 +61,82 @@ enum Received {
 }
 
 impl Shared {
-    pub(super) fn new(events: EventQueue, key: String) -> Self {
-        let (acknowledged, attempts) = (Cell::new(0), Cell::new(0));
-        Self { events, key, history: RefCell::default(), acknowledged, attempts }
+    pub(super) fn new(events: EventQueue) -> Self {
+        Self { events, history: RefCell::default(), counts: Counts::default(), unavailable: RefCell::default() }
     }
 
-    async fn send(&self, call: RequestBuilder) -> Received {
-        self.attempts.set(self.attempts.get().saturating_add(1));
-        let event = call.key(&self.key).event();
+    async fn send(&self, client: &Client, call: RequestBuilder) -> Received {
+        add(&self.counts.attempts, 1);
+        let event = call.key(&client.key).event();
+        let sent = Instant::now();
         let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, self.events.invoke(event.into())).await;
         let Some(invocation) = invocation.expect("every invocation ends") else { return Received::Nothing };
         let response = invocation.json();
         let body = response["body"].as_str().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
-        Received::Response { status: response["statusCode"].as_u64().unwrap_or_default(), body }
+        let status = response["statusCode"].as_u64().unwrap_or_default();
+        if status == 503 {
+            self.unavailable.borrow_mut().push((sent, Instant::now()));
+        }
+        Received::Response { status, body }
     }
 }
 
-/// Sends signals until `quota` of them are acknowledged.
-pub(super) async fn signals(shared: Rc<Shared>, client: u64, seed: u64, quota: u64) {
-    let mut random = fastrand::Rng::with_seed(seed ^ client.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+impl Client {
+    fn random(&self) -> fastrand::Rng {
+        fastrand::Rng::with_seed(self.seed ^ self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+}
+
+/// Sends signals until `quota` of them are acknowledged and `end` has come.
+pub(super) async fn signals(shared: Rc<Shared>, client: Client, quota: u64, end: Instant) {
+    let mut random = client.random();
     let mut acknowledged = 0_u64;
-    for number in client.saturating_mul(10_000_000).. {
+    for number in client.number.saturating_mul(10_000_000).. {
         if acknowledged >= quota {
-            return;
+            if Instant::now() >= end {
+                return;
+            }
+            // Enough signals were sent for the check: a few are, until the end.
+            pause(&mut random).await;
         }
-        let batch = Batch::random(&mut random, number);
+        let batch = Batch::random(&mut random, client.account, number);
         let sent = now();
-        let outcome = deliver(&shared, &batch, &mut random.fork()).await;
+        let mut identifier = batch.identifier.clone();
+        let outcome = deliver(&shared, &client, &batch, &mut identifier, &mut random.fork()).await;
         if matches!(outcome, Outcome::Acknowledged(_)) {
             let accepted = batch.sent.iter().filter(|sent| !sent.refused).count() as u64;
             acknowledged = acknowledged.saturating_add(accepted);
-            shared.acknowledged.set(shared.acknowledged.get().saturating_add(accepted));
+            add(&shared.counts.acknowledged, accepted);
         }
-        shared.history.borrow_mut().requests.insert(batch.number, Request { sent, outcome, signals: batch.sent });
+        let request = Request { sent, outcome, identifier, signals: batch.sent };
+        shared.history.borrow_mut().requests.insert(batch.number, request);
     }
 }
 
-async fn deliver(shared: &Shared, batch: &Batch, random: &mut fastrand::Rng) -> Outcome {
-    let mut identifier = batch.identifier.clone();
+async fn deliver(
+    shared: &Shared,
+    client: &Client,
+    batch: &Batch,
+    identifier: &mut Option<String>,
+    random: &mut fastrand::Rng,
+) -> Outcome {
     let began = Instant::now();
     while began.elapsed() < RETRY_TIMEOUT {
-        match shared.send(RequestBuilder::signals(batch.body(identifier.as_deref()))).await {
+        match shared.send(client, RequestBuilder::signals(batch.body(identifier.as_deref()))).await {
             Received::Response { status: 200, body } => {
                 let refused = batch.sent.iter().filter(|sent| sent.refused).count() as u64;
                 assert_eq!(body["rejected"], refused, "request {}: {body}", batch.number);
+                add(&shared.counts.deferred, body["deferred"].as_u64().unwrap_or_default());
                 return Outcome::Acknowledged(now());
             }
             Received::Response { status: 400, .. } => return Outcome::Refused,
-            Received::Response { status: 503, body } => {
-                identifier = identifier.or_else(|| body["requestIdentifier"].as_str().map(ToOwned::to_owned));
+            Received::Response { status: 503, body } if client.retries => {
+                *identifier = identifier.take().or_else(|| body["requestIdentifier"].as_str().map(ToOwned::to_owned));
             }
+            Received::Response { status: 503, .. } | Received::Nothing => {}
             Received::Response { status, body } => panic!("request {}: {status} {body}", batch.number),
-            Received::Nothing => {}
         }
-        if identifier.is_none() {
+        if identifier.is_none() || !client.retries {
             return Outcome::Unknown;
         }
         pause(random).await;
@@ -100,38 +145,37 @@ async fn deliver(shared: &Shared, batch: &Batch, random: &mut fastrand::Rng) -> 
 }
 
 /// Sends updates of customers until `stop` says so.
-pub(super) async fn updates(shared: Rc<Shared>, client: u64, seed: u64, stop: Rc<Cell<bool>>) {
-    let mut random = fastrand::Rng::with_seed(!seed ^ client.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+pub(super) async fn updates(shared: Rc<Shared>, client: Client, stop: Rc<Cell<bool>>) {
+    let mut random = client.random();
     for number in 0.. {
         if stop.get() {
             return;
         }
-        let profile = Profile::random(&mut random, client, number);
+        let profile = Profile::random(&mut random, client.number, number);
         let sent = now();
-        let outcome = update(&shared, &profile, &mut random.fork()).await;
+        let outcome = update(&shared, &client, &profile, &mut random.fork()).await;
         if matches!(outcome, Outcome::Acknowledged(_)) {
-            shared.acknowledged.set(shared.acknowledged.get().saturating_add(1));
+            add(&shared.counts.acknowledged, 1);
         }
         let Profile { customer, fields } = profile;
+        let customer = subject(client.account, customer);
         shared.history.borrow_mut().updates.push(Update { customer, sent, outcome, fields });
         // Signals are what most of the load is.
         pause(&mut random).await;
     }
 }
 
-async fn update(shared: &Shared, profile: &Profile, random: &mut fastrand::Rng) -> Outcome {
+async fn update(shared: &Shared, client: &Client, profile: &Profile, random: &mut fastrand::Rng) -> Outcome {
     let began = Instant::now();
-    // Some give up at once, and never know.
-    let timeout = if random.u8(..10) == 0 { Duration::ZERO } else { RETRY_TIMEOUT };
     loop {
-        match shared.send(RequestBuilder::customer(profile.body())).await {
+        match shared.send(client, RequestBuilder::customer(profile.body())).await {
             Received::Response { status: 200, .. } => return Outcome::Acknowledged(now()),
             Received::Response { status: 503, .. } | Received::Nothing => {}
             Received::Response { status, body } => {
                 panic!("an update of customer {}: {status} {body}", profile.customer)
             }
         }
-        if began.elapsed() >= timeout {
+        if !client.retries || began.elapsed() >= RETRY_TIMEOUT {
             return Outcome::Unknown;
         }
         pause(random).await;
@@ -141,6 +185,10 @@ async fn update(shared: &Shared, profile: &Profile, random: &mut fastrand::Rng) 
 /// Sooner than `Retry-After` asks for: to try when it goes badly is the point.
 async fn pause(random: &mut fastrand::Rng) {
     tokio::time::sleep(Duration::from_millis(random.u64(10..150))).await;
+}
+
+fn add(count: &Cell<u64>, more: u64) {
+    count.set(count.get().saturating_add(more));
 }
 
 fn now() -> Micros {

@@ -1,4 +1,12 @@
-//! One execution environment of a function: its process, and its own faulty way to DynamoDB. Must not know who calls it.
+//! One execution environment of a function: its process, its clock, and its own faulty way to DynamoDB. Must not know who
+//! calls it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
 
 use crate::fault_proxy::FaultProxy;
 use crate::function_process::{FunctionProcess, ProcessOptions};
@@ -18,13 +26,17 @@ impl Environment {
         Self { proxy, options, process, errors: 0 }
     }
 
-    /// Kills the process wherever it is, and starts another. Callers learn of it only when nothing is left on its way to
-    /// DynamoDB: the network of a dead process carries nothing either.
+    /// Kills the process wherever it is, and starts another. What the process has sent may still be on its way to DynamoDB.
     pub(super) async fn kill(&mut self) {
         self.process.kill().await.unwrap();
-        self.proxy.idle().await;
         self.errors = self.invocation_errors();
         self.process = FunctionProcess::start(&self.options).await.unwrap();
+    }
+
+    /// Ends the process, and waits until nothing that it sent is on its way.
+    pub(super) async fn end(self) {
+        drop(self.process);
+        self.proxy.idle().await;
     }
 
     /// How many invocations ended in an error.
@@ -35,5 +47,39 @@ impl Environment {
     /// Whether the process ended by itself.
     pub(super) fn has_ended(&mut self) -> bool {
         self.process.has_ended()
+    }
+}
+
+/// A clock that is ahead of this machine's, for the processes that load it.
+pub(super) struct SkewedClock {
+    library: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl SkewedClock {
+    /// Compiles it with the C compiler that Rust links with. `None` where a process cannot be given a clock.
+    ///
+    /// # Errors
+    /// When there is no such compiler.
+    pub(super) fn compile() -> Result<Option<Self>> {
+        if !cfg!(target_os = "linux") {
+            return Ok(None);
+        }
+        let folder = tempfile::tempdir()?;
+        let library = folder.path().join("clock_offset.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/history/clock_offset.c");
+        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).arg(source).status();
+        ensure!(
+            compiled.context("cc, which Rust links with, cannot be started")?.success(),
+            "cc cannot compile the clock"
+        );
+        Ok(Some(Self { library, _folder: folder }))
+    }
+
+    /// Sets the clock of a process that will be started. Its deadlines are those of its own clock.
+    pub(super) fn set(&self, options: &mut ProcessOptions, ahead: Duration) {
+        options.invocation_timeout = options.invocation_timeout.saturating_add(ahead);
+        options.variables.push(("LD_PRELOAD".to_owned(), self.library.clone().into()));
+        options.variables.push(("CLOCK_OFFSET_MILLIS".to_owned(), OsString::from(ahead.as_millis().to_string())));
     }
 }

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::record::Sent;
+use super::record::{Fingerprint, Sent, subject};
 
 /// Part of every value that no log may contain.
 pub(super) const CANARY: &str = "canary-7e1d";
 
-/// Histories that signals are for.
+/// Customers and emitters of an account that signals are for.
 const WHO: u32 = 400;
 
 /// Fields of a customer that are written.
@@ -16,7 +16,7 @@ pub(super) const FIELDS: [&str; 4] = ["email", "city", "phoneNumber", "nickname"
 /// Updates of one client before its customers are others.
 const UPDATES_PER_WINDOW: u64 = 25;
 
-/// Customers that all clients write at one time.
+/// Customers that all clients of an account write at one time.
 const WINDOW: u32 = 8;
 
 /// A request with signals.
@@ -30,7 +30,7 @@ pub(super) struct Batch {
 
 impl Batch {
     /// A client's next one. The signals that break the contract are known as such here already.
-    pub(super) fn random(random: &mut fastrand::Rng, number: u64) -> Self {
+    pub(super) fn random(random: &mut fastrand::Rng, account: u32, number: u64) -> Self {
         let size = match random.u8(..10) {
             0..3 => random.usize(1..=10),
             3..7 => random.usize(25..=100),
@@ -41,13 +41,16 @@ impl Batch {
         let mut sent = Vec::with_capacity(size);
         let mut signals = String::from("[");
         for n in 0..size {
-            let who = random.u32(..WHO);
-            let breaks = some_break && random.u8(..20) == 0;
+            let signal = Signal { account, who: random.u32(..WHO), request: number, n, price: random.u16(..) };
+            let is_refused = some_break && random.u8(..20) == 0;
             if n > 0 {
                 signals.push(',');
             }
-            signals.push_str(&signal(random, number, n, who, breaks));
-            sent.push(Sent { who, refused: breaks });
+            let text = signal.text(if is_refused { "" } else { "view" });
+            // A rejected signal is kept as it was sent.
+            let content = if is_refused { Fingerprint::of(&text) } else { Fingerprint::of(&signal.item()) };
+            sent.push(Sent { who: subject(account, signal.who), refused: is_refused, content });
+            signals.push_str(&text);
         }
         signals.push(']');
         Self { number, identifier, sent, signals }
@@ -63,17 +66,87 @@ impl Batch {
     }
 }
 
-fn signal(random: &mut fastrand::Rng, request: u64, n: usize, who: u32, breaks: bool) -> String {
-    let what = if breaks { "" } else { "view" };
-    let data = format!(r#"{{"request":{request},"n":{n},"note":"{CANARY}","price":{}.50}}"#, random.u16(..));
-    if who.is_multiple_of(2) {
-        format!(r#"{{"customerId":"{CANARY}-{who}","eventType":"{what}","data":{data}}}"#)
-    } else {
-        let flow = uuid_of(u128::from(who));
+/// A signal, which is sent as one text and stored as another: both are written out here, so that nothing of the service
+/// decides what is expected.
+struct Signal {
+    account: u32,
+    who: u32,
+    request: u64,
+    n: usize,
+    price: u16,
+}
+
+impl Signal {
+    fn is_event(&self) -> bool {
+        self.who.is_multiple_of(2)
+    }
+
+    /// One signal in four has members that the contract does not know.
+    fn has_undocumented(&self) -> bool {
+        self.price.is_multiple_of(4)
+    }
+
+    /// 38 digits, as many as DynamoDB stores.
+    fn digits(&self) -> String {
+        format!("1{:036}7", self.price)
+    }
+
+    /// As it is sent, of this type; an empty one breaks the contract.
+    fn text(&self, what: &str) -> String {
+        let Self { who, request, n, price, .. } = self;
+        let undocumented = if self.has_undocumented() {
+            format!(r#""sessionId":"{CANARY}-s","rank":{price},"#)
+        } else {
+            String::new()
+        };
+        let digits = self.digits();
+        let data = format!(
+            r#"{{"request":{request},"n":{n},"note":"{CANARY} \u00e9\n😀","price":{price}.5,"digits":{digits},"tiny":-1.5e-7,"list":[1,true,null,"x",{{}}]}}"#
+        );
+        if self.is_event() {
+            return format!(r#"{{{undocumented}"customerId":"{CANARY}-{who}","eventType":"{what}","data":{data}}}"#);
+        }
+        let flow = uuid_of(u128::from(*who));
         format!(
-            r#"{{"emitterId":"{CANARY}-{who}","stepNodeId":"{what}","eventflowIdentifier":"{flow}","data":{data}}}"#
+            r#"{{{undocumented}"emitterId":"{CANARY}-{who}","stepNodeId":"{what}","eventflowIdentifier":"{flow}","data":{data}}}"#
         )
     }
+
+    /// The attributes of its item that follow from its text, as DynamoDB's JSON with sorted names.
+    fn item(&self) -> String {
+        let Self { account, who, request, n, price, .. } = self;
+        let account = account_id(*account);
+        let (subject, what) = if self.is_event() { ("customerId", "eventType") } else { ("emitterId", "stepNodeId") };
+        let number = |number: &dyn std::fmt::Display| json!({"N": number.to_string()});
+        let list = json!([{"N": "1"}, {"BOOL": true}, {"NULL": true}, {"S": "x"}, {"M": {}}]);
+        let data = json!({
+            "request": number(request),
+            "n": number(n),
+            "note": {"S": format!("{CANARY} é\n😀")},
+            "price": {"N": format!("{price}.5")},
+            "digits": {"N": self.digits()},
+            "tiny": {"N": "-0.00000015"},
+            "list": {"L": list},
+        });
+        let mut item = json!({
+            "accountId": {"S": account},
+            subject: {"S": format!("{CANARY}-{who}")},
+            what: {"S": "view"},
+            "data": {"M": data},
+        });
+        if !self.is_event() {
+            item["eventflowIdentifier"] = json!({"S": uuid_of(u128::from(*who))});
+        }
+        if self.has_undocumented() {
+            item["undocumented"] = json!({"M": {"sessionId": {"S": format!("{CANARY}-s")}, "rank": number(price)}});
+        }
+        item.to_string()
+    }
+}
+
+/// The id of the `account`-th account.
+pub(super) fn account_id(account: u32) -> String {
+    format!("history-{account}")
 }
 
 fn uuid_of(bits: u128) -> String {
@@ -83,6 +156,7 @@ fn uuid_of(bits: u128) -> String {
 /// An update of a customer.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
+    /// Whose, within the account.
     pub(super) customer: u32,
     pub(super) fields: Vec<(&'static str, Option<String>)>,
 }

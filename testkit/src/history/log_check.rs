@@ -1,4 +1,5 @@
-//! Looks for secrets in what the functions log. Must not know what a line says otherwise.
+//! Looks for secrets in what the functions log, and for failures that only the log tells. Must not know what a line says
+//! otherwise.
 
 use tokio::sync::mpsc;
 
@@ -9,14 +10,19 @@ pub(super) struct LogCheck {
     pub(super) lines: u64,
     /// The lines that contain a secret.
     pub(super) leaks: Vec<String>,
+    /// The lines that say that rejected signals could not be kept.
+    pub(super) unkept: u64,
 }
 
 impl LogCheck {
     /// Reads every line until no process is left to write one.
-    pub(super) async fn run(mut log: mpsc::UnboundedReceiver<String>, secrets: [String; 2]) -> Self {
+    pub(super) async fn run(mut log: mpsc::UnboundedReceiver<String>, secrets: Vec<String>) -> Self {
         let mut check = Self::default();
         while let Some(line) = log.recv().await {
             check.lines = check.lines.saturating_add(1);
+            if line.contains("rejected signals could not be stored") {
+                check.unkept = check.unkept.saturating_add(1);
+            }
             if secrets.iter().any(|secret| line.contains(secret)) {
                 check.leaks.push(line);
             }

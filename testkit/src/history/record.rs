@@ -1,9 +1,31 @@
 //! What clients sent and received, and what was found stored. Must not know what is correct.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Microseconds since 1970.
 pub type Micros = u64;
+
+/// More customers and emitters than an account has.
+const SUBJECTS_PER_ACCOUNT: u32 = 10_000_000;
+
+/// The number of a customer or an emitter of an account, unlike those of all other accounts.
+pub(super) fn subject(account: u32, who: u32) -> u32 {
+    account.saturating_mul(SUBJECTS_PER_ACCOUNT).saturating_add(who)
+}
+
+/// A hash of a content that is too large to be kept for a million signals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint(u64);
+
+impl Fingerprint {
+    /// The fingerprint of this text.
+    pub fn of(text: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
 
 /// What a client knows about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +45,8 @@ pub struct Request {
     pub sent: Micros,
     /// Its outcome.
     pub outcome: Outcome,
+    /// The requestIdentifier, if the client named one.
+    pub identifier: Option<String>,
     /// Its signals, in their order.
     pub signals: Vec<Sent>,
 }
@@ -34,6 +58,8 @@ pub struct Sent {
     pub who: u32,
     /// Whether the response says that it was rejected.
     pub refused: bool,
+    /// What its item, or its rejected signal, has to hold.
+    pub content: Fingerprint,
 }
 
 /// An update of a customer, all its attempts together.
@@ -56,10 +82,14 @@ pub struct History {
     pub requests: BTreeMap<u64, Request>,
     /// Updates of customers.
     pub updates: Vec<Update>,
+    /// How far the clocks of two environments may be apart.
+    pub clock_skew: Micros,
+    /// Requests whose rejected signals could not be kept, as the functions logged.
+    pub unkept: u64,
 }
 
 /// A signal as it was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSignal {
     /// The customer or emitter; `None` when no client sent it.
     pub who: Option<u32>,
@@ -67,6 +97,25 @@ pub struct StoredSignal {
     pub request: u64,
     /// Its index in the request.
     pub index: u64,
+    /// What its item holds.
+    pub content: Fingerprint,
+    /// Its requestIdentifier.
+    pub identifier: String,
+    /// The time of its arrival.
+    pub received_at: Micros,
+    /// What does not fit together in its item, such as a key of another time.
+    pub contradiction: Option<&'static str>,
+}
+
+/// A rejected signal as it was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptSignal {
+    /// The number of its request.
+    pub request: u64,
+    /// Its index in the request.
+    pub index: u64,
+    /// Its text.
+    pub content: Fingerprint,
 }
 
 /// All that was found.
@@ -74,6 +123,8 @@ pub struct StoredSignal {
 pub struct Stored {
     /// Signals, one history after another, each in the order in which it is read.
     pub signals: Vec<StoredSignal>,
+    /// Rejected signals.
+    pub rejected: Vec<KeptSignal>,
     /// The fields of each customer.
     pub customers: HashMap<u32, HashMap<String, String>>,
 }

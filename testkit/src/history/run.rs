@@ -1,37 +1,39 @@
-//! One run: an emulator, environments with faults, clients, kills, and the check. Must not know what is correct.
+//! One run: clients, kills, the drain, and the check. Must not know what is correct.
 
 use std::cell::Cell;
-use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use tokio::sync::mpsc;
-use tokio::task::LocalSet;
+use tokio::task::{JoinHandle, LocalSet};
 
-use super::checker::{self, Report};
-use super::clients::{self, Shared};
+use super::checker;
+use super::clients::{self, Client, Shared};
+use super::deployment::{CLOCK_SKEW, Deployment, RETENTION};
+use super::drain;
 use super::environment::Environment;
-use super::load::CANARY;
+use super::load::{CANARY, account_id};
 use super::log_check::LogCheck;
 use super::record::History;
 use super::stored;
-use crate::fault_proxy::{CallCounts, Fault, FaultProxy, Plan};
-use crate::function_process::ProcessOptions;
-use crate::functions::emulator_options;
-use crate::test_app::{TestApp, client_at, create_key};
+use super::summary::{Calls, Drain, Summary};
+use super::windows::Windows;
+use crate::test_app::{client_at, create_key};
 
 /// Clients that send signals.
-const SIGNAL_CLIENTS: u64 = 10;
+const SIGNAL_CLIENTS: u64 = 12;
 
 /// Clients that update customers.
 const CUSTOMER_CLIENTS: u64 = 6;
 
-/// Environments of the function for signals, and of the one for customers.
-const ENVIRONMENTS: [u64; 2] = [5, 2];
+/// Accounts, and keys of each. Clients of one account share its customers.
+const ACCOUNTS: u32 = 3;
+const KEYS_PER_ACCOUNT: usize = 2;
 
-/// Invocations that an environment serves at once, where it serves more than one.
-const AT_ONCE: u16 = 4;
+/// Clients send this long before an outage begins, so that the functions have read their keys.
+const BEFORE_OUTAGE: Duration = Duration::from_secs(20);
 
 /// The options of a run.
 #[derive(Clone, Debug)]
@@ -40,127 +42,131 @@ pub struct Options {
     pub signals: u64,
     /// How many processes are killed.
     pub kills: u64,
-    /// The share of the calls to DynamoDB that are faulted, from 0 to 1.
+    /// The share of the calls to DynamoDB that are faulted, from 0 to 1, beside the windows.
     pub faults: f64,
+    /// An outage of DynamoDB of this length in place of the windows.
+    pub outage: Option<Duration>,
     /// Chooses what is sent, what is faulted and what is killed.
     pub seed: u64,
-    /// Where the programs `customers` and `signals` are.
+    /// Where the programs of the functions are.
     pub programs: PathBuf,
 }
 
-/// The result of a run.
-#[derive(Debug)]
-pub struct Summary {
-    /// What the checker found.
-    pub report: Report,
-    /// Updates of customers that were acknowledged.
-    pub updates: u64,
-    /// Requests that clients sent, each attempt counted.
-    pub attempts: u64,
-    /// Processes that were killed.
-    pub kills: u64,
-    /// Calls to DynamoDB, and how many of them were faulted.
-    pub calls: [u64; 2],
-    /// Invocations that ended in an error, and processes that ended by themselves.
-    pub failures: [u64; 2],
-    /// Lines that the functions logged.
-    pub log_lines: u64,
-    /// The lines among them that contain a key or a value.
-    pub leaks: Vec<String>,
-    /// How long it took, the check excluded.
-    pub took: Duration,
-}
-
-impl Summary {
-    /// Whether everything is as it must be.
-    pub fn holds(&self) -> bool {
-        self.report.holds() && self.leaks.is_empty() && self.failures == [0, 0]
-    }
-}
-
-impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [calls, faulted] = self.calls;
-        let [invocation_errors, ends] = self.failures;
-        writeln!(f, "{}", self.report)?;
-        writeln!(
-            f,
-            "{} updates of customers acknowledged, {} requests sent in {} s, {} processes killed",
-            self.updates,
-            self.attempts,
-            self.took.as_secs(),
-            self.kills
-        )?;
-        writeln!(f, "{calls} calls to DynamoDB, {faulted} of them faulted")?;
-        writeln!(f, "{invocation_errors} invocations ended in an error, {ends} processes ended by themselves")?;
-        write!(f, "{} lines logged, {} of them with a key or a value", self.log_lines, self.leaks.len())?;
-        self.leaks.iter().take(5).try_for_each(|line| write!(f, "\n  {line}"))
-    }
-}
-
 /// Runs, reports to `progress`, and checks.
-pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Summary {
+///
+/// # Errors
+/// When something of the run cannot be started.
+pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
     LocalSet::new().run_until(run_local(options, progress)).await
 }
 
-async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Summary {
+async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
     let began = Instant::now();
-    let emulator = TestApp::emulator();
-    let key = create_key(&client_at(&emulator.endpoint()), "history", |_| {}).await;
-    let (log, lines) = mpsc::unbounded_channel();
-    let log_check = tokio::task::spawn_local(LogCheck::run(lines, [CANARY.to_owned(), key.clone()]));
-    let mut environments = Vec::new();
-    let mut kinds = Vec::new();
-    for (program, count) in ["signals", "customers"].into_iter().zip(ENVIRONMENTS) {
-        let program = options.programs.join(program);
-        let mut process = ProcessOptions { log: Some(log.clone()), ..emulator_options(&program, "") };
-        for nth in 0..count {
-            // Every second environment serves several invocations at once.
-            process.concurrency = Some(if nth % 2 == 0 { 1 } else { AT_ONCE });
-            let seed = options.seed.wrapping_mul(1_000).wrapping_add(environments.len() as u64);
-            let proxy = FaultProxy::start(&emulator.endpoint(), faults(options.faults, seed)).await.unwrap();
-            environments.push(Environment::start(process.clone(), proxy).await);
+    let (windows, end) = match options.outage {
+        Some(outage) => {
+            let end = began + BEFORE_OUTAGE + outage;
+            (Windows::outage(began + BEFORE_OUTAGE, end), end)
         }
-        kinds.push(Rc::new(Shared::new(process.events, key.clone())));
-    }
+        None => (Windows::random(options.seed, began), began),
+    };
+    let (log, lines) = mpsc::unbounded_channel();
+    let mut deployment = Deployment::start(&options, &windows, &log).await?;
     drop(log);
-    let [signals, customers] = <[_; 2]>::try_from(kinds).unwrap_or_else(|_| panic!("two kinds of function"));
+    let [signals, customers] = clients_of(&options, &deployment).await;
+    let secrets = [CANARY.to_owned()].into_iter().chain(signals.1.iter().map(|client| client.key.clone())).collect();
+    let log_check = tokio::task::spawn_local(LogCheck::run(lines, secrets));
+    let ((signals, signal_clients), (customers, customer_clients)) = (signals, customers);
     let stop = Rc::new(Cell::new(false));
-    let updating: Vec<_> = (0..CUSTOMER_CLIENTS)
-        .map(|client| tokio::task::spawn_local(clients::updates(customers.clone(), client, options.seed, stop.clone())))
+    let updating: Vec<_> = customer_clients
+        .into_iter()
+        .map(|client| tokio::task::spawn_local(clients::updates(customers.clone(), client, stop.clone())))
         .collect();
     let quota = options.signals.div_ceil(SIGNAL_CLIENTS);
-    let sending: Vec<_> = (0..SIGNAL_CLIENTS)
-        .map(|client| tokio::task::spawn_local(clients::signals(signals.clone(), client, options.seed, quota)))
+    let sending: Vec<_> = signal_clients
+        .into_iter()
+        .map(|client| tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end)))
         .collect();
-    let kills = kill(&options, &mut environments, &signals, &progress, began).await;
-    for client in sending {
-        client.await.expect("a client does not fail");
-    }
+    let is_over = Rc::new(Cell::new(false));
+    let drain = {
+        let (queue, events, is_over) = (deployment.queue.clone(), deployment.events[2].clone(), is_over.clone());
+        let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));
+        tokio::task::spawn_local(drain::run(queue, events, random, move || is_over.get()))
+    };
+    let kills = kill(&options, &mut deployment.environments, &signals, &progress, began).await;
+    all(sending).await;
     stop.set(true);
-    for client in updating {
-        client.await.expect("a client does not fail");
-    }
+    all(updating).await;
     let took = began.elapsed();
-    let ends = environments.iter_mut().map(|environment| u64::from(environment.has_ended())).sum();
-    let counts: Vec<_> = environments.iter().map(|environment| environment.proxy.counts()).collect();
-    let invocation_errors = environments.iter().map(Environment::invocation_errors).sum();
-    drop(environments);
-    let LogCheck { lines, leaks } = log_check.await.expect("the log is read to its end");
+    progress("draining the overflow queue");
+    deployment.end_faults();
+    is_over.set(true);
+    let (faults_ended, drained) = (Instant::now(), drain.await?);
+    let drain = Drain { drained, took: faults_ended.elapsed(), deferred: signals.counts.deferred.get() };
+    let calls = Calls::of(&mut deployment);
+    let has_skewed_clocks = deployment.has_skewed_clocks;
+    let (emulator, dead_letters) = (deployment.emulator, deployment.dead_letters.take_messages().len());
+    for environment in deployment.environments {
+        environment.end().await;
+    }
+    let log = log_check.await?;
     progress("reading what is stored");
-    let stored = stored::read(&emulator.endpoint());
+    let stored = stored::read(&emulator.endpoint(), RETENTION);
     progress("checking");
-    let history = History { requests: signals.history.take().requests, updates: customers.history.take().updates };
-    Summary {
+    let history = History {
+        requests: signals.history.take().requests,
+        updates: customers.history.take().updates,
+        clock_skew: u64::try_from(CLOCK_SKEW.as_micros()).unwrap_or_default(),
+        unkept: log.unkept,
+    };
+    let unavailable = signals.unavailable.take();
+    let unexplained =
+        unavailable.iter().filter(|(sent, received)| !windows.explain_unavailable(*sent, *received)).count();
+    Ok(Summary {
         report: checker::check(&history, &stored),
-        updates: customers.acknowledged.get(),
-        attempts: signals.attempts.get().saturating_add(customers.attempts.get()),
+        updates: customers.counts.acknowledged.get(),
+        requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
+        unavailable: [unavailable.len(), unexplained, customers.unavailable.take().len()],
+        drain,
+        dead_letters,
         kills,
-        calls: [counts.iter().map(CallCounts::calls).sum(), counts.iter().map(|counts| counts.faulted).sum()],
-        failures: [invocation_errors, ends],
-        log_lines: lines,
-        leaks,
+        calls,
+        has_skewed_clocks,
+        log_lines: log.lines,
+        leaks: log.leaks,
         took,
+    })
+}
+
+/// The clients of both functions, with what those of one function share.
+async fn clients_of(options: &Options, deployment: &Deployment) -> [(Rc<Shared>, Vec<Client>); 2] {
+    let mut keys = Vec::new();
+    let dynamodb = client_at(&deployment.emulator.endpoint());
+    for account in 0..ACCOUNTS {
+        for _ in 0..KEYS_PER_ACCOUNT {
+            keys.push((account, create_key(&dynamodb, &account_id(account), |_| {}).await));
+        }
+    }
+    let clients = |count: u64, seed: u64| {
+        let with_keys = (0..count).zip(keys.iter().cycle());
+        let client = |(number, (account, key)): (u64, &(u32, String))| Client {
+            number,
+            account: *account,
+            key: key.clone(),
+            retries: number % 2 == 0,
+            seed,
+        };
+        with_keys.map(client).collect()
+    };
+    let [signals, customers, _] = deployment.events.clone();
+    [
+        (Rc::new(Shared::new(signals)), clients(SIGNAL_CLIENTS, options.seed)),
+        (Rc::new(Shared::new(customers)), clients(CUSTOMER_CLIENTS, !options.seed)),
+    ]
+}
+
+async fn all(clients: Vec<JoinHandle<()>>) {
+    for client in clients {
+        client.await.expect("a client does not fail");
     }
 }
 
@@ -177,13 +183,17 @@ async fn kill(
     moments.sort_unstable();
     let mut reported = Instant::now();
     let mut kills = 0_u64;
+    let counts = &signals.counts;
     for moment in moments.into_iter().chain([options.signals]) {
-        while signals.acknowledged.get() < moment {
+        while counts.acknowledged.get() < moment {
             tokio::time::sleep(Duration::from_millis(5)).await;
             if reported.elapsed() > Duration::from_secs(10) {
                 reported = Instant::now();
-                let seconds = began.elapsed().as_secs();
-                progress(&format!("{seconds} s: {} signals acknowledged, {kills} kills", signals.acknowledged.get()));
+                let (seconds, acknowledged, deferred) =
+                    (began.elapsed().as_secs(), counts.acknowledged.get(), counts.deferred.get());
+                progress(&format!(
+                    "{seconds} s: {acknowledged} signals acknowledged, {deferred} deferred, {kills} kills"
+                ));
             }
         }
         if moment < options.signals {
@@ -195,25 +205,4 @@ async fn kill(
         }
     }
     kills
-}
-
-/// Every kind of fault, in about `share` of the calls.
-fn faults(share: f64, seed: u64) -> Plan {
-    let parts = [
-        (Fault::Throttled, 0.2),
-        (Fault::TableThrottled, 0.08),
-        (Fault::InternalServerError, 0.15),
-        (Fault::ServiceUnavailable, 0.08),
-        (Fault::ResetBefore, 0.12),
-        (Fault::ResetAfter, 0.17),
-        (Fault::CutBody, 0.06),
-        (Fault::Slow(Duration::from_millis(40)), 0.05),
-        (Fault::ExpiredToken, 0.004),
-        (Fault::UnrecognizedClient, 0.004),
-        (Fault::Stall, 0.002),
-        (Fault::Unprocessed { done: 0 }, 0.04),
-        (Fault::Unprocessed { done: 1 }, 0.04),
-        (Fault::Unprocessed { done: 12 }, 0.06),
-    ];
-    Plan::of(parts.map(|(fault, part)| fault.in_share(share * part))).seed(seed)
 }

@@ -1,42 +1,93 @@
 //! Reads what is stored from the emulator, past the functions and the faults. Must not know what was sent.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
+use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use super::load::{CANARY, FIELDS};
-use super::record::{Stored, StoredSignal};
+use super::load::CANARY;
+use super::record::{Fingerprint, KeptSignal, Stored, StoredSignal, subject};
 use crate::test_app::Tables;
 
-/// Everything in the tables of signals and customers.
-pub(super) fn read(endpoint: &str) -> Stored {
+/// Everything in the tables of signals, rejected signals and customers. Signals have to expire after `retention`.
+pub(super) fn read(endpoint: &str, retention: Duration) -> Stored {
     let mut signals = Vec::new();
     scan(endpoint, "SignalsTable", |item| {
-        let text = |name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
-        let data = |name: &str| item["data"]["M"][name]["N"].as_str().and_then(|n| n.parse().ok()).unwrap_or(u64::MAX);
-        let who = number_after_canary(item["customerId"]["S"].as_str().or(item["emitterId"]["S"].as_str()));
-        signals.push((text("pk"), text("sk"), StoredSignal { who, request: data("request"), index: data("n") }));
+        let keys = [text(&item["pk"]), text(&item["sk"])].map(ToOwned::to_owned);
+        signals.push((keys, signal(item, retention)));
     });
     // As a Query reads them: by the bytes of the sort key.
-    signals.sort_unstable_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    signals.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    let mut rejected = Vec::new();
+    scan(endpoint, "RejectedSignalsTable", |item| {
+        let payload = text(&item["payload"]);
+        let data = serde_json::from_str::<Value>(payload).unwrap_or_default()["data"].take();
+        let number = |name: &str| data[name].as_u64().unwrap_or(u64::MAX);
+        rejected.push(KeptSignal { request: number("request"), index: number("n"), content: Fingerprint::of(payload) });
+    });
     let mut customers = HashMap::new();
     scan(endpoint, "CustomersTable", |item| {
-        let fields =
-            FIELDS.iter().filter_map(|field| Some(((*field).to_owned(), item[*field]["S"].as_str()?.to_owned())));
-        customers.insert(number_after_canary(item["customerId"]["S"].as_str()).unwrap_or(u32::MAX), fields.collect());
+        let own = ["pk", "accountId", "customerId", "createdAt", "updatedAt"];
+        let fields = item.as_object().into_iter().flatten().filter(|(name, _)| !own.contains(&name.as_str()));
+        let fields = fields.map(|(name, value)| (name.clone(), text(value).to_owned())).collect();
+        customers.insert(who(item, "customerId").unwrap_or(u32::MAX), fields);
     });
-    Stored { signals: signals.into_iter().map(|(_, _, signal)| signal).collect(), customers }
+    Stored { signals: signals.into_iter().map(|(_, signal)| signal).collect(), rejected, customers }
 }
 
-fn number_after_canary(text: Option<&str>) -> Option<u32> {
-    text?.strip_prefix(CANARY)?.strip_prefix('-')?.parse().ok()
+fn signal(item: &mut Value, retention: Duration) -> StoredSignal {
+    let data = |name: &str| item["data"]["M"][name]["N"].as_str().and_then(|n| n.parse().ok()).unwrap_or(u64::MAX);
+    let (request, index) = (data("request"), data("n"));
+    let who = who(item, "customerId").or_else(|| who(item, "emitterId"));
+    let id = text(&item["customerId"]).max(text(&item["emitterId"]));
+    let (received_at, identifier) = (text(&item["receivedAt"]).to_owned(), text(&item["requestIdentifier"]).to_owned());
+    let time = received_at.parse::<Timestamp>().ok();
+    let expires_at = time.map(|time| time.plus(retention).seconds().to_string()).unwrap_or_default();
+    let key = format!("{received_at}#{}#{index:04}", identifier.to_lowercase());
+    let contradiction = if text(&item["pk"]) != format!("{}#{id}", text(&item["accountId"])) {
+        Some("its pk is not its account and customer or emitter")
+    } else if text(&item["sk"]) != key {
+        Some("its sk is not its time, requestIdentifier and index")
+    } else if item["expiresAt"]["N"] != expires_at.as_str() {
+        Some("it does not expire after the retention")
+    } else if uuid::Uuid::parse_str(&identifier).is_err() {
+        Some("its requestIdentifier is not a UUID")
+    } else {
+        None
+    };
+    if let Some(item) = item.as_object_mut() {
+        for name in ["pk", "sk", "receivedAt", "requestIdentifier", "expiresAt"] {
+            item.remove(name);
+        }
+    }
+    StoredSignal {
+        who,
+        request,
+        index,
+        content: Fingerprint::of(&item.to_string()),
+        identifier,
+        received_at: time.map_or(0, |time| time.millis().saturating_mul(1_000)),
+        contradiction,
+    }
+}
+
+/// A string of an item.
+fn text(value: &Value) -> &str {
+    value["S"].as_str().unwrap_or_default()
+}
+
+/// The number of a customer or an emitter, out of its account and its id.
+fn who(item: &Value, id: &str) -> Option<u32> {
+    let account = text(&item["accountId"]).strip_prefix("history-")?.parse().ok()?;
+    Some(subject(account, text(&item[id]).strip_prefix(CANARY)?.strip_prefix('-')?.parse().ok()?))
 }
 
 /// Items of a page. Without a limit the emulator reads the whole rest of the table for each page.
 const PAGE: usize = 2_000;
 
 /// Without the SDK, which takes some minutes for a million items where nothing is optimized.
-fn scan(endpoint: &str, table: &str, mut each: impl FnMut(&Value)) {
+fn scan(endpoint: &str, table: &str, mut each: impl FnMut(&mut Value)) {
     let agent = ureq::Agent::config_builder().proxy(None).build().new_agent();
     let credential = "AWS4-HMAC-SHA256 Credential=local/20261120/eu-central-1/dynamodb/aws4_request";
     let mut after = Value::Null;
@@ -54,8 +105,8 @@ fn scan(endpoint: &str, table: &str, mut each: impl FnMut(&Value)) {
         let mut response = call.send(body.to_string()).unwrap();
         let page = response.body_mut().with_config().limit(u64::MAX).read_to_vec().unwrap();
         let mut page: Value = serde_json::from_slice(&page).unwrap();
-        let items = page["Items"].as_array().unwrap_or_else(|| panic!("no items: {page}"));
-        items.iter().for_each(&mut each);
+        let items = page["Items"].as_array_mut().expect("a page has items");
+        items.iter_mut().for_each(&mut each);
         after = page["LastEvaluatedKey"].take();
         if after.is_null() {
             return;

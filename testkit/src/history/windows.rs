@@ -1,0 +1,116 @@
+//! Windows of time in which something fails for all environments at once, as it does on AWS. Must not know what is served
+//! meanwhile.
+
+use std::time::{Duration, Instant};
+
+use super::load::CANARY;
+use crate::fault_proxy::{Fault, Rule};
+use crate::test_app::Tables;
+
+/// Later than any run ends.
+const LONGEST_RUN: Duration = Duration::from_hours(2);
+
+/// All windows of a run.
+#[derive(Debug, Default)]
+pub(super) struct Windows(Vec<Window>);
+
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    begin: Instant,
+    end: Instant,
+    target: Target,
+    fault: Fault,
+    /// Whether SQS is away too.
+    queue: bool,
+}
+
+/// What fails in DynamoDB.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    /// Calls on the table with this logical id.
+    Table(&'static str),
+    /// Writes of the items whose keys begin like this, as those of a hot partition.
+    Keys(&'static str),
+    Everything,
+}
+
+/// Keys of customers and emitters, about 1 %, 10 % and 30 % of them.
+const KEYS: [&str; 3] = ["#canary-7e1d-77", "#canary-7e1d-3", "#canary-7e1d-1"];
+
+const FAULTS: [Fault; 6] = [
+    Fault::Throttled,
+    Fault::TableThrottled,
+    Fault::InternalServerError,
+    Fault::ServiceUnavailable,
+    Fault::ResetBefore,
+    Fault::Stall,
+];
+
+impl Windows {
+    /// Windows of 50 milliseconds to 12 seconds, one after another.
+    pub(super) fn random(seed: u64, start: Instant) -> Self {
+        debug_assert!(KEYS.iter().all(|keys| keys.contains(CANARY)), "keys are those that are sent");
+        let mut random = fastrand::Rng::with_seed(seed.rotate_left(16));
+        let (mut begin, mut windows) = (start, Vec::new());
+        while begin.saturating_duration_since(start) < LONGEST_RUN {
+            begin += Duration::from_millis(random.u64(2_000..16_000));
+            let millis = match random.u8(..10) {
+                0..6 => random.u64(50..800),
+                6..9 => random.u64(800..3_000),
+                _ => random.u64(3_000..12_000),
+            };
+            let end = begin + Duration::from_millis(millis);
+            let target = match random.u8(..8) {
+                0 => Target::Table("SignalsTable"),
+                1 => Target::Table("IdempotencyTable"),
+                2 => Target::Table("CustomersTable"),
+                3 => Target::Table("ApiKeysTable"),
+                4..6 => Target::Keys(KEYS[random.usize(..KEYS.len())]),
+                _ => Target::Everything,
+            };
+            let fault = FAULTS[random.usize(..FAULTS.len())];
+            windows.push(Window { begin, end, target, fault, queue: random.u8(..4) == 0 });
+            begin = end;
+        }
+        Self(windows)
+    }
+
+    /// DynamoDB is away from `begin` to `end`.
+    pub(super) fn outage(begin: Instant, end: Instant) -> Self {
+        let fault = Fault::ServiceUnavailable;
+        Self(vec![Window { begin, end, target: Target::Everything, fault, queue: false }])
+    }
+
+    /// What fails in DynamoDB.
+    pub(super) fn rules(&self) -> Vec<Rule> {
+        self.0.iter().flat_map(Window::rules).collect()
+    }
+
+    /// What fails in SQS.
+    pub(super) fn queue_rules(&self) -> Vec<Rule> {
+        let away = self.0.iter().filter(|window| window.queue);
+        away.map(|window| Fault::ServiceUnavailable.always().within(window.begin, window.end)).collect()
+    }
+
+    /// Whether a 503 between these moments was due: SQS was away, or a new process could not read the key table.
+    pub(super) fn explain_unavailable(&self, sent: Instant, received: Instant) -> bool {
+        let overlapping = self.0.iter().filter(|window| window.begin <= received && sent <= window.end);
+        overlapping
+            .into_iter()
+            .any(|window| window.queue || matches!(window.target, Target::Everything | Target::Table("ApiKeysTable")))
+    }
+}
+
+impl Window {
+    fn rules(&self) -> Vec<Rule> {
+        let rules = match self.target {
+            Target::Table(table) => vec![self.fault.where_body_has(Tables::name(table))],
+            Target::Keys(keys) => {
+                let rest = Fault::Throttled.where_body_has(keys);
+                vec![Fault::UnprocessedWhere(keys).where_body_has(keys), rest]
+            }
+            Target::Everything => vec![self.fault.always()],
+        };
+        rules.into_iter().map(|rule| rule.within(self.begin, self.end)).collect()
+    }
+}
