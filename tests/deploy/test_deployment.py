@@ -63,6 +63,8 @@ class Deployment(deployed_stack.DeployedStack):
                     self.assertIn(f"{component['name']} {component['version']} (", licenses)
             # What the command line and the tests need.
             self.assertFalse({"aws-sdk-sso", "dynoxide-rs", "proptest"} & {name for name, _ in listed})
+            # Procedural macros: the compiler runs them.
+            self.assertFalse({"syn", "serde_derive"} & {name for name, _ in listed})
 
     def test_smoke_test_with_an_invalid_key_fails(self):
         wrong = smoke.check(smoke.Api(self.emulator.url, "not-a-key", self.host))
