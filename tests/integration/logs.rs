@@ -175,13 +175,26 @@ async fn metric_of_401s_is_written_by_reason() {
 #[tokio::test]
 async fn key_that_expires_within_thirty_days_reports_the_days_left() {
     const DAY: u64 = 24 * 60 * 60;
-    for (left, reported) in [(30 * DAY, None), (30 * DAY - 1, Some(29)), (1, Some(0))] {
-        // A key expires at a whole second.
+    // The whole lifetime of the last key is under 7 days, so its near end needs no alarm.
+    let keys = [
+        (365 * DAY, 30 * DAY, None),
+        (365 * DAY, 30 * DAY - 1, Some(29)),
+        (7 * DAY, 1, Some(0)),
+        (7 * DAY - 1, 1, None),
+    ];
+    for (lifetime, left, reported) in keys {
+        // A key expires at a whole second, but is created at any millisecond.
         let expires_at = Timestamp::from_millis((NOW.seconds() + left) * 1000);
+        let created_at = Timestamp::from_millis((expires_at.seconds() - lifetime) * 1000 + 999);
         let now = Timestamp::from_millis(NOW.seconds() * 1000);
         let request = async {
             let app = TestApp::start();
-            let key = app.key_with("shop", |record| record.expires_at = Some(expires_at)).await;
+            let key = app
+                .key_with("shop", |record| {
+                    record.created_at = created_at;
+                    record.expires_at = Some(expires_at);
+                })
+                .await;
             app.send(RequestBuilder::ping().key(&key).at(now)).await
         };
         let (response, log) = log_of(Level::ERROR, request).await;

@@ -44,6 +44,10 @@ pub struct KeyRecord {
 /// A key that expires within this time ends soon: time to rotate it.
 const ENDS_SOON: Duration = Duration::from_hours(30 * 24);
 
+/// A key whose whole lifetime is below this is short-lived. The alarms on keys in use fire 7 days before the end of a key, so
+/// for a short-lived key they would fire at its first request.
+const SHORT_LIFETIME: Duration = Duration::from_hours(7 * 24);
+
 /// Whether a key is valid, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyStatus {
@@ -87,6 +91,13 @@ impl KeyRecord {
     pub fn ends_soon(&self, now: Timestamp) -> Option<Duration> {
         let left = self.expires_at.filter(|_| self.is_active(now))?.duration_since(now);
         (left < ENDS_SOON).then_some(left)
+    }
+
+    /// Whether the whole lifetime of the key is under 7 days, as that of a smoke test's key is.
+    pub fn is_short_lived(&self) -> bool {
+        // In seconds, as the end is, so that a key made for 7 days is not taken for a shorter one.
+        let lifetime = |end: Timestamp| end.seconds().saturating_sub(self.created_at.seconds());
+        self.expires_at.is_some_and(|end| lifetime(end) < SHORT_LIFETIME.as_secs())
     }
 
     /// Reads an item of the table.

@@ -45,7 +45,7 @@ metrics! {
     CustomersUpdated "Count" "Customers updated.";
     Unauthorized "Count" "Responses with status 401; also by reason.";
     InactiveKeys "Count" "Requests with an API key that has expired or was revoked.";
-    KeyDaysLeft "Count" "Whole days until the API key of a request expires, if they are fewer than 30.";
+    KeyDaysLeft "Count" "Whole days until the API key of a request expires, if fewer than 30; not for a key made for under 7 days.";
     StorageUnavailable "Count" "Responses with status 503.";
     InternalErrors "Count" "Responses with status 500.";
     Replays "Count" "Retried requests.";

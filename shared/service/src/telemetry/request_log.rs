@@ -143,9 +143,10 @@ impl<'a> RequestLog<'a> {
         if let Err(Problem::Unauthorized(reason)) = self.result { Some(*reason) } else { None }
     }
 
-    /// The whole days that a valid key has left, if they are few.
+    /// The whole days that a valid key has left, if they are few and the key was not made for few.
     fn key_days_left(&self) -> Option<usize> {
-        let left = self.context.key.as_ref()?.ends_soon(self.context.received_at)?;
+        let key = self.context.key.as_ref().filter(|key| !key.is_short_lived())?;
+        let left = key.ends_soon(self.context.received_at)?;
         usize::try_from(left.as_secs() / (24 * 60 * 60)).ok()
     }
 
