@@ -69,17 +69,19 @@ class Scripts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.split()
 
-    def test_prod_is_deployed_with_the_parameters_of_samconfig_and_the_boundary(self):
+    def test_prod_is_deployed_with_the_parameters_of_samconfig_the_architecture_and_the_boundary(self):
         listed = tomlkit.parse((PROJECT / "samconfig.toml").read_text())["prod"]["deploy"]["parameters"]["parameter_overrides"]
         self.assertEqual(self.deployed_with("prod", BOUNDARY), [
-            "deploy", "--config-env", "prod", "--parameter-overrides", *listed, f"PermissionsBoundaryArn={BOUNDARY}"])
+            "deploy", "--config-env", "prod", "--parameter-overrides", *listed, "Architecture=arm64",
+            f"PermissionsBoundaryArn={BOUNDARY}"])
 
-    def test_dev_is_deployed_with_the_boundary(self):
+    def test_dev_is_deployed_with_the_architecture_and_the_boundary(self):
         self.assertEqual(self.deployed_with("default", BOUNDARY)[3:],
-                         ["--parameter-overrides", f"PermissionsBoundaryArn={BOUNDARY}"])
+                         ["--parameter-overrides", "Architecture=arm64", f"PermissionsBoundaryArn={BOUNDARY}"])
 
-    def test_dev_without_a_boundary_is_deployed_without_parameters(self):
-        self.assertEqual(self.deployed_with("default", ""), ["deploy", "--config-env", "default"])
+    def test_dev_without_a_boundary_is_deployed_with_the_architecture_alone(self):
+        self.assertEqual(self.deployed_with("default", ""),
+                         ["deploy", "--config-env", "default", "--parameter-overrides", "Architecture=arm64"])
 
     def test_archive_with_another_checksum_is_not_unpacked(self):
         (self.folder / "downloaded").mkdir()
