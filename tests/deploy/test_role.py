@@ -128,6 +128,11 @@ class DeploymentRole(unittest.TestCase):
         self.assertFalse([pattern for pattern in reached if fnmatch.fnmatchcase(own, pattern)])
         self.assertEqual(len(reached), 2)
 
+    def test_role_has_a_name_that_the_role_of_no_other_stack_reaches(self):
+        stack_name = self.account["Parameters"]["StackName"]["AllowedPattern"].removesuffix("$")
+        self.assertRegex("deploy-intake-dev", f"{stack_name}-")
+        self.assertNotRegex(resolved(self.account, self.role["RoleName"]), f"{stack_name}-")
+
     def test_role_neither_reads_items_nor_deletes_tables(self):
         for action in ("GetItem", "Query", "Scan", "DeleteItem", "DeleteTable", "BatchGetItem", "ExportTableToPointInTime"):
             self.assertEqual(self.granting(f"dynamodb:{action}"), [], action)
