@@ -65,8 +65,13 @@ def statements(template: dict, role: str) -> list[dict]:
     return found
 
 
+def as_list(value) -> list:
+    """The value of an element of a statement that can be one thing or a list."""
+    return value if isinstance(value, list) else [value]
+
+
 def actions(statement: dict) -> list[str]:
-    return statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+    return as_list(statement["Action"])
 
 
 def routes(processed_template: dict) -> list[tuple[str, str, str]]:

@@ -4,14 +4,13 @@ import json
 import unittest
 
 import template
-from template import actions, of_type, statements
+from template import actions, as_list, of_type, statements
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/0a"
 
 
 def targets(statement: dict) -> set[str]:
-    resources = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
-    return {r["Fn::GetAtt"][0] for r in resources if isinstance(r, dict) and "Fn::GetAtt" in r}
+    return {r["Fn::GetAtt"][0] for r in as_list(statement["Resource"]) if isinstance(r, dict) and "Fn::GetAtt" in r}
 
 
 def actions_on_storage(processed: dict, role: str) -> dict[str, set[str]]:

@@ -6,11 +6,12 @@ import re
 import unittest
 
 import template
-from template import actions, of_type, statements
+from template import actions, as_list, of_type, statements
 
 STACK = "intake-dev"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a"
-PSEUDO = {"AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::Region": "eu-west-1", "AWS::AccountId": "123456789012", "AWS::StackName": STACK,
+PSEUDO = {"AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::Region": "eu-west-1",
+          "AWS::AccountId": "123456789012", "AWS::StackName": STACK,
           "StackName": STACK, "KmsKeyArn": KEY, "Repository": "owner/intake", "Environment": "dev",
           "PermissionsBoundary": "arn:aws:iam::123456789012:policy/deploy-intake-dev-PermissionsBoundary-1ABCDEFGHIJKL"}
 # IAM counts the characters of a policy without blanks.
@@ -26,10 +27,6 @@ HARMLESS = {"iam:DeleteRole", "iam:GetRole", "iam:GetRolePolicy", "iam:ListAttac
             "iam:TagRole", "iam:UntagRole", "iam:UpdateAssumeRolePolicy"}
 
 
-def as_list(value) -> list:
-    return value if isinstance(value, list) else [value]
-
-
 def resolved(processed: dict, value):
     """The value as CloudFormation makes it for this stack."""
     if isinstance(value, list):
@@ -41,7 +38,8 @@ def resolved(processed: dict, value):
     if "Fn::GetAtt" in value:
         return arn(processed, value["Fn::GetAtt"][0])
     if "Fn::Sub" in value:
-        return re.sub(r"\$\{([^}]+)\}", lambda name: PSEUDO.get(name[1]) or arn(processed, name[1].removesuffix(".Arn")), value["Fn::Sub"])
+        return re.sub(r"\$\{([^}]+)\}",
+                      lambda name: PSEUDO.get(name[1]) or arn(processed, name[1].removesuffix(".Arn")), value["Fn::Sub"])
     return {name: resolved(processed, inner) for name, inner in value.items()}
 
 
@@ -67,9 +65,7 @@ class Boundary(unittest.TestCase):
         cls.account = template.written("deployment-role.yaml")
         document = cls.account["Resources"]["PermissionsBoundary"]["Properties"]["PolicyDocument"]
         cls.boundary = allowed(cls.account, document["Statement"])
-
-    def needed(self) -> set[tuple[str, str, str]]:
-        return set().union(*(allowed(self.processed, statements(self.processed, name)) for name in self.roles))
+        cls.needed = set().union(*(allowed(cls.processed, statements(cls.processed, name)) for name in cls.roles))
 
     def covers(self, limit: tuple[str, str, str], use: tuple[str, str, str]) -> bool:
         return (limit[0], limit[2]) == (use[0], use[2]) and fnmatch.fnmatchcase(use[1], limit[1])
@@ -81,12 +77,12 @@ class Boundary(unittest.TestCase):
             self.assertEqual(role["Properties"]["PermissionsBoundary"], carried, name)
 
     def test_boundary_allows_whatever_a_role_needs(self):
-        for use in self.needed():
+        for use in self.needed:
             self.assertTrue(any(self.covers(limit, use) for limit in self.boundary), use)
 
     def test_boundary_allows_nothing_that_no_role_needs(self):
         for limit in self.boundary:
-            self.assertTrue(any(self.covers(limit, use) for use in self.needed()), limit)
+            self.assertTrue(any(self.covers(limit, use) for use in self.needed), limit)
             self.assertNotIn("*", limit[0])
 
 
