@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
-use testkit::fault_proxy::{Fault, Plan};
+use testkit::fault_proxy::{Capacity, Fault, Limits, Plan};
 use testkit::{RequestBuilder, Tables, TestApp};
 
 use super::{app_behind_proxy, assert_unavailable, customer, stored_numbers, with_identifier, without_identifier};
@@ -128,4 +128,14 @@ async fn hot_partition_delays_no_other_customer() {
     proxy.set(Plan::none());
     assert_eq!(app.send(mixed(100).key(&key)).await.json()["replayed"], true);
     assert_eq!(app.items("SignalsTable").await.len(), 100);
+}
+
+#[tokio::test]
+async fn request_over_the_capacity_of_a_partition_is_stored_as_the_capacity_refills() {
+    let limits = Limits { units_per_partition: 15.0, partitions: 1, burst: Duration::ZERO, ..Limits::default() };
+    let (app, proxy, key) = app_behind_proxy(Plan::none().capacity(Capacity::new(limits))).await;
+    let response = app.send(with_identifier(40).key(&key)).await;
+    assert_eq!((response.status, &response.json()["accepted"]), (200, &json!(40)), "{}", response.text);
+    assert_eq!(stored_numbers(&app).await, (0..40).collect::<Vec<_>>());
+    assert!(proxy.counts().throttled > 0);
 }
