@@ -4,6 +4,7 @@
 //! runtime logs whole events and the SDK whole requests, with keys and bodies, so nothing of theirs below WARN is written.
 //! The line of a panic has its location, but not its message, which may contain a value.
 
+pub mod delivery_log;
 pub mod drain_log;
 mod emf;
 mod emf_layer;
@@ -24,7 +25,7 @@ use self::emf_layer::{EMF_TARGET, EmfLayer};
 pub const LEVEL_VARIABLE: &str = "LOG_LEVEL";
 
 /// The crates of this service.
-const OWN: [&str; 6] = ["customers", "model", "overflow", "service", "signals", "store"];
+const OWN: [&str; 7] = ["customers", "deliver", "model", "overflow", "service", "signals", "store"];
 
 /// Writes events and panics to standard output from now on. Called once, at the start of the process.
 pub fn init() {

@@ -9,6 +9,7 @@ use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
 use aws_sdk_dynamodb::config::{Builder, Region, SharedHttpClient, StalledStreamProtectionConfig};
+use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 
 use crate::call_stats::CallStatsInterceptor;
 use crate::http;
@@ -57,16 +58,21 @@ pub async fn from_environment() -> Result<Client, CaBundleError> {
 }
 
 /// What the SDK's variables say of the endpoint of a service.
-pub(crate) struct Environment {
-    pub(crate) endpoint: Option<String>,
-    pub(crate) region: Option<Region>,
-    pub(crate) fips: Option<bool>,
-    pub(crate) dual_stack: Option<bool>,
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// A URL of the operator's own.
+    pub endpoint: Option<String>,
+    /// The region.
+    pub region: Option<Region>,
+    /// Whether the endpoint is one for FIPS 140.
+    pub fips: Option<bool>,
+    /// Whether the endpoint also has an IPv6 address.
+    pub dual_stack: Option<bool>,
 }
 
 impl Environment {
     /// For the service with this endpoint variable.
-    pub(crate) async fn of_service(endpoint_variable: &str) -> Self {
+    pub async fn of_service(endpoint_variable: &str) -> Self {
         let truth = |name| variable(name).map(|value| value.eq_ignore_ascii_case("true"));
         Self {
             endpoint: [endpoint_variable, "AWS_ENDPOINT_URL"].into_iter().find_map(variable),
@@ -110,5 +116,13 @@ pub fn tuned(config: Builder) -> Builder {
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.
 pub fn http_client(connect_timeout: Duration) -> Result<SharedHttpClient, CaBundleError> {
-    Ok(http::client(tls::client_config()?, connect_timeout))
+    Ok(http::client(http_connector(connect_timeout)?))
+}
+
+/// The connections of such a client, for a request that no SDK makes.
+///
+/// # Errors
+/// When `AWS_CA_BUNDLE` names a file that cannot be used.
+pub fn http_connector(connect_timeout: Duration) -> Result<SharedHttpConnector, CaBundleError> {
+    Ok(http::connector(tls::client_config()?, connect_timeout))
 }

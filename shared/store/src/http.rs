@@ -26,19 +26,20 @@ const IDLE: Duration = Duration::from_mins(1);
 
 type Pool = Client<HttpsConnector<HttpConnector>, SdkBody>;
 
-/// An HTTP client that waits at most `connect_timeout` for a connection. Its clones share their connections.
-pub(super) fn client(tls: ClientConfig, connect_timeout: Duration) -> SharedHttpClient {
+/// An HTTP client with these connections. Its clones share them.
+pub(super) fn client(connector: SharedHttpConnector) -> SharedHttpClient {
+    http_client_fn(move |_, _| connector.clone())
+}
+
+/// Connections, for each of which it waits at most `connect_timeout`.
+pub(super) fn connector(tls: ClientConfig, connect_timeout: Duration) -> SharedHttpConnector {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(connect_timeout));
     let connector =
         HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(tcp);
-    let connector = SharedHttpConnector::new(PooledConnector {
-        pool: Arc::new(Mutex::new(new_pool(connector.clone()))),
-        connector,
-    });
-    http_client_fn(move |_, _| connector.clone())
+    SharedHttpConnector::new(PooledConnector { pool: Arc::new(Mutex::new(new_pool(connector.clone()))), connector })
 }
 
 fn new_pool(connector: HttpsConnector<HttpConnector>) -> Pool {

@@ -53,6 +53,11 @@ metrics! {
     AcceptedSignalsRejected "Count" "Deferred signals that the overflow function could only store as rejected ones.";
     DrainDelay "Milliseconds" "The time from a request to the storing of its deferred signals.";
     DrainFailures "Count" "Messages that the overflow function could not drain, or not read.";
+    RecordsDelivered "Count" "Records of streams whose events every target has.";
+    RecordsSkipped "Count" "Records of streams that are no event, such as that of an expired signal.";
+    RecordsUnreadable "Count" "Records of streams that could not be read and are in the failure bucket.";
+    RecordsUndelivered "Count" "Records of streams that Lambda will deliver again, because a target or the failure bucket failed.";
+    EventPointers "Count" "Events of which the bus got only a pointer.";
     DynamoDbLatency "Milliseconds" "The time from a request's first call to DynamoDB to the end of its last.";
     DynamoDbCalls "Count" "Attempts of calls to DynamoDB.";
     ColdStarts "Count" "First requests of a process.";

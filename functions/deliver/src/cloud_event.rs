@@ -1,0 +1,112 @@
+//! A `CloudEvents` 1.0 event in JSON: what the bus and the lake get.
+//!
+//! | attribute | of a signal | of a customer change |
+//! |---|---|---|
+//! | `specversion` | `1.0` | `1.0` |
+//! | `id` | the sort key of the item: `receivedAt#requestIdentifier#index`, with the requestIdentifier in lower case and the index in four digits | the `eventID` of the stream's record |
+//! | `source` | `/accounts/<accountId>/signals` | `/accounts/<accountId>/customers` |
+//! | `type` | the `eventType` or the `stepNodeId` | `intake.customer.created`, `intake.customer.updated` or `intake.customer.deleted` |
+//! | `subject` | the `customerId` or the `emitterId` | the `customerId` |
+//! | `time` | `receivedAt` | `updatedAt`; of a deletion, the time of the stream's record, in whole seconds |
+//! | `datacontenttype` | `application/json` | `application/json`; absent in a deletion |
+//! | `data` | the signal, as the client sent it | `{"old": profile, "new": profile}`; without `old` when it was created; absent in a deletion |
+//! | `dataref` | only in a pointer | only in a pointer |
+//!
+//! `id` and `source` together are unique, and a record that is delivered again has the same: consumers drop duplicates by
+//! them. `source` tells signals from customer changes; `type` does not, since clients choose it.
+//!
+//! `data` of a signal has `customerId` and `eventType`, or `emitterId` and `stepNodeId`, and `eventflowIdentifier` if there
+//! is one, `data` (an empty object when the client sent null or nothing), and the fields that are not in the contract. A
+//! profile has the fields of `customerData`. Numbers keep their digits; white space, the order of fields and the spelling of
+//! escapes and exponents are not kept.
+//!
+//! A pointer is the event without `datacontenttype` and `data`, with `dataref`: where the event is whole. It is
+//! `urn:intake:lake` (the event with the same `id` and `source` in the lake) or the `s3:` URL of an object in the failure
+//! bucket, whose `record` is the stream's record.
+
+use model::timestamp::Timestamp;
+
+use crate::plain_json::PlainJson;
+
+/// `dataref` of an event that is in the lake.
+pub(crate) const IN_THE_LAKE: &str = "urn:intake:lake";
+
+/// What an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Signal,
+    Customer,
+}
+
+impl Kind {
+    /// Its `DetailType` on the bus. A constant, since an `eventType` may be longer than the 128 characters of that.
+    pub(crate) fn detail_type(self) -> &'static str {
+        match self {
+            Self::Signal => "signal",
+            Self::Customer => "customer",
+        }
+    }
+
+    fn source(self, account_id: &str) -> String {
+        match self {
+            Self::Signal => format!("/accounts/{account_id}/signals"),
+            Self::Customer => format!("/accounts/{account_id}/customers"),
+        }
+    }
+}
+
+/// The attributes of an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attributes<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) id: &'a str,
+    pub(crate) account_id: &'a str,
+    pub(crate) event_type: &'a str,
+    pub(crate) subject: &'a str,
+    pub(crate) time: Timestamp,
+}
+
+/// An event.
+#[derive(Debug)]
+pub(crate) struct CloudEvent {
+    pub(crate) kind: Kind,
+    pub(crate) time: Timestamp,
+    /// Whether `PutEvents` may not take its numbers.
+    pub(crate) has_large_number: bool,
+    /// The whole event.
+    pub(crate) json: String,
+    /// The bytes of `json` before its `data`.
+    attributes_length: usize,
+}
+
+impl CloudEvent {
+    pub(crate) fn new(attributes: Attributes<'_>, data: Option<&PlainJson>) -> Self {
+        let Attributes { kind, id, account_id, event_type, subject, time } = attributes;
+        let mut json = PlainJson::default();
+        json.raw("{");
+        json.field("specversion", "1.0");
+        json.field("id", id);
+        json.field("source", &kind.source(account_id));
+        json.field("type", event_type);
+        json.field("subject", subject);
+        json.field("time", &time.to_string());
+        let attributes_length = json.len();
+        if let Some(data) = data {
+            json.field("datacontenttype", "application/json");
+            json.raw("\"data\":");
+            json.value(data);
+        }
+        json.end("}");
+        let has_large_number = json.has_large_number;
+        Self { kind, time, has_large_number, json: json.into_string(), attributes_length }
+    }
+
+    /// The event without its data, which is at `dataref`.
+    pub(crate) fn pointer(&self, dataref: &str) -> String {
+        let mut json = PlainJson::default();
+        json.raw(self.json.get(..self.attributes_length).unwrap_or_default());
+        json.field("dataref", dataref);
+        json.end("}");
+        json.into_string()
+    }
+}

@@ -1,0 +1,123 @@
+//! Own types instead of `aws_lambda_events::dynamodb`, which makes floats of numbers: the event of a DynamoDB stream and
+//! the response to it ("Using AWS Lambda with Amazon DynamoDB" in the Lambda developer guide).
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Records of a shard, in its order.
+#[derive(Debug, Deserialize)]
+pub(crate) struct StreamEvent<'a> {
+    /// The records: text, because one that cannot be read must not cost the others, and is kept as it was received.
+    #[serde(rename = "Records", borrow)]
+    pub(crate) records: Vec<&'a RawValue>,
+}
+
+/// A record.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StreamRecord<'a> {
+    #[serde(rename = "eventID")]
+    pub(crate) event_id: Cow<'a, str>,
+    pub(crate) event_name: EventName,
+    #[serde(default)]
+    pub(crate) user_identity: Option<UserIdentity>,
+    #[serde(borrow)]
+    pub(crate) dynamodb: Change<'a>,
+}
+
+/// What happened to an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum EventName {
+    Insert,
+    Modify,
+    Remove,
+}
+
+/// Who changed an item, if DynamoDB itself did.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UserIdentity {
+    principal_id: String,
+}
+
+impl UserIdentity {
+    /// Whether the item's time to live has passed ("DynamoDB Streams and Time to Live" in the DynamoDB developer guide).
+    pub(crate) fn is_time_to_live(&self) -> bool {
+        self.principal_id == "dynamodb.amazonaws.com"
+    }
+}
+
+/// The change of an item.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Change<'a> {
+    #[serde(borrow)]
+    pub(crate) keys: Keys<'a>,
+    #[serde(borrow)]
+    pub(crate) new_image: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) old_image: Option<&'a RawValue>,
+    /// In seconds since 1970.
+    pub(crate) approximate_creation_date_time: Option<f64>,
+}
+
+/// The key of an item: a signal has a sort key, a customer has none.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Keys<'a> {
+    #[serde(borrow)]
+    pub(crate) pk: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) sk: Option<Text<'a>>,
+}
+
+/// A string attribute.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Text<'a> {
+    #[serde(rename = "S", borrow)]
+    pub(crate) text: Cow<'a, str>,
+}
+
+/// What names a record, whatever else is in it.
+#[derive(Debug, Default)]
+pub(crate) struct RecordName {
+    pub(crate) event_id: Option<String>,
+    pub(crate) sequence_number: Option<String>,
+    /// In seconds since 1970.
+    pub(crate) created_at: Option<f64>,
+}
+
+impl RecordName {
+    /// That of a record of any shape.
+    pub(crate) fn of(record: &RawValue) -> Self {
+        let Ok(record) = serde_json::from_str::<Value>(record.get()) else { return Self::default() };
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(ToOwned::to_owned);
+        let change = |name| record.get("dynamodb").and_then(|change| change.get(name));
+        Self {
+            event_id: text(record.get("eventID")),
+            sequence_number: text(change("SequenceNumber")),
+            created_at: change("ApproximateCreationDateTime").and_then(Value::as_f64),
+        }
+    }
+}
+
+/// The first record that is not delivered: Lambda delivers it and those after it again.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StreamBatchResponse {
+    /// One, or none when every record is delivered.
+    pub batch_item_failures: Vec<BatchItemFailure>,
+}
+
+/// A record that is not delivered.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchItemFailure {
+    /// Its sequence number. An empty one makes Lambda deliver the whole batch again.
+    pub item_identifier: String,
+}

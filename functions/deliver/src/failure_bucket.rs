@@ -1,0 +1,100 @@
+//! The bucket for records that cannot be delivered. Must not know why one cannot.
+//!
+//! Own `PutObject` instead of `aws-sdk-s3`: that takes 59 s to compile for tests (the SDK for DynamoDB takes 41 s), and
+//! it turns on event streams in the crates that all SDKs share. A request that is not answered is not tried again: Lambda
+//! delivers its record again. FIPS and dual-stack endpoints are set by `AWS_ENDPOINT_URL_S3`.
+
+use std::time::SystemTime;
+
+use aws_config::Region;
+use aws_config::environment::EnvironmentVariableCredentialsProvider;
+use aws_credential_types::provider::ProvideCredentials as _;
+use aws_sigv4::http_request::{
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
+    sign,
+};
+use aws_sigv4::sign::v4::SigningParams;
+use aws_smithy_runtime_api::client::http::{HttpConnector as _, SharedHttpConnector};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_types::body::SdkBody;
+use model::deadline::Deadline;
+use service::config::ConfigError;
+use store::client::{CONNECT_TIMEOUT, Environment, http_connector};
+
+use crate::clients::ATTEMPT_TIMEOUT;
+
+/// The bucket.
+#[derive(Debug)]
+pub(crate) struct FailureBucket {
+    name: String,
+    /// The URL of the bucket. A key follows.
+    url: String,
+    region: Region,
+    connector: SharedHttpConnector,
+}
+
+impl FailureBucket {
+    /// The bucket with this name.
+    pub(crate) async fn from_environment(name: String) -> Result<Self, ConfigError> {
+        let Environment { endpoint, region, .. } = Environment::of_service("AWS_ENDPOINT_URL_S3").await;
+        let region = region.ok_or(ConfigError::Variable("AWS_REGION"))?;
+        let url = match endpoint {
+            // An endpoint of an operator's own, such as an emulator's, need not have a host name for each bucket.
+            Some(endpoint) => format!("{}/{name}/", endpoint.trim_end_matches('/')),
+            None => format!("https://{name}.s3.{region}.{}/", domain(&region)),
+        };
+        Ok(Self { name, url, region, connector: http_connector(CONNECT_TIMEOUT)? })
+    }
+
+    /// The URL of an object, as tools of AWS take it.
+    pub(crate) fn s3_url(&self, key: &str) -> String {
+        format!("s3://{}/{key}", self.name)
+    }
+
+    /// Writes an object, whose key consists of unreserved characters and slashes. An error is the code of its cause.
+    pub(crate) async fn put(&self, key: &str, body: String, deadline: Deadline) -> Result<(), String> {
+        let request = self.signed(key, body).await.map_err(|_| "SigningError".to_owned())?;
+        let until = deadline.min(ATTEMPT_TIMEOUT).until();
+        match tokio::time::timeout_at(until.into(), self.connector.call(request)).await {
+            Err(_) => Err("Timeout".to_owned()),
+            Ok(Err(_)) => Err("DispatchFailure".to_owned()),
+            Ok(Ok(response)) if response.status().is_success() => Ok(()),
+            Ok(Ok(response)) => Err(format!("HTTP {}", response.status().as_u16())),
+        }
+    }
+
+    /// The request, signed ("Authenticating Requests (AWS Signature Version 4)" in the S3 API reference).
+    async fn signed(&self, key: &str, body: String) -> Result<HttpRequest, Box<dyn std::error::Error + Send + Sync>> {
+        let url = format!("{}{key}", self.url);
+        let identity = EnvironmentVariableCredentialsProvider::new().provide_credentials().await?.into();
+        let mut settings = SigningSettings::default();
+        settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
+        settings.percent_encoding_mode = PercentEncodingMode::Single;
+        settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
+        let params = SigningParams::builder()
+            .identity(&identity)
+            .region(self.region.as_ref())
+            .name("s3")
+            .time(SystemTime::now())
+            .settings(settings)
+            .build()?
+            .into();
+        let headers = [("content-type", "application/json")];
+        let signable = SignableRequest::new("PUT", &url, headers.into_iter(), SignableBody::Bytes(body.as_bytes()))?;
+        let (instructions, _) = sign(signable, &params)?.into_parts();
+        let length = body.len().to_string();
+        let mut request = HttpRequest::new(SdkBody::from(body));
+        request.set_method("PUT")?;
+        request.set_uri(url)?;
+        let signed_headers = instructions.headers().chain(headers).chain([("content-length", length.as_str())]);
+        for (name, value) in signed_headers {
+            request.headers_mut().insert(name.to_owned(), value.to_owned());
+        }
+        Ok(request)
+    }
+}
+
+/// The domain of AWS in the partition of `region`.
+fn domain(region: &Region) -> &'static str {
+    if region.as_ref().starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" }
+}

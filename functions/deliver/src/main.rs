@@ -1,0 +1,17 @@
+//! Starts the function.
+
+use deliver::DeliverFunction;
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use model::timestamp::Timestamp;
+use serde_json::value::RawValue;
+use service::telemetry;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    telemetry::init();
+    let function = &DeliverFunction::from_environment().await?;
+    let deliver = |event: LambdaEvent<Box<RawValue>>| async move {
+        Ok::<_, Error>(function.deliver(&event.payload, &event.context, Timestamp::now()).await?)
+    };
+    lambda_runtime::run(service_fn(deliver)).await
+}

@@ -1,0 +1,193 @@
+//! From a record of a stream to an event. Must not know where events go.
+//!
+//! Records are told apart by their keys, not by the names of tables: a signal has a sort key, a customer has none.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use model::customer::RESERVED_FIELDS;
+use model::timestamp::Timestamp;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::cloud_event::{Attributes, CloudEvent, Kind};
+use crate::event::{Change, EventName, StreamRecord, Text};
+use crate::plain_json::{AttributeValue, PlainJson};
+
+/// Why a record cannot be read. The message may contain a value of the record, so it is kept with the record, and never
+/// logged.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UnreadableRecord {
+    #[error("the record is not one of a stream of this service: {0}")]
+    Shape(#[from] serde_json::Error),
+    #[error("the partition key is not accountId#id")]
+    PartitionKey,
+    #[error("the sort key is not receivedAt#requestIdentifier#index")]
+    SortKey,
+    #[error("the record has no image of the item")]
+    NoImage,
+    #[error("the signal has neither customerId and eventType nor emitterId and stepNodeId")]
+    Identity,
+    #[error("the time of the change is missing or malformed")]
+    Time,
+}
+
+/// The event of a record, or `None` when the record is none: a signal that changed or was deleted, and a customer whose time
+/// to live has passed.
+pub(crate) fn event_of(record: &RawValue) -> Result<Option<CloudEvent>, UnreadableRecord> {
+    let record: StreamRecord<'_> = serde_json::from_str(record.get())?;
+    if record.user_identity.as_ref().is_some_and(|identity| identity.is_time_to_live()) {
+        return Ok(None);
+    }
+    let pk = &record.dynamodb.keys.pk.text;
+    let (account_id, subject) = pk.split_once('#').ok_or(UnreadableRecord::PartitionKey)?;
+    match (&record.dynamodb.keys.sk, record.event_name) {
+        (Some(sk), EventName::Insert) => signal(account_id, subject, &sk.text, &record.dynamodb).map(Some),
+        (Some(_), EventName::Modify | EventName::Remove) => Ok(None),
+        (None, _) => customer(account_id, subject, &record).map(Some),
+    }
+}
+
+/// The attributes of a signal that its event has.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SignalImage<'a> {
+    #[serde(borrow)]
+    customer_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    event_type: Option<Text<'a>>,
+    #[serde(borrow)]
+    emitter_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    step_node_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    eventflow_identifier: Option<Text<'a>>,
+    data: PlainJson,
+    undocumented: Option<PlainJson>,
+}
+
+fn signal(
+    account_id: &str,
+    subject: &str,
+    sort_key: &str,
+    change: &Change<'_>,
+) -> Result<CloudEvent, UnreadableRecord> {
+    let received_at = match sort_key.split('#').collect::<Vec<_>>().as_slice() {
+        [received_at, _, _] => received_at.parse().map_err(|_| UnreadableRecord::SortKey)?,
+        _ => return Err(UnreadableRecord::SortKey),
+    };
+    let image = change.new_image.ok_or(UnreadableRecord::NoImage)?;
+    let image: SignalImage<'_> = serde_json::from_str(image.get())?;
+    let [(subject_name, subject_id), (type_name, event_type)] =
+        match (&image.customer_id, &image.event_type, &image.emitter_id, &image.step_node_id) {
+            (Some(customer_id), Some(event_type), None, None) => {
+                [("customerId", customer_id), ("eventType", event_type)]
+            }
+            (None, None, Some(emitter_id), Some(step)) => [("emitterId", emitter_id), ("stepNodeId", step)],
+            _ => return Err(UnreadableRecord::Identity),
+        };
+    let mut data = PlainJson::default();
+    data.raw("{");
+    data.field(subject_name, &subject_id.text);
+    data.field(type_name, &event_type.text);
+    if let Some(flow) = &image.eventflow_identifier {
+        data.field("eventflowIdentifier", &flow.text);
+    }
+    data.raw("\"data\":");
+    data.value(&image.data);
+    data.raw(",");
+    if let Some(unknown_fields) = &image.undocumented {
+        data.fields_of(unknown_fields);
+    }
+    data.end("}");
+    let event_type = event_type.text.as_ref();
+    let attributes =
+        Attributes { kind: Kind::Signal, id: sort_key, account_id, event_type, subject, time: received_at };
+    Ok(CloudEvent::new(attributes, Some(&data)))
+}
+
+fn customer(account_id: &str, subject: &str, record: &StreamRecord<'_>) -> Result<CloudEvent, UnreadableRecord> {
+    let StreamRecord { event_id, event_name, dynamodb, .. } = record;
+    let event = |event_type, time, data| {
+        let attributes = Attributes { kind: Kind::Customer, id: event_id, account_id, event_type, subject, time };
+        CloudEvent::new(attributes, data)
+    };
+    if *event_name == EventName::Remove {
+        let time = dynamodb.approximate_creation_date_time.map(timestamp).ok_or(UnreadableRecord::Time)?;
+        // Without the old profile: an erasure would publish it.
+        return Ok(event("intake.customer.deleted", time, None));
+    }
+    let profile = |image: Option<&RawValue>| -> Result<Profile, UnreadableRecord> {
+        Ok(serde_json::from_str(image.ok_or(UnreadableRecord::NoImage)?.get())?)
+    };
+    let mut data = PlainJson::default();
+    data.raw("{");
+    if *event_name == EventName::Modify {
+        data.raw("\"old\":");
+        data.value(&profile(dynamodb.old_image)?.fields);
+        data.raw(",");
+    }
+    let new = profile(dynamodb.new_image)?;
+    data.raw("\"new\":");
+    data.value(&new.fields);
+    data.end("}");
+    let event_type =
+        if *event_name == EventName::Insert { "intake.customer.created" } else { "intake.customer.updated" };
+    Ok(event(event_type, new.updated_at.ok_or(UnreadableRecord::Time)?, Some(&data)))
+}
+
+/// A timestamp from seconds since 1970, which the stream has without fractions.
+pub(crate) fn timestamp(seconds: f64) -> Timestamp {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "`as` saturates, and so does the timestamp"
+    )]
+    Timestamp::from_millis((seconds * 1000.0) as u64)
+}
+
+/// The profile of a customer: the attributes that the client sent.
+struct Profile {
+    fields: PlainJson,
+    updated_at: Option<Timestamp>,
+}
+
+impl<'de> Deserialize<'de> for Profile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ProfileVisitor)
+    }
+}
+
+struct ProfileVisitor;
+
+impl<'de> Visitor<'de> for ProfileVisitor {
+    type Value = Profile;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the item of a customer")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut item: A) -> Result<Profile, A::Error> {
+        let mut profile = Profile { fields: PlainJson::default(), updated_at: None };
+        profile.fields.raw("{");
+        while let Some(name) = item.next_key::<Cow<'de, str>>()? {
+            if name == "updatedAt" {
+                let updated_at: Text<'de> = item.next_value()?;
+                profile.updated_at = Some(updated_at.text.parse().map_err(A::Error::custom)?);
+            } else if RESERVED_FIELDS.contains(&name.as_ref()) {
+                item.next_value::<serde::de::IgnoredAny>()?;
+            } else {
+                profile.fields.string(&name);
+                profile.fields.raw(":");
+                item.next_value_seed(AttributeValue(&mut profile.fields))?;
+                profile.fields.raw(",");
+            }
+        }
+        profile.fields.end("}");
+        Ok(profile)
+    }
+}
+
+#[cfg(test)]
+mod tests;
