@@ -15,7 +15,8 @@ use crate::test_app::Tables;
 pub fn build_functions() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = cargo_command(cargo)
-        .args(["build", "--quiet", "--locked", "--bin", "customers", "--bin", "overflow", "--bin", "signals"])
+        .args(["build", "--quiet", "--locked"])
+        .args(["customers", "deliver", "overflow", "signals"].iter().flat_map(|name| ["--bin", name]))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .status()
         .context("cargo cannot be started")?;

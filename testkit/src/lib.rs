@@ -12,6 +12,7 @@
 //! | [`function_process`] | one process of a function | what is measured or expected |
 //! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
 //! | [`fake_sqs`] | keeping the messages of a queue | what is in them |
+//! | `fake_targets` | keeping what is delivered to a bus, a stream and a bucket | what an event is about |
 //! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
 //! | `functions` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
@@ -19,7 +20,7 @@
 //! | `local_stack` | `cargo dev` as a process | what it serves |
 //! | [`history`] | many clients, faults and kills, and a check of what is stored | how the functions work |
 //!
-//! The feature `emulator` adds the last five rows, without which a benchmark compiles in seconds.
+//! The feature `emulator` adds the last five rows and `fake_targets`, without which a benchmark compiles in seconds.
 #![expect(
     clippy::missing_panics_doc,
     clippy::expect_used,
@@ -32,6 +33,8 @@
 pub mod certificate_authority;
 pub mod fake_dynamodb;
 pub mod fake_sqs;
+#[cfg(feature = "emulator")]
+pub mod fake_targets;
 pub mod function_process;
 #[cfg(feature = "emulator")]
 mod functions;

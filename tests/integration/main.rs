@@ -5,6 +5,7 @@ mod auth;
 mod consistency_checker;
 mod customers;
 mod data_model;
+mod delivery;
 mod docs;
 mod faults;
 mod idempotency;

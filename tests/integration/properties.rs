@@ -2,7 +2,7 @@
 //! number and `PROPTEST_RNG_SEED` chooses others. A failure reports its smallest case and the seed.
 #![expect(clippy::indexing_slicing, clippy::panic, reason = "only tests are in here: to panic is to fail the test")]
 
-mod reference_json;
+pub(crate) mod reference_json;
 pub(crate) mod strategies;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -16,6 +16,9 @@ use store::tls::CaBundleError;
 /// How long one attempt of a call may take: the largest is 4 MB.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The bound of the wait before the first retry, instead of the SDK's one second.
+const BACKOFF_BASE: Duration = Duration::from_millis(100);
+
 /// The configuration of the client of a service, by its endpoint variable. Credentials and region are those of the variables
 /// that Lambda sets.
 pub(crate) async fn config(endpoint_variable: &str) -> Result<SdkConfig, CaBundleError> {
@@ -25,7 +28,7 @@ pub(crate) async fn config(endpoint_variable: &str) -> Result<SdkConfig, CaBundl
         .http_client(http_client(CONNECT_TIMEOUT)?)
         .credentials_provider(SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new()))
         .region(region)
-        .retry_config(RetryConfig::standard())
+        .retry_config(RetryConfig::standard().with_initial_backoff(BACKOFF_BASE))
         .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build())
         // It detects slow bodies; here the attempt timeout covers the body.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled());

@@ -8,7 +8,7 @@ use model::json::{JsonText, Lexer, Token};
 
 /// A JSON value with decimal numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Exact {
+pub(crate) enum Exact {
     Null,
     Bool(bool),
     Number(Decimal),
@@ -19,14 +19,14 @@ pub(super) enum Exact {
 
 /// A number: its sign, its significant digits, and the exponent of the last of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Decimal {
+pub(crate) struct Decimal {
     negative: bool,
     digits: String,
     exponent: i128,
 }
 
 impl Decimal {
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let (negative, magnitude) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         let (coefficient, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
         let (whole, fraction) = coefficient.split_once('.').unwrap_or((coefficient, ""));
@@ -42,7 +42,7 @@ impl Decimal {
     }
 
     /// Whether DynamoDB holds it: 38 digits, a magnitude from 1E-130 to below 1E126.
-    pub(super) fn fits_dynamodb(&self) -> bool {
+    pub(crate) fn fits_dynamodb(&self) -> bool {
         let first = self.exponent + i128::try_from(self.digits.len()).unwrap() - 1;
         self.digits.is_empty() || (self.digits.len() <= 38 && (-130..=125).contains(&first))
     }
@@ -50,7 +50,7 @@ impl Decimal {
 
 impl Exact {
     /// The value of a JSON text.
-    pub(super) fn of_text(text: &str) -> Self {
+    pub(crate) fn of_text(text: &str) -> Self {
         let mut lexer = JsonText::parse(text).unwrap().value().lexer();
         let first = lexer.next().unwrap();
         Self::of_token(first, &mut lexer)
@@ -83,7 +83,7 @@ impl Exact {
     }
 
     /// The value of an attribute.
-    pub(super) fn of_attribute(value: &AttributeValue) -> Self {
+    pub(crate) fn of_attribute(value: &AttributeValue) -> Self {
         match value {
             AttributeValue::Null(_) => Self::Null,
             AttributeValue::Bool(truth) => Self::Bool(*truth),
@@ -98,7 +98,7 @@ impl Exact {
     }
 
     /// The members of an object.
-    pub(super) fn into_members(self) -> BTreeMap<String, Self> {
+    pub(crate) fn into_members(self) -> BTreeMap<String, Self> {
         match self {
             Self::Object(members) => members,
             other => panic!("{other:?} is no object"),

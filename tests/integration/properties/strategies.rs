@@ -11,7 +11,7 @@ fn space() -> impl Strategy<Value = String> {
 }
 
 /// A number in any form.
-pub(super) fn number() -> impl Strategy<Value = String> {
+pub(crate) fn number() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => "-?(0|[1-9][0-9]{0,9})(\\.[0-9]{1,4})?",
         2 => "-?(0|[1-9][0-9]{0,36})(\\.[0-9]{1,12})?",
@@ -26,7 +26,7 @@ pub(super) fn number() -> impl Strategy<Value = String> {
 }
 
 /// A string with its quotes. One piece in a hundred is an unpaired surrogate.
-pub(super) fn string() -> impl Strategy<Value = String> {
+pub(crate) fn string() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         60 => "[ !#-\\[\\]-~]{1,6}",
         15 => "[^\"\\\\\u{0}-\u{1f}]{1,3}",
@@ -56,7 +56,7 @@ fn object_of(value: impl Strategy<Value = String>) -> impl Strategy<Value = Stri
 }
 
 /// Any value.
-pub(super) fn value() -> impl Strategy<Value = String> {
+pub(crate) fn value() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         1 => select(vec!["null", "true", "false", "[]", "{}", "[[[]]]", "\"\""]).prop_map(str::to_owned),
         2 => number(),
@@ -109,7 +109,7 @@ pub(crate) fn signal() -> impl Strategy<Value = String> {
 }
 
 /// The signals of a request, and the request.
-pub(super) fn batch() -> impl Strategy<Value = (Vec<String>, String)> {
+pub(crate) fn batch() -> impl Strategy<Value = (Vec<String>, String)> {
     (vec(signal(), 1..30), prop_oneof![3 => Just(None), 1 => uuid().prop_map(Some)]).prop_map(
         |(signals, identifier)| {
             let identifier = identifier.map(|identifier| format!("\"requestIdentifier\":{identifier},"));

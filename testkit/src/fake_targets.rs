@@ -1,0 +1,218 @@
+//! The targets of the deliver function at one endpoint: an EventBridge bus, a Firehose stream and a bucket of S3, within their
+//! limits. Each records what it took and can be made to fail. Must not know what an event is about.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+use data_encoding::BASE64;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::{Method, Request, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::http_server::{HttpServer, Service};
+
+/// A target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// EventBridge.
+    Bus,
+    /// Firehose.
+    Lake,
+    /// S3.
+    Bucket,
+}
+
+/// A call as it came.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Whose it was.
+    pub target: Target,
+    /// The path.
+    pub path: String,
+    /// The headers.
+    pub headers: BTreeMap<String, String>,
+    /// The body, as text.
+    pub body: String,
+}
+
+/// A server on loopback, until it is dropped.
+#[derive(Debug)]
+pub struct FakeTargets {
+    state: Arc<State>,
+    server: HttpServer,
+}
+
+#[derive(Debug, Default)]
+struct State(Mutex<Targets>);
+
+#[derive(Debug, Default)]
+struct Targets {
+    calls: Vec<Call>,
+    entries: Vec<Value>,
+    records: Vec<String>,
+    objects: BTreeMap<String, String>,
+    away: Vec<Target>,
+    /// A text and the error code of entries and records that contain it.
+    refused: Vec<(Target, String, &'static str)>,
+}
+
+impl FakeTargets {
+    /// Starts them, empty.
+    ///
+    /// # Errors
+    /// When loopback has no free port.
+    pub async fn start() -> Result<Self> {
+        let state = Arc::new(State::default());
+        let server = HttpServer::start(Arc::clone(&state), None).await?;
+        Ok(Self { state, server })
+    }
+
+    /// The endpoint, as the SDK takes it.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.server.address())
+    }
+
+    /// Whether every call to `target` fails from here on.
+    pub fn set_away(&self, target: Target, is_away: bool) {
+        self.state.with(|targets| {
+            targets.away.retain(|away| *away != target);
+            targets.away.extend(is_away.then_some(target));
+        });
+    }
+
+    /// Entries or records of `target` that contain `text` fail with `code` from here on.
+    pub fn refuse(&self, target: Target, text: &str, code: &'static str) {
+        self.state.with(|targets| targets.refused.push((target, text.to_owned(), code)));
+    }
+
+    /// No entry and no record fails from here on.
+    pub fn refuse_nothing(&self) {
+        self.state.with(|targets| targets.refused.clear());
+    }
+
+    /// Takes the calls so far, also those that failed.
+    pub fn take_calls(&self) -> Vec<Call> {
+        self.state.with(|targets| std::mem::take(&mut targets.calls))
+    }
+
+    /// Takes the entries that the bus took.
+    pub fn take_entries(&self) -> Vec<Value> {
+        self.state.with(|targets| std::mem::take(&mut targets.entries))
+    }
+
+    /// Takes the records that the stream took.
+    pub fn take_records(&self) -> Vec<String> {
+        self.state.with(|targets| std::mem::take(&mut targets.records))
+    }
+
+    /// The objects by their paths.
+    pub fn objects(&self) -> BTreeMap<String, String> {
+        self.state.with(|targets| targets.objects.clone())
+    }
+}
+
+impl State {
+    fn with<T>(&self, work: impl FnOnce(&mut Targets) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Service for State {
+    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+        let (parts, body) = request.into_parts();
+        let headers = parts.headers.iter();
+        let headers: BTreeMap<_, _> = headers
+            .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            .collect();
+        let target = match (&parts.method, headers.get("x-amz-target").map(String::as_str)) {
+            (_, Some("AWSEvents.PutEvents")) => Some(Target::Bus),
+            (_, Some("Firehose_20150804.PutRecordBatch")) => Some(Target::Lake),
+            (&Method::PUT, None) => Some(Target::Bucket),
+            _ => None,
+        };
+        let body = String::from_utf8_lossy(&body).into_owned();
+        let call = target.map(|target| Call { target, path: parts.uri.path().to_owned(), headers, body });
+        let (status, answer) =
+            call.map_or((400, error("UnknownOperationException")), |call| self.with(|targets| targets.answer(call)));
+        let mut response = Response::new(Full::from(answer.to_string()));
+        *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
+        response
+    }
+}
+
+impl Targets {
+    fn answer(&mut self, call: Call) -> (u16, Value) {
+        self.calls.push(call.clone());
+        if self.away.contains(&call.target) {
+            return (500, error("InternalFailure"));
+        }
+        match call.target {
+            Target::Bus => self.put_events(&call.body),
+            Target::Lake => self.put_record_batch(&call.body),
+            Target::Bucket => {
+                self.objects.insert(call.path, call.body);
+                (200, Value::Null)
+            }
+        }
+    }
+
+    /// The error code of an entry or a record that contains this text.
+    fn refusal(&self, target: Target, text: &str) -> Option<&'static str> {
+        let is_refused = |(of, part, _): &&(Target, String, _)| *of == target && text.contains(part.as_str());
+        self.refused.iter().find(is_refused).map(|(_, _, code)| *code)
+    }
+
+    fn put_events(&mut self, body: &str) -> (u16, Value) {
+        let call: Value = serde_json::from_str(body).unwrap_or_default();
+        let entries = call["Entries"].as_array().cloned().unwrap_or_default();
+        let text = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+        let bytes =
+            |entry: &Value| 14 + ["Source", "DetailType", "Detail"].map(|n| text(entry, n).len()).iter().sum::<usize>();
+        if !(1..=10).contains(&entries.len()) || entries.iter().map(bytes).sum::<usize>() >= 256 * 1024 {
+            return (400, error("ValidationException"));
+        }
+        let mut results = Vec::new();
+        for entry in entries {
+            let is_object =
+                serde_json::from_str::<Value>(&text(&entry, "Detail")).is_ok_and(|detail| detail.is_object());
+            let malformed = (!is_object).then_some("MalformedDetail");
+            let Some(code) = self.refusal(Target::Bus, &text(&entry, "Detail")).or(malformed) else {
+                results.push(json!({"EventId": self.entries.len().to_string()}));
+                self.entries.push(entry);
+                continue;
+            };
+            results.push(json!({"ErrorCode": code, "ErrorMessage": "a message with a secret value"}));
+        }
+        let failed = results.iter().filter(|result| result.get("ErrorCode").is_some()).count();
+        (200, json!({"FailedEntryCount": failed, "Entries": results}))
+    }
+
+    fn put_record_batch(&mut self, body: &str) -> (u16, Value) {
+        let call: Value = serde_json::from_str(body).unwrap_or_default();
+        let decode = |record: &Value| BASE64.decode(record["Data"].as_str().unwrap_or_default().as_bytes()).ok();
+        let records = call["Records"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let records: Vec<_> =
+            records.iter().filter_map(decode).filter_map(|data| String::from_utf8(data).ok()).collect();
+        let is_too_long = records.iter().any(|record| record.len() > 1_000 * 1_024);
+        if !(1..=500).contains(&records.len()) || is_too_long || body.len() > 4 * 1024 * 1024 {
+            return (400, error("InvalidArgumentException"));
+        }
+        let mut results = Vec::new();
+        for record in records {
+            let Some(code) = self.refusal(Target::Lake, &record) else {
+                results.push(json!({"RecordId": self.records.len().to_string()}));
+                self.records.push(record);
+                continue;
+            };
+            results.push(json!({"ErrorCode": code, "ErrorMessage": "a message with a secret value"}));
+        }
+        let failed = results.iter().filter(|result| result.get("ErrorCode").is_some()).count();
+        (200, json!({"FailedPutCount": failed, "Encrypted": false, "RequestResponses": results}))
+    }
+}
+
+fn error(code: &str) -> Value {
+    json!({"__type": code, "message": "a message with a secret value"})
+}

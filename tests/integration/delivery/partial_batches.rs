@@ -1,0 +1,76 @@
+//! Records that are not delivered: Lambda delivers again the first one that the function reports, and all that follow.
+
+use serde_json::json;
+use testkit::fake_targets::Target;
+
+use super::{BOTH, Delivery, ids, ids_of, ids_of_lines, signal, signals};
+
+#[tokio::test]
+async fn entry_that_the_bus_does_not_take_is_the_first_undelivered_record() {
+    let delivery = Delivery::start(BOTH).await;
+    let batch = signals(0..30);
+    delivery.targets.refuse(Target::Bus, "#0013", "ThrottlingException");
+    delivery.targets.refuse(Target::Bus, "#0015", "InternalFailure");
+    assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s13"));
+    // The rest of the call that failed, and no call after it.
+    assert_eq!(ids(&delivery.on_the_bus()), ids_of((0..13).chain([14]).chain(16..20)));
+    delivery.targets.refuse_nothing();
+    assert_eq!(delivery.first_undelivered(&batch[13..]).await, None);
+    assert_eq!(ids(&delivery.on_the_bus()), ids_of(13..30));
+}
+
+#[tokio::test]
+async fn record_that_the_lake_does_not_take_keeps_its_events_from_the_bus() {
+    let delivery = Delivery::start(BOTH).await;
+    let batch: Vec<_> = (0..12).map(|n| signal(n, &json!({"x": {"S": "x".repeat(240_000)}}))).collect();
+    // Four to a record.
+    delivery.targets.refuse(Target::Lake, "#0006", "ServiceUnavailableException");
+    assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s4"));
+    assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..4));
+    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of((0..4).chain(8..12)));
+    delivery.targets.refuse_nothing();
+    assert_eq!(delivery.first_undelivered(&batch[4..]).await, None);
+    assert_eq!(ids(&delivery.on_the_bus()), ids_of(4..12));
+    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of(4..12));
+}
+
+#[tokio::test]
+async fn target_that_is_away_delays_its_records_and_loses_none() {
+    let mut delivery = Delivery::start(BOTH).await;
+    let batch = signals(0..3);
+    for (target, name) in [(Target::Bus, "bus"), (Target::Lake, "lake")] {
+        delivery.targets.set_away(target, true);
+        assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s0"));
+        let line = delivery.line().await;
+        assert_eq!((&line["failedTarget"], &line["cause"]), (&json!(name), &json!("InternalFailure")), "{line}");
+        let tries = delivery.targets.take_calls().iter().filter(|call| call.target == target).count();
+        assert_eq!(tries, 3, "the SDK's retries");
+        assert_eq!(delivery.on_the_bus().len(), 0);
+        delivery.targets.take_records();
+        delivery.targets.set_away(target, false);
+        assert_eq!(delivery.first_undelivered(&batch).await, None);
+        assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..3));
+        assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of(0..3));
+        delivery.line().await;
+        delivery.targets.take_calls();
+    }
+}
+
+#[tokio::test]
+async fn batch_that_is_delivered_again_has_the_same_events() {
+    let delivery = Delivery::start(BOTH).await;
+    let batch = signals(0..3);
+    assert_eq!(delivery.first_undelivered(&batch).await, None);
+    let (entries, records) = (delivery.targets.take_entries(), delivery.targets.take_records());
+    assert_eq!(delivery.first_undelivered(&batch).await, None);
+    assert_eq!((delivery.targets.take_entries(), delivery.targets.take_records()), (entries, records));
+}
+
+#[tokio::test]
+async fn record_without_a_sequence_number_delays_the_whole_batch() {
+    let delivery = Delivery::start(BOTH).await;
+    let mut batch = signals(0..3);
+    batch[1]["dynamodb"].as_object_mut().unwrap().remove("SequenceNumber");
+    delivery.targets.refuse(Target::Bus, "#0001", "InternalFailure");
+    assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some(""));
+}

@@ -1,0 +1,157 @@
+//! Records that cannot be delivered, or not whole: the shard goes on.
+
+use serde_json::{Value, json};
+use testkit::fake_targets::Target;
+
+use super::{BOTH, BUCKET, Delivery, id, ids, ids_of, ids_of_lines, signal, signals};
+
+/// The key of the record of the signal with this number.
+fn key(number: usize) -> String {
+    format!("unreadable/2026/11/20/{number:032x}.json")
+}
+
+/// The pointer to the event of the signal with this number.
+fn pointer(number: usize, dataref: &str) -> Value {
+    json!({"specversion": "1.0", "id": id(number), "source": "/accounts/acme/signals", "type": "purchase", "subject": "c",
+        "time": "2026-11-20T22:33:44.123Z", "dataref": dataref})
+}
+
+/// Data that no entry of the bus can have, and data that EventBridge does not take.
+fn not_for_the_bus() -> [Value; 2] {
+    [json!({"x": {"S": "x".repeat(256 * 1024)}}), json!({"n": {"N": "9223372036854775808"}})]
+}
+
+#[tokio::test]
+async fn record_of_an_unknown_shape_is_kept_with_its_reason_and_the_shard_goes_on() {
+    let delivery = Delivery::start(BOTH).await;
+    let mut batch = signals(0..4);
+    batch[1]["dynamodb"]["Keys"] = json!({"keyHash": {"S": "00"}});
+    batch[2] = json!({"what": ["is", 1.50]});
+    for _ in 0..2 {
+        assert_eq!(delivery.first_undelivered(&batch).await, None);
+        assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 3]));
+        assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([0, 3]));
+    }
+    let kept = delivery.kept();
+    assert_eq!(kept.len(), 2, "the repeated batch wrote the same keys: {kept:?}");
+    assert_eq!(kept[&key(1)]["record"], batch[1]);
+    let reason = kept[&key(1)]["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("the record is not one of a stream of this service: unknown field `keyHash`"),
+        "{reason}"
+    );
+    let (other, object) = kept.iter().find(|(other, _)| **other != key(1)).unwrap();
+    let today = model::timestamp::Timestamp::now().to_string()[..10].replace('-', "/");
+    assert!(other.starts_with(&format!("unreadable/{today}/")) && other.len() == 21 + 64 + 5 + 1, "{other}");
+    assert_eq!(object["record"], batch[2]);
+    let put = delivery.targets.take_calls().into_iter().find(|call| call.target == Target::Bucket).unwrap();
+    assert_eq!(put.path, format!("/{BUCKET}/{}", key(1)));
+    assert_eq!(put.headers["content-type"], "application/json");
+    let signature = &put.headers["authorization"];
+    assert!(signature.starts_with("AWS4-HMAC-SHA256 Credential=ASIAIOSFODNN7EXAMPLE/"), "{signature}");
+    assert!(signature.contains("/eu-central-1/s3/aws4_request, SignedHeaders=content-type;host;x-amz-content-sha256;"));
+    let digest = model::digest::Digest::of(&put.body).to_hex();
+    assert_eq!(put.headers["x-amz-content-sha256"], digest);
+}
+
+#[tokio::test]
+async fn name_of_a_record_that_is_not_one_is_no_part_of_a_key() {
+    let delivery = Delivery::start(BOTH).await;
+    let mut batch = signals(0..1);
+    batch[0]["eventID"] = json!("../../other");
+    batch[0]["eventName"] = json!("UPDATE");
+    assert_eq!(delivery.first_undelivered(&batch).await, None);
+    assert_eq!(delivery.kept().keys().collect::<Vec<_>>(), ["unreadable/2026/11/20/s0.json"]);
+}
+
+#[tokio::test]
+async fn record_that_cannot_be_kept_is_delivered_again() {
+    let mut delivery = Delivery::start(BOTH).await;
+    let mut batch = signals(0..4);
+    batch[2]["eventName"] = json!("UPDATE");
+    delivery.targets.set_away(Target::Bucket, true);
+    assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s2"));
+    assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 1]));
+    let line = delivery.line().await;
+    assert_eq!((&line["failedTarget"], &line["cause"]), (&json!("failure bucket"), &json!("HTTP 500")), "{line}");
+    delivery.targets.set_away(Target::Bucket, false);
+    assert_eq!(delivery.first_undelivered(&batch[2..]).await, None);
+    assert_eq!(delivery.kept().keys().collect::<Vec<_>>(), [&key(2)]);
+}
+
+#[tokio::test]
+async fn change_by_time_to_live_and_a_changed_signal_are_skipped() {
+    let delivery = Delivery::start(BOTH).await;
+    let mut batch = signals(0..4);
+    batch[0]["eventName"] = json!("REMOVE");
+    batch[0]["userIdentity"] = json!({"type": "Service", "principalId": "dynamodb.amazonaws.com"});
+    batch[1]["eventName"] = json!("REMOVE");
+    batch[2]["eventName"] = json!("MODIFY");
+    assert_eq!(delivery.first_undelivered(&batch).await, None);
+    assert_eq!(ids(&delivery.on_the_bus()), ids_of([3]));
+    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([3]));
+    assert_eq!(delivery.kept().len(), 0);
+}
+
+#[tokio::test]
+async fn event_that_the_bus_cannot_have_is_whole_in_the_lake_and_a_pointer_on_the_bus() {
+    let delivery = Delivery::start(BOTH).await;
+    for data in not_for_the_bus() {
+        let batch = [signal(0, &json!({})), signal(1, &data), signal(2, &json!({}))];
+        assert_eq!(delivery.first_undelivered(&batch).await, None);
+        let events = delivery.on_the_bus();
+        assert_eq!(ids(&events), ids_of(0..3));
+        assert_eq!(events[1], pointer(1, "urn:intake:lake"));
+        let lines = delivery.lines_of_the_lake();
+        assert_eq!(ids_of_lines(&lines), ids_of(0..3));
+        assert!(lines[1].contains("\"data\":{\"customerId\"") && !lines[1].contains("dataref"));
+    }
+    assert_eq!(delivery.kept().len(), 0);
+}
+
+#[tokio::test]
+async fn event_that_the_bus_cannot_have_is_in_the_failure_bucket_when_there_is_no_lake() {
+    let delivery = Delivery::start(&BOTH[..1]).await;
+    for data in not_for_the_bus() {
+        let batch = [signal(0, &json!({})), signal(1, &data)];
+        assert_eq!(delivery.first_undelivered(&batch).await, None);
+        let events = delivery.on_the_bus();
+        assert_eq!(events[1], pointer(1, &format!("s3://{BUCKET}/{}", key(1))));
+        assert_eq!(delivery.kept()[&key(1)]["record"], batch[1]);
+    }
+}
+
+#[tokio::test]
+async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
+    // No client can send one: DynamoDB's items are smaller.
+    let batch = [signal(0, &json!({"x": {"S": "\u{1}".repeat(200_000)}})), signal(1, &json!({}))];
+    let delivery = Delivery::start(BOTH).await;
+    assert_eq!(delivery.first_undelivered(&batch).await, None);
+    assert_eq!(delivery.on_the_bus()[0], pointer(0, &format!("s3://{BUCKET}/{}", key(0))));
+    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([1]));
+
+    let mut delivery = Delivery::start(&BOTH[1..]).await;
+    assert_eq!(delivery.first_undelivered(&batch).await, None);
+    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([1]));
+    assert_eq!(delivery.kept()[&key(0)]["record"], batch[0]);
+    let line = delivery.line().await;
+    assert_eq!((&line["RecordsDelivered"], &line["RecordsUnreadable"]), (&json!(1), &json!(1)), "{line}");
+}
+
+#[tokio::test]
+async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_pointer() {
+    let delivery = Delivery::start(BOTH).await;
+    delivery.targets.refuse(Target::Bus, "\"odd\"", "MalformedDetail");
+    let mut batch = signals(0..15);
+    batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
+    assert_eq!(delivery.first_undelivered(&batch).await, None);
+    let events = delivery.on_the_bus();
+    let pointers: Vec<_> = events.iter().filter(|event| event.get("dataref").is_some()).collect();
+    assert_eq!(pointers, [&pointer(11, &format!("s3://{BUCKET}/{}", key(11)))]);
+    // The rest of the call that failed comes twice.
+    assert_eq!(ids(&events), ids_of([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 11, 12, 13, 14]));
+    assert_eq!(delivery.kept()[&key(11)]["reason"], "EventBridge found the event malformed");
+    // EventBridge does not take the pointer either: the shard goes on.
+    delivery.targets.refuse(Target::Bus, "dataref", "MalformedDetail");
+    assert_eq!(delivery.first_undelivered(&batch).await, None);
+}

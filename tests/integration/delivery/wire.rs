@@ -1,0 +1,176 @@
+//! What goes over the wire to each target, and which targets there are.
+
+use serde_json::{Value, json};
+use testkit::fake_targets::{FakeTargets, Target};
+use testkit::function_process::FunctionProcess;
+
+use super::{BOTH, Delivery, id, ids, ids_of, ids_of_lines, options, signal, signals};
+
+#[tokio::test]
+async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {
+    let delivery = Delivery::start(BOTH).await;
+    let response = delivery.deliver(&[signal(7, &json!({"price": {"N": "49.90"}}))]).await;
+    assert_eq!(response, json!({"batchItemFailures": []}));
+    let event = format!(
+        concat!(
+            r#"{{"specversion":"1.0","id":"{}","source":"/accounts/acme/signals","type":"purchase","subject":"c","#,
+            r#""time":"2026-11-20T22:33:44.123Z","datacontenttype":"application/json","#,
+            r#""data":{{"customerId":"c","eventType":"purchase","data":{{"price":49.90}}}}}}"#
+        ),
+        id(7)
+    );
+    assert_eq!(delivery.targets.take_records(), [format!("{event}\n")]);
+    let calls = delivery.targets.take_calls();
+    let [lake, bus] = calls.as_slice() else { panic!("{calls:?}") };
+    let body: Value = serde_json::from_str(&bus.body).unwrap();
+    let entry = json!({"Time": 1_795_214_024.123, "Source": "intake", "DetailType": "signal", "Detail": event,
+        "EventBusName": "company"});
+    assert_eq!(body, json!({"Entries": [entry]}));
+    let body: Value = serde_json::from_str(&lake.body).unwrap();
+    assert_eq!(body["DeliveryStreamName"], "intake-lake");
+    for (call, service) in [(bus, "events"), (lake, "firehose")] {
+        assert!(call.headers["authorization"].contains(&format!("/eu-central-1/{service}/aws4_request")), "{call:?}");
+        assert!(call.headers.contains_key("x-amz-security-token"));
+    }
+}
+
+#[tokio::test]
+async fn customer_change_has_its_own_detail_type_and_source() {
+    let delivery = Delivery::start(BOTH).await;
+    let item = |updated_at: &str, city: &str| {
+        json!({"pk": {"S": "acme#c"}, "accountId": {"S": "acme"}, "customerId": {"S": "c"}, "city": {"S": city},
+            "createdAt": {"S": "2026-11-20T22:33:44.123Z"}, "updatedAt": {"S": updated_at}})
+    };
+    let (old, new) = (item("2026-11-20T22:33:44.123Z", "Rome"), item("2026-11-21T22:33:44.123Z", "Oslo"));
+    let record = |name: &str, old: Option<&Value>, new: Option<&Value>| {
+        json!({"eventID": name, "eventName": name, "dynamodb": {"Keys": {"pk": {"S": "acme#c"}}, "SequenceNumber": name,
+            "ApproximateCreationDateTime": 1_795_214_024, "OldImage": old, "NewImage": new}})
+    };
+    let records = [
+        record("INSERT", None, Some(&old)),
+        record("MODIFY", Some(&old), Some(&new)),
+        record("REMOVE", Some(&new), None),
+    ];
+    assert_eq!(delivery.deliver(&records).await, json!({"batchItemFailures": []}));
+    let entries = delivery.targets.take_entries();
+    assert!(entries.iter().all(|entry| entry["DetailType"] == "customer" && entry["Source"] == "intake"));
+    let lines = delivery.lines_of_the_lake();
+    assert_eq!(entries.iter().map(|entry| entry["Detail"].as_str().unwrap()).collect::<Vec<_>>(), lines);
+    let [created, updated, deleted] = [0, 1, 2].map(|n| serde_json::from_str::<Value>(&lines[n]).unwrap());
+    assert_eq!(
+        (&created["type"], &created["data"]),
+        (&json!("intake.customer.created"), &json!({"new": {"city": "Rome"}}))
+    );
+    assert_eq!(updated["data"], json!({"old": {"city": "Rome"}, "new": {"city": "Oslo"}}));
+    let expected = json!({"specversion": "1.0", "id": "REMOVE", "source": "/accounts/acme/customers", "subject": "c",
+        "type": "intake.customer.deleted", "time": "2026-11-20T22:33:44.000Z"});
+    assert_eq!(deleted, expected);
+}
+
+#[tokio::test]
+async fn events_of_a_batch_share_calls_and_records_in_their_order() {
+    let delivery = Delivery::start(BOTH).await;
+    assert_eq!(delivery.first_undelivered(&signals(0..25)).await, None);
+    let calls: Vec<_> = delivery.targets.take_calls().iter().map(|call| call.target).collect();
+    assert_eq!(calls, [Target::Lake, Target::Bus, Target::Bus, Target::Bus]);
+    assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..25));
+    let records = delivery.targets.take_records();
+    assert_eq!(records.len(), 1);
+    let lines: Vec<_> = records[0].lines().map(ToOwned::to_owned).collect();
+    assert_eq!(ids_of_lines(&lines), ids_of(0..25));
+}
+
+#[tokio::test]
+async fn large_events_are_split_into_calls_within_the_limits() {
+    let delivery = Delivery::start(BOTH).await;
+    let large: Vec<_> = (0..20).map(|n| signal(n, &json!({"x": {"S": "x".repeat(240_000)}}))).collect();
+    assert_eq!(delivery.first_undelivered(&large).await, None);
+    assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..20));
+    let calls: Vec<_> = delivery.targets.take_calls().iter().map(|call| call.target).collect();
+    assert_eq!(calls.iter().filter(|target| **target == Target::Bus).count(), 20);
+    let records = delivery.targets.take_records();
+    let lengths: Vec<_> = records.iter().map(|record| record.lines().count()).collect();
+    assert_eq!(lengths, [4, 4, 4, 4, 4]);
+    assert_eq!(calls.iter().filter(|target| **target == Target::Lake).count(), 2);
+    assert!(records.iter().all(|record| record.len() <= 1_000_000));
+}
+
+#[tokio::test]
+async fn each_target_may_be_absent_or_empty() {
+    for (variables, target) in [
+        (&[("EVENT_BUS_NAME", "company")][..], Target::Bus),
+        (&[("EVENT_BUS_NAME", "company"), ("DELIVERY_STREAM_NAME", "")], Target::Bus),
+        (&[("DELIVERY_STREAM_NAME", "intake-lake")], Target::Lake),
+    ] {
+        let delivery = Delivery::start(variables).await;
+        assert_eq!(delivery.first_undelivered(&signals(0..3)).await, None);
+        let calls: Vec<_> = delivery.targets.take_calls().iter().map(|call| call.target).collect();
+        assert_eq!(calls, [target]);
+    }
+}
+
+#[tokio::test]
+async fn process_without_a_target_or_a_failure_bucket_ends_and_names_the_variable() {
+    for (variables, name) in [
+        (&[][..], "EVENT_BUS_NAME or DELIVERY_STREAM_NAME"),
+        (&[BOTH[0], ("FAILURE_BUCKET_NAME", "")], "FAILURE_BUCKET_NAME"),
+    ] {
+        let targets = FakeTargets::start().await.unwrap();
+        let (options, mut log) = options(&targets, variables);
+        let mut process = FunctionProcess::start(&options).await.unwrap();
+        assert!(process.idle().await.is_err());
+        drop((process, options));
+        let mut lines = Vec::new();
+        while let Some(line) = log.recv().await {
+            lines.push(line);
+        }
+        let lines = lines.concat();
+        assert!(lines.contains(&format!("the environment variable {name} is missing or malformed")), "{lines}");
+    }
+}
+
+#[tokio::test]
+async fn one_line_of_the_log_has_the_counts_and_no_value() {
+    let mut delivery = Delivery::start(BOTH).await;
+    let mut records = signals(0..12);
+    records[1]["eventName"] = json!("MODIFY");
+    records[2]["dynamodb"]["NewImage"]["data"] = json!({"M": {"large": {"N": "12345678901234567890"}}});
+    records[3]["dynamodb"]["Keys"] = json!({"other": {"S": "a secret value"}});
+    delivery.targets.refuse(Target::Bus, "#0011", "ThrottlingException");
+    assert_eq!(delivery.first_undelivered(&records).await.as_deref(), Some("s11"));
+    let line = delivery.line().await;
+    let expected = [
+        ("level", json!("ERROR")),
+        ("message", json!("delivered")),
+        ("records", json!(12)),
+        ("failedTarget", json!("bus")),
+        ("cause", json!("ThrottlingException")),
+        ("RecordsDelivered", json!(9)),
+        ("RecordsSkipped", json!(1)),
+        ("RecordsUnreadable", json!(1)),
+        ("RecordsUndelivered", json!(1)),
+        ("EventPointers", json!(1)),
+    ];
+    for (name, value) in expected {
+        assert_eq!(line[name], value, "{name} in {line}");
+    }
+    let text = line.to_string();
+    assert!(["secret", "purchase", "acme", "6f1c0a52"].iter().all(|value| !text.contains(value)), "{text}");
+}
+
+#[tokio::test]
+async fn payload_that_is_no_event_of_a_stream_fails_the_invocation() {
+    let mut delivery = Delivery::start(BOTH).await;
+    for payload in [r#"{"records":[]}"#, r#"{"Records":"a secret value"}"#, r#"["a secret value"]"#, "null"] {
+        let response = delivery.process.invoke(payload).await.unwrap().json();
+        assert_eq!(response["errorMessage"], "the payload is not an event of a DynamoDB stream");
+        let line = delivery.line().await;
+        assert_eq!((&line["level"], &line["message"]), (&json!("ERROR"), &response["errorMessage"]), "{line}");
+        let of_the_runtime = delivery.line().await;
+        assert_eq!(of_the_runtime["message"], "UnreadableEvent");
+        assert!(!format!("{line}{of_the_runtime}").contains("secret"), "{line}");
+    }
+    assert_eq!(delivery.process.invocation_errors(), 4);
+    assert_eq!(delivery.first_undelivered(&[]).await, None);
+    assert_eq!(delivery.targets.take_calls().len(), 0);
+}
