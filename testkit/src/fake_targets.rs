@@ -54,6 +54,8 @@ struct Targets {
     records: Vec<String>,
     objects: BTreeMap<String, String>,
     away: Vec<Target>,
+    /// The share of calls, and of entries and records, that fail by chance.
+    faults: f64,
     /// A text and the error code of entries and records that contain it.
     refused: Vec<(Target, String, &'static str)>,
 }
@@ -85,6 +87,11 @@ impl FakeTargets {
     /// Entries or records of `target` that contain `text` fail with `code` from here on.
     pub fn refuse(&self, target: Target, text: &str, code: &'static str) {
         self.state.with(|targets| targets.refused.push((target, text.to_owned(), code)));
+    }
+
+    /// This share of calls fails from here on, some of them after they were taken, and of the entries and records of others.
+    pub fn fail_at_random(&self, share: f64) {
+        self.state.with(|targets| targets.faults = share);
     }
 
     /// No entry and no record fails from here on.
@@ -145,9 +152,15 @@ impl Service for State {
 impl Targets {
     fn answer(&mut self, call: Call) -> (u16, Value) {
         self.calls.push(call.clone());
-        if self.away.contains(&call.target) {
+        let is_faulted = fastrand::f64() < self.faults;
+        if self.away.contains(&call.target) || is_faulted && fastrand::bool() {
             return (500, error("InternalFailure"));
         }
+        let answer = self.take(call);
+        if is_faulted { (500, error("InternalFailure")) } else { answer }
+    }
+
+    fn take(&mut self, call: Call) -> (u16, Value) {
         match call.target {
             Target::Bus => self.put_events(&call.body),
             Target::Lake => self.put_record_batch(&call.body),
@@ -161,7 +174,8 @@ impl Targets {
     /// The error code of an entry or a record that contains this text.
     fn refusal(&self, target: Target, text: &str) -> Option<&'static str> {
         let is_refused = |(of, part, _): &&(Target, String, _)| *of == target && text.contains(part.as_str());
-        self.refused.iter().find(is_refused).map(|(_, _, code)| *code)
+        let by_chance = (fastrand::f64() < self.faults).then_some("InternalFailure");
+        self.refused.iter().find(is_refused).map(|(_, _, code)| *code).or(by_chance)
     }
 
     fn put_events(&mut self, body: &str) -> (u16, Value) {

@@ -1,5 +1,6 @@
 //! The deliver function as Lambda runs it, with its targets.
 
+mod killed;
 mod partial_batches;
 mod sent_is_delivered;
 mod unreadable;

@@ -1,0 +1,101 @@
+//! Every record is delivered while the function is killed and its targets fail.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::fake_targets::FakeTargets;
+use testkit::function_process::{FunctionProcess, ProcessOptions};
+
+use super::{BOTH, id, ids, ids_of, ids_of_lines, options, signals};
+
+/// Records of the shard at first.
+const RECORDS: usize = 300;
+
+/// How often the process is killed.
+const KILLS: usize = 8;
+
+/// A shard, as Lambda reads it: a batch comes again from its first undelivered record.
+struct Shard {
+    records: Vec<Value>,
+    delivered: usize,
+}
+
+impl Shard {
+    /// The event of the next batch.
+    fn event(&self) -> String {
+        let end = (self.delivered + fastrand::usize(1..80)).min(self.records.len());
+        json!({"Records": self.records[self.delivered..end]}).to_string()
+    }
+
+    /// Goes on after the response to an event.
+    fn advance(&mut self, event: &str, response: &Value) {
+        let batch: Value = serde_json::from_str(event).unwrap();
+        let batch = batch["Records"].as_array().unwrap();
+        let is_failed = |record: &&Value| {
+            record["dynamodb"]["SequenceNumber"] == response["batchItemFailures"][0]["itemIdentifier"]
+        };
+        let delivered = batch.iter().take_while(|record| !is_failed(record)).count();
+        assert!(delivered == batch.len() || response["batchItemFailures"].as_array().unwrap().len() == 1, "{response}");
+        self.delivered += delivered;
+    }
+}
+
+async fn start(options: &ProcessOptions) -> FunctionProcess {
+    FunctionProcess::start(options).await.unwrap()
+}
+
+/// The ids in the order of their last copies.
+fn last_copies(ids: &[String]) -> Vec<&String> {
+    let last: BTreeMap<&String, usize> = ids.iter().enumerate().map(|(place, id)| (id, place)).collect();
+    let mut last: Vec<_> = last.into_iter().collect();
+    last.sort_by_key(|(_, place)| *place);
+    last.into_iter().map(|(id, _)| id).collect()
+}
+
+#[tokio::test]
+async fn every_record_is_delivered_while_the_function_is_killed_and_its_targets_fail() {
+    let targets = FakeTargets::start().await.unwrap();
+    targets.fail_at_random(0.1);
+    let (options, _log) = options(&targets, BOTH);
+    let mut process = start(&options).await;
+    let mut shard = Shard { records: signals(0..RECORDS), delivered: 0 };
+    shard.records[RECORDS / 2]["eventName"] = json!("UPDATE");
+    let mut kills = 0;
+    while shard.delivered < shard.records.len() || kills < KILLS {
+        if kills == KILLS {
+            targets.fail_at_random(0.0);
+        } else if shard.delivered + RECORDS > shard.records.len() {
+            shard.records.extend(signals(shard.records.len()..shard.delivered + 2 * RECORDS));
+        }
+        let event = shard.event();
+        let invocation = options.events.invoke(event.clone().into());
+        tokio::pin!(invocation);
+        let lifetime =
+            if kills < KILLS { Duration::from_millis(fastrand::u64(1..200)) } else { Duration::from_mins(1) };
+        tokio::select! {
+            response = &mut invocation => shard.advance(&event, &response.unwrap().json()),
+            () = tokio::time::sleep(lifetime) => {
+                process.kill().await.unwrap();
+                process = start(&options).await;
+                // An event that the killed process had not taken is for the next one.
+                if let Some(response) = invocation.await {
+                    shard.advance(&event, &response.json());
+                }
+                kills += 1;
+            }
+        }
+    }
+    assert_eq!((kills, process.invocation_errors()), (KILLS, 0));
+    let expected = ids_of((0..shard.records.len()).filter(|number| *number != RECORDS / 2));
+    let lines: Vec<_> =
+        targets.take_records().iter().flat_map(|record| record.lines()).map(ToOwned::to_owned).collect();
+    let detail = |entry: &Value| serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
+    let on_the_bus: Vec<Value> = targets.take_entries().iter().map(detail).collect();
+    for delivered in [ids_of_lines(&lines), ids(&on_the_bus)] {
+        // Nothing else, and the last copies in the order of the stream.
+        assert_eq!(last_copies(&delivered), expected.iter().collect::<Vec<_>>());
+        assert!(delivered.len() > expected.len(), "nothing came twice: the faults did nothing");
+    }
+    assert_eq!(targets.objects().len(), 1, "the unreadable record {}", id(RECORDS / 2));
+}
