@@ -4,7 +4,7 @@
 //! in 41 s). It has the endpoints of all partitions and the retries.
 //!
 //! Sources: `PutEvents`, `PutEventsRequestEntry` and `PutEventsResultEntry` in the EventBridge API reference; "Calculating
-//! PutEvents event entry size" in the EventBridge user guide.
+//! `PutEvents` event entry size" in the EventBridge user guide.
 
 use std::borrow::Cow;
 

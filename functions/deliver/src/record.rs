@@ -12,7 +12,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::cloud_event::{Attributes, CloudEvent, Kind};
-use crate::event::{Change, EventName, StreamRecord, Text};
+use crate::event::{Change, EventName, StreamRecord, Text, UserIdentity};
 use crate::plain_json::{AttributeValue, PlainJson};
 
 /// Why a record cannot be read. The message may contain a value of the record, so it is kept with the record, and never
@@ -37,7 +37,7 @@ pub(crate) enum UnreadableRecord {
 /// to live has passed.
 pub(crate) fn event_of(record: &RawValue) -> Result<Option<CloudEvent>, UnreadableRecord> {
     let record: StreamRecord<'_> = serde_json::from_str(record.get())?;
-    if record.user_identity.as_ref().is_some_and(|identity| identity.is_time_to_live()) {
+    if record.user_identity.as_ref().is_some_and(UserIdentity::is_time_to_live) {
         return Ok(None);
     }
     let pk = &record.dynamodb.keys.pk.text;

@@ -15,7 +15,7 @@ fn signal(image: &Value) -> Value {
     json!({"eventID": "e1", "eventName": "INSERT", "dynamodb": {"Keys": keys, "NewImage": image, "SequenceNumber": "1"}})
 }
 
-fn customer(name: &str, old: Option<Value>, new: Option<Value>) -> Value {
+fn customer(name: &str, old: Option<&Value>, new: Option<&Value>) -> Value {
     let keys = json!({"pk": {"S": "acme#c-1"}});
     let change = json!({"Keys": keys, "OldImage": old, "NewImage": new, "SequenceNumber": "1",
         "ApproximateCreationDateTime": 1_795_214_024});
@@ -60,20 +60,22 @@ fn signal_of_an_emitter_is_an_event_with_what_was_sent() {
 fn customer_change_has_the_old_and_the_new_profile() {
     let (first, second) = ("2026-11-20T22:33:44.123Z", "2026-11-21T00:00:00.000Z");
     let data = |city| format!(r#"{{"city":"{city}","loyalty":{{"points":12345678901234567890123456789012345678}}}}"#);
-    let created = event(&customer("INSERT", None, Some(profile(first, "Rome")))).unwrap().unwrap();
+    let created = event(&customer("INSERT", None, Some(&profile(first, "Rome")))).unwrap().unwrap();
     let attributes = concat!(
         r#"{"specversion":"1.0","id":"0123abcd","source":"/accounts/acme/customers","type":"intake.customer.created","#,
         r#""subject":"c-1","time":"2026-11-20T22:33:44.123Z","datacontenttype":"application/json","#,
     );
     assert_eq!(created, format!(r#"{attributes}"data":{{"new":{}}}}}"#, data("Rome")));
-    let updated = event(&customer("MODIFY", Some(profile(first, "Rome")), Some(profile(second, "")))).unwrap().unwrap();
+    let updated =
+        event(&customer("MODIFY", Some(&profile(first, "Rome")), Some(&profile(second, "")))).unwrap().unwrap();
     assert!(updated.contains(r#""type":"intake.customer.updated","subject":"c-1","time":"2026-11-21T00:00:00.000Z""#));
     assert!(updated.ends_with(&format!(r#""data":{{"old":{},"new":{}}}}}"#, data("Rome"), data(""))), "{updated}");
 }
 
 #[test]
 fn deleted_customer_has_the_id_and_no_profile() {
-    let deleted = event(&customer("REMOVE", Some(profile("2026-11-20T22:33:44.123Z", "Rome")), None)).unwrap().unwrap();
+    let deleted =
+        event(&customer("REMOVE", Some(&profile("2026-11-20T22:33:44.123Z", "Rome")), None)).unwrap().unwrap();
     assert_eq!(
         deleted,
         concat!(
@@ -85,7 +87,7 @@ fn deleted_customer_has_the_id_and_no_profile() {
 
 #[test]
 fn change_by_time_to_live_and_a_changed_signal_are_no_events() {
-    let mut expired = customer("REMOVE", Some(profile("2026-11-20T22:33:44.123Z", "Rome")), None);
+    let mut expired = customer("REMOVE", Some(&profile("2026-11-20T22:33:44.123Z", "Rome")), None);
     expired["userIdentity"] = json!({"type": "Service", "principalId": "dynamodb.amazonaws.com"});
     assert_eq!(event(&expired).unwrap(), None);
     for name in ["MODIFY", "REMOVE"] {
@@ -127,9 +129,9 @@ fn record_of_an_unknown_shape_is_unreadable() {
         without("eventType"),
         without("data"),
         customer("INSERT", None, None),
-        customer("MODIFY", None, Some(profile("2026-11-20T22:33:44.123Z", "Rome"))),
-        customer("INSERT", None, Some(profile("yesterday", "Rome"))),
-        customer("INSERT", None, Some(json!({"city": {"S": "Rome"}}))),
+        customer("MODIFY", None, Some(&profile("2026-11-20T22:33:44.123Z", "Rome"))),
+        customer("INSERT", None, Some(&profile("yesterday", "Rome"))),
+        customer("INSERT", None, Some(&json!({"city": {"S": "Rome"}}))),
     ] {
         assert!(event(&record).is_err(), "{record}");
     }
