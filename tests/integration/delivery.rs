@@ -88,7 +88,14 @@ fn options(targets: &FakeTargets, variables: &[(&str, &str)]) -> (ProcessOptions
     let options = emulator_options(&program, "http://127.0.0.1:1");
     let mut options = ProcessOptions { log: Some(sender), concurrency: None, ..options };
     let endpoint = targets.endpoint();
-    let common = [("AWS_ENDPOINT_URL", endpoint.as_str()), ("FAILURE_BUCKET_NAME", BUCKET)];
+    let common = [
+        // Each service's own variable wins.
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:1"),
+        ("AWS_ENDPOINT_URL_EVENTBRIDGE", endpoint.as_str()),
+        ("AWS_ENDPOINT_URL_FIREHOSE", endpoint.as_str()),
+        ("AWS_ENDPOINT_URL_S3", endpoint.as_str()),
+        ("FAILURE_BUCKET_NAME", BUCKET),
+    ];
     let variables = common.into_iter().chain(variables.iter().copied());
     options.variables.extend(variables.map(|(name, value)| (name.to_owned(), value.into())));
     (options, log)

@@ -38,11 +38,7 @@ impl FailureBucket {
     pub(crate) async fn from_environment(name: String) -> Result<Self, ConfigError> {
         let Environment { endpoint, region, .. } = Environment::of_service("AWS_ENDPOINT_URL_S3").await;
         let region = region.ok_or(ConfigError::Variable("AWS_REGION"))?;
-        let url = match endpoint {
-            // An endpoint of an operator's own, such as an emulator's, need not have a host name for each bucket.
-            Some(endpoint) => format!("{}/{name}/", endpoint.trim_end_matches('/')),
-            None => format!("https://{name}.s3.{region}.{}/", domain(&region)),
-        };
+        let url = url_of(&name, endpoint.as_deref(), region.as_ref());
         Ok(Self { name, url, region, connector: http_connector(CONNECT_TIMEOUT)? })
     }
 
@@ -94,7 +90,25 @@ impl FailureBucket {
     }
 }
 
-/// The domain of AWS in the partition of `region`.
-fn domain(region: &Region) -> &'static str {
-    if region.as_ref().starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" }
+/// The URL of a bucket.
+fn url_of(bucket: &str, endpoint: Option<&str>, region: &str) -> String {
+    let domain = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+    match endpoint {
+        // An endpoint of the operator's own, such as an emulator's, need not have a host name for each bucket.
+        Some(endpoint) => format!("{}/{bucket}/", endpoint.trim_end_matches('/')),
+        None => format!("https://{bucket}.s3.{region}.{domain}/"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bucket_has_a_host_name_unless_there_is_an_endpoint() {
+        let url = |endpoint, region| url_of("failures", endpoint, region);
+        assert_eq!(url(None, "eu-central-1"), "https://failures.s3.eu-central-1.amazonaws.com/");
+        assert_eq!(url(None, "cn-north-1"), "https://failures.s3.cn-north-1.amazonaws.com.cn/");
+        assert_eq!(url(Some("http://127.0.0.1:4566/"), "eu-central-1"), "http://127.0.0.1:4566/failures/");
+    }
 }
