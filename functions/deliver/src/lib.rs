@@ -2,7 +2,7 @@
 //!
 //! Lambda gives the function the records of one shard of a DynamoDB stream, in their order, and gives it again the first one
 //! that it does not deliver and all that follow, until it does. So every record is delivered at least once, and one that is
-//! delivered twice has the same `id` and `source` ([`cloud_event`]).
+//! delivered twice has the same `id` and `source` (`cloud_event`).
 //!
 //! A batch goes through these steps, each in the order of the records. The first record that fails in one ends it there, for
 //! the steps after it too:
@@ -15,7 +15,7 @@
 //! The lake comes first because a record that failed is delivered again to each step that it has passed: a duplicate in the
 //! lake is dropped by a query, one on the bus may start something.
 //!
-//! This crate has the order of the steps. Only [`bus`], [`lake`] and [`failure_bucket`] know their services.
+//! This crate has the order of the steps. Only `bus`, `lake` and `failure_bucket` know their services.
 
 mod bus;
 mod clients;
