@@ -1,4 +1,4 @@
-"""What deployment-role.yaml alone can show: the boundary fits the roles of template.yaml, and no role escapes it."""
+"""What deployment-role.yaml alone can show: the boundary fits the roles of template.yaml and delivery.yaml, and no role escapes it."""
 
 import fnmatch
 import json
@@ -17,7 +17,10 @@ PSEUDO = {"AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::Regi
 # IAM counts the characters of a policy without blanks.
 INLINE_POLICIES_CHARS = 10_240
 MANAGED_POLICY_CHARS = 6_144
+DELIVERY = {"SignalsStreamArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-SignalsTable-1ABC/stream/2026-11-20T22:33:44.123",
+            "CustomersStreamArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-CustomersTable-1ABC/stream/2026-11-20T22:33:44.123"}
 NAMED = {"AWS::DynamoDB::Table": "dynamodb:eu-west-1:123456789012:table/",
+         "AWS::KinesisFirehose::DeliveryStream": "firehose:eu-west-1:123456789012:deliverystream/",
          "AWS::Lambda::Function": "lambda:eu-west-1:123456789012:function:",
          "AWS::SQS::Queue": "sqs:eu-west-1:123456789012:"}
 # What gives a role permissions, takes some away, or sets its boundary.
@@ -27,6 +30,11 @@ HARMLESS = {"iam:DeleteRole", "iam:GetRole", "iam:GetRolePolicy", "iam:ListAttac
             "iam:TagRole", "iam:UntagRole", "iam:UpdateAssumeRolePolicy"}
 
 
+def stack(processed: dict) -> str:
+    """The name of the stack that this template makes."""
+    return f"{STACK}-delivery" if "BusFilter" in processed["Parameters"] else STACK
+
+
 def resolved(processed: dict, value):
     """The value as CloudFormation makes it for this stack."""
     if isinstance(value, list):
@@ -34,12 +42,17 @@ def resolved(processed: dict, value):
     if not isinstance(value, dict):
         return value
     if "Ref" in value:
-        return PSEUDO[value["Ref"]]
+        return stack(processed) if value["Ref"] == "AWS::StackName" else (PSEUDO | DELIVERY)[value["Ref"]]
     if "Fn::GetAtt" in value:
         return arn(processed, value["Fn::GetAtt"][0])
+    if "Fn::Join" in value:
+        return value["Fn::Join"][0].join(resolved(processed, value["Fn::Join"][1]))
+    if "Fn::Split" in value:
+        return resolved(processed, value["Fn::Split"][1]).split(value["Fn::Split"][0])
     if "Fn::Sub" in value:
-        return re.sub(r"\$\{([^}]+)\}",
-                      lambda name: PSEUDO.get(name[1]) or arn(processed, name[1].removesuffix(".Arn")), value["Fn::Sub"])
+        text, names = value["Fn::Sub"] if isinstance(value["Fn::Sub"], list) else (value["Fn::Sub"], {})
+        names = PSEUDO | {"AWS::StackName": stack(processed)} | resolved(processed, names)
+        return re.sub(r"\$\{([^}]+)\}", lambda name: names.get(name[1]) or arn(processed, name[1].removesuffix(".Arn")), text)
     return {name: resolved(processed, inner) for name, inner in value.items()}
 
 
@@ -48,7 +61,11 @@ def arn(processed: dict, name: str) -> str:
     resource = processed["Resources"][name]
     if resource["Type"] == "AWS::Logs::LogGroup":
         return f"arn:aws:logs:eu-west-1:123456789012:log-group:{resolved(processed, resource['Properties']['LogGroupName'])}:*"
-    return f"arn:aws:{NAMED[resource['Type']]}{STACK}-{name}-1ABCDEFGHIJKL"
+    if resource["Type"] == "AWS::S3::Bucket":
+        return f"arn:aws:s3:::{stack(processed)}-{name.lower()}-1abcdefghijkl"
+    if resource["Type"] == "AWS::Events::EventBus":
+        return f"arn:aws:events:eu-west-1:123456789012:event-bus/{resolved(processed, resource['Properties']['Name'])}"
+    return f"arn:aws:{NAMED[resource['Type']]}{stack(processed)}-{name}-1ABCDEFGHIJKL"
 
 
 def allowed(processed: dict, policy: list[dict]) -> set[tuple[str, str, str]]:
@@ -61,18 +78,21 @@ class Boundary(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.processed = template.processed(template.written(), KmsKeyArn=KEY, GradualDeployment="true")
-        cls.roles = of_type(cls.processed, "AWS::IAM::Role")
+        cls.delivery = template.processed(template.written("delivery.yaml"), KmsKeyArn=KEY, **DELIVERY)
+        cls.roles = of_type(cls.processed, "AWS::IAM::Role") | of_type(cls.delivery, "AWS::IAM::Role")
         cls.account = template.written("deployment-role.yaml")
         document = cls.account["Resources"]["PermissionsBoundary"]["Properties"]["PolicyDocument"]
         cls.boundary = allowed(cls.account, document["Statement"])
-        cls.needed = set().union(*(allowed(cls.processed, statements(cls.processed, name)) for name in cls.roles))
+        cls.needed = set().union(*(allowed(processed, statements(processed, name)) for processed in (cls.processed, cls.delivery)
+                                   for name in of_type(processed, "AWS::IAM::Role")))
 
     def covers(self, limit: tuple[str, str, str], use: tuple[str, str, str]) -> bool:
         return (limit[0], limit[2]) == (use[0], use[2]) and fnmatch.fnmatchcase(use[1], limit[1])
 
     def test_every_role_carries_the_boundary_if_there_is_one(self):
         carried = {"Fn::If": ["HasPermissionsBoundary", {"Ref": "PermissionsBoundaryArn"}, {"Ref": "AWS::NoValue"}]}
-        self.assertEqual(set(self.roles), {"CodeDeployRole", "CustomersRole", "SignalsRole", "OverflowRole"})
+        self.assertEqual(set(self.roles), {"CodeDeployRole", "CustomersRole", "SignalsRole", "OverflowRole",
+                                           "BusRole", "LakeRole", "DeliveryStreamRole"})
         for name, role in self.roles.items():
             self.assertEqual(role["Properties"]["PermissionsBoundary"], carried, name)
 
@@ -108,9 +128,10 @@ class DeploymentRole(unittest.TestCase):
         for action in NEEDS_BOUNDARY:
             self.assertEqual([s["Condition"] for s in self.granting(action)], [boundary], action)
 
-    def test_role_passes_roles_to_lambda_and_codedeploy_only(self):
+    def test_role_passes_roles_to_lambda_codedeploy_and_firehose_only(self):
         self.assertEqual([s["Condition"] for s in self.granting("iam:PassRole")],
-                         [{"StringEquals": {"iam:PassedToService": ["codedeploy.amazonaws.com", "lambda.amazonaws.com"]}}])
+                         [{"StringEquals": {"iam:PassedToService": ["codedeploy.amazonaws.com", "lambda.amazonaws.com"]}},
+                          {"StringEquals": {"iam:PassedToService": "firehose.amazonaws.com"}}])
 
     def test_role_has_no_other_permission_of_iam(self):
         granted = {action for s in self.statements for action in actions(s) if action.startswith(("iam:", "sts:", "*"))}
@@ -139,6 +160,12 @@ class DeploymentRole(unittest.TestCase):
         for action in ("ReceiveMessage", "SendMessage", "DeleteMessage", "PurgeQueue", "DeleteQueue", "StartMessageMoveTask"):
             self.assertEqual(self.granting(f"sqs:{action}"), [], action)
 
+    def test_role_neither_reads_nor_deletes_what_is_delivered(self):
+        packages = "arn:aws:s3:::aws-sam-cli-managed-default-*"
+        for action in ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:DeleteBucket", "events:PutEvents", "firehose:PutRecordBatch"):
+            reached = {resolved(self.account, resource) for s in self.granting(action) for resource in as_list(s["Resource"])}
+            self.assertLessEqual(reached, {packages}, action)
+
     def test_role_maps_event_sources_to_functions_of_the_stack_only(self):
         own = {"ArnLike": {"lambda:FunctionArn": {
             "Fn::Sub": "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${StackName}-*"}}}
@@ -156,10 +183,12 @@ class DeploymentRole(unittest.TestCase):
 
     def test_role_deploys_every_kind_of_resource_of_the_templates(self):
         service = {"ApiGatewayV2": "apigateway", "CloudFormation": "cloudformation", "CloudWatch": "cloudwatch", "CodeDeploy": "codedeploy",
-                   "DynamoDB": "dynamodb", "IAM": "iam", "Lambda": "lambda", "Logs": "logs", "SQS": "sqs"}
+                   "DynamoDB": "dynamodb", "Events": "events", "Glue": "glue", "IAM": "iam", "KinesisFirehose": "firehose",
+                   "Lambda": "lambda", "Logs": "logs", "S3": "s3", "SQS": "sqs"}
         granted = {action.split(":")[0] for s in self.statements for action in actions(s)}
         gradual = template.processed(template.written(), GradualDeployment="true", CorsOrigins="*")
-        for file in (gradual, template.written("monitoring.yaml")):
+        delivery = template.processed(template.written("delivery.yaml"), **DELIVERY)
+        for file in (gradual, delivery, template.written("monitoring.yaml")):
             for resource in file["Resources"].values():
                 self.assertIn(service[resource["Type"].split("::")[1]], granted)
 
@@ -172,6 +201,7 @@ class DeploymentRole(unittest.TestCase):
             "cloudformation:eu-west-1:123456789012:stack/aws-sam-cli-managed-default/*",
             "cloudformation:eu-west-1:aws:transform/Serverless-2016-10-31",
             "lambda:eu-west-1:123456789012:event-source-mapping:*",
+            *(f"glue:eu-west-1:123456789012:{path}" for path in ("catalog", "database/intake_dev_delivery", "table/intake_dev_delivery/*")),
             "codedeploy:eu-west-1:123456789012:deploymentconfig:*", "cloudwatch::123456789012:dashboard/*",
             *(f"apigateway:eu-west-1::/{path}" for path in ("apis", "apis/*", "domainnames", "domainnames/*", "tags/*")),
         })

@@ -86,6 +86,16 @@ class Configuration(unittest.TestCase):
             given = configured[environment]["deploy"]["parameters"]["capabilities"]
             self.assertEqual(set(given.split()), {"CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"}, environment)
 
+    def test_each_delivery_is_a_stack_named_after_the_one_that_it_reads(self):
+        configured = tomlkit.parse((PROJECT / "samconfig.toml").read_text())
+        for environment, delivery in (("default", "delivery"), ("prod", "delivery-prod")):
+            name = configured[environment]["global"]["parameters"]["stack_name"]
+            # The names that deployment-role.yaml knows.
+            self.assertEqual(configured[delivery]["global"]["parameters"]["stack_name"], f"{name}-delivery")
+            for command in ("build", "deploy"):
+                self.assertEqual(configured[delivery][command]["parameters"]["template_file"], "delivery.yaml")
+            self.assertEqual(configured[delivery]["deploy"]["parameters"]["capabilities"], "CAPABILITY_IAM")
+
 
 class Parameters(unittest.TestCase):
     @classmethod

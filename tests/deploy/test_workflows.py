@@ -1,5 +1,6 @@
 """What the workflows alone can show: which jobs have permissions, what these jobs run, and what their scripts do."""
 
+import json
 import os
 import re
 import subprocess
@@ -82,6 +83,30 @@ class Scripts(unittest.TestCase):
     def test_dev_without_a_boundary_is_deployed_with_the_architecture_alone(self):
         self.assertEqual(self.deployed_with("default", ""),
                          ["deploy", "--config-env", "default", "--parameter-overrides", "Architecture=arm64"])
+
+    def delivered_with(self, environment: str, boundary: str) -> list[str]:
+        """The arguments that `sam deploy` gets for the delivery."""
+        outputs = [{"OutputKey": "SignalsStreamArn", "OutputValue": "arn:signals"}, {"OutputKey": "BaseUrl", "OutputValue": "https://x"},
+                   {"OutputKey": "CustomersStreamArn", "OutputValue": "arn:customers"}]
+        (self.folder / "sam").write_text(f"#!/bin/sh\nif [ $1 = list ]; then echo '{json.dumps(outputs)}'; else printf '%s\\n' \"$@\"; fi\n")
+        (self.folder / "sam").chmod(0o755)
+        (self.folder / "samconfig.toml").write_text((PROJECT / "samconfig.toml").read_text())
+        done = self.run_script("deploy.deploy", "Deploy the delivery", DELIVERY_ENV=environment, BOUNDARY=boundary, STACK="intake-dev")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split()
+
+    def test_delivery_is_deployed_with_its_parameters_the_streams_and_the_boundary(self):
+        listed = tomlkit.parse((PROJECT / "samconfig.toml").read_text())["delivery-prod"]["deploy"]["parameters"]["parameter_overrides"]
+        streams = ["SignalsStreamArn=arn:signals", "CustomersStreamArn=arn:customers"]
+        self.assertEqual(self.delivered_with("delivery-prod", BOUNDARY), [
+            "deploy", "--config-env", "delivery-prod", "--parameter-overrides", *listed, *streams, "Architecture=arm64",
+            f"PermissionsBoundaryArn={BOUNDARY}"])
+        self.assertEqual(self.delivered_with("delivery", ""), [
+            "deploy", "--config-env", "delivery", "--parameter-overrides", *streams, "Architecture=arm64"])
+
+    def test_delivery_is_deployed_only_where_a_variable_says_so(self):
+        (step,) = [s for s in jobs()["deploy.deploy"]["steps"] if s.get("name") == "Deploy the delivery"]
+        self.assertEqual(step["if"], "vars.DELIVERY == 'on'")
 
     def test_archive_with_another_checksum_is_not_unpacked(self):
         (self.folder / "downloaded").mkdir()
