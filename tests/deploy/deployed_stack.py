@@ -37,17 +37,26 @@ PACKAGE = WORK / "package"
 class DeployedStack(unittest.TestCase):
     """Packages the service, deploys the package to an emulator of its own, and looks into what is deployed."""
 
+    is_packaged = False
+
     @classmethod
     def setUpClass(cls):
         WORK.mkdir(parents=True, exist_ok=True)
         cls.emulator = Emulator(WORK)
         cls.addClassCleanup(cls.emulator.stop)
-        cls.run_command(PROJECT / ".ci" / "package", "--without-cli", ARCHITECTURE, **QUICK_BUILD)
+        cls.package()
         cls.unpack()
         cls.deploy()
         cls.outputs = cls.describe_outputs()
         cls.route_the_api()
         cls.key = cls.mint_key()
+
+    @classmethod
+    def package(cls):
+        """Packages the service, once for all tests."""
+        if not DeployedStack.is_packaged:
+            cls.run_command(PROJECT / ".ci" / "package", "--without-cli", ARCHITECTURE, **QUICK_BUILD)
+            DeployedStack.is_packaged = True
 
     @classmethod
     def unpack(cls):
@@ -86,9 +95,9 @@ class DeployedStack(unittest.TestCase):
                             aws_access_key_id="test", aws_secret_access_key="test")
 
     @classmethod
-    def describe_outputs(cls) -> dict[str, str]:
+    def describe_outputs(cls, stack: str = STACK) -> dict[str, str]:
         """The outputs, by the command with which the pipeline reads them."""
-        printed = cls.sam("list", "stack-outputs", "--stack-name", STACK, "--output", "json")
+        printed = cls.sam("list", "stack-outputs", "--stack-name", stack, "--output", "json")
         outputs = json.loads(printed[printed.index("["):printed.rindex("]") + 1])
         return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 

@@ -1,4 +1,4 @@
-"""The emulator as a process: ministack, with three corrections that its version in requirements.txt needs.
+"""The emulator as a process: ministack, with corrections that its version in requirements.txt needs.
 
 The names behind the underscores are private to ministack. They hold for the pinned version, and a test that needs them
 fails at once where they do not.
@@ -8,6 +8,7 @@ import os
 import subprocess
 import types
 
+import emulator_lake
 from ministack import app
 from ministack.services import cloudwatch_logs, lambda_svc
 from ministack.services.cloudformation import provisioners
@@ -60,5 +61,6 @@ class LoggedProcess(subprocess.Popen):
 provisioners._RESOURCE_HANDLERS["AWS::Lambda::Function"] |= {"update": update_function, "update_with_logical_id": True}
 provisioners._RESOURCE_HANDLERS["AWS::Logs::MetricFilter"] = {"create": create_metric_filter, "delete": delete_metric_filter}
 lambda_svc.subprocess = types.SimpleNamespace(**{**vars(subprocess), "Popen": LoggedProcess})
+emulator_lake.correct()
 
 app.main()

@@ -4,9 +4,11 @@
     python3 tests/deploy/run.py template    what the template alone can show, in seconds
     python3 tests/deploy/run.py permissions what its roles may do, in seconds
     python3 tests/deploy/run.py monitoring  what its alarms and its dashboard read, in seconds
+    python3 tests/deploy/run.py delivery    what the template of the delivery alone can show, in seconds
     python3 tests/deploy/run.py role        what deployment-role.yaml alone can show, in seconds
     python3 tests/deploy/run.py workflows   what the workflows alone can show, in seconds
     python3 tests/deploy/run.py deployment  the deployment alone, in minutes
+    python3 tests/deploy/run.py deployed_delivery   the deployment with the delivery, in minutes
     python3 tests/deploy/run.py tools       no test: installs the tools and prints the folder of their programs
     python3 tests/deploy/run.py sam         no test: the same for sam alone
 
@@ -23,7 +25,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parent.parent / "target" / "deploy-test"
-SUITES = ("template", "permissions", "monitoring", "role", "workflows", "deployment")
+SUITES = ("template", "permissions", "monitoring", "delivery", "role", "workflows", "deployment", "deployed_delivery")
 
 
 def installed_python(requirements: str = "requirements.txt") -> Path:

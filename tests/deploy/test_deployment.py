@@ -18,6 +18,7 @@ from deployed_stack import ARCHITECTURE, PACKAGE, STACK
 from template import PROJECT
 
 HERE = Path(__file__).resolve().parent
+DEPLOYED = ("template.yaml", "delivery.yaml")
 DAY_SECONDS = 86_400
 # Lambda polls the queue, and on a busy machine the function takes seconds to start.
 DRAIN_WITHIN_SECONDS = 60
@@ -34,24 +35,25 @@ class Deployment(deployed_stack.DeployedStack):
     def test_package_is_the_repository_with_its_functions_built(self):
         files = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*") if path.is_file()}
         files = {name for name in files if not name.startswith(".aws-sam/")}
-        sources = [Path(function["Properties"]["CodeUri"]) for function in
-                   template.of_type(template.written(), "AWS::Serverless::Function").values()]
+        sources = {Path(function["Properties"]["CodeUri"]) for file in DEPLOYED
+                   for function in template.of_type(template.written(file), "AWS::Serverless::Function").values()}
         built = {"THIRD-PARTY-LICENSES.txt", *(f"{source}/bootstrap" for source in sources),
                  *(f"sbom/{source.name}.cdx.json" for source in sources)}
         copied = {"CHANGELOG.md", "LICENSE", "deployment-role.yaml", "monitoring.yaml", "samconfig.toml"}
-        self.assertEqual(files, built | copied | {"smoke.py", "template.yaml"})
+        self.assertEqual(files, built | copied | {"smoke.py", *DEPLOYED})
         for name in copied:
             self.assertEqual((PACKAGE / name).read_bytes(), (PROJECT / name).read_bytes(), name)
         for source in sources:
             self.assertTrue(os.access(PACKAGE / source / "bootstrap", os.X_OK), source)
-        expected = template.written()
-        expected["Parameters"]["Architecture"] |= {"Default": ARCHITECTURE, "AllowedValues": [ARCHITECTURE]}
-        self.assertEqual(template.written(PACKAGE / "template.yaml"), expected)
+        for file in DEPLOYED:
+            expected = template.written(file)
+            expected["Parameters"]["Architecture"] |= {"Default": ARCHITECTURE, "AllowedValues": [ARCHITECTURE]}
+            self.assertEqual(template.written(PACKAGE / file), expected)
 
     def test_bills_of_materials_and_licences_list_the_locked_versions_of_what_is_linked(self):
         locked = {(package["name"], package["version"]) for package in
                   tomlkit.parse((PROJECT / "Cargo.lock").read_text())["package"]}
-        for function in ("customers", "signals", "overflow"):
+        for function in ("customers", "signals", "overflow", "deliver"):
             bill = json.loads((PACKAGE / "sbom" / f"{function}.cdx.json").read_text())
             listed = {(component["name"], component["version"]) for component in bill["components"]}
             self.assertEqual((bill["bomFormat"], bill["metadata"]["component"]["name"]), ("CycloneDX", function))

@@ -24,3 +24,4 @@ mod resource_limits;
 mod routes;
 mod sample_events;
 mod signals;
+mod stream_consumer;
