@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 import uuid
 from collections import Counter
 from pathlib import Path
@@ -262,7 +263,8 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         self.assertEqual(database, "intake_dev_delivery")
         self.assertEqual(table["StorageDescriptor"]["Location"], f"s3://{self.delivery['LakeBucketName']}/events/")
         columns = {column["Name"] for column in table["StorageDescriptor"]["Columns"]}
-        event = self.wait_for(lambda: [event for event in self.lake() if "data" in event] or [self.send_signal()][:0], 1)[0]
+        request = self.send({"customerId": str(uuid.uuid4()), "eventType": "purchase"})
+        (event,) = self.wait_for(lambda: self.in_lake(request), 1)
         self.assertEqual(set(event), columns)
         resources = self.aws("cloudformation").list_stack_resources(StackName=DELIVERY)["StackResourceSummaries"]
         physical = {resource["PhysicalResourceId"] for resource in resources}
@@ -273,5 +275,4 @@ class DeployedDelivery(deployed_stack.DeployedStack):
 
 
 if __name__ == "__main__":
-    import unittest
     unittest.main()
