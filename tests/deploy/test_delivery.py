@@ -23,7 +23,7 @@ class DeliveryTemplate(unittest.TestCase):
 class Reading(DeliveryTemplate):
     def test_each_function_reads_both_streams_and_goes_on_after_the_first_failed_record(self):
         mappings = of_type(self.processed, "AWS::Lambda::EventSourceMapping")
-        self.assertEqual(set(mappings), {"BusFunctionSignals", "BusFunctionCustomers", "LakeFunctionSignals", "LakeFunctionCustomers"})
+        self.assertEqual(set(mappings), {f"{target}Function{table}" for target in ("Bus", "Lake") for table in ("Signals", "Customers")})
         for name, mapping in mappings.items():
             properties = mapping["Properties"]
             function = name.removesuffix("Signals").removesuffix("Customers")
@@ -38,7 +38,8 @@ class Reading(DeliveryTemplate):
         for name, mapping in of_type(self.processed, "AWS::Lambda::EventSourceMapping").items():
             properties = mapping["Properties"]
             self.assertEqual((properties["MaximumRetryAttempts"], properties["MaximumRecordAgeInSeconds"]), (-1, 23 * 60 * 60), name)
-            self.assertEqual(properties["DestinationConfig"], {"OnFailure": {"Destination": {"Fn::GetAtt": ["FailureBucket", "Arn"]}}}, name)
+            kept = {"OnFailure": {"Destination": {"Fn::GetAtt": ["FailureBucket", "Arn"]}}}
+            self.assertEqual(properties["DestinationConfig"], kept, name)
 
     def test_only_new_signals_are_delivered_and_the_filter_of_the_bus_leaves_the_lake_complete(self):
         def filters(name: str):
@@ -65,8 +66,15 @@ class Targets(DeliveryTemplate):
         self.assertEqual({name: function["Properties"]["CodeUri"] for name, function in functions.items()},
                          {"BusFunction": "functions/deliver", "LakeFunction": "functions/deliver"})
         self.assertEqual({name: function["Properties"]["Environment"]["Variables"] for name, function in functions.items()},
-                         {"BusFunction": {"EVENT_BUS_NAME": {"Ref": "Bus"}}, "LakeFunction": {"DELIVERY_STREAM_NAME": {"Ref": "DeliveryStream"}}})
-        self.assertEqual(self.template["Globals"]["Function"]["Environment"]["Variables"]["FAILURE_BUCKET_NAME"], {"Ref": "FailureBucket"})
+                         {"BusFunction": {"EVENT_BUS_NAME": {"Ref": "Bus"}},
+                          "LakeFunction": {"DELIVERY_STREAM_NAME": {"Ref": "DeliveryStream"}}})
+        shared = self.template["Globals"]["Function"]["Environment"]["Variables"]
+        self.assertEqual(shared["FAILURE_BUCKET_NAME"], {"Ref": "FailureBucket"})
+
+    def test_function_ends_a_delivery_before_lambda_ends_the_function(self):
+        source = (PROJECT / "functions" / "deliver" / "src" / "lib.rs").read_text()
+        longest = int(re.search(r"MAX_DELIVERY_DURATION: Duration = Duration::from_secs\((\d+)\)", source).group(1))
+        self.assertLess(longest, self.template["Globals"]["Function"]["Timeout"])
 
     def test_functions_run_as_those_of_the_other_template_do(self):
         other, own = (file["Globals"]["Function"] for file in (template.written(), self.template))
