@@ -1,4 +1,4 @@
-//! A Lambda function behind the stream of signals. Needs the crates lambda_runtime, serde_json and tokio.
+//! A Lambda function behind the stream of signals. Needs the crates `lambda_runtime`, `serde_json` and `tokio`.
 
 use std::io::Write as _;
 
@@ -25,15 +25,15 @@ fn handle(item: &str) -> Result<(), Error> {
 
 pub(crate) fn consume(event: &Value, mut handle: impl FnMut(&str) -> Result<(), Error>) -> Value {
     let mut failures = Vec::new();
-    for record in event["Records"].as_array().into_iter().flatten() {
+    for record in event.get("Records").and_then(Value::as_array).into_iter().flatten() {
         // A signal that expires or is erased is a REMOVE.
-        if record["eventName"] != "INSERT" {
+        if record.get("eventName").and_then(Value::as_str) != Some("INSERT") {
             continue;
         }
-        let item = plain(&json!({"M": record["dynamodb"]["NewImage"]}));
+        let item = record.pointer("/dynamodb/NewImage").and_then(|image| plain(&json!({"M": image})));
         if item.is_none_or(|item| handle(&item).is_err()) {
             // Lambda delivers this record and those after it again.
-            failures.push(json!({"itemIdentifier": record["dynamodb"]["SequenceNumber"]}));
+            failures.push(json!({"itemIdentifier": record.pointer("/dynamodb/SequenceNumber")}));
             break;
         }
     }

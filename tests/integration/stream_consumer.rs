@@ -1,5 +1,4 @@
-//! The consumers of the streams in docs/data-model.md. The one in Python is tried by tests/deploy/test_delivery.py.
-#![expect(clippy::indexing_slicing, reason = "only tests are in here: to panic is to fail the test")]
+//! The consumers of the streams in docs/data-model.md. The one in Python is tried by `tests/deploy/test_delivery.py`.
 
 use std::path::Path;
 
