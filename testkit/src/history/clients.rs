@@ -24,8 +24,6 @@ pub(super) struct Shared {
     pub(super) events: EventQueue,
     pub(super) history: RefCell<History>,
     pub(super) counts: Counts,
-    /// The 503s: when each was asked for, and when it was received.
-    pub(super) unavailable: RefCell<Vec<(Instant, Instant)>>,
 }
 
 /// What clients count while they run.
@@ -37,6 +35,8 @@ pub(super) struct Counts {
     pub(super) deferred: Cell<u64>,
     /// Requests, each attempt counted.
     pub(super) attempts: Cell<u64>,
+    /// 503s.
+    pub(super) unavailable: Cell<u64>,
 }
 
 /// A client with its key.
@@ -62,20 +62,19 @@ enum Received {
 
 impl Shared {
     pub(super) fn new(events: EventQueue) -> Self {
-        Self { events, history: RefCell::default(), counts: Counts::default(), unavailable: RefCell::default() }
+        Self { events, history: RefCell::default(), counts: Counts::default() }
     }
 
     async fn send(&self, client: &Client, call: RequestBuilder) -> Received {
         add(&self.counts.attempts, 1);
         let event = call.key(&client.key).event();
-        let sent = Instant::now();
         let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, self.events.invoke(event.into())).await;
         let Some(invocation) = invocation.expect("every invocation ends") else { return Received::Nothing };
         let response = invocation.json();
         let body = response["body"].as_str().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
         let status = response["statusCode"].as_u64().unwrap_or_default();
         if status == 503 {
-            self.unavailable.borrow_mut().push((sent, Instant::now()));
+            add(&self.counts.unavailable, 1);
         }
         Received::Response { status, body }
     }

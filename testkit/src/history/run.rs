@@ -6,6 +6,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use model::timestamp::Timestamp;
+use service::context::MAX_REQUEST_DURATION;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
@@ -61,7 +63,7 @@ pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Result<
 }
 
 async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
-    let began = Instant::now();
+    let (began, began_at) = (Instant::now(), Timestamp::now());
     let (windows, end) = match options.outage {
         Some(outage) => {
             let end = began + BEFORE_OUTAGE + outage;
@@ -118,14 +120,16 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         clock_skew: u64::try_from(CLOCK_SKEW.as_micros()).unwrap_or_default(),
         unkept: log.unkept,
     };
-    let unavailable = signals.unavailable.take();
-    let unexplained =
-        unavailable.iter().filter(|(sent, received)| !windows.explain_unavailable(*sent, *received)).count();
+    let is_unexplained = |at: &&Timestamp| {
+        let arrived = began + at.duration_since(began_at);
+        !windows.is_queue_away(arrived.checked_sub(CLOCK_SKEW).unwrap_or(began), arrived + MAX_REQUEST_DURATION)
+    };
+    let unexplained = log.unavailable.iter().filter(is_unexplained).count() as u64;
     Ok(Summary {
         report: checker::check(&history, &stored),
         updates: customers.counts.acknowledged.get(),
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
-        unavailable: [unavailable.len(), unexplained, customers.unavailable.take().len()],
+        unavailable: [signals.counts.unavailable.get(), unexplained, customers.counts.unavailable.get()],
         drain,
         dead_letters,
         kills,

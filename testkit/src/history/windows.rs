@@ -92,12 +92,9 @@ impl Windows {
         away.map(|window| Fault::ServiceUnavailable.always().within(window.begin, window.end)).collect()
     }
 
-    /// Whether a 503 between these moments was due: SQS was away, or a new process could not read the key table.
-    pub(super) fn explain_unavailable(&self, sent: Instant, received: Instant) -> bool {
-        let overlapping = self.0.iter().filter(|window| window.begin <= received && sent <= window.end);
-        overlapping
-            .into_iter()
-            .any(|window| window.queue || matches!(window.target, Target::Everything | Target::Table("ApiKeysTable")))
+    /// Whether SQS was away at some time between these moments.
+    pub(super) fn is_queue_away(&self, from: Instant, to: Instant) -> bool {
+        self.0.iter().any(|window| window.queue && window.begin <= to && from <= window.end)
     }
 }
 
