@@ -6,8 +6,6 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use model::timestamp::Timestamp;
-use service::context::MAX_REQUEST_DURATION;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
@@ -63,51 +61,25 @@ pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Result<
 }
 
 async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
-    let (began, began_at) = (Instant::now(), Timestamp::now());
+    let start = Instant::now();
     let (windows, end) = match options.outage {
         Some(outage) => {
-            let end = began + BEFORE_OUTAGE + outage;
-            (Windows::outage(began + BEFORE_OUTAGE, end), end)
+            let end = start + BEFORE_OUTAGE + outage;
+            (Windows::outage(start + BEFORE_OUTAGE, end), end)
         }
-        None => (Windows::random(options.seed, began), began),
+        None => (Windows::random(options.seed, start), start),
     };
     let (log, lines) = mpsc::unbounded_channel();
     let mut deployment = Deployment::start(&options, &windows, &log).await?;
     drop(log);
-    let [signals, customers] = clients_of(&options, &deployment).await;
-    let secrets = [CANARY.to_owned()].into_iter().chain(signals.1.iter().map(|client| client.key.clone())).collect();
+    let keys = create_keys(&deployment).await;
+    let secrets = [CANARY.to_owned()].into_iter().chain(keys.iter().map(|(_, key)| key.clone())).collect();
     let log_check = tokio::task::spawn_local(LogCheck::run(lines, secrets));
-    let ((signals, signal_clients), (customers, customer_clients)) = (signals, customers);
-    let stop = Rc::new(Cell::new(false));
-    let updating: Vec<_> = customer_clients
-        .into_iter()
-        .map(|client| tokio::task::spawn_local(clients::updates(customers.clone(), client, stop.clone())))
-        .collect();
-    let quota = options.signals.div_ceil(SIGNAL_CLIENTS);
-    let sending: Vec<_> = signal_clients
-        .into_iter()
-        .map(|client| tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end)))
-        .collect();
-    let is_over = Rc::new(Cell::new(false));
-    let drain = {
-        let (queue, events, is_over) = (deployment.queue.clone(), deployment.events[2].clone(), is_over.clone());
-        let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));
-        tokio::task::spawn_local(drain::run(queue, events, random, move || is_over.get()))
-    };
-    let kills = kill(&options, &mut deployment.environments, &signals, &progress, began).await;
-    all(sending).await;
-    stop.set(true);
-    all(updating).await;
-    let took = began.elapsed();
-    progress("draining the overflow queue");
-    deployment.end_faults();
-    is_over.set(true);
-    let (faults_ended, drained) = (Instant::now(), drain.await?);
-    let drain = Drain { drained, took: faults_ended.elapsed(), deferred: signals.counts.deferred.get() };
+    let Traffic { signals, customers, drain, kills, took } =
+        send(&options, &mut deployment, &keys, end, &progress).await?;
     let calls = Calls::of(&mut deployment);
-    let has_skewed_clocks = deployment.has_skewed_clocks;
-    let (emulator, dead_letters) = (deployment.emulator, deployment.dead_letters.take_messages().len());
-    for environment in deployment.environments {
+    let Deployment { emulator, dead_letters, environments, has_skewed_clocks, .. } = deployment;
+    for environment in environments {
         environment.end().await;
     }
     let log = log_check.await?;
@@ -120,18 +92,14 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         clock_skew: u64::try_from(CLOCK_SKEW.as_micros()).unwrap_or_default(),
         unkept: log.unkept,
     };
-    let is_unexplained = |at: &&Timestamp| {
-        let arrived = began + at.duration_since(began_at);
-        !windows.is_queue_away(arrived.checked_sub(CLOCK_SKEW).unwrap_or(began), arrived + MAX_REQUEST_DURATION)
-    };
-    let unexplained = log.unavailable.iter().filter(is_unexplained).count() as u64;
+    let unexplained = log.unavailable.iter().filter(|at| !windows.is_queue_away(**at)).count() as u64;
     Ok(Summary {
         report: checker::check(&history, &stored),
         updates: customers.counts.acknowledged.get(),
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
         unavailable: [signals.counts.unavailable.get(), unexplained, customers.counts.unavailable.get()],
         drain,
-        dead_letters,
+        dead_letters: dead_letters.take_messages().len(),
         kills,
         calls,
         has_skewed_clocks,
@@ -141,8 +109,54 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     })
 }
 
-/// The clients of both functions, with what those of one function share.
-async fn clients_of(options: &Options, deployment: &Deployment) -> [(Rc<Shared>, Vec<Client>); 2] {
+/// What was sent, killed and drained.
+struct Traffic {
+    signals: Rc<Shared>,
+    customers: Rc<Shared>,
+    drain: Drain,
+    kills: u64,
+    took: Duration,
+}
+
+/// Runs all clients to their end, kills processes meanwhile, and drains the queue.
+async fn send(
+    options: &Options,
+    deployment: &mut Deployment,
+    keys: &[(u32, String)],
+    end: Instant,
+    progress: &impl Fn(&str),
+) -> Result<Traffic> {
+    let start = Instant::now();
+    let [signals, customers, overflow] = deployment.events.clone();
+    let (signals, customers) = (Rc::new(Shared::new(signals)), Rc::new(Shared::new(customers)));
+    let (stop, is_over) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
+    let quota = options.signals.div_ceil(SIGNAL_CLIENTS);
+    let updating: Vec<_> = clients(CUSTOMER_CLIENTS, !options.seed, keys)
+        .map(|client| tokio::task::spawn_local(clients::updates(customers.clone(), client, stop.clone())))
+        .collect();
+    let sending: Vec<_> = clients(SIGNAL_CLIENTS, options.seed, keys)
+        .map(|client| tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end)))
+        .collect();
+    let draining = {
+        let (queue, is_over) = (deployment.queue.clone(), is_over.clone());
+        let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));
+        tokio::task::spawn_local(drain::run(queue, overflow, random, move || is_over.get()))
+    };
+    let kills = kill(options, &mut deployment.environments, &signals, progress).await;
+    all(sending).await;
+    stop.set(true);
+    all(updating).await;
+    let took = start.elapsed();
+    progress("draining the overflow queue");
+    deployment.end_faults();
+    is_over.set(true);
+    let (faults_ended, drained) = (Instant::now(), draining.await?);
+    let drain = Drain { drained, took: faults_ended.elapsed(), deferred: signals.counts.deferred.get() };
+    Ok(Traffic { signals, customers, drain, kills, took })
+}
+
+/// Keys with the numbers of their accounts.
+async fn create_keys(deployment: &Deployment) -> Vec<(u32, String)> {
     let mut keys = Vec::new();
     let dynamodb = client_at(&deployment.emulator.endpoint());
     for account in 0..ACCOUNTS {
@@ -150,22 +164,18 @@ async fn clients_of(options: &Options, deployment: &Deployment) -> [(Rc<Shared>,
             keys.push((account, create_key(&dynamodb, &account_id(account), |_| {}).await));
         }
     }
-    let clients = |count: u64, seed: u64| {
-        let with_keys = (0..count).zip(keys.iter().cycle());
-        let client = |(number, (account, key)): (u64, &(u32, String))| Client {
-            number,
-            account: *account,
-            key: key.clone(),
-            retries: number % 2 == 0,
-            seed,
-        };
-        with_keys.map(client).collect()
-    };
-    let [signals, customers, _] = deployment.events.clone();
-    [
-        (Rc::new(Shared::new(signals)), clients(SIGNAL_CLIENTS, options.seed)),
-        (Rc::new(Shared::new(customers)), clients(CUSTOMER_CLIENTS, !options.seed)),
-    ]
+    keys
+}
+
+/// Clients that use the keys in turn. Every second one retries.
+fn clients(count: u64, seed: u64, keys: &[(u32, String)]) -> impl Iterator<Item = Client> {
+    (0..count).zip(keys.iter().cycle()).map(move |(number, (account, key))| Client {
+        number,
+        account: *account,
+        key: key.clone(),
+        retries: number % 2 == 0,
+        seed,
+    })
 }
 
 async fn all(clients: Vec<JoinHandle<()>>) {
@@ -175,13 +185,8 @@ async fn all(clients: Vec<JoinHandle<()>>) {
 }
 
 /// Kills processes at random times, which the seed determines, until all signals are acknowledged.
-async fn kill(
-    options: &Options,
-    environments: &mut [Environment],
-    signals: &Shared,
-    progress: &impl Fn(&str),
-    began: Instant,
-) -> u64 {
+async fn kill(options: &Options, environments: &mut [Environment], signals: &Shared, progress: &impl Fn(&str)) -> u64 {
+    let start = Instant::now();
     let mut random = fastrand::Rng::with_seed(options.seed.rotate_left(32));
     let mut moments: Vec<u64> = (0..options.kills).map(|_| random.u64(..options.signals)).collect();
     moments.sort_unstable();
@@ -194,7 +199,7 @@ async fn kill(
             if reported.elapsed() > Duration::from_secs(10) {
                 reported = Instant::now();
                 let (seconds, acknowledged, deferred) =
-                    (began.elapsed().as_secs(), counts.acknowledged.get(), counts.deferred.get());
+                    (start.elapsed().as_secs(), counts.acknowledged.get(), counts.deferred.get());
                 progress(&format!(
                     "{seconds} s: {acknowledged} signals acknowledged, {deferred} deferred, {kills} kills"
                 ));

@@ -3,6 +3,10 @@
 
 use std::time::{Duration, Instant};
 
+use model::timestamp::Timestamp;
+use service::context::MAX_REQUEST_DURATION;
+
+use super::deployment::CLOCK_SKEW;
 use super::load::CANARY;
 use crate::fault_proxy::{Fault, Rule};
 use crate::test_app::Tables;
@@ -92,9 +96,14 @@ impl Windows {
         away.map(|window| Fault::ServiceUnavailable.always().within(window.begin, window.end)).collect()
     }
 
-    /// Whether SQS was away at some time between these moments.
-    pub(super) fn is_queue_away(&self, from: Instant, to: Instant) -> bool {
-        self.0.iter().any(|window| window.queue && window.begin <= to && from <= window.end)
+    /// Whether SQS was away while a request was served that arrived at this time of its environment's clock.
+    pub(super) fn is_queue_away(&self, at: Timestamp) -> bool {
+        let ago = Timestamp::now().duration_since(at);
+        let arrived = Instant::now().checked_sub(ago);
+        let is_meanwhile = |window: &Window, arrived: Instant| {
+            window.begin <= arrived + MAX_REQUEST_DURATION && arrived <= window.end + CLOCK_SKEW
+        };
+        arrived.is_some_and(|arrived| self.0.iter().any(|window| window.queue && is_meanwhile(window, arrived)))
     }
 }
 

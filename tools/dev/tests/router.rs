@@ -42,9 +42,11 @@ fn cargo_lambda_router_has_the_routes_of_the_template() {
 }
 
 #[test]
-fn cargo_lambda_builds_only_the_functions_of_the_template() {
+fn cargo_lambda_builds_only_the_functions_of_the_templates() {
     // Those that the local stack leaves out too.
-    let template = std::fs::read_to_string(format!("{ROOT}/template.yaml")).unwrap();
-    let folders = template.lines().filter_map(|line| line.trim().strip_prefix("CodeUri: functions/"));
+    let templates =
+        ["template.yaml", "delivery.yaml"].map(|name| std::fs::read_to_string(format!("{ROOT}/{name}")).unwrap());
+    let lines = templates.iter().flat_map(|template| template.lines());
+    let folders = lines.filter_map(|line| line.trim().strip_prefix("CodeUri: functions/"));
     assert_eq!(lambda_metadata()["build"]["packages"], json!(folders.collect::<BTreeSet<_>>()));
 }
