@@ -56,6 +56,7 @@ pub(super) async fn run(
         let is_last = is_over();
         let now = Instant::now();
         let arrived = queue.take_messages();
+        drained.messages = drained.messages.saturating_add(arrived.len() as u64);
         waiting.extend(arrived.into_iter().zip(&mut ids).map(|(body, id)| Message {
             id,
             body: body.into(),
@@ -80,11 +81,9 @@ pub(super) async fn run(
                 let (failed, done): (Vec<_>, Vec<_>) =
                     batch.into_iter().partition(|message| failed.as_ref().is_none_or(|failed| failed.contains(&message.id)));
                 drained.failures = drained.failures.saturating_add(failed.len() as u64);
-                drained.messages = drained.messages.saturating_add(done.len() as u64);
                 waiting.extend(failed);
                 let repeated: Vec<_> = done.into_iter().filter(|_| random.u8(..20) == 0).collect();
                 drained.repeated = drained.repeated.saturating_add(repeated.len() as u64);
-                drained.messages = drained.messages.saturating_sub(repeated.len() as u64);
                 waiting.extend(repeated);
             }
             () = sleep(Duration::from_millis(20)) => {}

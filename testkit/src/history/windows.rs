@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use model::timestamp::Timestamp;
 use service::context::MAX_REQUEST_DURATION;
 
-use super::deployment::CLOCK_SKEW;
+use super::environment::CLOCK_SKEW;
 use super::load::CANARY;
 use crate::fault_proxy::{Fault, Rule};
 use crate::test_app::Tables;
@@ -38,7 +38,7 @@ enum Target {
     Everything,
 }
 
-/// Keys of customers and emitters, about 1 %, 10 % and 30 % of them.
+/// Keys of one customer or emitter, and of more than a quarter of them.
 const KEYS: [&str; 3] = ["#canary-7e1d-77", "#canary-7e1d-3", "#canary-7e1d-1"];
 
 const FAULTS: [Fault; 6] = [
