@@ -2,10 +2,11 @@
 
 use std::io;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::TcpStream;
 
-use crate::message::{Message, Stream};
+use crate::answer::{json_answer, refusal};
+use crate::message::Stream;
 use crate::plan::Fault;
 use crate::state::Shared;
 use crate::writes;
@@ -17,21 +18,21 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
         let answer = match shared.decide(number, call.operation(), &call.body) {
             None => match shared.capacity() {
                 Some(capacity) => writes::within_capacity(&mut upstream, call, &capacity, shared).await?,
-                None => forward(&mut upstream, &call).await?,
+                None => upstream.call(&call).await?,
             },
             Some(Fault::ResetBefore) => return client.reset(),
             Some(Fault::ResetAfter) => {
-                forward(&mut upstream, &call).await?;
+                upstream.call(&call).await?;
                 return client.reset();
             }
             Some(Fault::CutBody) => {
-                let mut bytes = forward(&mut upstream, &call).await?.to_bytes();
+                let mut bytes = upstream.call(&call).await?.to_bytes();
                 // An answer of DynamoDB has a body of two bytes at least.
                 bytes.pop();
                 return client.send_bytes(&bytes).await;
             }
             Some(Fault::Slow(delay)) => {
-                let answer = forward(&mut upstream, &call).await?;
+                let answer = upstream.call(&call).await?;
                 tokio::time::sleep(delay).await;
                 answer
             }
@@ -47,7 +48,7 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
             Some(Fault::Late(delay)) => {
                 client.closed().await;
                 tokio::time::sleep(delay).await;
-                return forward(&mut upstream, &call).await.map(drop);
+                return upstream.call(&call).await.map(drop);
             }
             Some(Fault::Swallowed(delay)) => {
                 tokio::time::sleep(delay).await;
@@ -67,30 +68,4 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
         client.send(&answer).await?;
     }
     Ok(())
-}
-
-pub(crate) async fn forward(upstream: &mut Stream, call: &Message) -> io::Result<Message> {
-    upstream.send(call).await?;
-    upstream.next().await?.ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
-}
-
-/// What DynamoDB answers to a call that it does not do.
-pub(crate) fn refusal(fault: Fault) -> Message {
-    const DYNAMODB: &str = "com.amazonaws.dynamodb.v20120810";
-    const CORAL: &str = "com.amazon.coral.service";
-    const VALIDATION: &str = "com.amazon.coral.validate";
-    let (status, namespace, name) = match fault {
-        Fault::Throttled => ("400 Bad Request", DYNAMODB, "ProvisionedThroughputExceededException"),
-        Fault::TableThrottled => ("400 Bad Request", DYNAMODB, "ThrottlingException"),
-        Fault::ExpiredToken => ("400 Bad Request", CORAL, "ExpiredTokenException"),
-        Fault::UnrecognizedClient => ("400 Bad Request", CORAL, "UnrecognizedClientException"),
-        Fault::Invalid => ("400 Bad Request", VALIDATION, "ValidationException"),
-        Fault::InternalServerError => ("500 Internal Server Error", DYNAMODB, "InternalServerError"),
-        _ => return Message::answer("503 Service Unavailable", &[], ""),
-    };
-    json_answer(status, json!({"__type": format!("{namespace}#{name}"), "message": "on purpose"}).to_string())
-}
-
-pub(crate) fn json_answer(status: &str, body: impl Into<Vec<u8>>) -> Message {
-    Message::answer(status, &[("content-type", "application/x-amz-json-1.0")], body)
 }

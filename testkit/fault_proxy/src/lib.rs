@@ -3,6 +3,7 @@
 //! It speaks HTTP/1.1 on loopback, knows of a call only its operation and its bytes, and does to some calls what a
 //! [`Plan`] says. Must not know whether a function gets over a fault, and repairs none.
 
+mod answer;
 mod capacity;
 mod connection;
 pub mod loopback;
@@ -78,7 +79,7 @@ impl FaultProxy {
         let held = std::mem::take(&mut self.shared.state().held);
         for call in &held {
             let mut upstream = Stream::new(TcpStream::connect(self.shared.upstream).await?);
-            connection::forward(&mut upstream, call).await?;
+            upstream.call(call).await?;
         }
         Ok(held.len())
     }

@@ -76,6 +76,12 @@ impl Stream {
         }
     }
 
+    /// Sends a call, and returns its answer.
+    pub(crate) async fn call(&mut self, call: &Message) -> io::Result<Message> {
+        self.send(call).await?;
+        self.next().await?.ok_or_else(|| ErrorKind::ConnectionAborted.into())
+    }
+
     pub(crate) async fn send(&mut self, message: &Message) -> io::Result<()> {
         self.send_bytes(&message.to_bytes()).await
     }

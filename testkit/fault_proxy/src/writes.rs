@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
+use crate::answer::{json_answer, refusal};
 use crate::capacity::Capacity;
-use crate::connection::{forward, json_answer, refusal};
 use crate::message::{Message, Stream};
 use crate::plan::Fault;
 use crate::state::Shared;
@@ -26,7 +26,7 @@ pub(crate) async fn some(
 ) -> io::Result<Message> {
     let (done, unprocessed) = split(call, |_, request| is_done(request))?;
     match done {
-        Some(call) => Ok(with_unprocessed(forward(upstream, &call).await?, &unprocessed)),
+        Some(call) => Ok(with_unprocessed(upstream.call(&call).await?, &unprocessed)),
         None => Ok(all_done_but(&unprocessed)),
     }
 }
@@ -50,18 +50,18 @@ pub(crate) async fn within_capacity(
                 take(table, request.pointer("/PutRequest/Item/pk/S"), request.to_string().len())
             };
             return match split(call, is_done)? {
-                (Some(call), unprocessed) => Ok(with_unprocessed(forward(upstream, &call).await?, &unprocessed)),
+                (Some(call), unprocessed) => Ok(with_unprocessed(upstream.call(&call).await?, &unprocessed)),
                 (None, _) => Ok(refusal(Fault::TableThrottled)),
             };
         }
         "PutItem" => "/Item/pk/S",
         "UpdateItem" => "/Key/pk/S",
-        _ => return forward(upstream, &call).await,
+        _ => return upstream.call(&call).await,
     };
     let write: Value = serde_json::from_slice(&call.body)?;
     let table = write.get("TableName").and_then(Value::as_str).unwrap_or_default();
     if take(table, write.pointer(key_pointer), call.body.len()) {
-        return forward(upstream, &call).await;
+        return upstream.call(&call).await;
     }
     Ok(refusal(Fault::TableThrottled))
 }
