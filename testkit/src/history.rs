@@ -10,12 +10,14 @@ mod drain;
 mod environment;
 mod load;
 mod log_check;
+mod options;
 mod record;
 mod run;
 mod stored;
 mod summary;
 mod windows;
 
+pub use options::Options;
 pub use record::{Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
-pub use run::{Options, run};
+pub use run::run;
 pub use summary::Summary;

@@ -9,8 +9,8 @@ use anyhow::Result;
 use dev::Emulator;
 use tokio::sync::mpsc;
 
-use super::environment::{Environment, SkewedClock};
-use super::run::Options;
+use super::environment::{CLOCK_SKEWS, Environment, SkewedClock};
+use super::options::Options;
 use super::windows::Windows;
 use crate::fake_sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use crate::fault_proxy::{Capacity, Fault, FaultProxy, Limits, Plan, Rule};
@@ -20,12 +20,6 @@ use crate::test_app::TestApp;
 
 /// How long signals are kept.
 pub(super) const RETENTION: Duration = Duration::from_hours(30 * 24);
-
-/// How far the clocks of environments are apart, at most.
-pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(2);
-
-/// How far they are ahead, in turn.
-const CLOCK_SKEWS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(700), CLOCK_SKEW];
 
 /// Invocations that an environment serves at once, where it serves more than one.
 const AT_ONCE: u16 = 4;

@@ -11,6 +11,12 @@ use anyhow::{Context as _, Result, ensure};
 use crate::fault_proxy::FaultProxy;
 use crate::function_process::{FunctionProcess, ProcessOptions};
 
+/// How far the clocks of environments are apart, at most.
+pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(2);
+
+/// How far they are ahead, in turn.
+pub(super) const CLOCK_SKEWS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(700), CLOCK_SKEW];
+
 pub(super) struct Environment {
     pub(super) proxy: FaultProxy,
     options: ProcessOptions,

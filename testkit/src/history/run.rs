@@ -1,7 +1,6 @@
 //! One run: clients, kills, the drain, and the check. Must not know what is correct.
 
 use std::cell::Cell;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -11,11 +10,12 @@ use tokio::task::{JoinHandle, LocalSet};
 
 use super::checker;
 use super::clients::{self, Client, Shared};
-use super::deployment::{CLOCK_SKEW, Deployment, RETENTION};
+use super::deployment::{Deployment, RETENTION};
 use super::drain;
-use super::environment::Environment;
+use super::environment::{CLOCK_SKEW, Environment};
 use super::load::{CANARY, account_id};
 use super::log_check::LogCheck;
+use super::options::Options;
 use super::record::History;
 use super::stored;
 use super::summary::{Calls, Drain, Summary};
@@ -34,23 +34,6 @@ const KEYS_PER_ACCOUNT: usize = 2;
 
 /// Clients send this long before an outage begins, so that the functions have read their keys.
 const BEFORE_OUTAGE: Duration = Duration::from_secs(20);
-
-/// The options of a run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// How many signals are to be acknowledged, at least.
-    pub signals: u64,
-    /// How many processes are killed.
-    pub kills: u64,
-    /// The share of the calls to DynamoDB that are faulted, from 0 to 1, beside the windows.
-    pub faults: f64,
-    /// An outage of DynamoDB of this length in place of the windows.
-    pub outage: Option<Duration>,
-    /// Chooses what is sent, what is faulted and what is killed.
-    pub seed: u64,
-    /// Where the programs of the functions are.
-    pub programs: PathBuf,
-}
 
 /// Runs, reports to `progress`, and checks.
 ///

@@ -1,0 +1,21 @@
+//! What a run is told. Must not know how it is done.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The options of a run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many signals are to be acknowledged, at least.
+    pub signals: u64,
+    /// How many processes are killed.
+    pub kills: u64,
+    /// The share of the calls to DynamoDB that are faulted, from 0 to 1, beside the windows.
+    pub faults: f64,
+    /// An outage of DynamoDB of this length in place of the windows.
+    pub outage: Option<Duration>,
+    /// Chooses what is sent, what is faulted and what is killed.
+    pub seed: u64,
+    /// Where the programs of the functions are.
+    pub programs: PathBuf,
+}
