@@ -24,7 +24,7 @@ impl LogCheck {
         let mut check = Self::default();
         while let Some(line) = log.recv().await {
             check.lines = check.lines.saturating_add(1);
-            if line.contains("rejected signals could not be stored") {
+            if line.contains("DeadLetterFailures") {
                 check.unkept = check.unkept.saturating_add(1);
             }
             check.unavailable.extend(unavailable_at(&line));
