@@ -3,7 +3,6 @@
 //! In the manner of Jepsen: clients record their requests and the responses, and a checker compares that with what is
 //! stored. The checker knows nothing of how the service works, and the service nothing of the checker.
 
-pub mod checker;
 mod clients;
 mod deployment;
 mod drain;
@@ -11,13 +10,14 @@ mod environment;
 mod load;
 mod log_check;
 mod options;
-mod record;
 mod run;
 mod stored;
 mod summary;
 mod windows;
 
+pub use consistency::{
+    Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update, checker,
+};
 pub use options::Options;
-pub use record::{Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
 pub use run::run;
 pub use summary::Summary;

@@ -6,10 +6,10 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use consistency::{History, Micros, Outcome, Request, Update};
 use serde_json::Value;
 
-use super::load::{Batch, Profile};
-use super::record::{History, Micros, Outcome, Request, Update, subject};
+use super::load::{Batch, Profile, subject};
 use crate::request_builder::RequestBuilder;
 use crate::runtime_api::EventQueue;
 

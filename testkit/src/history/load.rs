@@ -1,8 +1,10 @@
 //! What clients send, generated from their seeds alone: a seed sends the same again. Must not know what is received.
 
+use consistency::{Fingerprint, Sent};
 use serde_json::{Value, json};
 
-use super::record::{Fingerprint, Sent, subject};
+/// More customers and emitters than an account has.
+const SUBJECTS_PER_ACCOUNT: u32 = 10_000_000;
 
 /// Part of every value that no log may contain.
 pub(super) const CANARY: &str = "canary-7e1d";
@@ -142,6 +144,11 @@ impl Signal {
         }
         item.to_string()
     }
+}
+
+/// The number of a customer or an emitter of an account, unlike those of all other accounts.
+pub(super) fn subject(account: u32, who: u32) -> u32 {
+    account.saturating_mul(SUBJECTS_PER_ACCOUNT).saturating_add(who)
 }
 
 /// The id of the `account`-th account.

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use consistency::{History, checker};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
-use super::checker;
 use super::clients::{self, Client, Shared};
 use super::deployment::{Deployment, RETENTION};
 use super::drain;
@@ -16,7 +16,6 @@ use super::environment::{CLOCK_SKEW, Environment};
 use super::load::{CANARY, account_id};
 use super::log_check::LogCheck;
 use super::options::Options;
-use super::record::History;
 use super::stored;
 use super::summary::{Calls, Drain, Summary};
 use super::windows::Windows;

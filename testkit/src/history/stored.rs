@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use model::timestamp::Timestamp;
+use consistency::{Fingerprint, KeptSignal, Stored, stored_signal};
 use serde_json::{Value, json};
 
-use super::load::CANARY;
-use super::record::{Fingerprint, KeptSignal, Stored, StoredSignal, subject};
+use super::load::{CANARY, subject};
 use crate::test_app::Tables;
 
 /// Everything in the tables of signals, rejected signals and customers. Signals have to expire after `retention`.
@@ -15,7 +14,8 @@ pub(super) fn read(endpoint: &str, retention: Duration) -> Stored {
     let mut signals = Vec::new();
     scan(endpoint, "SignalsTable", |item| {
         let keys = [text(&item["pk"]), text(&item["sk"])].map(ToOwned::to_owned);
-        signals.push((keys, signal(item, retention)));
+        let who = who(item, "customerId").or_else(|| who(item, "emitterId"));
+        signals.push((keys, stored_signal(item, who, Some(retention))));
     });
     // As a Query reads them: by the bytes of the sort key.
     signals.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -34,42 +34,6 @@ pub(super) fn read(endpoint: &str, retention: Duration) -> Stored {
         customers.insert(who(item, "customerId").unwrap_or(u32::MAX), fields);
     });
     Stored { signals: signals.into_iter().map(|(_, signal)| signal).collect(), rejected, customers }
-}
-
-fn signal(item: &mut Value, retention: Duration) -> StoredSignal {
-    let data = |name: &str| item["data"]["M"][name]["N"].as_str().and_then(|n| n.parse().ok()).unwrap_or(u64::MAX);
-    let (request, index) = (data("request"), data("n"));
-    let who = who(item, "customerId").or_else(|| who(item, "emitterId"));
-    let id = text(&item["customerId"]).max(text(&item["emitterId"]));
-    let (received_at, identifier) = (text(&item["receivedAt"]).to_owned(), text(&item["requestIdentifier"]).to_owned());
-    let time = received_at.parse::<Timestamp>().ok();
-    let expires_at = time.map(|time| time.plus(retention).seconds().to_string()).unwrap_or_default();
-    let key = format!("{received_at}#{}#{index:04}", identifier.to_lowercase());
-    let contradiction = if text(&item["pk"]) != format!("{}#{id}", text(&item["accountId"])) {
-        Some("its pk is not its account and customer or emitter")
-    } else if text(&item["sk"]) != key {
-        Some("its sk is not its time, requestIdentifier and index")
-    } else if item["expiresAt"]["N"] != expires_at.as_str() {
-        Some("it does not expire after the retention")
-    } else if uuid::Uuid::parse_str(&identifier).is_err() {
-        Some("its requestIdentifier is not a UUID")
-    } else {
-        None
-    };
-    if let Some(item) = item.as_object_mut() {
-        for name in ["pk", "sk", "receivedAt", "requestIdentifier", "expiresAt"] {
-            item.remove(name);
-        }
-    }
-    StoredSignal {
-        who,
-        request,
-        index,
-        content: Fingerprint::of(&item.to_string()),
-        identifier,
-        received_at: time.map_or(0, |time| time.millis().saturating_mul(1_000)),
-        contradiction,
-    }
 }
 
 /// A string of an item.

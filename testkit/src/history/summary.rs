@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::checker::Report;
+use consistency::checker::Report;
+
 use super::deployment::Deployment;
 use super::drain::Drained;
 use super::environment::Environment;

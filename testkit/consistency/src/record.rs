@@ -6,14 +6,6 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 /// Microseconds since 1970.
 pub type Micros = u64;
 
-/// More customers and emitters than an account has.
-const SUBJECTS_PER_ACCOUNT: u32 = 10_000_000;
-
-/// The number of a customer or an emitter of an account, unlike those of all other accounts.
-pub(super) fn subject(account: u32, who: u32) -> u32 {
-    account.saturating_mul(SUBJECTS_PER_ACCOUNT).saturating_add(who)
-}
-
 /// A hash of a content that is too large to be kept for a million signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint(u64);

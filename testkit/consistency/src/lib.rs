@@ -1,0 +1,11 @@
+//! The consistency checker: compares what clients sent and received with what is stored. The history of the tests and
+//! `cargo intake verify` use it.
+//!
+//! It must not know how the service works, and the service nothing of it.
+
+pub mod checker;
+mod item;
+mod record;
+
+pub use item::stored_signal;
+pub use record::{Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
