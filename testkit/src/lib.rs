@@ -16,11 +16,12 @@
 //! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
 //! | `functions` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
+//! | `http_gateway` | the functions in this process behind HTTP | what a request means |
 //! | [`hostile_bodies`] | bodies that cost as much as they can | what they may cost |
 //! | `local_stack` | `cargo dev` as a process | what it serves |
 //! | [`history`] | many clients, faults and kills, and a check of what is stored | how the functions work |
 //!
-//! The feature `emulator` adds the last five rows and `fake_targets`, without which a benchmark compiles in seconds.
+//! The feature `emulator` adds the last six rows and `fake_targets`, without which a benchmark compiles in seconds.
 #![expect(
     clippy::missing_panics_doc,
     clippy::expect_used,
@@ -42,6 +43,8 @@ mod functions;
 pub mod history;
 #[cfg(feature = "emulator")]
 pub mod hostile_bodies;
+#[cfg(feature = "emulator")]
+mod http_gateway;
 pub mod http_server;
 #[cfg(feature = "emulator")]
 mod local_stack;
@@ -55,6 +58,7 @@ pub use fault_proxy;
 #[cfg(feature = "emulator")]
 pub use {
     functions::{build_functions, emulator_options},
+    http_gateway::HttpGateway,
     local_stack::{LocalStack, Reply},
     request_builder::{RequestBuilder, TestResponse, read_event},
     test_app::{Tables, TestApp, client_at, template},
