@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::de::Error as _;
 use serde::{Deserialize as _, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 pub(crate) use store::attributes::Item;
 
@@ -45,6 +46,40 @@ impl Serialize for Json<'_> {
 pub(crate) fn json_object<'a>(item: &'a Item, without: &[&str]) -> BTreeMap<&'a str, Json<'a>> {
     let attributes = item.iter().filter(|(name, _)| !without.contains(&name.as_str()));
     attributes.map(|(name, value)| (name.as_str(), Json(value))).collect()
+}
+
+/// An item as DynamoDB's JSON.
+pub(crate) fn dynamodb_json(item: &Item) -> Value {
+    item.iter().map(|(name, value)| (name.clone(), value_json(value))).collect()
+}
+
+fn value_json(value: &AttributeValue) -> Value {
+    match value {
+        AttributeValue::S(text) => json!({"S": text}),
+        AttributeValue::N(number) => json!({"N": number}),
+        AttributeValue::Bool(value) => json!({"BOOL": value}),
+        AttributeValue::L(list) => json!({"L": list.iter().map(value_json).collect::<Vec<_>>()}),
+        AttributeValue::M(map) => json!({"M": dynamodb_json(map)}),
+        // This service never writes sets and bytes.
+        _ => json!({"NULL": true}),
+    }
+}
+
+/// The size of an item in bytes, by which DynamoDB charges ("DynamoDB item sizes and formats").
+pub(crate) fn size(item: &Item) -> usize {
+    item.iter().map(|(name, value)| name.len().saturating_add(value_size(value))).sum()
+}
+
+fn value_size(value: &AttributeValue) -> usize {
+    // Each map and list has 3 bytes, and one for each of its values.
+    let nested = |sizes: usize, count: usize| sizes.saturating_add(count).saturating_add(3);
+    match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::N(number) => number.len().div_ceil(2).saturating_add(1),
+        AttributeValue::L(list) => nested(list.iter().map(value_size).sum(), list.len()),
+        AttributeValue::M(map) => nested(size(map), map.len()),
+        _ => 1,
+    }
 }
 
 /// A value for people: a string as it is, anything else as JSON.

@@ -7,6 +7,7 @@ mod list;
 mod revoke;
 mod rotate;
 mod table;
+mod temporary;
 
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use uuid::Uuid;
 
 pub(crate) use self::account_keys::AccountKeys;
 use self::table::KeyTable;
+pub(crate) use self::temporary::TemporaryKeys;
 use crate::output::{Format, note};
 use crate::stack::Stack;
 use crate::time_args::duration;

@@ -7,6 +7,7 @@
 //! queries and deletions are here, since the functions' roles do not permit them.
 
 mod accounts;
+mod aws_call;
 mod batch_delete;
 mod confirm;
 mod customers;
@@ -24,6 +25,7 @@ mod scan;
 mod signals;
 mod stack;
 mod time_args;
+mod verify;
 
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use crate::import::Import;
 use crate::output::Format;
 use crate::stack::StackArgs;
+use crate::verify::Verify;
 use crate::{accounts, customers, keys, overflow, rejected, signals};
 
 const EXAMPLES: &str = "\
@@ -24,6 +25,10 @@ Without --stack and --local, variables describe the stack. A command needs those
   SIGNAL_RETENTION_DAYS  for how many days signals are kept, for import and redrive; 0: forever
   OVERFLOW_QUEUE_URL, DEAD_LETTER_QUEUE_URL
                          the overflow queue and its dead-letter queue, if there are, for overflow and erase
+  BASE_URL               the address of the API, for verify
+  CORS_ORIGINS           the origins of pages that may call it, if there are, for verify
+  THROTTLE_RATE, THROTTLE_BURST
+                         the request rates of a route, for verify --burst
 
 Except with --local, credentials and region are those of the AWS command line:
   AWS_PROFILE            the profile to use
@@ -84,6 +89,9 @@ enum Command {
 
     /// Store the customers or signals of a file
     Import(Import),
+
+    /// Prove a deployment: send requests, read everything back, compare, measure, clean up
+    Verify(Verify),
 }
 
 impl Options {
@@ -98,6 +106,7 @@ impl Options {
             Command::Rejected(command) => command.run(&stack, format).await,
             Command::Overflow(command) => command.run(&stack, format).await,
             Command::Import(import) => import.run(&stack, format).await,
+            Command::Verify(verify) => verify.run(&stack, format).await,
         }
     }
 }

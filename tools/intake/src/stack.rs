@@ -39,6 +39,12 @@ pub(crate) const IDEMPOTENCY: &str = "IDEMPOTENCY_TABLE";
 pub(crate) const OVERFLOW_QUEUE: &str = "OVERFLOW_QUEUE_URL";
 pub(crate) const DEAD_LETTER_QUEUE: &str = "DEAD_LETTER_QUEUE_URL";
 
+/// The variables that hold the address of the API, the origins of pages that may call it, and the rates of its routes.
+pub(crate) const BASE_URL: &str = "BASE_URL";
+pub(crate) const CORS_ORIGINS: &str = "CORS_ORIGINS";
+pub(crate) const THROTTLE_RATE: &str = "THROTTLE_RATE";
+pub(crate) const THROTTLE_BURST: &str = "THROTTLE_BURST";
+
 /// The variable that says for how many days signals are kept; 0 keeps them forever.
 const RETENTION: &str = "SIGNAL_RETENTION_DAYS";
 
@@ -63,6 +69,10 @@ pub(crate) struct Stack {
     pub(crate) sqs: aws_sdk_sqs::Client,
     /// Whether it is the stack of `cargo dev`.
     pub(crate) is_local: bool,
+    /// The name of the CloudFormation stack, if one was given.
+    pub(crate) name: Option<String>,
+    /// For calls to services for which there is no client here.
+    pub(crate) config: SdkConfig,
     variables: Variables,
 }
 
@@ -95,19 +105,30 @@ impl StackArgs {
                 source: "The environment".to_owned(),
             },
         };
-        Ok(Stack::new(&config, variables, false))
+        Ok(Stack { name: self.stack.clone(), ..Stack::new(&config, variables, false) })
     }
 }
 
 impl Stack {
     fn new(config: &SdkConfig, variables: Variables, is_local: bool) -> Self {
         let (client, streams, sqs) = (client(config), streams_client(config), aws_sdk_sqs::Client::new(config));
-        Self { client, streams, sqs, is_local, variables }
+        Self { client, streams, sqs, is_local, name: None, config: config.clone(), variables }
     }
 
     /// The name of the table that `variable` holds.
     pub(crate) fn table(&self, variable: &str) -> Result<&str> {
         self.variables.get(variable, "Give --stack NAME or --local, or set the variable.")
+    }
+
+    /// The address of the API, without a slash at its end.
+    pub(crate) fn base_url(&self) -> Result<&str> {
+        let url = self.variables.get(BASE_URL, "Give --stack NAME, --local or --base-url URL, or set the variable.")?;
+        Ok(url.trim_end_matches('/'))
+    }
+
+    /// The value of a variable that a stack may not have.
+    pub(crate) fn optional(&self, variable: &str) -> Option<&str> {
+        self.variables.find(variable)
     }
 
     /// The URLs of the overflow queue and of its dead-letter queue; `None` when there is no overflow queue.

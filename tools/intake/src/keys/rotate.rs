@@ -106,7 +106,7 @@ mod tests {
         let (message, record) = race(&keys, async |_| {}).await;
         assert_eq!(message, format!("The old key key_of_shop expires at {}.", expiry(&record)));
         let old = keys.with_id("key_of_shop").await.unwrap();
-        keys.delete(&old).await;
+        keys.delete(&old).await.unwrap();
         let error = end_old(&keys, &old, Timestamp::now()).await.unwrap_err().to_string();
         assert!(error.contains("does not exist") && keys.all().await.unwrap().is_empty(), "{error}");
     }

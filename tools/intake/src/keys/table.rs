@@ -121,10 +121,11 @@ impl<'a> KeyTable<'a> {
         KeyRecord::from_item(item).map(Some).map_err(|error| store_error(self.table, &error))
     }
 
-    #[cfg(test)]
-    pub(super) async fn delete(&self, key: &StoredKey) {
+    /// Deletes the record of a key.
+    pub(super) async fn delete(&self, key: &StoredKey) -> Result<()> {
         let delete = self.stack.client.delete_item().table_name(self.table);
-        delete.key(PARTITION_KEY, AttributeValue::S(key.hash.clone())).send().await.unwrap();
+        let delete = delete.key(PARTITION_KEY, AttributeValue::S(key.hash.clone()));
+        delete.send().await.map(drop).map_err(|error| call_error(self.table, error))
     }
 
     fn update(&self, key: &StoredKey) -> UpdateItemFluentBuilder {
@@ -134,6 +135,10 @@ impl<'a> KeyTable<'a> {
 }
 
 impl StoredKey {
+    pub(super) fn new(hash: KeyHash, record: KeyRecord) -> Self {
+        Self { hash: hash.to_hex(), record }
+    }
+
     fn from_item(item: Item) -> Option<Self> {
         Some(Self { hash: text(&item, PARTITION_KEY)?.to_owned(), record: KeyRecord::from_item(item).ok()? })
     }

@@ -8,12 +8,13 @@ use aws_sdk_cloudformation::Client;
 use aws_sdk_cloudformation::error::ProvideErrorMetadata;
 
 use super::{
-    API_KEYS, CUSTOMERS, DEAD_LETTER_QUEUE, IDEMPOTENCY, OVERFLOW_QUEUE, REJECTED_SIGNALS, RETENTION, SIGNALS,
+    API_KEYS, BASE_URL, CORS_ORIGINS, CUSTOMERS, DEAD_LETTER_QUEUE, IDEMPOTENCY, OVERFLOW_QUEUE, REJECTED_SIGNALS,
+    RETENTION, SIGNALS, THROTTLE_BURST, THROTTLE_RATE,
 };
 
-/// The outputs and the parameter of template.yaml that the tool needs, and the variable that each stands for. An older stack
+/// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for. An older stack
 /// has no outputs of queues.
-const VARIABLES: [(&str, &str); 8] = [
+const VARIABLES: [(&str, &str); 12] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),
     ("SignalsTableName", SIGNALS),
@@ -22,6 +23,10 @@ const VARIABLES: [(&str, &str); 8] = [
     ("OverflowQueueUrl", OVERFLOW_QUEUE),
     ("OverflowDeadLetterQueueUrl", DEAD_LETTER_QUEUE),
     ("SignalRetentionDays", RETENTION),
+    ("BaseUrl", BASE_URL),
+    ("CorsOrigins", CORS_ORIGINS),
+    ("ThrottleRate", THROTTLE_RATE),
+    ("ThrottleBurst", THROTTLE_BURST),
 ];
 
 /// The variables that the stack's functions have, as far as the tool needs them.

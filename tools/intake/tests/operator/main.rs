@@ -26,3 +26,4 @@ mod sample_data;
 mod signals;
 mod signals_tail;
 mod terminal;
+mod verify;

@@ -1,0 +1,198 @@
+//! `verify`: proves a deployment. It sends requests as clients do, reads back what is stored, compares, measures, and removes
+//! what it stored.
+//!
+//! Each phase is a module that adds checks to a [`Run`]. What API Gateway or Lambda alone can show is skipped on other stacks.
+
+mod api;
+mod batches;
+mod check;
+mod clean_up;
+mod compare;
+mod contract;
+mod gateway;
+mod limits;
+mod load;
+mod measure;
+mod report;
+mod run;
+mod starts;
+mod stored;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use model::account::AccountId;
+use model::api_key::Endpoint;
+use model::timestamp::Timestamp;
+
+use self::api::{Api, Call, PING};
+use self::check::CheckResult;
+use self::contract::OtherKeys;
+use self::report::Report;
+use self::run::Run;
+use self::starts::Starts;
+use self::stored::Found;
+use crate::confirm::confirm;
+use crate::error::call_error;
+use crate::interrupt::until_ctrl_c;
+use crate::keys::TemporaryKeys;
+use crate::output::{Format, note};
+use crate::stack::{SIGNALS, Stack};
+
+/// How long a function may still work on a request that was given up.
+const ABANDONED_REQUESTS: Duration = Duration::from_secs(12);
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  cargo intake --stack intake-dev verify --report report.md\n  \
+    cargo intake --local verify --signals 2000\n\n\
+    The exit code is 1 when a promise of docs/api.md did not hold. Everything is stored under an account of its own and \
+    removed at the end, also after Ctrl-C.")]
+pub(crate) struct Verify {
+    /// About how many signals to send; at least one batch of each size
+    #[arg(long, value_name = "N", default_value = "10000")]
+    signals: NonZeroUsize,
+
+    /// Also send more requests than a route takes at once: other clients may get a 429 meanwhile
+    #[arg(long)]
+    burst: bool,
+
+    /// Also write the report in Markdown
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
+    /// Another address of the API than the stack's own
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+
+    /// The Host header, where it is not the address's own
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+}
+
+/// What the phases measured.
+struct Measured {
+    first_request_ms: Option<u128>,
+    found: Found,
+    starts: Starts,
+}
+
+impl Verify {
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        self.ask(stack).await?;
+        let (began, began_at) = (Instant::now(), Timestamp::now());
+        let random = uuid::Uuid::new_v4().simple().to_string();
+        let account: AccountId = format!("verify-{}", random.get(..12).unwrap_or(&random)).parse()?;
+        let base_url =
+            self.base_url.as_deref().map_or_else(|| stack.base_url(), |url| Ok(url.trim_end_matches('/')))?;
+        let mut keys = TemporaryKeys::new(stack, &account)?;
+        let mut run = None;
+        let work = async {
+            let key = keys.create(None).await?;
+            let others = OtherKeys {
+                expired: keys.create_expired().await?,
+                restricted: keys.create(Some(Endpoint::Customers)).await?,
+            };
+            let api = Api::new(base_url.to_owned(), self.host.clone(), key.expose_secret().to_owned())?;
+            let run = run.insert(Run::new(api, &account));
+            self.phases(run, stack, &others, began_at).await
+        };
+        let outcome = until_ctrl_c(Box::pin(work)).await;
+        if !matches!(outcome, Ok(Some(_))) {
+            note(&format!("Cleaning up, in {} s: requests may be under way.", ABANDONED_REQUESTS.as_secs()));
+            tokio::time::sleep(ABANDONED_REQUESTS).await;
+        }
+        note("5/5 Cleaning up ...");
+        let identifiers = run.as_ref().map(Run::identifiers).unwrap_or_default();
+        let mut cleanup = clean_up::clean_up(stack, &keys, &account, &identifiers, began_at).await;
+        let by_hand =
+            (!cleanup.left.is_empty()).then(|| format!("remove the rest with `cargo intake accounts erase {account}`"));
+        cleanup.left.extend(by_hand);
+        if stack.name.is_some() {
+            cleanup.left.push("log lines and metrics, stream records (24 hours), backups (35 days)".to_owned());
+        }
+        let (Some(measured), Some(run)) = (outcome.inspect_err(|_| note_left(&cleanup.left))?, run) else {
+            note_left(&cleanup.left);
+            bail!("Interrupted. Removed: {}.", cleanup.removed.join(", "));
+        };
+        let report = Report {
+            version: env!("CARGO_PKG_VERSION"),
+            began_at,
+            seconds: began.elapsed().as_secs(),
+            account: account.to_string(),
+            signals: measured.found.stored.signals.len(),
+            requests: run.attempts(),
+            checks: run.checks(),
+            first_request_ms: measured.first_request_ms,
+            latencies: measure::latencies(&run.latencies(), &measured.found.sizes),
+            write_units_per_signal: measure::units_per_signal(&measured.found.sizes),
+            starts: measured.starts,
+            cleanup,
+        };
+        self.write(&report, format)
+    }
+
+    /// Asks before it writes into tables that are protected: they hold what matters to somebody.
+    async fn ask(&self, stack: &Stack) -> Result<()> {
+        let table = stack.table(SIGNALS)?;
+        let described = stack.client.describe_table().table_name(table).send().await;
+        let described = described.map_err(|error| call_error(table, error))?;
+        if described.table.and_then(|table| table.deletion_protection_enabled) == Some(true) {
+            let question = format!(
+                "The tables of this stack have deletion protection. Write about {} signals under an account of their own, and \
+                 remove them at the end?",
+                self.signals
+            );
+            confirm(&question, self.yes)?;
+        }
+        Ok(())
+    }
+
+    async fn phases(&self, run: &Run<'_>, stack: &Stack, keys: &OtherKeys, began_at: Timestamp) -> Result<Measured> {
+        let is_gateway = !stack.is_local && run.api.is_https();
+        note("1/5 Keys, customers, errors ...");
+        let first = run.api.send_on_new_connection(&Call::new("GET", PING)).await;
+        let first = first.context("The API does not answer")?;
+        contract::keys(run, keys).await;
+        contract::customers(run).await;
+        contract::signals(run).await;
+        contract::errors(run).await;
+        note("2/5 Limits, API Gateway, browsers ...");
+        limits::check(run, is_gateway).await;
+        gateway::own_responses(run, is_gateway).await;
+        gateway::pages(run, stack).await;
+        note("3/5 Batches ...");
+        batches::send(run, self.signals.get()).await;
+        if self.burst {
+            gateway::burst(run, stack).await;
+        }
+        note("4/5 Reading back ...");
+        let found = compare::compare(run, stack, began_at).await?;
+        let starts = Starts::read(stack, run.account, began_at).await;
+        Ok(Measured { first_request_ms: Some(first.took.as_millis()), found, starts })
+    }
+
+    fn write(&self, report: &Report, format: Format) -> Result<()> {
+        if let Some(path) = &self.report {
+            std::fs::write(path, report.to_markdown()).with_context(|| format!("Cannot write {}", path.display()))?;
+        }
+        report.print(format)?;
+        let failed = report.count(CheckResult::Failed);
+        if failed > 0 {
+            bail!("{failed} promise(s) did not hold.");
+        }
+        Ok(())
+    }
+}
+
+fn note_left(left: &[String]) {
+    for left in left {
+        note(&format!("Not removed: {left}"));
+    }
+}

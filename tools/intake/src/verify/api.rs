@@ -1,0 +1,241 @@
+//! The API as a client application calls it: requests, responses, how long they took, and the same request for a shell.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
+use hyper::{HeaderMap, Request};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+use store::client::{Connector, connector};
+
+pub(super) const CUSTOMERS: &str = "/api/customers";
+pub(super) const SIGNALS: &str = "/api/event-flows/signal";
+pub(super) const PING: &str = "/api/sdk/ping";
+
+/// How long a client library waits for a response.
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A longer body is not written out for a shell.
+const SHOWN_BODY_BYTES: usize = 2_000;
+
+/// The address of the API and a key of it.
+pub(super) struct Api {
+    connector: Connector,
+    client: Client<Connector, Full<Bytes>>,
+    base_url: String,
+    host: Option<String>,
+    key: String,
+}
+
+/// A request.
+#[derive(Clone)]
+pub(super) struct Call {
+    method: &'static str,
+    path: &'static str,
+    key: Key,
+    headers: Vec<(&'static str, String)>,
+    body: Option<String>,
+    padding: usize,
+    gzip: bool,
+}
+
+/// The API key of a request.
+#[derive(Clone)]
+enum Key {
+    Valid,
+    Other(String),
+    Missing,
+}
+
+/// A response.
+#[derive(Debug)]
+pub(super) struct Response {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    /// The body as JSON; null when it is not.
+    pub(super) body: Value,
+    pub(super) took: Duration,
+}
+
+impl Api {
+    pub(super) fn new(base_url: String, host: Option<String>, key: String) -> Result<Self> {
+        let connector = connector(CONNECT_TIMEOUT)?;
+        Ok(Self { client: new_client(connector.clone()), connector, base_url, host, key })
+    }
+
+    pub(super) fn is_https(&self) -> bool {
+        self.base_url.starts_with("https:")
+    }
+
+    /// Sends a request on a connection of its own.
+    pub(super) async fn send_on_new_connection(&self, call: &Call) -> Result<Response> {
+        self.send_by(&new_client(self.connector.clone()), call).await
+    }
+
+    pub(super) async fn send(&self, call: &Call) -> Result<Response> {
+        self.send_by(&self.client, call).await
+    }
+
+    async fn send_by(&self, client: &Client<Connector, Full<Bytes>>, call: &Call) -> Result<Response> {
+        let mut request = Request::builder().method(call.method).uri(format!("{}{}", self.base_url, call.path));
+        let key = match &call.key {
+            Key::Valid => Some(&self.key),
+            Key::Other(key) => Some(key),
+            Key::Missing => None,
+        };
+        if let Some(key) = key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        let headers = call.headers.iter().map(|(name, value)| (*name, value.as_str()));
+        let own_host = headers.clone().any(|(name, _)| name == "host");
+        let host = self.host.as_deref().filter(|_| !own_host).map(|host| ("host", host));
+        for (name, value) in headers.chain(host) {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(call.bytes()?)).context("The address of the API is not a URL")?;
+        let began = Instant::now();
+        let exchange = async {
+            let response = client.request(request).await?;
+            let (head, body) = response.into_parts();
+            anyhow::Ok((head, body.collect().await?.to_bytes()))
+        };
+        let (head, body) = tokio::time::timeout(RESPONSE_TIMEOUT, exchange)
+            .await
+            .with_context(|| format!("no response within {} s", RESPONSE_TIMEOUT.as_secs()))??;
+        let body = serde_json::from_slice(&body).unwrap_or_default();
+        Ok(Response { status: head.status.as_u16(), headers: head.headers, body, took: began.elapsed() })
+    }
+}
+
+fn new_client(connector: Connector) -> Client<Connector, Full<Bytes>> {
+    Client::builder(TokioExecutor::new()).build(connector)
+}
+
+impl Call {
+    /// A request without a body.
+    pub(super) fn new(method: &'static str, path: &'static str) -> Self {
+        Self { method, path, key: Key::Valid, headers: Vec::new(), body: None, padding: 0, gzip: false }
+    }
+
+    /// `POST` with this JSON.
+    pub(super) fn post(path: &'static str, body: impl Into<String>) -> Self {
+        let call = Self { body: Some(body.into()), ..Self::new("POST", path) };
+        call.header("content-type", "application/json")
+    }
+
+    pub(super) fn method(self, method: &'static str) -> Self {
+        Self { method, ..self }
+    }
+
+    /// With this header in place of one of that name.
+    pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.retain(|header| header.0 != name);
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// With this key in place of the valid one; `None` sends no key.
+    pub(super) fn key(self, key: Option<&str>) -> Self {
+        Self { key: key.map_or(Key::Missing, |key| Key::Other(key.to_owned())), ..self }
+    }
+
+    /// With blanks after the body, so that the whole has this many bytes.
+    pub(super) fn padded_to(self, bytes: usize) -> Self {
+        let length = self.body.as_ref().map_or(0, String::len);
+        Self { padding: bytes.saturating_sub(length), ..self }
+    }
+
+    pub(super) fn gzip(self) -> Self {
+        Self { gzip: true, ..self }.header("content-encoding", "gzip")
+    }
+
+    fn bytes(&self) -> Result<Bytes> {
+        let mut bytes = self.body.clone().unwrap_or_default().into_bytes();
+        bytes.resize(bytes.len().saturating_add(self.padding), b' ');
+        if !self.gzip {
+            return Ok(bytes.into());
+        }
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(&bytes)?;
+        Ok(encoder.finish()?.into())
+    }
+
+    /// The request as a line for a shell in which `BASE_URL` and `API_KEY` are set. It has no key.
+    pub(super) fn to_curl(&self) -> String {
+        let mut line = String::new();
+        let body = self.body.as_deref();
+        let is_shown = body.is_none_or(|body| body.len() <= SHOWN_BODY_BYTES);
+        let text = body.map(quoted).unwrap_or_default();
+        let piped = is_shown && (self.padding > 0 || self.gzip);
+        if piped {
+            let _ = write!(line, "{{ printf %s {text}; printf %{}s ''; }} | ", self.padding);
+            line = line.replace("; printf %0s ''", "");
+            line.push_str(if self.gzip { "gzip | " } else { "" });
+        }
+        let _ = write!(line, "curl -isS -X {} \"$BASE_URL{}\"", self.method, self.path);
+        match &self.key {
+            Key::Valid => line.push_str(" -H \"Authorization: Bearer $API_KEY\""),
+            Key::Other(_) => line.push_str(" -H \"Authorization: Bearer $OTHER_KEY\""),
+            Key::Missing => {}
+        }
+        for (name, value) in &self.headers {
+            let _ = write!(line, " -H {}", quoted(&format!("{name}: {value}")));
+        }
+        match body {
+            None => {}
+            Some(_) if piped => line.push_str(" --data-binary @-"),
+            Some(_) if is_shown => _ = write!(line, " -d {text}"),
+            Some(body) => _ = write!(line, " --data-binary @body.json  # a body of {} bytes", body.len()),
+        }
+        line
+    }
+}
+
+/// `text` as a shell reads it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+impl Response {
+    /// A header's value, or the empty string.
+    pub(super) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// A number in the body.
+    pub(super) fn count(&self, name: &str) -> u64 {
+        self.body.get(name).and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    /// The status and the beginning of the body. An error never repeats what was sent.
+    pub(super) fn summary(&self) -> String {
+        let body: String = self.body.to_string().chars().take(300).collect();
+        format!("{} {body}", self.status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curl_line_sends_the_same_bytes_and_has_no_key() {
+        let call = Call::post(SIGNALS, r#"{"a":"it's"}"#);
+        let sent = r#"curl -isS -X POST "$BASE_URL/api/event-flows/signal" -H "Authorization: Bearer $API_KEY" -H 'content-type: application/json'"#;
+        assert_eq!(call.to_curl(), format!(r#"{sent} -d '{{"a":"it'\''s"}}'"#));
+        let padded = call.clone().padded_to(20).to_curl();
+        assert_eq!(padded, format!(r#"{{ printf %s '{{"a":"it'\''s"}}'; printf %8s ''; }} | {sent} --data-binary @-"#));
+        assert_eq!(call.clone().padded_to(20).bytes().unwrap(), &b"{\"a\":\"it's\"}        "[..]);
+        let key = call.key(Some("intake_sk_secret")).to_curl();
+        assert!(!key.contains("secret"), "{key}");
+    }
+}

@@ -1,0 +1,171 @@
+//! The phase with most of the signals: batches of several sizes, some of them retried.
+
+use anyhow::Result;
+use consistency::Outcome;
+use futures_util::StreamExt as _;
+use futures_util::future::join;
+use futures_util::stream;
+use serde_json::json;
+use std::time::Duration;
+
+use super::api::{Call, Response, SIGNALS};
+use super::check::{Check, Expected};
+use super::load::Batch;
+use super::run::{Run, now};
+use crate::progress;
+
+/// The sizes of the batches.
+pub(super) const SIZES: [usize; 3] = [1, 25, 500];
+
+/// Requests at the same time.
+const CONCURRENCY: usize = 4;
+
+/// Attempts of a request that is not answered 200, and the pause before each further one.
+const ATTEMPTS: usize = 5;
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// When a request is sent a second time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Retry {
+    Never,
+    /// After the response.
+    After,
+    /// While the first attempt is under way.
+    During,
+}
+
+/// What was not as it has to be, and the request to repeat.
+type Deviation = (String, Call);
+
+/// Sends about as many signals.
+pub(super) async fn send(run: &Run<'_>, signals: usize) {
+    let batches = plan(run, signals);
+    let (total, requests) = (batches.iter().map(|(batch, _)| batch.sent.len()).sum(), batches.len());
+    let bar = progress::bar(total, "signals");
+    let bar = &bar;
+    let deliveries = batches.into_iter().map(|(batch, retry)| async move {
+        let size = batch.sent.len();
+        let deviation = deliver(run, batch, retry).await;
+        bar.inc(size as u64);
+        (retry, deviation)
+    });
+    let results: Vec<_> = stream::iter(deliveries).buffer_unordered(CONCURRENCY).collect().await;
+    bar.finish_and_clear();
+    let names = [
+        (Retry::Never, "Signals", "Batches of 1, 25 and 500 signals, both shapes mixed"),
+        (Retry::After, "Retries", "Retries after the response"),
+        (Retry::During, "Retries", "Retries while the first attempt is under way"),
+    ];
+    for (retry, promise, name) in names {
+        let of_kind = results.iter().filter(|(kind, _)| *kind == retry);
+        let deviations: Vec<&Deviation> = of_kind.clone().filter_map(|(_, deviation)| deviation.as_ref()).collect();
+        let count = of_kind.count();
+        run.add(match deviations.first() {
+            None => Check::held(promise, name, format!("{count} of {requests} requests, each answered as promised")),
+            Some((text, call)) => {
+                let detail = format!("{} of {count} requests; the first: {text}", deviations.len());
+                Check::failed(promise, name, detail).repeat(call)
+            }
+        });
+    }
+}
+
+/// Most signals in the largest batches, most requests with the smallest.
+fn plan(run: &Run<'_>, signals: usize) -> Vec<(Batch, Retry)> {
+    let [single, middle, large] = SIZES;
+    let counts =
+        [(single, (signals / 10).clamp(8, 200)), (middle, (signals / 80).max(8)), (large, (signals / 800).max(2))];
+    let mut sizes: Vec<usize> = counts.into_iter().flat_map(|(size, count)| std::iter::repeat_n(size, count)).collect();
+    fastrand::Rng::with_seed(0).shuffle(&mut sizes);
+    let batch = |(n, size): (usize, usize)| {
+        // Some requests have a signal that breaks a rule beside valid ones.
+        let batch = if n % 5 == 2 && size > single {
+            run.batch(size.saturating_sub(1)).with(run.account, "")
+        } else {
+            run.batch(size)
+        };
+        match n % 4 {
+            1 => (batch, Retry::After),
+            3 => (batch, Retry::During),
+            0 if n % 8 == 0 => (batch.without_identifier(), Retry::Never),
+            _ => (batch, Retry::Never),
+        }
+    };
+    sizes.into_iter().enumerate().map(batch).collect()
+}
+
+/// Delivers a batch as a client that retries does.
+async fn deliver(run: &Run<'_>, mut batch: Batch, retry: Retry) -> Option<Deviation> {
+    let call = Call::post(SIGNALS, batch.body());
+    let sent = now();
+    let first = async {
+        let response = run.send(&call).await;
+        (response, now())
+    };
+    let second = async {
+        tokio::time::sleep(Duration::from_millis(fastrand::u64(..20))).await;
+        (run.send(&call).await, now())
+    };
+    let mut responses = if retry == Retry::During {
+        let (first, second) = join(first, second).await;
+        vec![first, second]
+    } else {
+        vec![first.await]
+    };
+    if let Some((Ok(response), _)) = responses.first().filter(|_| retry != Retry::During) {
+        run.note_latency(batch.sent.len(), response.took);
+    }
+    let mut deviation = None;
+    let mut last_call = call.clone();
+    while !responses.iter().any(|(response, _)| is_success(response)) && responses.len() < ATTEMPTS {
+        let failed = responses.last().map(|(response, _)| describe(response)).unwrap_or_default();
+        deviation = deviation.or(Some((failed, last_call.clone())));
+        // Without a requestIdentifier a retry is a new request, unless the 503 has one.
+        let Some(identifier) = batch.identifier.clone().or_else(|| offered(&responses)) else { break };
+        batch = batch.identifier(Some(identifier));
+        last_call = Call::post(SIGNALS, batch.body());
+        tokio::time::sleep(PAUSE).await;
+        responses.push((run.send(&last_call).await, now()));
+    }
+    if retry == Retry::After {
+        responses.push((run.send(&last_call).await, now()));
+    }
+    let acknowledged = responses.iter().filter(|(response, _)| is_success(response)).map(|(_, at)| *at).min();
+    let deviation = deviation.or_else(|| deviation_of(&batch, retry, &responses).map(|text| (text, last_call)));
+    run.note(batch, sent, acknowledged.map_or(Outcome::Unknown, Outcome::Acknowledged));
+    deviation
+}
+
+fn is_success(response: &Result<Response>) -> bool {
+    response.as_ref().is_ok_and(|response| response.status == 200)
+}
+
+fn describe(response: &Result<Response>) -> String {
+    response.as_ref().map_or_else(|error| format!("no response: {error:#}"), Response::summary)
+}
+
+fn offered(responses: &[(Result<Response>, u64)]) -> Option<String> {
+    let (response, _) = responses.last()?;
+    Some(response.as_ref().ok()?.body.get("requestIdentifier")?.as_str()?.to_owned())
+}
+
+fn deviation_of(batch: &Batch, retry: Retry, responses: &[(Result<Response>, u64)]) -> Option<String> {
+    let mut expected = Expected::counts(200, batch.sent.len(), batch.accepted());
+    if let Some(identifier) = &batch.identifier {
+        expected = expected.body("/requestIdentifier", json!(identifier));
+    }
+    let mut replayed = Vec::new();
+    for (response, _) in responses {
+        let Ok(response) = response else { return Some(describe(response)) };
+        if let Some(difference) = expected.difference(response) {
+            return Some(format!("{difference}; the response is {}", response.summary()));
+        }
+        replayed.push(response.body.get("replayed") == Some(&json!(true)));
+    }
+    if retry == Retry::During {
+        // Either of the two may be the first to arrive.
+        replayed.sort_unstable();
+    }
+    let expected = if retry == Retry::Never { vec![false] } else { vec![false, true] };
+    (replayed != expected).then(|| format!("replayed is {replayed:?}, expected {expected:?}"))
+}

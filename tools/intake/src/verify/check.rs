@@ -1,0 +1,157 @@
+//! Checks: what was promised, whether it held, what was seen, and the request to see it again.
+
+use std::fmt;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::api::{Call, Response};
+
+/// One check.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Check {
+    pub(super) name: String,
+    /// The section of docs/api.md with the promise.
+    pub(super) promise: &'static str,
+    pub(super) result: CheckResult,
+    /// What was seen, or why it was skipped.
+    pub(super) detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) repeat: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum CheckResult {
+    Held,
+    Failed,
+    Skipped,
+}
+
+impl fmt::Display for CheckResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Held => "held",
+            Self::Failed => "FAILED",
+            Self::Skipped => "skipped",
+        })
+    }
+}
+
+impl Check {
+    pub(super) fn held(promise: &'static str, name: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(promise, name, CheckResult::Held, detail)
+    }
+
+    pub(super) fn failed(promise: &'static str, name: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(promise, name, CheckResult::Failed, detail)
+    }
+
+    pub(super) fn skipped(promise: &'static str, name: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new(promise, name, CheckResult::Skipped, reason)
+    }
+
+    fn new(promise: &'static str, name: impl Into<String>, result: CheckResult, detail: impl Into<String>) -> Self {
+        Self { name: name.into(), promise, result, detail: detail.into(), repeat: None }
+    }
+
+    /// A check of one response.
+    pub(super) fn of(
+        promise: &'static str,
+        name: impl Into<String>,
+        call: &Call,
+        response: &Result<Response>,
+        expected: &Expected,
+    ) -> Self {
+        let check = match response {
+            Err(error) => Self::failed(promise, name, format!("no response: {error:#}")),
+            Ok(response) => match expected.difference(response) {
+                None => Self::held(promise, name, format!("{} in {} ms", response.status, response.took.as_millis())),
+                Some(difference) => {
+                    Self::failed(promise, name, format!("{difference}; the response is {}", response.summary()))
+                }
+            },
+        };
+        Self { repeat: Some(call.to_curl()), ..check }
+    }
+
+    pub(super) fn repeat(self, call: &Call) -> Self {
+        Self { repeat: Some(call.to_curl()), ..self }
+    }
+}
+
+/// What a response has to be.
+#[derive(Clone, Default)]
+pub(super) struct Expected {
+    statuses: Vec<u16>,
+    body: Vec<(&'static str, Value)>,
+    headers: Vec<(&'static str, &'static str)>,
+}
+
+impl Expected {
+    pub(super) fn status(status: u16) -> Self {
+        Self { statuses: vec![status], ..Self::default() }
+    }
+
+    /// A problem, as a function writes it.
+    pub(super) fn problem(status: u16, code: &str) -> Self {
+        Self::status(status)
+            .body("/code", code.into())
+            .body("/status", status.into())
+            .header("content-type", "application/problem+json")
+            .header("x-request-id", "")
+    }
+
+    /// A response of API Gateway itself.
+    pub(super) fn gateway(status: u16) -> Self {
+        Self::status(status).header("content-type", "application/json").without_code()
+    }
+
+    /// The counts of a batch.
+    pub(super) fn counts(status: u16, received: usize, accepted: usize) -> Self {
+        Self::status(status)
+            .body("/received", received.into())
+            .body("/accepted", accepted.into())
+            .body("/rejected", received.saturating_sub(accepted).into())
+    }
+
+    pub(super) fn or_status(mut self, status: u16) -> Self {
+        self.statuses.push(status);
+        self
+    }
+
+    /// With this value at this pointer of the body; null: with nothing there.
+    pub(super) fn body(mut self, pointer: &'static str, value: Value) -> Self {
+        self.body.push((pointer, value));
+        self
+    }
+
+    /// With a header that has this text in it.
+    pub(super) fn header(mut self, name: &'static str, text: &'static str) -> Self {
+        self.headers.push((name, text));
+        self
+    }
+
+    fn without_code(self) -> Self {
+        self.body("/code", Value::Null)
+    }
+
+    /// The first difference.
+    pub(super) fn difference(&self, response: &Response) -> Option<String> {
+        if !self.statuses.contains(&response.status) {
+            let statuses: Vec<String> = self.statuses.iter().map(ToString::to_string).collect();
+            return Some(format!("expected status {}", statuses.join(" or ")));
+        }
+        for (pointer, value) in &self.body {
+            if response.body.pointer(pointer).unwrap_or(&Value::Null) != value {
+                return Some(format!("expected {value} at {pointer}"));
+            }
+        }
+        let missing = self
+            .headers
+            .iter()
+            .find(|(name, text)| !response.headers.contains_key(*name) || !response.header(name).contains(text));
+        missing.map(|(name, text)| format!("expected the header {name}: {text}, got {:?}", response.header(name)))
+    }
+}

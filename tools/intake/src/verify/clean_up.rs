@@ -1,0 +1,66 @@
+//! Removes what the command stored: by its keys, since a scan of a large table would take long and cost money.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use aws_sdk_dynamodb::types::AttributeValue;
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+use serde::Serialize;
+
+use super::stored::{partitions, rejected_partitions, subjects};
+use crate::batch_delete::batch_delete;
+use crate::item::{Item, key};
+use crate::keys::TemporaryKeys;
+use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
+
+/// What was removed, and what was not.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Cleanup {
+    pub(super) removed: Vec<String>,
+    pub(super) left: Vec<String>,
+}
+
+impl Cleanup {
+    fn note(&mut self, what: &str, outcome: Result<usize>) {
+        match outcome {
+            Ok(count) => self.removed.push(format!("{count} {what}")),
+            Err(error) => self.left.push(format!("{what}: {error:#}")),
+        }
+    }
+}
+
+/// Removes the keys first, so that nothing is added.
+pub(super) async fn clean_up(
+    stack: &Stack,
+    keys: &TemporaryKeys<'_>,
+    account: &AccountId,
+    identifiers: &[String],
+    since: Timestamp,
+) -> Cleanup {
+    let mut cleanup = Cleanup::default();
+    cleanup.note("API keys", keys.delete().await.map(|()| keys.ids().len()));
+    cleanup.note("signals", delete(stack, SIGNALS, &["pk", "sk"], subjects(account)).await);
+    let rejected = rejected_partitions(account, since);
+    cleanup.note("rejected signals", delete(stack, REJECTED_SIGNALS, &["pk", "sk"], rejected).await);
+    cleanup.note("customers", delete(stack, CUSTOMERS, &["pk"], subjects(account)).await);
+    cleanup.note("idempotency records", delete_records(stack, account, identifiers).await);
+    cleanup
+}
+
+async fn delete(stack: &Stack, variable: &str, names: &[&str], of: Vec<String>) -> Result<usize> {
+    let items = partitions(stack, variable, of).await?;
+    let keys: Vec<Item> = items.iter().flatten().map(|item| key(item, names)).collect();
+    batch_delete(&stack.client, stack.table(variable)?, &keys).await?;
+    Ok(keys.len())
+}
+
+async fn delete_records(stack: &Stack, account: &AccountId, identifiers: &[String]) -> Result<usize> {
+    // DynamoDB refuses a batch with a key twice.
+    let identifiers: BTreeSet<String> = identifiers.iter().map(|identifier| identifier.to_ascii_lowercase()).collect();
+    let partition = |identifier: &String| AttributeValue::S(account.partition_key(identifier));
+    let keys: Vec<Item> =
+        identifiers.iter().map(|identifier| Item::from([("pk".to_owned(), partition(identifier))])).collect();
+    batch_delete(&stack.client, stack.table(IDEMPOTENCY)?, &keys).await?;
+    Ok(keys.len())
+}

@@ -1,0 +1,168 @@
+//! What the phases share: the API, the history so far, the checks, what was measured. Must not know what is correct.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use consistency::{History, Micros, Outcome, Request, Update};
+use model::account::AccountId;
+
+use super::api::{Api, Call, Response, SIGNALS};
+use super::check::{Check, Expected};
+use super::load::Batch;
+
+/// How far the clocks of two functions may be apart.
+const FUNCTION_CLOCK_SKEW: Micros = 50_000;
+
+pub(super) struct Run<'a> {
+    pub(super) api: Api,
+    pub(super) account: &'a AccountId,
+    history: RefCell<History>,
+    checks: RefCell<Vec<Check>>,
+    /// How long the first attempts of batches took, by their size.
+    latencies: RefCell<BTreeMap<usize, Vec<Duration>>>,
+    batches: RefCell<BTreeMap<u64, Batch>>,
+    /// Signals that went to the overflow queue.
+    deferred: Cell<u64>,
+    /// The requests with signals, each attempt counted.
+    attempts: Cell<u64>,
+    /// What is added to this machine's clock to get the functions' clock, and how exact that is.
+    clock: Cell<(i64, Micros)>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(api: Api, account: &'a AccountId) -> Self {
+        Self {
+            api,
+            account,
+            history: RefCell::default(),
+            checks: RefCell::default(),
+            latencies: RefCell::default(),
+            batches: RefCell::default(),
+            deferred: Cell::new(0),
+            attempts: Cell::new(0),
+            clock: Cell::new((0, 0)),
+        }
+    }
+
+    pub(super) fn add(&self, check: Check) {
+        self.checks.borrow_mut().push(check);
+    }
+
+    pub(super) fn checks(&self) -> Vec<Check> {
+        self.checks.borrow().clone()
+    }
+
+    /// The next batch of this size.
+    pub(super) fn batch(&self, size: usize) -> Batch {
+        let number = self.batches.borrow().len() as u64;
+        let batch = Batch::new(self.account, number, size);
+        // It takes its number, so that no other batch gets it.
+        self.batches.borrow_mut().insert(number, batch.clone());
+        batch
+    }
+
+    /// Sends a call and checks the response.
+    pub(super) async fn check(&self, promise: &'static str, name: &str, call: &Call, expected: &Expected) {
+        let response = self.api.send(call).await;
+        self.add(Check::of(promise, name, call, &response, expected));
+    }
+
+    /// Sends a batch, notes it in the history, and checks the response.
+    pub(super) async fn check_batch(
+        &self,
+        (promise, name): (&'static str, &str),
+        batch: Batch,
+        prepare: impl FnOnce(Call) -> Call,
+        expected: &Expected,
+    ) {
+        let call = prepare(Call::post(SIGNALS, batch.body()));
+        let sent = now();
+        let response = self.send(&call).await;
+        self.add(Check::of(promise, name, &call, &response, expected));
+        self.note(batch, sent, outcome(&response));
+    }
+
+    /// Sends a call with signals.
+    pub(super) async fn send(&self, call: &Call) -> Result<Response> {
+        self.attempts.set(self.attempts.get().saturating_add(1));
+        let response = self.api.send(call).await;
+        if let Ok(response) = &response {
+            self.deferred.set(self.deferred.get().saturating_add(response.count("deferred")));
+        }
+        response
+    }
+
+    /// Notes a batch, all its attempts together.
+    pub(super) fn note(&self, batch: Batch, sent: Micros, outcome: Outcome) {
+        let request = Request { sent, outcome, identifier: batch.identifier.clone(), signals: batch.sent.clone() };
+        self.history.borrow_mut().requests.insert(batch.number, request);
+        self.batches.borrow_mut().insert(batch.number, batch);
+    }
+
+    pub(super) fn note_update(&self, update: Update) {
+        self.history.borrow_mut().updates.push(update);
+    }
+
+    pub(super) fn note_latency(&self, size: usize, took: Duration) {
+        self.latencies.borrow_mut().entry(size).or_default().push(took);
+    }
+
+    pub(super) fn latencies(&self) -> BTreeMap<usize, Vec<Duration>> {
+        self.latencies.borrow().clone()
+    }
+
+    pub(super) fn set_clock(&self, offset: i64, exactness: Micros) {
+        self.clock.set((offset, exactness));
+    }
+
+    pub(super) fn deferred(&self) -> u64 {
+        self.deferred.get()
+    }
+
+    pub(super) fn attempts(&self) -> u64 {
+        self.attempts.get()
+    }
+
+    /// The batch with this number.
+    pub(super) fn batch_of(&self, number: u64) -> Option<Batch> {
+        self.batches.borrow().get(&number).cloned()
+    }
+
+    /// The requestIdentifiers that were sent.
+    pub(super) fn identifiers(&self) -> Vec<String> {
+        self.batches.borrow().values().filter_map(|batch| batch.identifier.clone()).collect()
+    }
+
+    /// The history, with the times of the functions' clock.
+    pub(super) fn history(&self) -> History {
+        let (offset, exactness) = self.clock.get();
+        let mut history = self.history.borrow().clone();
+        history.clock_skew = exactness.saturating_add(FUNCTION_CLOCK_SKEW);
+        let at = |time: Micros| time.saturating_add_signed(offset);
+        for request in history.requests.values_mut() {
+            request.sent = at(request.sent).saturating_sub(history.clock_skew);
+            if let Outcome::Acknowledged(time) = &mut request.outcome {
+                *time = at(*time);
+            }
+        }
+        history
+    }
+}
+
+/// What a client knows after this response.
+pub(super) fn outcome(response: &Result<Response>) -> Outcome {
+    match response {
+        Ok(response) if response.status == 200 => Outcome::Acknowledged(now()),
+        // API Gateway answers 429 without calling the function.
+        Ok(response) if (400..500).contains(&response.status) => Outcome::Refused,
+        _ => Outcome::Unknown,
+    }
+}
+
+/// Microseconds since 1970, by this machine's clock.
+pub(super) fn now() -> Micros {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or_default()
+}

@@ -1,0 +1,130 @@
+//! Starts of the functions, from the lines that Lambda and the functions write to CloudWatch Logs.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::aws_call::{AwsClient, LOGS};
+use crate::stack::Stack;
+
+const FUNCTIONS: [&str; 2] = ["customers", "signals"];
+
+/// How long CloudWatch Logs takes until a line can be found.
+const INGESTION: Duration = Duration::from_secs(10);
+
+/// Starts, or why they are unknown.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Starts {
+    functions: Vec<FunctionStarts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FunctionStarts {
+    function: &'static str,
+    /// How long each start took, from the REPORT lines of Lambda.
+    init_ms: Vec<f64>,
+    /// How long each first request of a process took, from the lines of the function.
+    cold_request_ms: Vec<f64>,
+}
+
+impl Starts {
+    pub(super) async fn read(stack: &Stack, account: &AccountId, since: Timestamp) -> Self {
+        let Some(name) = &stack.name else {
+            return Self::unknown("only the logs of a deployed stack (--stack) have them");
+        };
+        tokio::time::sleep(INGESTION).await;
+        match read_all(stack, name, account, since).await {
+            Ok(functions) => Self { functions, unknown: None },
+            Err(error) => Self::unknown(&format!("{error:#}")),
+        }
+    }
+
+    fn unknown(reason: &str) -> Self {
+        Self { functions: Vec::new(), unknown: Some(reason.to_owned()) }
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        let list = |times: &[f64]| {
+            if times.is_empty() {
+                return "none".to_owned();
+            }
+            times.iter().map(|time| format!("{time:.0}")).collect::<Vec<_>>().join(", ")
+        };
+        let function = |starts: &FunctionStarts| {
+            format!(
+                "Starts of {}: init {} ms; first requests {} ms.",
+                starts.function,
+                list(&starts.init_ms),
+                list(&starts.cold_request_ms)
+            )
+        };
+        let unknown = self.unknown.iter().map(|reason| format!("Starts of the functions: skipped: {reason}."));
+        self.functions.iter().map(function).chain(unknown).collect()
+    }
+}
+
+async fn read_all(stack: &Stack, name: &str, account: &AccountId, since: Timestamp) -> Result<Vec<FunctionStarts>> {
+    let client = AwsClient::new(&stack.config)?;
+    let mut functions = Vec::new();
+    for function in FUNCTIONS {
+        let group = format!("/aws/lambda/{name}/{function}");
+        let reports = find(&client, &group, since, "\"Init Duration\"").await?;
+        let cold = format!("{{ ($.accountId = \"{account}\") && ($.coldStart IS TRUE) }}");
+        let requests = find(&client, &group, since, &cold).await?;
+        functions.push(FunctionStarts {
+            function,
+            init_ms: reports.iter().filter_map(|line| init_duration(line)).collect(),
+            cold_request_ms: requests.iter().filter_map(|line| duration(line)).collect(),
+        });
+    }
+    Ok(functions)
+}
+
+async fn find(client: &AwsClient<'_>, group: &str, since: Timestamp, pattern: &str) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    let mut token = Value::Null;
+    loop {
+        let mut call = json!({"logGroupName": group, "startTime": since.millis(), "filterPattern": pattern});
+        if let Some(call) = call.as_object_mut().filter(|_| !token.is_null()) {
+            call.insert("nextToken".to_owned(), token);
+        }
+        let mut page = client.call(LOGS, "Logs_20140328.FilterLogEvents", &call).await?;
+        let events = page.get("events").and_then(Value::as_array).into_iter().flatten();
+        lines.extend(events.filter_map(|event| Some(event.get("message")?.as_str()?.to_owned())));
+        token = page.get_mut("nextToken").map(Value::take).unwrap_or_default();
+        if token.is_null() {
+            return Ok(lines);
+        }
+    }
+}
+
+/// The `Init Duration` of a REPORT line.
+fn init_duration(line: &str) -> Option<f64> {
+    line.split_once("Init Duration: ")?.1.split_whitespace().next()?.parse().ok()
+}
+
+/// The `durationMs` of the line of a request.
+fn duration(line: &str) -> Option<f64> {
+    serde_json::from_str::<Value>(line).ok()?.get("durationMs")?.as_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_from_the_lines_of_lambda_and_of_a_function() {
+        let report = "REPORT RequestId: 8f5d\tDuration: 12.34 ms\tBilled Duration: 60 ms\tMemory Size: 256 MB\tInit Duration: 45.67 ms\t";
+        assert_eq!(init_duration(report), Some(45.67));
+        assert_eq!(init_duration("REPORT RequestId: 8f5d\tDuration: 12.34 ms"), None);
+        assert_eq!(duration(r#"{"message":"request","durationMs":7.5,"coldStart":true}"#), Some(7.5));
+    }
+}

@@ -1,0 +1,82 @@
+//! Reads back what is stored of the account, with consistent reads of the partitions that were written to. Must not know what
+//! is correct.
+
+use std::collections::{BTreeSet, HashMap};
+
+use anyhow::Result;
+use consistency::{Fingerprint, KeptSignal, Stored, stored_signal};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+use serde_json::Value;
+use store::rejected_signals::{SHARDS, day, partition_key};
+
+use super::load::{SUBJECTS, subject_id};
+use crate::error::call_error;
+use crate::item::{Item, dynamodb_json, size, text};
+use crate::stack::{CUSTOMERS, REJECTED_SIGNALS, SIGNALS, Stack};
+
+/// Calls at the same time.
+const CONCURRENCY: usize = 8;
+
+/// Attributes of a customer that are no profile fields.
+const OWN_ATTRIBUTES: [&str; 5] = ["pk", "accountId", "customerId", "createdAt", "updatedAt"];
+
+/// What is stored, and the sizes of the signals in bytes.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) stored: Stored,
+    pub(super) sizes: Vec<usize>,
+}
+
+pub(super) async fn read(stack: &Stack, account: &AccountId, since: Timestamp) -> Result<Found> {
+    let mut found = Found::default();
+    let retention = stack.retention()?;
+    for (who, items) in partitions(stack, SIGNALS, subjects(account)).await?.into_iter().enumerate() {
+        for item in items {
+            found.sizes.push(size(&item));
+            let mut json = dynamodb_json(&item);
+            found.stored.signals.push(stored_signal(&mut json, u32::try_from(who).ok(), retention));
+        }
+    }
+    let rejected = partitions(stack, REJECTED_SIGNALS, rejected_partitions(account, since)).await?;
+    found.stored.rejected = rejected.iter().flatten().map(kept_signal).collect();
+    let customers = partitions(stack, CUSTOMERS, subjects(account)).await?;
+    found.stored.customers =
+        (0..).zip(customers).filter_map(|(who, items)| Some((who, fields(items.first()?)))).collect();
+    Ok(found)
+}
+
+fn kept_signal(item: &Item) -> KeptSignal {
+    let payload = text(item, "payload").unwrap_or_default();
+    let signal: Value = serde_json::from_str(payload).unwrap_or_default();
+    let number = |pointer| signal.pointer(pointer).and_then(Value::as_u64).unwrap_or(u64::MAX);
+    KeptSignal { request: number("/data/request"), index: number("/data/n"), content: Fingerprint::of(payload) }
+}
+
+fn fields(item: &Item) -> HashMap<String, String> {
+    let fields = item.iter().filter(|(name, _)| !OWN_ATTRIBUTES.contains(&name.as_str()));
+    fields.map(|(name, value)| (name.clone(), value.as_s().cloned().unwrap_or_default())).collect()
+}
+
+/// The partition of each customer and emitter.
+pub(super) fn subjects(account: &AccountId) -> Vec<String> {
+    (0..SUBJECTS).map(|who| account.partition_key(&subject_id(who))).collect()
+}
+
+/// The partitions of the signals that were rejected since then.
+pub(super) fn rejected_partitions(account: &AccountId, since: Timestamp) -> Vec<String> {
+    let days = BTreeSet::from([day(since), day(Timestamp::now())]);
+    days.iter().flat_map(|day| (0..SHARDS).map(|shard| partition_key(account, day, shard))).collect()
+}
+
+/// The items of these partitions, in the same order.
+pub(super) async fn partitions(stack: &Stack, variable: &str, partitions: Vec<String>) -> Result<Vec<Vec<Item>>> {
+    let table = stack.table(variable)?;
+    let read = |partition| async move {
+        let pages = stack.query(table, partition).into_paginator().items().send();
+        pages.collect::<Result<Vec<_>, _>>().await.map_err(|error| call_error(table, error))
+    };
+    let reads: Vec<_> = partitions.into_iter().map(read).collect();
+    stream::iter(reads).buffered(CONCURRENCY).try_collect().await
+}

@@ -1,0 +1,152 @@
+//! `verify`, over the functions behind HTTP.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::{HttpGateway, TestApp};
+
+use crate::operator::{Operator, Outcome};
+use crate::running::Running;
+
+const TABLES: [&str; 5] =
+    ["ApiKeysTable", "CustomersTable", "SignalsTable", "RejectedSignalsTable", "IdempotencyTable"];
+
+/// Batches of the table of signals, not of that of rejected ones.
+const SIGNALS: &str = "\"SignalsTable\"";
+
+/// The seventh batch of signals that the functions store is a single signal, sent once.
+const SINGLE_SIGNAL: u64 = 7;
+
+/// The functions behind HTTP, and a proxy between them and their tables.
+struct Deployed {
+    app: Arc<TestApp>,
+    gateway: HttpGateway,
+    _proxy: FaultProxy,
+}
+
+impl Deployed {
+    async fn with(plan: impl Into<Plan>) -> Self {
+        let emulator = TestApp::emulator();
+        let proxy = FaultProxy::start(&emulator.endpoint(), plan).await.unwrap();
+        let keys = emulator.endpoint();
+        let app = Arc::new(TestApp::over(emulator, &keys, &proxy.endpoint(), None));
+        Self { gateway: HttpGateway::start(&app).await, app, _proxy: proxy }
+    }
+
+    fn operator(&self) -> Operator {
+        Operator::of(&self.app).variable("BASE_URL", &self.gateway.base_url())
+    }
+
+    fn verify(&self, arguments: &[&str]) -> Outcome {
+        self.operator().run(&[&["verify", "--signals", "200"], arguments].concat())
+    }
+
+    async fn assert_empty(&self) {
+        for table in TABLES {
+            assert_eq!(self.app.items(table).await.len(), 0, "{table}");
+        }
+    }
+}
+
+/// The names and details of the checks with this result.
+fn with_result(report: &Value, result: &str) -> Vec<(String, String)> {
+    let checks = report["checks"].as_array().unwrap().iter().filter(|check| check["result"] == result);
+    let text = |check: &Value, name: &str| check[name].as_str().unwrap().to_owned();
+    checks.map(|check| (text(check, "name"), text(check, "detail"))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_of_a_working_stack_holds_and_leaves_nothing() {
+    let deployed = Deployed::with(Plan::none()).await;
+    let operator = deployed.operator();
+    let run = operator.run(&["verify", "--signals", "200", "--json", "--report", "report.md"]);
+    let report = run.json().remove(0);
+    assert_eq!(with_result(&report, "failed"), []);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let skipped: Vec<String> = with_result(&report, "skipped").into_iter().map(|(name, _)| name).collect();
+    let only_on_aws =
+        ["413: a body of 9.9 MB", "413: a body of more than 10 MB", "403: another host name", "Preflight requests"];
+    assert_eq!(skipped, only_on_aws);
+    assert!(with_result(&report, "held").len() > 40, "{report}");
+    let sizes: Vec<_> = report["latencies"].as_array().unwrap().iter().map(|row| &row["batchSize"]).collect();
+    assert_eq!(sizes, [1, 25, 500]);
+    assert_eq!(report["cleanup"]["left"], json!([]));
+    deployed.assert_empty().await;
+    let markdown = operator.read("report.md");
+    assert!(markdown.contains("| held | Retries | No signal is stored twice |"), "{markdown}");
+    assert!(!markdown.contains("intake_sk_"), "{markdown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_signal_fails_verify_and_is_named() {
+    let lost = Fault::Swallowed(std::time::Duration::ZERO).at(SINGLE_SIGNAL).about(SIGNALS);
+    let deployed = Deployed::with(lost).await;
+    let run = deployed.verify(&["--json"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let report = run.json().remove(0);
+    let failed = with_result(&report, "failed");
+    assert_eq!(
+        failed.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+        ["Every acknowledged signal is stored"]
+    );
+    assert!(
+        failed[0].1.starts_with("1 signal(s); the first is signal 0 of the request with requestIdentifier "),
+        "{failed:?}"
+    );
+    let repeat = report["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find_map(|check| check["repeat"].as_str().filter(|_| check["result"] == "failed"));
+    assert!(repeat.unwrap().starts_with("curl -isS -X POST \"$BASE_URL/api/event-flows/signal\""), "{repeat:?}");
+    deployed.assert_empty().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signal_stored_twice_fails_verify_and_is_named() {
+    let deployed = Deployed::with(Fault::Duplicated.at(SINGLE_SIGNAL).about(SIGNALS)).await;
+    let run = deployed.verify(&["--json"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let failed = with_result(&run.json()[0], "failed");
+    let names: Vec<&str> = failed.iter().map(|(name, _)| name.as_str()).collect();
+    // The key of the second one is none that the service makes.
+    assert_eq!(names, ["No signal is stored twice", "Each item holds what was sent", "The order is kept"]);
+    assert!(
+        failed[0].1.starts_with("1 signal(s); the first is signal 0 of the request with requestIdentifier "),
+        "{failed:?}"
+    );
+    deployed.assert_empty().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signal_with_another_number_fails_verify_and_is_named() {
+    let deployed = Deployed::with(Fault::Altered.at(SINGLE_SIGNAL).about(SIGNALS)).await;
+    let run = deployed.verify(&[]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let failed = run.stdout.lines().find(|line| line.starts_with("FAILED Each item holds what was sent: "));
+    let named = failed.expect(&run.stdout);
+    assert!(named.contains(" 1 signal(s); the first is signal 0 of the request with requestIdentifier "), "{named}");
+    assert!(named.contains("it does not hold what was sent"), "{named}");
+    assert_eq!(run.stderr.lines().last(), Some("error: 1 promise(s) did not hold."));
+    deployed.assert_empty().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn interrupted_verify_leaves_nothing() {
+    let deployed = Deployed::with(Plan::none()).await;
+    let verifying = Running::start(&deployed.operator(), &["verify", "--signals", "30000"]);
+    while !verifying.note().starts_with("3/5") {}
+    let (code, _, notes) = verifying.interrupt();
+    assert_eq!(code, Some(1), "{notes:?}");
+    assert!(notes.last().unwrap().starts_with("error: Interrupted. Removed: 3 API keys, "), "{notes:?}");
+    deployed.assert_empty().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_of_an_address_without_the_api_is_an_error_and_leaves_nothing() {
+    let deployed = Deployed::with(Plan::none()).await;
+    let run = deployed.verify(&["--base-url", "http://127.0.0.1:1"]);
+    assert!(run.error_message().starts_with("The API does not answer"));
+    deployed.assert_empty().await;
+}
