@@ -25,11 +25,11 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 const ATTEMPTS: u64 = 4;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A service: the name that it has in addresses and signatures, and in the SDKs' variables.
+/// A service: the name that it has in addresses and signatures, and the SDKs' variable of another address.
 #[derive(Clone, Copy)]
 pub(crate) struct Service(&'static str, &'static str);
 
-pub(crate) const LOGS: Service = Service("logs", "CLOUDWATCH_LOGS");
+pub(crate) const LOGS: Service = Service("logs", "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS");
 
 pub(crate) struct AwsClient<'a> {
     config: &'a SdkConfig,
@@ -113,7 +113,7 @@ enum Answer {
 
 /// The SDKs' variables, or the service's own address.
 fn endpoint(service: Service, region: &str) -> String {
-    let variables = [format!("AWS_ENDPOINT_URL_{}", service.1), "AWS_ENDPOINT_URL".to_owned()];
+    let variables = [service.1, "AWS_ENDPOINT_URL"];
     let configured = variables.iter().filter_map(|name| std::env::var(name).ok()).find(|url| !url.is_empty());
     let suffix = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
     configured.unwrap_or_else(|| format!("https://{}.{region}.{suffix}", service.0))

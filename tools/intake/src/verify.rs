@@ -39,11 +39,16 @@ use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::interrupt::until_ctrl_c;
 use crate::keys::TemporaryKeys;
+use crate::options::VERSION;
 use crate::output::{Format, note};
 use crate::stack::{SIGNALS, Stack};
 
 /// How long a function may still work on a request that was given up.
 const ABANDONED_REQUESTS: Duration = Duration::from_secs(12);
+
+/// How long all phases may take, up to this many signals; cleaning up takes less than a minute.
+const TIME_LIMIT: Duration = Duration::from_mins(9);
+const TIMED_SIGNALS: usize = 30_000;
 
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  cargo intake --stack intake-dev verify --report report.md\n  \
@@ -78,7 +83,7 @@ pub(crate) struct Verify {
 
 /// What the phases measured.
 struct Measured {
-    first_request_ms: Option<u128>,
+    first_request_ms: u128,
     found: Found,
     starts: Starts,
 }
@@ -101,7 +106,11 @@ impl Verify {
             };
             let api = Api::new(base_url.to_owned(), self.host.clone(), key.expose_secret().to_owned())?;
             let run = run.insert(Run::new(api, &account));
-            self.phases(run, stack, &others, began_at).await
+            let phases = self.phases(run, stack, &others, began_at);
+            if self.signals.get() > TIMED_SIGNALS {
+                return phases.await;
+            }
+            tokio::time::timeout(TIME_LIMIT, phases).await.context("It took longer than nine minutes")?
         };
         let outcome = until_ctrl_c(Box::pin(work)).await;
         if !matches!(outcome, Ok(Some(_))) {
@@ -121,8 +130,9 @@ impl Verify {
             note_left(&cleanup.left);
             bail!("Interrupted. Removed: {}.", cleanup.removed.join(", "));
         };
+        let cold = measured.starts.cold_requests();
         let report = Report {
-            version: env!("CARGO_PKG_VERSION"),
+            version: VERSION,
             began_at,
             seconds: began.elapsed().as_secs(),
             account: account.to_string(),
@@ -130,7 +140,7 @@ impl Verify {
             requests: run.attempts(),
             checks: run.checks(),
             first_request_ms: measured.first_request_ms,
-            latencies: measure::latencies(&run.latencies(), &measured.found.sizes),
+            latencies: measure::latencies(&run.latencies(), cold.as_ref(), &measured.found.sizes),
             write_units_per_signal: measure::units_per_signal(&measured.found.sizes),
             starts: measured.starts,
             cleanup,
@@ -175,7 +185,7 @@ impl Verify {
         note("4/5 Reading back ...");
         let found = compare::compare(run, stack, began_at).await?;
         let starts = Starts::read(stack, run.account, began_at).await;
-        Ok(Measured { first_request_ms: Some(first.took.as_millis()), found, starts })
+        Ok(Measured { first_request_ms: first.took.as_millis(), found, starts })
     }
 
     fn write(&self, report: &Report, format: Format) -> Result<()> {

@@ -24,6 +24,10 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Attempts of a request above the route's request rate, and the pause before each further one.
+const THROTTLED_ATTEMPTS: usize = 10;
+const THROTTLED_PAUSE: Duration = Duration::from_secs(1);
+
 /// A longer body is not written out for a shell.
 const SHOWN_BODY_BYTES: usize = 2_000;
 
@@ -81,7 +85,20 @@ impl Api {
         self.send_by(&new_client(self.connector.clone()), call).await
     }
 
+    /// Sends a request, and again when API Gateway answers that there are too many: it did not call the function.
     pub(super) async fn send(&self, call: &Call) -> Result<Response> {
+        let mut response = self.send_once(call).await;
+        for _ in 1..THROTTLED_ATTEMPTS {
+            if !response.as_ref().is_ok_and(|response| response.status == 429) {
+                break;
+            }
+            tokio::time::sleep(THROTTLED_PAUSE).await;
+            response = self.send_once(call).await;
+        }
+        response
+    }
+
+    pub(super) async fn send_once(&self, call: &Call) -> Result<Response> {
         self.send_by(&self.client, call).await
     }
 

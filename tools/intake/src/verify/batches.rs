@@ -1,12 +1,13 @@
 //! The phase with most of the signals: batches of several sizes, some of them retried.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use consistency::Outcome;
 use futures_util::StreamExt as _;
 use futures_util::future::join;
 use futures_util::stream;
 use serde_json::json;
-use std::time::Duration;
 
 use super::api::{Call, Response, SIGNALS};
 use super::check::{Check, Expected};
@@ -113,7 +114,7 @@ async fn deliver(run: &Run<'_>, mut batch: Batch, retry: Retry) -> Option<Deviat
         vec![first.await]
     };
     if let Some((Ok(response), _)) = responses.first().filter(|_| retry != Retry::During) {
-        run.note_latency(batch.sent.len(), response.took);
+        run.note_latency(batch.sent.len(), response);
     }
     let mut deviation = None;
     let mut last_call = call.clone();

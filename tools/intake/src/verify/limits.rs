@@ -4,6 +4,7 @@ use model::limits::{MAX_BODY_BYTES, MAX_IDENTIFIER_CHARS, MAX_SIGNAL_BYTES, MAX_
 
 use super::api::{Call, SIGNALS};
 use super::check::{Check, Expected};
+use super::gateway::ONLY_GATEWAY;
 use super::run::Run;
 
 /// The largest request that API Gateway takes: 10 MB.
@@ -40,7 +41,7 @@ async fn gateway(run: &Run<'_>, is_gateway: bool) {
     let names = ["413: a body of 9.9 MB", "413: a body of more than 10 MB"];
     if !is_gateway {
         for name in names {
-            run.add(Check::skipped(PROMISE, name, "only API Gateway shows it"));
+            run.add(Check::skipped(PROMISE, name, ONLY_GATEWAY));
         }
         return;
     }

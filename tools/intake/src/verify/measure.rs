@@ -1,6 +1,6 @@
 //! What was measured: latencies as the client sees them, and what a million signals would have cost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -13,11 +13,23 @@ const LAMBDA_REQUESTS: f64 = 0.2;
 /// The bytes of a write unit.
 const UNIT_BYTES: usize = 1_024;
 
+/// How long the first attempt of a batch took.
+#[derive(Clone)]
+pub(super) struct Sample {
+    pub(super) size: usize,
+    /// Lambda's id of the request.
+    pub(super) request_id: String,
+    pub(super) took: Duration,
+}
+
 /// How long requests with batches of one size took, in milliseconds.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Latency {
     pub(super) batch_size: usize,
+    /// Whether the process was new; absent where that is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cold: Option<bool>,
     pub(super) requests: usize,
     pub(super) p50: f64,
     pub(super) p90: f64,
@@ -25,16 +37,32 @@ pub(super) struct Latency {
     pub(super) dollars_per_million: f64,
 }
 
-pub(super) fn latencies(latencies: &BTreeMap<usize, Vec<Duration>>, item_sizes: &[usize]) -> Vec<Latency> {
+/// `cold` are the ids of requests that started a process, where the logs say so.
+pub(super) fn latencies(samples: &[Sample], cold: Option<&BTreeSet<String>>, item_sizes: &[usize]) -> Vec<Latency> {
     let units = units_per_signal(item_sizes);
-    let row = |(size, took): (&usize, &Vec<Duration>)| {
-        let mut took = took.clone();
+    let mut groups: BTreeMap<(usize, Option<bool>), Vec<Duration>> = BTreeMap::new();
+    for sample in samples {
+        let is_cold = cold.map(|cold| cold.contains(&sample.request_id));
+        groups.entry((sample.size, is_cold)).or_default().push(sample.took);
+    }
+    let row = |((batch_size, cold), mut took): ((usize, Option<bool>), Vec<Duration>)| {
         took.sort_unstable();
-        let at = |percent| percentile(&took, percent);
-        let (p50, p90, p99) = (at(50), at(90), at(99));
-        Latency { batch_size: *size, requests: took.len(), p50, p90, p99, dollars_per_million: dollars(units, *size) }
+        let [p50, p90, p99] = [50, 90, 99].map(|percent| percentile(&took, percent));
+        let dollars_per_million = dollars(units, batch_size);
+        Latency { batch_size, cold, requests: took.len(), p50, p90, p99, dollars_per_million }
     };
-    latencies.iter().map(row).collect()
+    groups.into_iter().map(row).collect()
+}
+
+impl Latency {
+    /// Whether the process was new, for people.
+    pub(super) fn start(&self) -> &'static str {
+        match self.cold {
+            None => "any",
+            Some(true) => "cold",
+            Some(false) => "warm",
+        }
+    }
 }
 
 /// The write units of a signal, on average, by the sizes of the items that were read back.
@@ -67,6 +95,16 @@ mod tests {
         let took: Vec<Duration> = (1..=200).map(Duration::from_millis).collect();
         assert_eq!([50, 90, 99].map(|percent| percentile(&took, percent)), [100.0, 180.0, 198.0]);
         assert_eq!(percentile(&[], 99), 0.0);
+    }
+
+    #[test]
+    fn requests_that_started_a_process_are_counted_apart() {
+        let sample = |id: &str, took| Sample { size: 25, request_id: id.to_owned(), took: Duration::from_millis(took) };
+        let samples = [sample("a", 90), sample("b", 10), sample("c", 20)];
+        let rows = latencies(&samples, Some(&BTreeSet::from(["a".to_owned()])), &[400]);
+        let rows: Vec<_> = rows.iter().map(|row| (row.start(), row.requests, format!("{:.0}", row.p99))).collect();
+        assert_eq!(rows, [("warm", 2, "20".to_owned()), ("cold", 1, "90".to_owned())]);
+        assert_eq!(latencies(&samples, None, &[400])[0].start(), "any");
     }
 
     #[test]

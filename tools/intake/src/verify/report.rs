@@ -24,7 +24,7 @@ pub(super) struct Report {
     pub(super) requests: u64,
     pub(super) checks: Vec<Check>,
     /// The first request on a new connection with a new key, in milliseconds.
-    pub(super) first_request_ms: Option<u128>,
+    pub(super) first_request_ms: u128,
     pub(super) latencies: Vec<Latency>,
     pub(super) write_units_per_signal: f64,
     pub(super) starts: Starts,
@@ -62,13 +62,14 @@ impl Report {
             check.repeat.iter().try_for_each(|repeat| print_line(&format!("  {repeat}")))?;
         }
         print_line("")?;
-        let mut table = Table::with_heading(["BATCH", "REQUESTS", "P50 MS", "P90 MS", "P99 MS", "$ PER MILLION"]);
+        let mut table =
+            Table::with_heading(["BATCH", "START", "REQUESTS", "P50 MS", "P90 MS", "P99 MS", "$ PER MILLION"]);
         for row in &self.latencies {
-            let Latency { batch_size, requests, p50, p90, p99, dollars_per_million } = row;
+            let Latency { batch_size, requests, p50, p90, p99, dollars_per_million, .. } = row;
             let times = [p50, p90, p99].map(|time| format!("{time:.1}"));
             let [p50, p90, p99] = &times;
             let cost = format!("{dollars_per_million:.2}");
-            table.row([&batch_size.to_string(), &requests.to_string(), p50, p90, p99, &cost]);
+            table.row([&batch_size.to_string(), row.start(), &requests.to_string(), p50, p90, p99, &cost]);
         }
         table.print()?;
         print_line(COST)?;
@@ -81,11 +82,12 @@ impl Report {
     /// What both reports for people have beside the tables.
     fn lines(&self) -> Vec<String> {
         let Cleanup { removed, left } = &self.cleanup;
-        let first = self.first_request_ms.map(|took| format!("First request, on a new connection: {took} ms."));
+        let first = format!("First request, on a new connection: {} ms.", self.first_request_ms);
+        let units = format!("DynamoDB's write units: {:.2} per signal.", self.write_units_per_signal);
         let starts = self.starts.lines();
         let removed = format!("Removed: {}.", removed.join(", "));
         let left = left.iter().map(|left| format!("Not removed: {left}"));
-        first.into_iter().chain(starts).chain([removed]).chain(left).collect()
+        [first, units].into_iter().chain(starts).chain([removed]).chain(left).collect()
     }
 
     fn failed(&self) -> impl Iterator<Item = &Check> {
@@ -105,17 +107,41 @@ impl Report {
                 let _ = writeln!(text, "\n```sh\n{repeat}\n```");
             }
         }
-        text.push_str("\n| batch | requests | p50 ms | p90 ms | p99 ms | $ per million |\n|---|---|---|---|---|---|\n");
-        for Latency { batch_size, requests, p50, p90, p99, dollars_per_million } in &self.latencies {
+        text.push_str("\n| batch | start | requests | p50 ms | p90 ms | p99 ms | $ per million |\n|---|---|---|---|---|---|---|\n");
+        for row in &self.latencies {
+            let Latency { batch_size, requests, p50, p90, p99, dollars_per_million, .. } = row;
             let _ = writeln!(
                 text,
-                "| {batch_size} | {requests} | {p50:.1} | {p90:.1} | {p99:.1} | {dollars_per_million:.2} |"
+                "| {batch_size} | {} | {requests} | {p50:.1} | {p90:.1} | {p99:.1} | {dollars_per_million:.2} |",
+                row.start()
             );
         }
         let _ = writeln!(text, "\n{COST}\n");
         for line in self.lines() {
             let _ = writeln!(text, "- {line}");
         }
-        text
+        without_account_ids(&text)
+    }
+}
+
+/// The text without the AWS account ids in ARNs and URLs, which messages of AWS contain.
+fn without_account_ids(text: &str) -> String {
+    let is_id = |part: &&str| part.len() == 12 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let replaced = |text: &str, separator: &str| {
+        let parts: Vec<&str> = text.split(separator).collect();
+        parts.into_iter().map(|part| if is_id(&part) { "ACCOUNT" } else { part }).collect::<Vec<_>>().join(separator)
+    };
+    replaced(&replaced(text, ":"), "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn account_ids_of_aws_are_left_out() {
+        let text = "arn:aws:iam::123456789012:user/ada, https://sqs/123456789012/q, 123456789012345";
+        let without = "arn:aws:iam::ACCOUNT:user/ada, https://sqs/ACCOUNT/q, 123456789012345";
+        assert_eq!(without_account_ids(text), without);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use consistency::{History, Micros, Outcome, Request, Update};
@@ -11,6 +11,7 @@ use model::account::AccountId;
 use super::api::{Api, Call, Response, SIGNALS};
 use super::check::{Check, Expected};
 use super::load::Batch;
+use super::measure::Sample;
 
 /// How far the clocks of two functions may be apart.
 const FUNCTION_CLOCK_SKEW: Micros = 50_000;
@@ -20,8 +21,7 @@ pub(super) struct Run<'a> {
     pub(super) account: &'a AccountId,
     history: RefCell<History>,
     checks: RefCell<Vec<Check>>,
-    /// How long the first attempts of batches took, by their size.
-    latencies: RefCell<BTreeMap<usize, Vec<Duration>>>,
+    latencies: RefCell<Vec<Sample>>,
     batches: RefCell<BTreeMap<u64, Batch>>,
     /// Signals that went to the overflow queue.
     deferred: Cell<u64>,
@@ -105,11 +105,12 @@ impl<'a> Run<'a> {
         self.history.borrow_mut().updates.push(update);
     }
 
-    pub(super) fn note_latency(&self, size: usize, took: Duration) {
-        self.latencies.borrow_mut().entry(size).or_default().push(took);
+    pub(super) fn note_latency(&self, size: usize, response: &Response) {
+        let request_id = response.header("x-request-id").to_owned();
+        self.latencies.borrow_mut().push(Sample { size, request_id, took: response.took });
     }
 
-    pub(super) fn latencies(&self) -> BTreeMap<usize, Vec<Duration>> {
+    pub(super) fn latencies(&self) -> Vec<Sample> {
         self.latencies.borrow().clone()
     }
 

@@ -1,11 +1,12 @@
 //! Starts of the functions, from the lines that Lambda and the functions write to CloudWatch Logs.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::Result;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::aws_call::{AwsClient, LOGS};
@@ -31,8 +32,15 @@ struct FunctionStarts {
     function: &'static str,
     /// How long each start took, from the REPORT lines of Lambda.
     init_ms: Vec<f64>,
-    /// How long each first request of a process took, from the lines of the function.
-    cold_request_ms: Vec<f64>,
+    /// The first requests of processes that were sent here, from the lines of the function.
+    cold_requests: Vec<ColdRequest>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ColdRequest {
+    request_id: String,
+    duration_ms: f64,
 }
 
 impl Starts {
@@ -47,23 +55,27 @@ impl Starts {
         }
     }
 
+    /// The ids of requests that started a process; `None` where that is unknown.
+    pub(super) fn cold_requests(&self) -> Option<BTreeSet<String>> {
+        let requests = self.functions.iter().flat_map(|starts| &starts.cold_requests);
+        self.unknown.is_none().then(|| requests.map(|request| request.request_id.clone()).collect())
+    }
+
     fn unknown(reason: &str) -> Self {
         Self { functions: Vec::new(), unknown: Some(reason.to_owned()) }
     }
 
     pub(super) fn lines(&self) -> Vec<String> {
-        let list = |times: &[f64]| {
-            if times.is_empty() {
-                return "none".to_owned();
-            }
-            times.iter().map(|time| format!("{time:.0}")).collect::<Vec<_>>().join(", ")
+        let list = |times: &mut dyn Iterator<Item = f64>| {
+            let times: Vec<_> = times.map(|time| format!("{time:.0} ms")).collect();
+            if times.is_empty() { "none".to_owned() } else { times.join(", ") }
         };
         let function = |starts: &FunctionStarts| {
             format!(
-                "Starts of {}: init {} ms; first requests {} ms.",
+                "Starts of {}: init: {}; first requests: {}.",
                 starts.function,
-                list(&starts.init_ms),
-                list(&starts.cold_request_ms)
+                list(&mut starts.init_ms.iter().copied()),
+                list(&mut starts.cold_requests.iter().map(|request| request.duration_ms))
             )
         };
         let unknown = self.unknown.iter().map(|reason| format!("Starts of the functions: skipped: {reason}."));
@@ -82,7 +94,7 @@ async fn read_all(stack: &Stack, name: &str, account: &AccountId, since: Timesta
         functions.push(FunctionStarts {
             function,
             init_ms: reports.iter().filter_map(|line| init_duration(line)).collect(),
-            cold_request_ms: requests.iter().filter_map(|line| duration(line)).collect(),
+            cold_requests: requests.iter().filter_map(|line| serde_json::from_str(line).ok()).collect(),
         });
     }
     Ok(functions)
@@ -111,20 +123,18 @@ fn init_duration(line: &str) -> Option<f64> {
     line.split_once("Init Duration: ")?.1.split_whitespace().next()?.parse().ok()
 }
 
-/// The `durationMs` of the line of a request.
-fn duration(line: &str) -> Option<f64> {
-    serde_json::from_str::<Value>(line).ok()?.get("durationMs")?.as_f64()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "the text is parsed, not computed")]
     fn durations_are_read_from_the_lines_of_lambda_and_of_a_function() {
         let report = "REPORT RequestId: 8f5d\tDuration: 12.34 ms\tBilled Duration: 60 ms\tMemory Size: 256 MB\tInit Duration: 45.67 ms\t";
         assert_eq!(init_duration(report), Some(45.67));
         assert_eq!(init_duration("REPORT RequestId: 8f5d\tDuration: 12.34 ms"), None);
-        assert_eq!(duration(r#"{"message":"request","durationMs":7.5,"coldStart":true}"#), Some(7.5));
+        let line = r#"{"message":"request","requestId":"8f5d","durationMs":7.5,"coldStart":true}"#;
+        let request: ColdRequest = serde_json::from_str(line).unwrap();
+        assert_eq!((request.request_id.as_str(), request.duration_ms), ("8f5d", 7.5));
     }
 }

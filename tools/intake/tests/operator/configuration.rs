@@ -173,6 +173,7 @@ fn every_command_has_help_with_an_example() {
         "overflow status",
         "overflow redrive",
         "import",
+        "verify",
     ] {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let help = operator.run(&words).success().stdout;
