@@ -29,6 +29,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy)]
 pub(crate) struct Service(&'static str, &'static str);
 
+pub(crate) const CLOUDWATCH: Service = Service("monitoring", "AWS_ENDPOINT_URL_CLOUDWATCH");
+pub(crate) const QUOTAS: Service = Service("servicequotas", "AWS_ENDPOINT_URL_SERVICE_QUOTAS");
 pub(crate) const LOGS: Service = Service("logs", "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS");
 
 pub(crate) struct AwsClient<'a> {
@@ -89,7 +91,10 @@ impl<'a> AwsClient<'a> {
             .build()?
             .into();
         let uri = format!("{}/", endpoint(service, &region).trim_end_matches('/'));
-        let headers = [("content-type", "application/x-amz-json-1.1"), ("x-amz-target", target)];
+        // CloudWatch speaks the older version of this protocol, the others the newer one: they differ in their name.
+        let content_type =
+            if service.0 == CLOUDWATCH.0 { "application/x-amz-json-1.0" } else { "application/x-amz-json-1.1" };
+        let headers = [("content-type", content_type), ("x-amz-target", target)];
         let signable =
             SignableRequest::new("POST", uri.as_str(), headers.into_iter(), SignableBody::Bytes(body.as_bytes()))?;
         let (instructions, _) = sign(signable, &params)?.into_parts();

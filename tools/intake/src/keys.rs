@@ -160,6 +160,13 @@ pub(crate) async fn unknown_account_hint(stack: &Stack, account: &AccountId) -> 
     }
 }
 
+/// The records of all active keys.
+pub(crate) async fn active_keys(stack: &Stack) -> Result<Vec<KeyRecord>> {
+    let now = Timestamp::now();
+    let records = KeyTable::new(stack)?.all().await?.into_iter().map(|key| key.record);
+    Ok(records.filter(|record| record.is_active(now)).collect())
+}
+
 /// The end of a key, `lifetime` after `begin`, in whole seconds as the table holds it.
 fn end_after(begin: Timestamp, lifetime: Duration) -> Timestamp {
     Timestamp::from_millis(begin.plus(lifetime).seconds().saturating_mul(1000))

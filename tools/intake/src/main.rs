@@ -9,8 +9,10 @@
 mod accounts;
 mod aws_call;
 mod batch_delete;
+mod check_result;
 mod confirm;
 mod customers;
+mod doctor;
 mod error;
 mod import;
 mod interrupt;

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use crate::doctor::Doctor;
 use crate::import::Import;
 use crate::output::Format;
 use crate::stack::StackArgs;
@@ -31,7 +32,8 @@ Without --stack and --local, variables describe the stack. A command needs those
   BASE_URL               the address of the API, for verify
   CORS_ORIGINS           the origins of pages that may call it, if there are, for verify
   THROTTLE_RATE, THROTTLE_BURST
-                         the request rates of a route, for verify --burst
+                         the request rates of a route, for verify --burst and doctor
+  DELETION_PROTECTION    whether the tables are protected (true or false), for doctor
 
 Except with --local, credentials and region are those of the AWS command line:
   AWS_PROFILE            the profile to use
@@ -40,7 +42,8 @@ Except with --local, credentials and region are those of the AWS command line:
                          credentials in place of a profile
   AWS_CA_BUNDLE          a PEM file of certificate authorities in place of Amazon's, behind a proxy that ends TLS
   AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_DYNAMODB_STREAMS, AWS_ENDPOINT_URL_SQS,
-  AWS_ENDPOINT_URL_CLOUDFORMATION, AWS_ENDPOINT_URL_CLOUDWATCH_LOGS
+  AWS_ENDPOINT_URL_CLOUDFORMATION, AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL_CLOUDWATCH_LOGS,
+  AWS_ENDPOINT_URL_SERVICE_QUOTAS
                          other addresses of AWS or of single services, such as that of an emulator
 
 --local reads them from the file of `cargo dev`: target/dev.env, or dev.env in CARGO_TARGET_DIR.";
@@ -95,6 +98,9 @@ enum Command {
 
     /// Prove a deployment: send requests, read everything back, compare, measure, clean up
     Verify(Verify),
+
+    /// Check a deployed stack, without changing anything: tables, alarms, keys, queues, quotas
+    Doctor(Doctor),
 }
 
 impl Options {
@@ -110,6 +116,7 @@ impl Options {
             Command::Overflow(command) => command.run(&stack, format).await,
             Command::Import(import) => import.run(&stack, format).await,
             Command::Verify(verify) => verify.run(&stack, format).await,
+            Command::Doctor(doctor) => doctor.run(&stack, format).await,
         }
     }
 }

@@ -7,8 +7,7 @@ mod status;
 use anyhow::{Result, bail};
 use clap::Subcommand;
 
-use self::queues::Queues;
-pub(crate) use self::queues::refuse_while_queued;
+pub(crate) use self::queues::{Queues, refuse_while_queued};
 use crate::output::{Format, note};
 use crate::stack::Stack;
 

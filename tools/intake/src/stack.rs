@@ -45,6 +45,9 @@ pub(crate) const CORS_ORIGINS: &str = "CORS_ORIGINS";
 pub(crate) const THROTTLE_RATE: &str = "THROTTLE_RATE";
 pub(crate) const THROTTLE_BURST: &str = "THROTTLE_BURST";
 
+/// The variable that says whether the tables have deletion protection.
+pub(crate) const DELETION_PROTECTION: &str = "DELETION_PROTECTION";
+
 /// The variable that says for how many days signals are kept; 0 keeps them forever.
 const RETENTION: &str = "SIGNAL_RETENTION_DAYS";
 

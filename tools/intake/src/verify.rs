@@ -29,12 +29,12 @@ use model::api_key::Endpoint;
 use model::timestamp::Timestamp;
 
 use self::api::{Api, Call, PING};
-use self::check::CheckResult;
 use self::contract::OtherKeys;
 use self::report::Report;
 use self::run::Run;
 use self::starts::Starts;
 use self::stored::Found;
+use crate::check_result::CheckResult;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::interrupt::until_ctrl_c;

@@ -11,14 +11,14 @@ use futures_util::future::try_join;
 use crate::stack::Stack;
 
 /// The queues of a stack, by their URLs.
-pub(super) struct Queues<'a> {
+pub(crate) struct Queues<'a> {
     pub(super) client: &'a Client,
-    pub(super) overflow: &'a str,
+    pub(crate) overflow: &'a str,
     pub(super) dead_letters: &'a str,
 }
 
 /// How many messages a queue has, approximately.
-pub(super) struct Counts {
+pub(crate) struct Counts {
     pub(super) waiting: u64,
     /// Received, and neither deleted nor given back yet.
     pub(super) in_flight: u64,
@@ -26,20 +26,20 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.waiting.saturating_add(self.in_flight).saturating_add(self.delayed)
     }
 }
 
 impl<'a> Queues<'a> {
     /// The queues of `stack`, if it has them.
-    pub(super) fn of(stack: &'a Stack) -> Result<Option<Self>> {
+    pub(crate) fn of(stack: &'a Stack) -> Result<Option<Self>> {
         let urls = stack.queue_urls()?;
         Ok(urls.map(|[overflow, dead_letters]| Self { client: &stack.sqs, overflow, dead_letters }))
     }
 
     /// The counts of the overflow queue and of the dead-letter queue.
-    pub(super) async fn counts(&self) -> Result<[Counts; 2]> {
+    pub(crate) async fn counts(&self) -> Result<[Counts; 2]> {
         let (overflow, dead_letters) =
             try_join(self.counts_of(self.overflow), self.counts_of(self.dead_letters)).await?;
         Ok([overflow, dead_letters])

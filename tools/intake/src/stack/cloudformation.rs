@@ -8,13 +8,13 @@ use aws_sdk_cloudformation::Client;
 use aws_sdk_cloudformation::error::ProvideErrorMetadata;
 
 use super::{
-    API_KEYS, BASE_URL, CORS_ORIGINS, CUSTOMERS, DEAD_LETTER_QUEUE, IDEMPOTENCY, OVERFLOW_QUEUE, REJECTED_SIGNALS,
-    RETENTION, SIGNALS, THROTTLE_BURST, THROTTLE_RATE,
+    API_KEYS, BASE_URL, CORS_ORIGINS, CUSTOMERS, DEAD_LETTER_QUEUE, DELETION_PROTECTION, IDEMPOTENCY, OVERFLOW_QUEUE,
+    REJECTED_SIGNALS, RETENTION, SIGNALS, THROTTLE_BURST, THROTTLE_RATE,
 };
 
 /// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for. An older stack
 /// has no outputs of queues.
-const VARIABLES: [(&str, &str); 12] = [
+const VARIABLES: [(&str, &str); 13] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),
     ("SignalsTableName", SIGNALS),
@@ -25,6 +25,7 @@ const VARIABLES: [(&str, &str); 12] = [
     ("SignalRetentionDays", RETENTION),
     ("BaseUrl", BASE_URL),
     ("CorsOrigins", CORS_ORIGINS),
+    ("DeletionProtection", DELETION_PROTECTION),
     ("ThrottleRate", THROTTLE_RATE),
     ("ThrottleBurst", THROTTLE_BURST),
 ];

@@ -1,12 +1,11 @@
 //! Checks: what was promised, whether it held, what was seen, and the request to see it again.
 
-use std::fmt;
-
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::api::{Call, Response};
+use crate::check_result::CheckResult;
 
 /// One check.
 #[derive(Clone, Debug, Serialize)]
@@ -19,24 +18,6 @@ pub(super) struct Check {
     pub(super) detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) repeat: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum CheckResult {
-    Held,
-    Failed,
-    Skipped,
-}
-
-impl fmt::Display for CheckResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Held => "held",
-            Self::Failed => "FAILED",
-            Self::Skipped => "skipped",
-        })
-    }
 }
 
 impl Check {

@@ -8,6 +8,7 @@ use super::api::{CUSTOMERS, Call, PING, SIGNALS};
 use super::check::{Check, Expected};
 use super::load::subject_id;
 use super::run::{Run, now, outcome};
+use crate::check_result::CheckResult;
 use crate::time_args::rfc3339;
 
 /// Updates by which the clock of the functions is read.
@@ -72,7 +73,7 @@ pub(super) async fn customers(run: &Run<'_>) {
         let expected =
             Expected::status(200).body("/customerId", json!(subject_id(customer))).header("x-request-id", "");
         let check = Check::of("Customers", "Updates with POST and PATCH", &call, &response, &expected);
-        if check.result == super::check::CheckResult::Failed {
+        if check.result == CheckResult::Failed {
             failure = failure.or(Some(check));
         }
         let updated_at = response.ok().and_then(|response| rfc3339(response.body.get("updatedAt")?.as_str()?));

@@ -6,10 +6,11 @@ use anyhow::Result;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use super::check::{Check, CheckResult};
+use super::check::Check;
 use super::clean_up::Cleanup;
 use super::measure::Latency;
 use super::starts::Starts;
+use crate::check_result::CheckResult;
 use crate::output::{Format, Table, print_json, print_line};
 
 #[derive(Serialize)]

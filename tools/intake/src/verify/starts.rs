@@ -128,7 +128,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "the text is parsed, not computed")]
     fn durations_are_read_from_the_lines_of_lambda_and_of_a_function() {
         let report = "REPORT RequestId: 8f5d\tDuration: 12.34 ms\tBilled Duration: 60 ms\tMemory Size: 256 MB\tInit Duration: 45.67 ms\t";
         assert_eq!(init_duration(report), Some(45.67));

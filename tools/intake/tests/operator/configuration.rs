@@ -174,6 +174,7 @@ fn every_command_has_help_with_an_example() {
         "overflow redrive",
         "import",
         "verify",
+        "doctor",
     ] {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let help = operator.run(&words).success().stdout;

@@ -12,6 +12,7 @@ mod account_isolation;
 mod accounts;
 mod configuration;
 mod customers;
+mod doctor;
 mod export;
 mod import;
 mod import_again;

@@ -1,0 +1,102 @@
+//! `doctor`: what is wrong with a deployed stack, or soon will be. It only reads.
+
+mod keys;
+mod monitoring;
+mod tables;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use serde::Serialize;
+
+use crate::aws_call::AwsClient;
+use crate::check_result::CheckResult;
+use crate::output::{Format, Table, print_json, print_line};
+use crate::overflow::Queues;
+use crate::stack::Stack;
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  cargo intake --stack intake-prod doctor\n\n\
+    It changes nothing. The exit code is 1 when something is wrong.")]
+pub(crate) struct Doctor {}
+
+/// What a check found.
+#[derive(Serialize)]
+struct Finding {
+    check: String,
+    result: CheckResult,
+    seen: String,
+}
+
+impl Finding {
+    fn held(check: impl Into<String>, seen: impl Into<String>) -> Self {
+        Self { check: check.into(), result: CheckResult::Held, seen: seen.into() }
+    }
+
+    fn failed(check: impl Into<String>, seen: impl Into<String>) -> Self {
+        Self { result: CheckResult::Failed, ..Self::held(check, seen) }
+    }
+
+    fn skipped(check: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { result: CheckResult::Skipped, ..Self::held(check, reason) }
+    }
+
+    /// Held, unless there are `faults`.
+    fn of(check: impl Into<String>, faults: &[String], seen: impl Into<String>) -> Self {
+        if faults.is_empty() { Self::held(check, seen) } else { Self::failed(check, faults.join("; ")) }
+    }
+
+    /// A check that cannot be done is no check that holds.
+    fn or_failed(check: &str, finding: Result<Self>) -> Self {
+        finding.unwrap_or_else(|error| Self::failed(check, format!("unknown: {error:#}")))
+    }
+}
+
+impl Doctor {
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        let findings = findings(stack).await?;
+        print(&findings, format)?;
+        let failed = findings.iter().filter(|finding| finding.result == CheckResult::Failed).count();
+        if failed > 0 {
+            bail!("{failed} check(s) failed.");
+        }
+        Ok(())
+    }
+}
+
+async fn findings(stack: &Stack) -> Result<Vec<Finding>> {
+    let mut findings = tables::check(stack).await;
+    findings.push(Finding::or_failed("Key expiries", keys::check(stack).await));
+    let client = AwsClient::new(&stack.config)?;
+    match &stack.name {
+        None => {
+            for check in ["Alarms", "Quotas"] {
+                findings.push(Finding::skipped(check, "only a deployed stack (--stack) has it"));
+            }
+        }
+        Some(name) => {
+            findings.push(Finding::or_failed("Alarms", monitoring::alarms(&client, name).await));
+            findings.push(Finding::or_failed("Quotas", monitoring::quotas(stack, &client).await));
+        }
+    }
+    match Queues::of(stack)? {
+        None => findings.push(Finding::skipped("Overflow queue", stack.without_queues())),
+        Some(queues) => {
+            findings.push(Finding::or_failed("Overflow queue", monitoring::overflow(&queues, &client).await));
+            findings.push(Finding::or_failed("Dead letters", monitoring::dead_letters(&queues).await));
+        }
+    }
+    Ok(findings)
+}
+
+fn print(findings: &[Finding], format: Format) -> Result<()> {
+    if format == Format::Json {
+        return findings.iter().try_for_each(print_json);
+    }
+    let mut table = Table::with_heading(["RESULT", "CHECK", "SEEN"]);
+    for Finding { check, result, seen } in findings {
+        table.row([&result.to_string(), check, seen]);
+    }
+    table.print()?;
+    let failed = findings.iter().filter(|finding| finding.result == CheckResult::Failed).count();
+    print_line(&format!("{} checks, {failed} failed.", findings.len()))
+}

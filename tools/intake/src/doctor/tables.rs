@@ -1,0 +1,100 @@
+//! Whether the tables are as template.yaml says. A table that was restored from a backup is not.
+
+use anyhow::{Context as _, Result};
+use aws_sdk_dynamodb::types::{
+    BillingMode, ContinuousBackupsStatus, PointInTimeRecoveryStatus, StreamViewType, TableStatus, TimeToLiveStatus,
+};
+
+use super::Finding;
+use crate::error::call_error;
+use crate::stack::{API_KEYS, CUSTOMERS, DELETION_PROTECTION, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
+
+/// A table of template.yaml.
+struct Expected {
+    name: &'static str,
+    variable: &'static str,
+    stream: Option<StreamViewType>,
+    /// Whether items have a time to live.
+    expires: bool,
+}
+
+const TABLES: [Expected; 5] = [
+    Expected { name: "ApiKeys", variable: API_KEYS, stream: None, expires: false },
+    Expected { name: "Customers", variable: CUSTOMERS, stream: Some(StreamViewType::NewAndOldImages), expires: false },
+    Expected { name: "Signals", variable: SIGNALS, stream: Some(StreamViewType::NewImage), expires: true },
+    Expected { name: "Idempotency", variable: IDEMPOTENCY, stream: None, expires: true },
+    Expected { name: "RejectedSignals", variable: REJECTED_SIGNALS, stream: None, expires: true },
+];
+
+/// The attribute with the time at which DynamoDB deletes an item.
+const TIME_TO_LIVE: &str = "expiresAt";
+
+pub(super) async fn check(stack: &Stack) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for expected in &TABLES {
+        let check = format!("Table {}", expected.name);
+        let faults = faults_of(stack, expected).await;
+        findings.push(match faults {
+            Ok(faults) => Finding::of(check, &faults, "as the template says"),
+            Err(error) => Finding::failed(check, format!("unknown: {error:#}")),
+        });
+    }
+    findings
+}
+
+async fn faults_of(stack: &Stack, expected: &Expected) -> Result<Vec<String>> {
+    let mut faults = described(stack, expected).await?;
+    let table = stack.table(expected.variable)?;
+    let described = stack.client.describe_time_to_live().table_name(table).send().await;
+    let ttl = described.map_err(|error| call_error(table, error))?.time_to_live_description;
+    let is_on = |status: Option<&TimeToLiveStatus>| {
+        matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling))
+    };
+    let attribute = ttl.as_ref().filter(|ttl| is_on(ttl.time_to_live_status())).and_then(|ttl| ttl.attribute_name());
+    if attribute != expected.expires.then_some(TIME_TO_LIVE) {
+        faults.push(format!("the time to live is that of {}", attribute.unwrap_or("no attribute")));
+    }
+    // The emulator has no backups.
+    if !stack.is_local {
+        let described = stack.client.describe_continuous_backups().table_name(table).send().await;
+        let backups = described.map_err(|error| call_error(table, error))?.continuous_backups_description;
+        let backups = backups.filter(|backups| backups.continuous_backups_status == ContinuousBackupsStatus::Enabled);
+        let recovery = backups.and_then(|backups| backups.point_in_time_recovery_description);
+        let status = recovery.and_then(|recovery| recovery.point_in_time_recovery_status);
+        if status != Some(PointInTimeRecoveryStatus::Enabled) {
+            faults.push("point-in-time recovery is off".to_owned());
+        }
+    }
+    Ok(faults)
+}
+
+async fn described(stack: &Stack, expected: &Expected) -> Result<Vec<String>> {
+    let table = stack.table(expected.variable)?;
+    let described = stack.client.describe_table().table_name(table).send().await;
+    let described =
+        described.map_err(|error| call_error(table, error))?.table.context("DynamoDB did not describe it")?;
+    let mut faults = Vec::new();
+    if !matches!(described.table_status(), Some(TableStatus::Active | TableStatus::Updating)) {
+        faults.push(format!("its status is {}", described.table_status().map_or("unknown", TableStatus::as_str)));
+    }
+    // The tables of `cargo dev` have no streams, no protection and no billing mode.
+    if stack.is_local {
+        return Ok(faults);
+    }
+    let billing = described.billing_mode_summary().and_then(|summary| summary.billing_mode());
+    if billing != Some(&BillingMode::PayPerRequest) {
+        faults.push("it is not on demand".to_owned());
+    }
+    let stream = described.stream_specification().filter(|stream| stream.stream_enabled);
+    let stream = stream.and_then(|stream| stream.stream_view_type());
+    if stream != expected.stream.as_ref() {
+        faults.push(format!("its stream has {}", stream.map_or("nothing", StreamViewType::as_str)));
+    }
+    if let Some(protection) = stack.optional(DELETION_PROTECTION) {
+        let is_protected = described.deletion_protection_enabled == Some(true);
+        if is_protected != (protection == "true") {
+            faults.push(format!("deletion protection is {is_protected}, the parameter says {protection}"));
+        }
+    }
+    Ok(faults)
+}

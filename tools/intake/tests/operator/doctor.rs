@@ -1,0 +1,200 @@
+//! `doctor`, over an AWS that answers as a healthy stack has it, but for one thing.
+
+mod fake_aws;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use testkit::TestApp;
+use testkit::http_server::HttpServer;
+
+use self::fake_aws::{Change, FakeAws, key};
+use crate::operator::{Operator, Outcome};
+
+/// Runs it with this change.
+async fn doctor(change: Option<Change>) -> Outcome {
+    let aws = HttpServer::start(Arc::new(FakeAws(change)), None).await.unwrap();
+    let operator = Operator::with_nothing()
+        .variable("AWS_REGION", "eu-central-1")
+        .variable("AWS_ACCESS_KEY_ID", "local")
+        .variable("AWS_SECRET_ACCESS_KEY", "local")
+        .variable("AWS_ENDPOINT_URL", &format!("http://{}", aws.address()));
+    operator.run(&["--stack", "intake-test", "doctor", "--json"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
+    let run = doctor(None).await.success();
+    let found: Vec<_> = run.json().iter().map(|one| (one["check"].clone(), one["seen"].clone())).collect();
+    let expected = [
+        ("Table ApiKeys", "as the template says"),
+        ("Table Customers", "as the template says"),
+        ("Table Signals", "as the template says"),
+        ("Table Idempotency", "as the template says"),
+        ("Table RejectedSignals", "as the template says"),
+        ("Key expiries", "1 active key(s), none ends within 30 days"),
+        ("Alarms", "2 alarms, none fires, 1 without data"),
+        (
+            "Quotas",
+            "Lambda runs 1000 requests at once: about 10000 of 100 ms in a second; ThrottleRate is 500 for each route; DynamoDB \
+             takes 40000 write units in a second for a table",
+        ),
+        ("Overflow queue", "3 message(s), the oldest is 20 s old"),
+        ("Dead letters", "none"),
+    ];
+    assert_eq!(found, expected.map(|(check, seen)| (json!(check), json!(seen))));
+}
+
+/// A check, what it says when the answer is changed so.
+type Case = (&'static str, &'static str, Change);
+
+const fn change(operation: &'static str, about: &'static str, apply: fn(&mut Value)) -> Change {
+    Change { operation, about, apply }
+}
+
+fn broken_tables() -> Vec<Case> {
+    vec![
+        (
+            "Table Signals",
+            "its stream has nothing",
+            change("DescribeTable", "\"SignalsTable\"", |answer| {
+                answer["Table"]["StreamSpecification"] = Value::Null;
+            }),
+        ),
+        (
+            "Table Customers",
+            "deletion protection is false, the parameter says true",
+            change("DescribeTable", "CustomersTable", |answer| {
+                answer["Table"]["DeletionProtectionEnabled"] = false.into();
+            }),
+        ),
+        (
+            "Table Idempotency",
+            "it is not on demand",
+            change("DescribeTable", "IdempotencyTable", |answer| {
+                answer["Table"]["BillingModeSummary"] = Value::Null;
+            }),
+        ),
+        (
+            "Table Idempotency",
+            "its status is INACCESSIBLE_ENCRYPTION_CREDENTIALS",
+            change("DescribeTable", "IdempotencyTable", |answer| {
+                answer["Table"]["TableStatus"] = "INACCESSIBLE_ENCRYPTION_CREDENTIALS".into();
+            }),
+        ),
+        (
+            "Table RejectedSignals",
+            "the time to live is that of no attribute",
+            change("DescribeTimeToLive", "RejectedSignalsTable", |answer| {
+                answer["TimeToLiveDescription"]["TimeToLiveStatus"] = "DISABLED".into();
+            }),
+        ),
+        (
+            "Table ApiKeys",
+            "point-in-time recovery is off",
+            change("DescribeContinuousBackups", "ApiKeysTable", |answer| {
+                answer["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] =
+                    "DISABLED".into();
+            }),
+        ),
+    ]
+}
+
+fn other_faults() -> Vec<Case> {
+    vec![
+        (
+            "Key expiries",
+            "key_1 of shop ends in 5 day(s)",
+            change("Scan", "\"Segment\":0", |answer| {
+                answer["Items"] = json!([key(5)]);
+            }),
+        ),
+        (
+            "Alarms",
+            "intake-test-ErrorsAlarm fires",
+            change("DescribeAlarms", "", |answer| {
+                answer["MetricAlarms"][0]["StateValue"] = "ALARM".into();
+            }),
+        ),
+        (
+            "Alarms",
+            "the stack has no alarms",
+            change("DescribeAlarms", "", |answer| answer["MetricAlarms"] = json!([])),
+        ),
+        (
+            "Overflow queue",
+            "3 message(s), the oldest is 700 s old",
+            change("GetMetricStatistics", "", |answer| {
+                answer["Datapoints"][0]["Maximum"] = 700.0.into();
+            }),
+        ),
+        (
+            "Dead letters",
+            "2 message(s): find out why, then `cargo intake overflow redrive`",
+            change("GetQueueAttributes", "dead-letters", |answer| {
+                answer["Attributes"]["ApproximateNumberOfMessages"] = "2".into();
+            }),
+        ),
+        (
+            "Quotas",
+            "Lambda's quota is met before ThrottleRate: Lambda runs 10 requests at once: about 100 of 100 ms in a second; \
+                    ThrottleRate is 500 for each route; DynamoDB takes 40000 write units in a second for a table",
+            change("GetServiceQuota", "", |answer| {
+                answer["Quota"]["Value"] = 10.0.into();
+            }),
+        ),
+        (
+            "Alarms",
+            "unknown: GraniteServiceVersion20100801.DescribeAlarms: 400 AccessDenied not you",
+            change("DescribeAlarms", "", |answer| {
+                *answer = json!({"__type": "AccessDenied", "message": "not you"});
+            }),
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_broken_condition_fails_its_check() {
+    for (check, seen, change) in broken_tables().into_iter().chain(other_faults()) {
+        let run = doctor(Some(change)).await;
+        assert_eq!(run.code, Some(1), "{check}: {run:?}");
+        let failed: Vec<Value> = run.json().into_iter().filter(|one| one["result"] == "failed").collect();
+        assert_eq!(failed, [json!({"check": check, "result": "failed", "seen": seen})]);
+        assert!(run.stderr.ends_with("error: 1 check(s) failed.\n"), "{run:?}");
+    }
+}
+
+/// The expectations are those of template.yaml.
+#[test]
+fn tables_of_the_template_have_what_doctor_expects_of_them() {
+    let template = include_str!("../../../../template.yaml");
+    for (table, stream, expires) in [
+        ("ApiKeysTable", None, false),
+        ("CustomersTable", Some("NEW_AND_OLD_IMAGES"), false),
+        ("SignalsTable", Some("NEW_IMAGE"), true),
+        ("IdempotencyTable", None, true),
+        ("RejectedSignalsTable", None, true),
+    ] {
+        let resource = template.split(&format!("\n  {table}:\n")).nth(1).unwrap().split("\n\n").next().unwrap();
+        assert_eq!(resource.split("StreamViewType: ").nth(1).and_then(|rest| rest.lines().next()), stream, "{table}");
+        assert_eq!(resource.contains("AttributeName: expiresAt\n        Enabled: true"), expires, "{table}");
+        for line in [
+            "PAY_PER_REQUEST",
+            "PointInTimeRecoveryEnabled: true",
+            "DeletionProtectionEnabled: !Ref DeletionProtection",
+        ] {
+            assert!(resource.contains(line), "{table}: {line}");
+        }
+    }
+}
+
+#[test]
+fn doctor_without_a_deployed_stack_skips_what_only_that_has() {
+    let app = TestApp::start();
+    let run = Operator::of(&app).run(&["doctor", "--json"]);
+    let result = |check: &str| run.json().into_iter().find(|one| one["check"] == check).expect(check)["result"].clone();
+    for check in ["Alarms", "Quotas", "Overflow queue"] {
+        assert_eq!(result(check), "skipped");
+    }
+    assert_eq!(result("Key expiries"), "held");
+}

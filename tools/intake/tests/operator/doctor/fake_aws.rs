@@ -1,0 +1,123 @@
+//! An AWS that answers as a healthy stack has it, but for one thing.
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::{Request, Response};
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
+use testkit::http_server::Service;
+
+use crate::operator::VARIABLES;
+
+const DAY: u64 = 24 * 60 * 60;
+
+/// Changes the answer to a call of this operation with this text in its body.
+#[derive(Clone, Copy)]
+pub(super) struct Change {
+    pub(super) operation: &'static str,
+    pub(super) about: &'static str,
+    pub(super) apply: fn(&mut Value),
+}
+
+/// The services that the command calls.
+pub(super) struct FakeAws(pub(super) Option<Change>);
+
+impl Service for FakeAws {
+    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+        let header = |name: &str| request.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
+        assert!(header("authorization").starts_with("AWS4-HMAC-SHA256 Credential=local/"), "{request:?}");
+        let body = String::from_utf8(request.body().to_vec()).unwrap();
+        let Some(operation) = header("x-amz-target").split('.').nth(1).map(ToOwned::to_owned) else {
+            return Response::new(Full::from(described_stack()));
+        };
+        let call: Value = serde_json::from_str(&body).unwrap();
+        let mut answer = answer(&operation, &call);
+        if let Some(Change { apply, .. }) =
+            self.0.filter(|change| change.operation == operation && body.contains(change.about))
+        {
+            apply(&mut answer);
+        }
+        let status = if answer["__type"].is_string() { 400 } else { 200 };
+        Response::builder().status(status).body(Full::from(answer.to_string())).unwrap()
+    }
+}
+
+/// A stack with the outputs and parameters of template.yaml.
+fn described_stack() -> String {
+    let member = |kind: &str, name: &str, value: &str| {
+        format!("<member><{kind}Key>{name}</{kind}Key><{kind}Value>{value}</{kind}Value></member>")
+    };
+    let mut outputs = String::new();
+    for (_, table) in VARIABLES {
+        outputs += &member("Output", &format!("{table}Name"), table);
+    }
+    outputs += &member("Output", "OverflowQueueUrl", "https://sqs/1/overflow");
+    outputs += &member("Output", "OverflowDeadLetterQueueUrl", "https://sqs/1/dead-letters");
+    let parameters = member("Parameter", "DeletionProtection", "true") + &member("Parameter", "ThrottleRate", "500");
+    format!(
+        "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>intake-test</StackName>\
+         <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
+         <Parameters>{parameters}</Parameters><Outputs>{outputs}</Outputs>\
+         </member></Stacks></DescribeStacksResult></DescribeStacksResponse>"
+    )
+}
+
+fn answer(operation: &str, call: &Value) -> Value {
+    let table = call["TableName"].as_str().unwrap_or_default();
+    match operation {
+        "DescribeTable" => {
+            let stream = match table {
+                "SignalsTable" => json!({"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}),
+                "CustomersTable" => json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}),
+                _ => Value::Null,
+            };
+            json!({"Table": {
+                "TableStatus": "ACTIVE", "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+                "StreamSpecification": stream, "DeletionProtectionEnabled": true,
+            }})
+        }
+        "DescribeTimeToLive" if ["ApiKeysTable", "CustomersTable"].contains(&table) => {
+            json!({"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}})
+        }
+        "DescribeTimeToLive" => {
+            json!({"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": "expiresAt"}})
+        }
+        "DescribeContinuousBackups" => json!({"ContinuousBackupsDescription": {
+            "ContinuousBackupsStatus": "ENABLED",
+            "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "ENABLED"},
+        }}),
+        "Scan" if call["Segment"] == 0 => json!({"Items": [key(90)], "Count": 1, "ScannedCount": 1}),
+        "Scan" => json!({"Items": [], "Count": 0, "ScannedCount": 0}),
+        "DescribeAlarms" => {
+            assert_eq!(call["AlarmNamePrefix"], "intake-test-");
+            json!({"MetricAlarms": [
+                {"AlarmName": "intake-test-ErrorsAlarm", "StateValue": "OK"},
+                {"AlarmName": "intake-test-QuietAlarm", "StateValue": "INSUFFICIENT_DATA"},
+            ]})
+        }
+        "GetMetricStatistics" => {
+            assert_eq!(call["Dimensions"], json!([{"Name": "QueueName", "Value": "overflow"}]));
+            json!({"Datapoints": [{"Maximum": 20.0}]})
+        }
+        "GetQueueAttributes" => {
+            let waiting = if call["QueueUrl"] == "https://sqs/1/overflow" { "3" } else { "0" };
+            json!({"Attributes": {
+                "ApproximateNumberOfMessages": waiting, "ApproximateNumberOfMessagesNotVisible": "0",
+                "ApproximateNumberOfMessagesDelayed": "0",
+            }})
+        }
+        "GetServiceQuota" => json!({"Quota": {"Value": 1000.0}}),
+        "DescribeLimits" => json!({"TableMaxWriteCapacityUnits": 40_000}),
+        _ => panic!("{operation} was not expected"),
+    }
+}
+
+/// A key that was created a year ago and ends in so many days.
+pub(super) fn key(days: u64) -> Value {
+    let now = Timestamp::now();
+    let created = Timestamp::from_millis(now.millis() - 365 * DAY * 1_000);
+    json!({
+        "keyHash": {"S": "0"}, "keyId": {"S": "key_1"}, "accountId": {"S": "shop"}, "name": {"S": "web"},
+        "createdAt": {"S": created.to_string()}, "expiresAt": {"N": (now.seconds() + days * DAY + 60).to_string()},
+    })
+}
