@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::{Request, Response};
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{HttpGateway, TestApp};
+use testkit::http_server::{HttpServer, Service};
+use testkit::{HttpGateway, Tables, TestApp};
 
-use crate::operator::{Operator, Outcome};
+use crate::operator::{Operator, Outcome, VARIABLES};
 use crate::running::Running;
 
 const TABLES: [&str; 5] =
@@ -154,4 +158,60 @@ async fn verify_of_an_address_without_the_api_is_an_error_and_leaves_nothing() {
     let run = deployed.verify(&["--base-url", "http://127.0.0.1:1"]);
     assert!(run.error_message().starts_with("The API does not answer"));
     deployed.assert_empty().await;
+}
+
+/// CloudFormation, which knows the stack by these outputs, and CloudWatch Logs.
+struct StackAndLogs(String);
+
+impl Service for StackAndLogs {
+    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+        if !request.headers().contains_key("x-amz-target") {
+            let xml = format!(
+                "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName>\
+                 <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
+                 <Outputs>{}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>",
+                self.0
+            );
+            return Response::new(Full::from(xml));
+        }
+        assert_eq!(request.headers()["x-amz-target"], "Logs_20140328.FilterLogEvents");
+        let call: Value = serde_json::from_slice(request.body()).unwrap();
+        let message = match (call["logGroupName"].as_str().unwrap(), call["filterPattern"].as_str().unwrap()) {
+            ("/aws/lambda/s/customers", _) => return Response::new(Full::from(r#"{"events":[]}"#)),
+            ("/aws/lambda/s/signals", "\"Init Duration\"") => "REPORT Duration: 9.1 ms\tInit Duration: 45.67 ms\t",
+            ("/aws/lambda/s/signals", _) => r#"{"requestId":"r","durationMs":7.5,"coldStart":true}"#,
+            other => panic!("{other:?}"),
+        };
+        // Two pages.
+        let events = json!({"events": [{"message": message}], "nextToken": "second"});
+        let page = if call["nextToken"].is_null() { events } else { json!({"events": []}) };
+        Response::new(Full::from(page.to_string()))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_of_a_deployed_stack_reads_its_address_and_the_starts_of_its_functions() {
+    let deployed = Deployed::with(Plan::none()).await;
+    let output = |name: &str, value: &str| {
+        format!("<member><OutputKey>{name}</OutputKey><OutputValue>{value}</OutputValue></member>")
+    };
+    let tables = VARIABLES.map(|(_, table)| output(&format!("{table}Name"), Tables::name(table))).concat();
+    let address = output("BaseUrl", &deployed.gateway.base_url());
+    let retention = output("SignalRetentionDays", "0");
+    let aws = HttpServer::start(Arc::new(StackAndLogs(tables + &address + &retention)), None).await.unwrap();
+    let endpoint = format!("http://{}", aws.address());
+    let operator = Operator::with_credentials(&deployed.app.emulator.endpoint())
+        .variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &endpoint)
+        .variable("AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", &endpoint);
+    let report = operator.run(&["--stack", "s", "verify", "--signals", "200", "--json"]).success().json().remove(0);
+    let starts = json!({"functions": [
+        {"function": "customers", "initMs": [], "coldRequests": []},
+        {"function": "signals", "initMs": [45.67], "coldRequests": [{"requestId": "r", "durationMs": 7.5}]},
+    ]});
+    assert_eq!(report["starts"], starts);
+    assert_eq!(report["latencies"][0]["cold"], false);
+    assert_eq!(
+        report["cleanup"]["left"],
+        json!(["log lines and metrics, stream records (24 hours), backups (35 days)"])
+    );
 }
