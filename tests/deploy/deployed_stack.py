@@ -13,8 +13,8 @@ from pathlib import Path
 import boto3
 from samcli.yamlhelper import yaml_parse
 
-import smoke
 import template
+from api import Api
 from emulator import Emulator
 from template import PROJECT
 
@@ -129,8 +129,8 @@ class DeployedStack(unittest.TestCase):
         return re.search(r"\bintake_sk_\w+", printed).group()
 
     @property
-    def api(self) -> smoke.Api:
-        return smoke.Api(self.emulator.url, self.key, self.host)
+    def api(self) -> Api:
+        return Api(self.emulator.url, self.key, self.host)
 
     def item(self, table: str, **wanted: str) -> dict:
         """The one item of the table whose attributes are these strings."""

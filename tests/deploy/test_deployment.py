@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 import sys
 import time
 import unittest
@@ -12,7 +13,6 @@ from pathlib import Path
 import tomlkit
 
 import deployed_stack
-import smoke
 import template
 from deployed_stack import ARCHITECTURE, PACKAGE, STACK
 from template import PROJECT
@@ -25,12 +25,24 @@ DRAIN_WITHIN_SECONDS = 60
 
 
 class Deployment(deployed_stack.DeployedStack):
-    def test_smoke_test_passes_as_the_pipeline_runs_it(self):
-        key = self.run_command(sys.executable, HERE / "smoke_key.py", self.outputs["ApiKeysTableName"]).strip()
-        self.run_command(sys.executable, HERE / "smoke.py", self.emulator.url,
-                         "--host", self.host, "--origins", self.outputs["CorsOrigins"], INTAKE_API_KEY=key)
-        listed = self.run_command("cargo", "intake", "--stack", STACK, "keys", "list", "--account", "smoke-test")
-        self.assertRegex(listed, r"key_[0-9a-f]{12} +smoke-test +smoke test +active")
+    def verify(self, *arguments: str, host: str | None = None) -> subprocess.CompletedProcess:
+        """`cargo intake verify` with few signals, at the address that the emulator gives to the API."""
+        return subprocess.run(
+            ["cargo", "intake", "--stack", STACK, "verify", "--signals", "600", "--json", "--base-url", self.emulator.url,
+             "--host", host or self.host, *arguments],
+            cwd=PROJECT, env=self.emulator.environment(), stdin=subprocess.DEVNULL, text=True, capture_output=True)
+
+    def test_verify_holds_and_leaves_nothing(self):
+        done = self.verify()
+        self.assertTrue(done.stdout, done.stderr[-3000:])
+        report = json.loads(done.stdout)
+        checks = {check["name"]: check for check in report["checks"]}
+        self.assertEqual([check for check in report["checks"] if check["result"] == "failed"], [])
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+        self.assertEqual([checks[f"Preflight request from {origin}"]["result"] for origin in deployed_stack.ORIGINS], ["held"] * 2)
+        for table in ("Signals", "RejectedSignals", "Customers", "Idempotency"):
+            items = self.aws("dynamodb").scan(TableName=self.outputs[f"{table}TableName"])["Items"]
+            self.assertFalse([item for item in items if item["pk"]["S"].startswith(report["account"])], table)
 
     def test_package_is_the_repository_with_its_functions_built(self):
         files = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*") if path.is_file()}
@@ -40,7 +52,7 @@ class Deployment(deployed_stack.DeployedStack):
         built = {"THIRD-PARTY-LICENSES.txt", *(f"{source}/bootstrap" for source in sources),
                  *(f"sbom/{source.name}.cdx.json" for source in sources)}
         copied = {"CHANGELOG.md", "LICENSE", "deployment-role.yaml", "monitoring.yaml", "samconfig.toml"}
-        self.assertEqual(files, built | copied | {"smoke.py", *DEPLOYED})
+        self.assertEqual(files, built | copied | set(DEPLOYED))
         for name in copied:
             self.assertEqual((PACKAGE / name).read_bytes(), (PROJECT / name).read_bytes(), name)
         for source in sources:
@@ -68,14 +80,9 @@ class Deployment(deployed_stack.DeployedStack):
             # Procedural macros: the compiler runs them.
             self.assertFalse({"syn", "serde_derive"} & {name for name, _ in listed})
 
-    def test_smoke_test_with_an_invalid_key_fails(self):
-        wrong = smoke.check(smoke.Api(self.emulator.url, "not-a-key", self.host))
-        self.assertIn("GET /api/sdk/ping", wrong[0])
-
-    def test_smoke_test_with_another_origin_fails(self):
-        wrong = smoke.check_pages(self.api, ["https://another.example"])
-        self.assertIn("A preflight from https://another.example: wanted a status of 2xx, got 403.", wrong)
-        self.assertIn("A batch from https://another.example: the page cannot read the answer, of status 200.", wrong)
+    def test_verify_of_another_address_fails(self):
+        done = self.verify(host="another.execute-api.localhost")
+        self.assertEqual(done.returncode, 1, done.stdout[-3000:])
 
     def test_customer_sent_to_the_api_is_stored(self):
         customer = str(uuid.uuid4())

@@ -153,8 +153,7 @@ class DeploymentRole(unittest.TestCase):
     def test_role_neither_reads_items_nor_deletes_tables(self):
         for action in ("GetItem", "Query", "Scan", "DeleteItem", "DeleteTable", "BatchGetItem", "ExportTableToPointInTime"):
             self.assertEqual(self.granting(f"dynamodb:{action}"), [], action)
-        self.assertEqual([resolved(self.account, s["Resource"]) for s in self.granting("dynamodb:PutItem")],
-                         ["arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-ApiKeysTable-*"])
+        self.assertEqual(self.granting("dynamodb:PutItem"), [])
 
     def test_role_neither_reads_or_sends_messages_nor_deletes_queues(self):
         for action in ("ReceiveMessage", "SendMessage", "DeleteMessage", "PurgeQueue", "DeleteQueue", "StartMessageMoveTask"):
@@ -205,6 +204,37 @@ class DeploymentRole(unittest.TestCase):
             "codedeploy:eu-west-1:123456789012:deploymentconfig:*", "cloudwatch::123456789012:dashboard/*",
             *(f"apigateway:eu-west-1::/{path}" for path in ("apis", "apis/*", "domainnames", "domainnames/*", "tags/*")),
         })
+
+
+class Verification(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.account = template.written("deployment-role.yaml")
+        cls.role = cls.account["Resources"]["VerificationRole"]["Properties"]
+        (policy,) = cls.role["Policies"]
+        cls.statements = policy["PolicyDocument"]["Statement"]
+
+    def test_role_is_assumed_from_another_environment_than_the_one_that_deploys(self):
+        def subject(role: str) -> str:
+            (statement,) = self.account["Resources"][role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+            return resolved(self.account, statement["Condition"]["StringEquals"]["token.actions.githubusercontent.com:sub"])
+        self.assertEqual(subject("VerificationRole"), "repo:owner/intake:environment:dev-verify")
+        self.assertEqual(subject("DeploymentRole"), "repo:owner/intake:environment:dev")
+
+    def test_role_reaches_only_items_of_accounts_of_verifications(self):
+        reading = [s for s in self.statements if "dynamodb:Query" in actions(s)]
+        self.assertEqual([s["Condition"] for s in reading], [
+            {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": "verify-*"}, "Null": {"dynamodb:LeadingKeys": "false"}}])
+        self.assertEqual(set(actions(reading[0])), {"dynamodb:BatchWriteItem", "dynamodb:Query"})
+        keys = [s for s in self.statements if "dynamodb:PutItem" in actions(s)]
+        self.assertEqual([(set(actions(s)), resolved(self.account, s["Resource"])) for s in keys], [
+            ({"dynamodb:DeleteItem", "dynamodb:PutItem"}, "arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-ApiKeysTable-*")])
+
+    def test_role_may_do_nothing_else(self):
+        self.assertEqual({action for s in self.statements for action in actions(s)}, {
+            "cloudformation:DescribeStacks", "dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable",
+            "dynamodb:PutItem", "dynamodb:Query", "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey",
+            "kms:ReEncryptFrom", "kms:ReEncryptTo", "logs:FilterLogEvents"})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What the workflows alone can show: which jobs have permissions, what these jobs run, and what their scripts do."""
 
+import hashlib
 import json
 import os
 import re
@@ -34,6 +35,7 @@ class Permissions(unittest.TestCase):
         more = {name: job["permissions"] for name, job in jobs().items() if job["permissions"] != {"contents": "read"}}
         self.assertEqual(more, {
             "deploy.deploy": {"contents": "read", "id-token": "write"},
+            "deploy.verify": {"id-token": "write"},
             "release.publish": {"contents": "write", "id-token": "write", "attestations": "write"},
         })
 
@@ -42,6 +44,12 @@ class Permissions(unittest.TestCase):
             scripts = "\n".join(step.get("run", "") for step in jobs()[name]["steps"])
             self.assertNotRegex(scripts, r"\b(cargo|rustup|rustc|sam build|pip|npm)\b|\.ci/", name)
             self.assertEqual(set(re.findall(r"run\.py (\w+)", scripts)), {"sam"} if name == "deploy.deploy" else set())
+
+    def test_job_that_runs_the_compiled_command_line_cannot_assume_the_role_that_deploys(self):
+        deploying, verifying = jobs()["deploy.deploy"], jobs()["deploy.verify"]
+        # deployment-role.yaml names the environments so.
+        self.assertEqual(verifying["environment"], deploying["environment"].replace("'prod'", "'prod-verify'").replace("'dev'", "'dev-verify'"))
+        self.assertFalse([step for step in verifying["steps"] if "checkout" in step.get("uses", "")])
 
     def test_actions_are_pinned_to_commits(self):
         for path in FOLDER.glob("*.yml"):
@@ -115,6 +123,27 @@ class Scripts(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("FAILED", done.stdout)
         self.assertFalse((self.folder / "package").exists())
+
+    def test_command_line_of_an_archive_with_another_checksum_is_not_run(self):
+        (self.folder / "downloaded").mkdir()
+        (self.folder / "downloaded" / "intake-0.0.0-arm64.tar.gz").write_bytes(b"another")
+        done = self.run_script("deploy.verify", "Unpack the command line", SHA256="0" * 64)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertFalse((self.folder / "intake").exists())
+
+    def test_command_line_of_the_archive_verifies_the_stack(self):
+        package = self.folder / "intake-0.0.0-arm64"
+        package.mkdir()
+        (package / "intake").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+        (package / "intake").chmod(0o755)
+        (self.folder / "downloaded").mkdir()
+        archive = self.folder / "downloaded" / "intake-0.0.0-arm64.tar.gz"
+        subprocess.run(["tar", "--create", "--gzip", "--file", archive, package.name], cwd=self.folder, check=True)
+        shasum = hashlib.sha256(archive.read_bytes()).hexdigest()
+        unpacked = self.run_script("deploy.verify", "Unpack the command line", SHA256=shasum)
+        self.assertEqual(unpacked.returncode, 0, unpacked.stderr)
+        done = self.run_script("deploy.verify", "Verify", STACK="intake-prod", GITHUB_STEP_SUMMARY="summary.md")
+        self.assertEqual(done.stdout.split(), ["--stack", "intake-prod", "verify", "--yes", "--signals", "3000", "--report", "summary.md"])
 
     def test_archives_with_other_checksums_are_not_published(self):
         for architecture in ("arm64", "x86_64"):
