@@ -56,7 +56,7 @@ const TIMED_SIGNALS: usize = 30_000;
     The exit code is 1 when a promise of docs/api.md did not hold. Everything is stored under an account of its own and \
     removed at the end, also after Ctrl-C.")]
 pub(crate) struct Verify {
-    /// About how many signals to send; at least one batch of each size
+    /// About how many signals to send; never fewer than 1,300
     #[arg(long, value_name = "N", default_value = "10000")]
     signals: NonZeroUsize,
 
