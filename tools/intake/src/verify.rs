@@ -29,6 +29,7 @@ use model::api_key::Endpoint;
 use model::timestamp::Timestamp;
 
 use self::api::{Api, Call, PING};
+use self::clean_up::Cleanup;
 use self::contract::OtherKeys;
 use self::report::Report;
 use self::run::Run;
@@ -118,14 +119,7 @@ impl Verify {
             tokio::time::sleep(ABANDONED_REQUESTS).await;
         }
         note("5/5 Cleaning up ...");
-        let identifiers = run.as_ref().map(Run::identifiers).unwrap_or_default();
-        let mut cleanup = clean_up::clean_up(stack, &keys, &account, &identifiers, began_at).await;
-        let by_hand =
-            (!cleanup.left.is_empty()).then(|| format!("remove the rest with `cargo intake accounts erase {account}`"));
-        cleanup.left.extend(by_hand);
-        if stack.name.is_some() {
-            cleanup.left.push("log lines and metrics, stream records (24 hours), backups (35 days)".to_owned());
-        }
+        let cleanup = clean_up(stack, &keys, &account, run.as_ref(), began_at).await;
         let (Some(measured), Some(run)) = (outcome.inspect_err(|_| note_left(&cleanup.left))?, run) else {
             note_left(&cleanup.left);
             bail!("Interrupted. Removed: {}.", cleanup.removed.join(", "));
@@ -166,7 +160,7 @@ impl Verify {
 
     async fn phases(&self, run: &Run<'_>, stack: &Stack, keys: &OtherKeys, began_at: Timestamp) -> Result<Measured> {
         let is_gateway = !stack.is_local && run.api.is_https();
-        note("1/5 Keys, customers, errors ...");
+        note(&format!("1/5 Keys, customers, errors, under the account {} ...", run.account));
         let first = run.api.send_on_new_connection(&Call::new("GET", PING)).await;
         let first = first.context("The API does not answer")?;
         contract::keys(run, keys).await;
@@ -199,6 +193,28 @@ impl Verify {
         }
         Ok(())
     }
+}
+
+async fn clean_up(
+    stack: &Stack,
+    keys: &TemporaryKeys<'_>,
+    account: &AccountId,
+    run: Option<&Run<'_>>,
+    began_at: Timestamp,
+) -> Cleanup {
+    let identifiers = run.map(Run::identifiers).unwrap_or_default();
+    let mut cleanup = clean_up::clean_up(stack, keys, account, &identifiers, began_at).await;
+    let deferred = run.map(Run::deferred).unwrap_or_default();
+    if deferred > 0 {
+        cleanup.left.push(format!("those of {deferred} deferred signals that the overflow function stores after this"));
+    }
+    if !cleanup.left.is_empty() {
+        cleanup.left.push(format!("to remove the rest: `cargo intake accounts erase {account}`"));
+    }
+    if stack.name.is_some() {
+        cleanup.left.push("log lines and metrics, stream records (24 hours), backups (35 days)".to_owned());
+    }
+    cleanup
 }
 
 fn note_left(left: &[String]) {
