@@ -16,7 +16,7 @@ use model::timestamp::Timestamp;
 use self::history::History;
 use self::listing::Listing;
 use self::tail::Tail;
-use crate::interrupt::until_ctrl_c;
+use crate::interrupt::until_interrupted;
 use crate::keys::unknown_account_hint;
 use crate::output::{Format, note};
 use crate::stack::Stack;
@@ -103,7 +103,7 @@ impl List {
         if self.follow {
             note(&format!("Waiting for signals of {subject_id:?} in the account {account}. Ctrl-C ends it."));
             let read = async |since| history.since(since).await;
-            return until_ctrl_c(follow::follow(read, begin, &mut listing)).await.map(drop);
+            return until_interrupted(follow::follow(read, begin, &mut listing)).await.map(drop);
         }
         if listing.count == 0 {
             let hint = unknown_account_hint(stack, account).await;

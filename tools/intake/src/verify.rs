@@ -38,7 +38,7 @@ use self::stored::Found;
 use crate::check_result::CheckResult;
 use crate::confirm::confirm;
 use crate::error::call_error;
-use crate::interrupt::until_ctrl_c;
+use crate::interrupt::until_interrupted;
 use crate::keys::TemporaryKeys;
 use crate::options::VERSION;
 use crate::output::{Format, note};
@@ -55,7 +55,7 @@ const TIMED_SIGNALS: usize = 30_000;
 #[command(after_help = "Examples:\n  cargo intake --stack intake-dev verify --report report.md\n  \
     cargo intake --local verify --signals 2000\n\n\
     The exit code is 1 when a promise of docs/api.md did not hold. Everything is stored under an account of its own and \
-    removed at the end, also after Ctrl-C.")]
+    removed at the end, also after Ctrl-C or SIGTERM.")]
 pub(crate) struct Verify {
     /// About how many signals to send; never fewer than 1,300
     #[arg(long, value_name = "N", default_value = "10000")]
@@ -113,16 +113,20 @@ impl Verify {
             }
             tokio::time::timeout(TIME_LIMIT, phases).await.context("It took longer than nine minutes")?
         };
-        let outcome = until_ctrl_c(Box::pin(work)).await;
+        let outcome = until_interrupted(Box::pin(work)).await;
+        let mut removed_at_once = Vec::new();
         if !matches!(outcome, Ok(Some(_))) {
-            note(&format!("Cleaning up, in {} s: requests may be under way.", ABANDONED_REQUESTS.as_secs()));
+            // At once: a pipeline that sends SIGTERM kills the process some seconds later.
+            note("Cleaning up ...");
+            removed_at_once = clean_up(stack, &keys, &account, run.as_ref(), began_at).await.removed;
+            note(&format!("Once more in {} s: functions may still work on requests.", ABANDONED_REQUESTS.as_secs()));
             tokio::time::sleep(ABANDONED_REQUESTS).await;
         }
-        note("5/5 Cleaning up ...");
+        note("Cleaning up ...");
         let cleanup = clean_up(stack, &keys, &account, run.as_ref(), began_at).await;
         let (Some(measured), Some(run)) = (outcome.inspect_err(|_| note_left(&cleanup.left))?, run) else {
             note_left(&cleanup.left);
-            bail!("Interrupted. Removed: {}.", cleanup.removed.join(", "));
+            bail!("Interrupted. Removed: {}.", removed_at_once.join(", "));
         };
         let cold = measured.starts.cold_requests();
         let report = Report {
@@ -163,23 +167,23 @@ impl Verify {
 
     async fn phases(&self, run: &Run<'_>, stack: &Stack, keys: &OtherKeys, began_at: Timestamp) -> Result<Measured> {
         let is_gateway = !stack.is_local && run.api.is_https();
-        note(&format!("1/5 Keys, customers, errors, under the account {} ...", run.account));
+        note(&format!("1/4 Keys, customers, errors, under the account {} ...", run.account));
         let first = run.api.send_on_new_connection(&Call::new("GET", PING)).await;
         let first = first.context("The API does not answer")?;
         contract::keys(run, keys).await;
         contract::customers(run).await;
         contract::signals(run).await;
         contract::errors(run).await;
-        note("2/5 Limits, API Gateway, browsers ...");
+        note("2/4 Limits, API Gateway, browsers ...");
         limits::check(run, is_gateway).await;
         gateway::own_responses(run, is_gateway).await;
         gateway::pages(run, stack).await;
-        note("3/5 Batches ...");
+        note("3/4 Batches ...");
         batches::send(run, self.signals.get()).await;
         if self.burst {
             gateway::burst(run, stack).await;
         }
-        note("4/5 Reading back ...");
+        note("4/4 Reading back ...");
         let found = compare::compare(run, stack, began_at).await?;
         let starts = Starts::read(stack, run.account, began_at).await;
         Ok(Measured { first_request_ms: first.took.as_millis(), found, starts })

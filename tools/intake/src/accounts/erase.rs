@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::batch_delete::batch_delete;
 use crate::confirm::confirm_by_name;
-use crate::interrupt::until_ctrl_c;
+use crate::interrupt::until_interrupted;
 use crate::item::{Item, key};
 use crate::keys::AccountKeys;
 use crate::output::{Format, note};
@@ -52,7 +52,7 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
         );
         confirm_by_name(&question, account.as_str(), yes)?;
         // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
-        counts = until_ctrl_c(Box::pin(revoke_and_delete(stack, account, &mut keys, anyway)))
+        counts = until_interrupted(Box::pin(revoke_and_delete(stack, account, &mut keys, anyway)))
             .await?
             .context("Interrupted. To erase what is left, run the command again.")?;
     }

@@ -16,7 +16,7 @@ use tempfile::Builder;
 use super::Target;
 use super::show::find;
 use crate::error::call_error;
-use crate::interrupt::until_ctrl_c;
+use crate::interrupt::until_interrupted;
 use crate::item::{Item, json_object};
 use crate::keys::unknown_account_hint;
 use crate::output::{Format, note};
@@ -90,7 +90,7 @@ impl Export {
         let cannot_write = || format!("Cannot write {path}");
         let mut unfinished = Builder::new().prefix(".export-").tempfile_in(folder).with_context(cannot_write)?;
         let mut document = Document { writer: BufWriter::new(&mut unfinished), separator: "\n" };
-        let Some(counts) = until_ctrl_c(document.write(stack, account, id)).await? else {
+        let Some(counts) = until_interrupted(document.write(stack, account, id)).await? else {
             bail!("The export was interrupted: {path} was not written.");
         };
         drop(document);

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::queues::{Queues, call_error};
 use crate::confirm::confirm;
-use crate::interrupt::until_ctrl_c;
+use crate::interrupt::until_interrupted;
 use crate::output::{Format, note};
 use crate::progress;
 
@@ -32,7 +32,7 @@ pub(super) async fn redrive(queues: &Queues<'_>, yes: bool, format: Format) -> R
         latest.map(|task| task.started_timestamp)
     };
     let bar = progress::bar(0, "messages moved");
-    let followed = until_ctrl_c(follow(queues, &source, previous, &bar)).await;
+    let followed = until_interrupted(follow(queues, &source, previous, &bar)).await;
     bar.finish_and_clear();
     let Some(task) = followed? else {
         bail!(

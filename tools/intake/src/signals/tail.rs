@@ -15,7 +15,7 @@ use self::shards::Shards;
 use super::follow::{INTERVAL, follow};
 use super::listing::Listing;
 use crate::error::call_error;
-use crate::interrupt::until_ctrl_c;
+use crate::interrupt::until_interrupted;
 use crate::item::{Item, text};
 use crate::keys::unknown_account_hint;
 use crate::output::{Format, note};
@@ -50,7 +50,7 @@ impl Tail {
                 None => follow(async |since| self.scan(stack, table, since).await, begin, &mut listing).await,
             }
         };
-        until_ctrl_c(work).await.map(drop)
+        until_interrupted(work).await.map(drop)
     }
 
     async fn read(&self, mut shards: Shards<'_>, listing: &mut Listing) -> Result<()> {

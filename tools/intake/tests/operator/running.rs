@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::operator::{Operator, press_ctrl_c};
+use crate::operator::{Operator, send_signal};
 
 /// Longer than any step takes, so that only a hang reaches it.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -45,8 +45,13 @@ impl Running {
     }
 
     /// Presses Ctrl-C. Returns the exit code, and what was written since.
-    pub(crate) fn interrupt(mut self) -> (Option<i32>, Vec<String>, Vec<String>) {
-        press_ctrl_c(&self.process);
+    pub(crate) fn interrupt(self) -> (Option<i32>, Vec<String>, Vec<String>) {
+        self.end("INT")
+    }
+
+    /// Sends this signal. Returns the same.
+    pub(crate) fn end(mut self, signal: &str) -> (Option<i32>, Vec<String>, Vec<String>) {
+        send_signal(&self.process, signal);
         let code = self.process.wait().unwrap().code();
         (code, self.stdout.iter().collect(), self.stderr.iter().collect())
     }

@@ -141,15 +141,25 @@ async fn signal_with_another_number_fails_verify_and_is_named() {
     deployed.assert_empty().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn interrupted_verify_leaves_nothing() {
+/// Runs it and sends it this signal while it sends requests.
+async fn assert_nothing_is_left_after(signal: &str) {
     let deployed = Deployed::with(Plan::none()).await;
     let verifying = Running::start(&deployed.operator(), &["verify", "--signals", "30000"]);
-    while !verifying.note().starts_with("3/5") {}
-    let (code, _, notes) = verifying.interrupt();
+    while !verifying.note().starts_with("3/4") {}
+    let (code, _, notes) = verifying.end(signal);
     assert_eq!(code, Some(1), "{notes:?}");
     assert!(notes.last().unwrap().starts_with("error: Interrupted. Removed: 3 API keys, "), "{notes:?}");
     deployed.assert_empty().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_leaves_nothing_after_ctrl_c() {
+    assert_nothing_is_left_after("INT").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_leaves_nothing_after_sigterm() {
+    assert_nothing_is_left_after("TERM").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
