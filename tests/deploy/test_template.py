@@ -116,6 +116,10 @@ class Parameters(unittest.TestCase):
         reached = template.references({k: self.template[k] for k in ("Globals", "Resources", "Outputs")})
         self.assertFalse(set(self.template["Conditions"]) - reached)
 
+    def test_stack_says_the_version_of_the_functions(self):
+        manifest = tomlkit.parse((PROJECT / "Cargo.toml").read_text())
+        self.assertEqual(template.written()["Outputs"]["Version"]["Value"], manifest["workspace"]["package"]["version"])
+
     def test_parameter_of_a_function_publishes_a_new_version(self):
         shared_by_all = self.template["Globals"]["Function"]
         shaping = ("Architectures", "Environment", "MemorySize")

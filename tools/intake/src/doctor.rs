@@ -3,6 +3,7 @@
 mod keys;
 mod monitoring;
 mod tables;
+mod version;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -10,9 +11,10 @@ use serde::Serialize;
 
 use crate::aws_call::AwsClient;
 use crate::check_result::CheckResult;
+use crate::options;
 use crate::output::{Format, Table, print_json, print_line};
 use crate::overflow::Queues;
-use crate::stack::Stack;
+use crate::stack::{Stack, VERSION};
 
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  cargo intake --stack intake-prod doctor\n\n\
@@ -64,7 +66,8 @@ impl Doctor {
 }
 
 async fn findings(stack: &Stack) -> Result<Vec<Finding>> {
-    let mut findings = tables::check(stack).await;
+    let mut findings = vec![version::check(stack.optional(VERSION), options::VERSION)];
+    findings.extend(tables::check(stack).await);
     findings.push(Finding::or_failed("Key expiries", keys::check(stack).await));
     let client = AwsClient::new(&stack.config)?;
     match &stack.name {

@@ -34,6 +34,7 @@ Without --stack and --local, variables describe the stack. A command needs those
   THROTTLE_RATE, THROTTLE_BURST
                          the request rates of a route, for verify --burst and doctor
   DELETION_PROTECTION    whether the tables are protected (true or false), for doctor
+  INTAKE_VERSION         the version that is deployed, for doctor
 
 Except with --local, credentials and region are those of the AWS command line:
   AWS_PROFILE            the profile to use
@@ -99,7 +100,7 @@ enum Command {
     /// Prove a deployment: send requests, read everything back, compare, measure, clean up
     Verify(Verify),
 
-    /// Check a deployed stack, without changing anything: tables, alarms, keys, queues, quotas
+    /// Check a deployed stack, without changing anything: tables, alarms, keys, queues, quotas, version
     Doctor(Doctor),
 }
 

@@ -48,6 +48,9 @@ pub(crate) const THROTTLE_BURST: &str = "THROTTLE_BURST";
 /// The variable that says whether the tables have deletion protection.
 pub(crate) const DELETION_PROTECTION: &str = "DELETION_PROTECTION";
 
+/// The variable that holds the version of Intake that is deployed.
+pub(crate) const VERSION: &str = "INTAKE_VERSION";
+
 /// The variable that says for how many days signals are kept; 0 keeps them forever.
 const RETENTION: &str = "SIGNAL_RETENTION_DAYS";
 

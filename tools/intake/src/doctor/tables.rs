@@ -16,15 +16,23 @@ struct Expected {
     stream: Option<StreamViewType>,
     /// Whether items have a time to live.
     expires: bool,
+    /// Whether the table has point-in-time recovery.
+    is_backed_up: bool,
 }
 
-const TABLES: [Expected; 5] = [
-    Expected { name: "ApiKeys", variable: API_KEYS, stream: None, expires: false },
-    Expected { name: "Customers", variable: CUSTOMERS, stream: Some(StreamViewType::NewAndOldImages), expires: false },
-    Expected { name: "Signals", variable: SIGNALS, stream: Some(StreamViewType::NewImage), expires: true },
-    Expected { name: "Idempotency", variable: IDEMPOTENCY, stream: None, expires: true },
-    Expected { name: "RejectedSignals", variable: REJECTED_SIGNALS, stream: None, expires: true },
-];
+fn expected() -> [Expected; 5] {
+    [
+        Expected { expires: false, ..table("ApiKeys", API_KEYS) },
+        Expected { stream: Some(StreamViewType::NewAndOldImages), expires: false, ..table("Customers", CUSTOMERS) },
+        Expected { stream: Some(StreamViewType::NewImage), ..table("Signals", SIGNALS) },
+        Expected { is_backed_up: false, ..table("Idempotency", IDEMPOTENCY) },
+        table("RejectedSignals", REJECTED_SIGNALS),
+    ]
+}
+
+fn table(name: &'static str, variable: &'static str) -> Expected {
+    Expected { name, variable, stream: None, expires: true, is_backed_up: true }
+}
 
 /// The attribute with the time at which DynamoDB deletes an item.
 const TIME_TO_LIVE: &str = "expiresAt";
@@ -32,7 +40,7 @@ const TIME_TO_LIVE: &str = "expiresAt";
 pub(super) async fn check(stack: &Stack) -> Vec<Finding> {
     let mut findings = Vec::new();
     let seen = if stack.is_local { "status and time to live as the template says" } else { "as the template says" };
-    for expected in &TABLES {
+    for expected in &expected() {
         let check = format!("Table {}", expected.name);
         let faults = faults_of(stack, expected).await;
         findings.push(match faults {
@@ -62,8 +70,9 @@ async fn faults_of(stack: &Stack, expected: &Expected) -> Result<Vec<String>> {
         let backups = backups.filter(|backups| backups.continuous_backups_status == ContinuousBackupsStatus::Enabled);
         let recovery = backups.and_then(|backups| backups.point_in_time_recovery_description);
         let status = recovery.and_then(|recovery| recovery.point_in_time_recovery_status);
-        if status != Some(PointInTimeRecoveryStatus::Enabled) {
-            faults.push("point-in-time recovery is off".to_owned());
+        let is_on = status == Some(PointInTimeRecoveryStatus::Enabled);
+        if is_on != expected.is_backed_up {
+            faults.push(format!("point-in-time recovery is {}", if is_on { "on" } else { "off" }));
         }
     }
     Ok(faults)

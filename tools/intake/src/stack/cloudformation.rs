@@ -9,12 +9,12 @@ use aws_sdk_cloudformation::error::ProvideErrorMetadata;
 
 use super::{
     API_KEYS, BASE_URL, CORS_ORIGINS, CUSTOMERS, DEAD_LETTER_QUEUE, DELETION_PROTECTION, IDEMPOTENCY, OVERFLOW_QUEUE,
-    REJECTED_SIGNALS, RETENTION, SIGNALS, THROTTLE_BURST, THROTTLE_RATE,
+    REJECTED_SIGNALS, RETENTION, SIGNALS, THROTTLE_BURST, THROTTLE_RATE, VERSION,
 };
 
 /// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for. An older stack
 /// has no outputs of queues.
-const VARIABLES: [(&str, &str); 13] = [
+const VARIABLES: [(&str, &str); 14] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),
     ("SignalsTableName", SIGNALS),
@@ -28,6 +28,7 @@ const VARIABLES: [(&str, &str); 13] = [
     ("DeletionProtection", DELETION_PROTECTION),
     ("ThrottleRate", THROTTLE_RATE),
     ("ThrottleBurst", THROTTLE_BURST),
+    ("Version", VERSION),
 ];
 
 /// The variables that the stack's functions have, as far as the tool needs them.

@@ -26,7 +26,10 @@ async fn doctor(change: Option<Change>) -> Outcome {
 async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
     let run = doctor(None).await.success();
     let found: Vec<_> = run.json().iter().map(|one| (one["check"].clone(), one["seen"].clone())).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    let version = format!("{version}, as this command line; whether there is a newer release is not known here");
     let expected = [
+        ("Version", version.as_str()),
         ("Table ApiKeys", "as the template says"),
         ("Table Customers", "as the template says"),
         ("Table Signals", "as the template says"),
@@ -168,21 +171,18 @@ async fn each_broken_condition_fails_its_check() {
 #[test]
 fn tables_of_the_template_have_what_doctor_expects_of_them() {
     let template = include_str!("../../../../template.yaml");
-    for (table, stream, expires) in [
-        ("ApiKeysTable", None, false),
-        ("CustomersTable", Some("NEW_AND_OLD_IMAGES"), false),
-        ("SignalsTable", Some("NEW_IMAGE"), true),
-        ("IdempotencyTable", None, true),
-        ("RejectedSignalsTable", None, true),
+    for (table, stream, expires, is_backed_up) in [
+        ("ApiKeysTable", None, false, true),
+        ("CustomersTable", Some("NEW_AND_OLD_IMAGES"), false, true),
+        ("SignalsTable", Some("NEW_IMAGE"), true, true),
+        ("IdempotencyTable", None, true, false),
+        ("RejectedSignalsTable", None, true, true),
     ] {
         let resource = template.split(&format!("\n  {table}:\n")).nth(1).unwrap().split("\n\n").next().unwrap();
         assert_eq!(resource.split("StreamViewType: ").nth(1).and_then(|rest| rest.lines().next()), stream, "{table}");
         assert_eq!(resource.contains("AttributeName: expiresAt\n        Enabled: true"), expires, "{table}");
-        for line in [
-            "PAY_PER_REQUEST",
-            "PointInTimeRecoveryEnabled: true",
-            "DeletionProtectionEnabled: !Ref DeletionProtection",
-        ] {
+        let recovery = format!("PointInTimeRecoveryEnabled: {is_backed_up}");
+        for line in ["PAY_PER_REQUEST", recovery.as_str(), "DeletionProtectionEnabled: !Ref DeletionProtection"] {
             assert!(resource.contains(line), "{table}: {line}");
         }
     }

@@ -51,6 +51,7 @@ fn described_stack() -> String {
     for (_, table) in VARIABLES {
         outputs += &member("Output", &format!("{table}Name"), table);
     }
+    outputs += &member("Output", "Version", env!("CARGO_PKG_VERSION"));
     outputs += &member("Output", "OverflowQueueUrl", "https://sqs/1/overflow");
     outputs += &member("Output", "OverflowDeadLetterQueueUrl", "https://sqs/1/dead-letters");
     let parameters = member("Parameter", "DeletionProtection", "true") + &member("Parameter", "ThrottleRate", "500");
@@ -82,10 +83,13 @@ fn answer(operation: &str, call: &Value) -> Value {
         "DescribeTimeToLive" => {
             json!({"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": "expiresAt"}})
         }
-        "DescribeContinuousBackups" => json!({"ContinuousBackupsDescription": {
-            "ContinuousBackupsStatus": "ENABLED",
-            "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "ENABLED"},
-        }}),
+        "DescribeContinuousBackups" => {
+            let status = if table == "IdempotencyTable" { "DISABLED" } else { "ENABLED" };
+            json!({"ContinuousBackupsDescription": {
+                "ContinuousBackupsStatus": "ENABLED",
+                "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": status},
+            }})
+        }
         "Scan" if call["Segment"] == 0 => json!({"Items": [key(90)], "Count": 1, "ScannedCount": 1}),
         "Scan" => json!({"Items": [], "Count": 0, "ScannedCount": 0}),
         "DescribeAlarms" => {
