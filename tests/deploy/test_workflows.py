@@ -142,8 +142,10 @@ class Scripts(unittest.TestCase):
         shasum = hashlib.sha256(archive.read_bytes()).hexdigest()
         unpacked = self.run_script("deploy.verify", "Unpack the command line", SHA256=shasum)
         self.assertEqual(unpacked.returncode, 0, unpacked.stderr)
-        done = self.run_script("deploy.verify", "Verify", STACK="intake-prod", GITHUB_STEP_SUMMARY="summary.md")
-        self.assertEqual(done.stdout.split(), ["--stack", "intake-prod", "verify", "--yes", "--signals", "3000", "--report", "summary.md"])
+        for variable, options in (("", []), ("off", []), ("on", ["--delivery", "intake-prod-delivery"])):
+            done = self.run_script("deploy.verify", "Verify", STACK="intake-prod", GITHUB_STEP_SUMMARY="summary.md", DELIVERY=variable)
+            self.assertEqual(done.stdout.split(), ["--stack", "intake-prod", "verify", "--yes", "--signals", "3000",
+                                                   "--report", "summary.md", *options])
 
     def test_archives_with_other_checksums_are_not_published(self):
         for architecture in ("arm64", "x86_64"):

@@ -10,8 +10,6 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
 use aws_sdk_dynamodb::config::{Builder, Region, SharedHttpClient, StalledStreamProtectionConfig};
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::connect::HttpConnector;
 
 use crate::call_stats::CallStatsInterceptor;
 use crate::http;
@@ -127,15 +125,4 @@ pub fn http_client(connect_timeout: Duration) -> Result<SharedHttpClient, CaBund
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.
 pub fn http_connector(connect_timeout: Duration) -> Result<SharedHttpConnector, CaBundleError> {
     Ok(http::connector(tls::client_config()?, connect_timeout))
-}
-
-/// Opens the connections of an HTTP client that is not the SDK's.
-pub type Connector = HttpsConnector<HttpConnector>;
-
-/// A connector with the certificate authorities of [`http_client`], which waits at most `connect_timeout` for a connection.
-///
-/// # Errors
-/// As [`http_client`].
-pub fn connector(connect_timeout: Duration) -> Result<Connector, CaBundleError> {
-    Ok(http::https_connector(tls::client_config()?, connect_timeout))
 }

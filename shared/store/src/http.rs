@@ -31,19 +31,15 @@ pub(super) fn client(connector: SharedHttpConnector) -> SharedHttpClient {
     http_client_fn(move |_, _| connector.clone())
 }
 
-/// Connections of a pool, for each of which it waits at most `connect_timeout`.
+/// Connections, for each of which it waits at most `connect_timeout`.
 pub(super) fn connector(tls: ClientConfig, connect_timeout: Duration) -> SharedHttpConnector {
-    let connector = https_connector(tls, connect_timeout);
-    SharedHttpConnector::new(PooledConnector { pool: Arc::new(Mutex::new(new_pool(connector.clone()))), connector })
-}
-
-/// Opens connections, plain or over TLS, and waits at most `connect_timeout` for one.
-pub(super) fn https_connector(tls: ClientConfig, connect_timeout: Duration) -> HttpsConnector<HttpConnector> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(connect_timeout));
-    HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(tcp)
+    let connector =
+        HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(tcp);
+    SharedHttpConnector::new(PooledConnector { pool: Arc::new(Mutex::new(new_pool(connector.clone()))), connector })
 }
 
 fn new_pool(connector: HttpsConnector<HttpConnector>) -> Pool {

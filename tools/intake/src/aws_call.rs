@@ -1,22 +1,22 @@
-//! Calls to services for which there is no client here: JSON, signed with the operator's credentials.
+//! Calls to services for which there is no client here, signed with the operator's credentials.
 //!
-//! Only a few calls that read: the clients of CloudWatch, Logs and Lambda would be the largest crates of the tool.
+//! Only a few calls that read: the clients of CloudWatch, Logs and S3 would be the largest crates of the tool.
 
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::ProvideCredentials as _;
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::http_request::{
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
+    sign,
+};
 use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_runtime_api::client::identity::Identity;
-use http_body_util::{BodyExt as _, Full};
-use hyper::Request;
-use hyper::body::Bytes;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use serde_json::Value;
-use store::client::{Connector, connector};
+
+use crate::http::{HttpClient, Received, request};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -33,93 +33,148 @@ pub(crate) const CLOUDWATCH: Service = Service("monitoring", "AWS_ENDPOINT_URL_C
 pub(crate) const QUOTAS: Service = Service("servicequotas", "AWS_ENDPOINT_URL_SERVICE_QUOTAS");
 pub(crate) const LOGS: Service = Service("logs", "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS");
 
+const S3: Service = Service("s3", "AWS_ENDPOINT_URL_S3");
+
 pub(crate) struct AwsClient<'a> {
     config: &'a SdkConfig,
-    client: Client<Connector, Full<Bytes>>,
+    client: HttpClient,
+}
+
+/// A request before it is signed.
+struct Unsigned<'a> {
+    service: Service,
+    method: &'a str,
+    url: String,
+    headers: Vec<(&'a str, &'a str)>,
+    body: String,
 }
 
 impl<'a> AwsClient<'a> {
     pub(crate) fn new(config: &'a SdkConfig) -> Result<Self> {
-        let client = Client::builder(TokioExecutor::new()).build(connector(CONNECT_TIMEOUT)?);
-        Ok(Self { config, client })
+        Ok(Self { config, client: HttpClient::new(CONNECT_TIMEOUT)? })
     }
 
-    /// Calls the operation that `target` names.
+    /// Calls the operation that `target` names, in JSON.
     pub(crate) async fn call(&self, service: Service, target: &str, body: &Value) -> Result<Value> {
+        // CloudWatch speaks the older version of this protocol, the others the newer one: they differ in their name.
+        let content_type =
+            if service.0 == CLOUDWATCH.0 { "application/x-amz-json-1.0" } else { "application/x-amz-json-1.1" };
+        let url = format!("{}/", endpoint(service, self.region()?));
+        let headers = vec![("content-type", content_type), ("x-amz-target", target)];
+        let call = Unsigned { service, method: "POST", url, headers, body: body.to_string() };
+        let answer = self.send(&call).await.with_context(|| target.to_owned())?;
+        Ok(serde_json::from_slice(&answer).unwrap_or_default())
+    }
+
+    /// Reads from a bucket: an object by its key, or the list that `path_and_query` asks for.
+    pub(crate) async fn read_bucket(&self, bucket: &str, path_and_query: &str) -> Result<Vec<u8>> {
+        let base = match configured_endpoint(S3) {
+            // Such as an emulator's. It need not have a host name for each bucket.
+            Some(endpoint) => format!("{endpoint}/{bucket}"),
+            None => format!("https://{bucket}.s3.{}", domain(self.region()?)),
+        };
+        let url = format!("{base}/{path_and_query}");
+        let call = Unsigned { service: S3, method: "GET", url, headers: Vec::new(), body: String::new() };
+        self.send(&call).await.with_context(|| format!("the bucket {bucket}"))
+    }
+
+    /// The body of the answer, after some attempts if the service is busy.
+    async fn send(&self, call: &Unsigned<'_>) -> Result<Vec<u8>> {
         let mut attempt = 1;
         loop {
-            match self.attempt(service, target, body.to_string()).await {
-                Ok(Answer::Done(answer)) => return Ok(answer),
-                Ok(Answer::Refused(reason)) => bail!("{target}: {reason}"),
-                Ok(Answer::Failed(reason)) if attempt >= ATTEMPTS => bail!("{target}: {reason}"),
-                Err(error) if attempt >= ATTEMPTS => return Err(error),
-                Ok(Answer::Failed(_)) | Err(_) => tokio::time::sleep(PAUSE).await,
+            let error = match self.attempt(call).await {
+                Ok(Received { status: 200, body, .. }) => return Ok(body),
+                Ok(refusal) if is_final(&refusal) => bail!(reason(&refusal)),
+                Ok(failure) => anyhow!(reason(&failure)),
+                Err(error) => error,
+            };
+            if attempt >= ATTEMPTS {
+                return Err(error);
             }
+            tokio::time::sleep(PAUSE).await;
             attempt = attempt.saturating_add(1);
         }
     }
 
-    async fn attempt(&self, service: Service, target: &str, body: String) -> Result<Answer> {
-        let request = self.signed(service, target, body).await?;
-        let exchange = async {
-            let response = self.client.request(request).await.map_err(|_| anyhow!("cannot reach {}", service.0))?;
-            let (head, body) = response.into_parts();
-            Ok::<_, anyhow::Error>((head.status.as_u16(), body.collect().await?.to_bytes()))
-        };
-        let answer = tokio::time::timeout(CALL_TIMEOUT, exchange).await;
-        let (status, body) = answer.with_context(|| format!("{} did not answer in time", service.0))??;
-        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
-        let reason = format!("{status} {} {}{}", text("__type"), text("message"), text("Message"));
-        Ok(match status {
-            200 => Answer::Done(body),
-            400..=499 if !text("__type").contains("Throttl") => Answer::Refused(reason),
-            _ => Answer::Failed(reason),
-        })
+    async fn attempt(&self, call: &Unsigned<'_>) -> Result<Received> {
+        let request = self.signed(call).await?;
+        self.client.send(request, CALL_TIMEOUT).await.with_context(|| format!("cannot reach {}", call.service.0))
     }
 
-    async fn signed(&self, service: Service, target: &str, body: String) -> Result<Request<Full<Bytes>>> {
-        let region = self.config.region().context("No AWS region")?.to_string();
+    async fn signed(&self, call: &Unsigned<'_>) -> Result<HttpRequest> {
+        let Unsigned { service, method, url, headers, body } = call;
         let provider = self.config.credentials_provider().context("No AWS credentials")?;
         let identity: Identity = provider.provide_credentials().await.context("No AWS credentials")?.into();
         let params = SigningParams::builder()
             .identity(&identity)
-            .region(&region)
+            .region(self.region()?)
             .name(service.0)
             .time(SystemTime::now())
-            .settings(SigningSettings::default())
+            .settings(settings(*service))
             .build()?
             .into();
-        let uri = format!("{}/", endpoint(service, &region).trim_end_matches('/'));
-        // CloudWatch speaks the older version of this protocol, the others the newer one: they differ in their name.
-        let content_type =
-            if service.0 == CLOUDWATCH.0 { "application/x-amz-json-1.0" } else { "application/x-amz-json-1.1" };
-        let headers = [("content-type", content_type), ("x-amz-target", target)];
         let signable =
-            SignableRequest::new("POST", uri.as_str(), headers.into_iter(), SignableBody::Bytes(body.as_bytes()))?;
+            SignableRequest::new(method, url, headers.iter().copied(), SignableBody::Bytes(body.as_bytes()))?;
         let (instructions, _) = sign(signable, &params)?.into_parts();
-        let mut request = Request::post(uri);
-        for (name, value) in headers {
-            request = request.header(name, value);
-        }
-        let mut request = request.body(Full::new(Bytes::from(body)))?;
-        instructions.apply_to_request_http1x(&mut request);
-        Ok(request)
+        let headers = headers.iter().copied().chain(instructions.headers());
+        request(method, url.clone(), headers, body.clone().into_bytes())
+    }
+
+    fn region(&self) -> Result<&str> {
+        Ok(self.config.region().context("No AWS region")?.as_ref())
     }
 }
 
-/// What came of one attempt.
-enum Answer {
-    Done(Value),
-    /// Another attempt would be refused too.
-    Refused(String),
-    Failed(String),
+/// S3 signs otherwise than all other services.
+fn settings(service: Service) -> SigningSettings {
+    let mut settings = SigningSettings::default();
+    if service.0 == S3.0 {
+        settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
+        settings.percent_encoding_mode = PercentEncodingMode::Single;
+        settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
+    }
+    settings
 }
 
-/// The SDKs' variables, or the service's own address.
-fn endpoint(service: Service, region: &str) -> String {
+/// Whether another attempt would be refused, too.
+fn is_final(answer: &Received) -> bool {
+    (400..500).contains(&answer.status) && !String::from_utf8_lossy(&answer.body).contains("Throttl")
+}
+
+/// Why a call failed: the service's own words, in JSON or, from S3, in XML.
+fn reason(answer: &Received) -> String {
+    let Received { status, body, .. } = answer;
+    let Ok(body) = serde_json::from_slice::<Value>(body) else {
+        let text = String::from_utf8_lossy(body);
+        return [Some(status.to_string().as_str()), element(&text, "Code"), element(&text, "Message")]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" ");
+    };
+    let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
+    format!("{status} {} {}{}", text("__type"), text("message"), text("Message"))
+}
+
+/// The text of the first element with this name, which has no attributes.
+pub(crate) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
+    Some(rest.split_once(&format!("</{name}>"))?.0)
+}
+
+/// The address that the SDKs' variables set, without a slash at its end.
+fn configured_endpoint(service: Service) -> Option<String> {
     let variables = [service.1, "AWS_ENDPOINT_URL"];
-    let configured = variables.iter().filter_map(|name| std::env::var(name).ok()).find(|url| !url.is_empty());
+    let url = variables.iter().filter_map(|name| std::env::var(name).ok()).find(|url| !url.is_empty())?;
+    Some(url.trim_end_matches('/').to_owned())
+}
+
+fn endpoint(service: Service, region: &str) -> String {
+    configured_endpoint(service).unwrap_or_else(|| format!("https://{}.{}", service.0, domain(region)))
+}
+
+/// How the host names of services in this region end.
+fn domain(region: &str) -> String {
     let suffix = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
-    configured.unwrap_or_else(|| format!("https://{}.{region}.{suffix}", service.0))
+    format!("{region}.{suffix}")
 }

@@ -14,6 +14,7 @@ mod confirm;
 mod customers;
 mod doctor;
 mod error;
+mod http;
 mod import;
 mod interrupt;
 mod item;

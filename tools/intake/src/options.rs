@@ -44,7 +44,7 @@ Except with --local, credentials and region are those of the AWS command line:
   AWS_CA_BUNDLE          a PEM file of certificate authorities in place of Amazon's, behind a proxy that ends TLS
   AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_DYNAMODB_STREAMS, AWS_ENDPOINT_URL_SQS,
   AWS_ENDPOINT_URL_CLOUDFORMATION, AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL_CLOUDWATCH_LOGS,
-  AWS_ENDPOINT_URL_SERVICE_QUOTAS
+  AWS_ENDPOINT_URL_SERVICE_QUOTAS, AWS_ENDPOINT_URL_S3
                          other addresses of AWS or of single services, such as that of an emulator
 
 --local reads them from the file of `cargo dev`: target/dev.env, or dev.env in CARGO_TARGET_DIR.";

@@ -137,6 +137,11 @@ impl Stack {
         self.variables.find(variable)
     }
 
+    /// An output of another CloudFormation stack, if it has it.
+    pub(crate) async fn output_of(&self, stack: &str, key: &str) -> Result<Option<String>> {
+        cloudformation::output(&self.config, stack, key).await
+    }
+
     /// The URLs of the overflow queue and of its dead-letter queue; `None` when there is no overflow queue.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod clean_up;
 mod compare;
 mod contract;
 mod gateway;
+mod lake;
 mod limits;
 mod load;
 mod measure;
@@ -31,6 +32,7 @@ use model::timestamp::Timestamp;
 use self::api::{Api, Call, PING};
 use self::clean_up::Cleanup;
 use self::contract::OtherKeys;
+use self::lake::Delays;
 use self::report::Report;
 use self::run::Run;
 use self::starts::Starts;
@@ -43,6 +45,7 @@ use crate::keys::TemporaryKeys;
 use crate::options::VERSION;
 use crate::output::{Format, note};
 use crate::stack::{SIGNALS, Stack};
+use crate::time_args::duration;
 
 /// How long a function may still work on a request that was given up.
 const ABANDONED_REQUESTS: Duration = Duration::from_secs(12);
@@ -64,6 +67,14 @@ pub(crate) struct Verify {
     /// Also send more requests than a route takes at once: other clients may get a 429 meanwhile
     #[arg(long)]
     burst: bool,
+
+    /// The stack of delivery.yaml: also look for the signals in its lake, where they stay
+    #[arg(long, value_name = "NAME")]
+    delivery: Option<String>,
+
+    /// How long to wait for the lake, such as 10m
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = lake::TIMEOUT, requires = "delivery")]
+    delivery_timeout: Duration,
 
     /// Also write the report in Markdown
     #[arg(long, value_name = "FILE")]
@@ -87,10 +98,14 @@ struct Measured {
     first_request_ms: u128,
     found: Found,
     starts: Starts,
+    lake: Option<Delays>,
 }
 
 impl Verify {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        if stack.is_local && self.delivery.is_some() {
+            bail!("The stack of `cargo dev` has no delivery.");
+        }
         self.ask(stack).await?;
         let (began, began_at) = (Instant::now(), Timestamp::now());
         let random = uuid::Uuid::new_v4().simple().to_string();
@@ -111,7 +126,9 @@ impl Verify {
             if self.signals.get() > TIMED_SIGNALS {
                 return phases.await;
             }
-            tokio::time::timeout(TIME_LIMIT, phases).await.context("It took longer than nine minutes")?
+            let limit = self.delivery().map_or(TIME_LIMIT, |(_, timeout)| TIME_LIMIT.saturating_add(timeout));
+            let took = tokio::time::timeout(limit, phases).await;
+            took.with_context(|| format!("It took longer than {} minutes", limit.as_secs() / 60))?
         };
         let outcome = until_interrupted(Box::pin(work)).await;
         let mut removed_at_once = Vec::new();
@@ -141,9 +158,14 @@ impl Verify {
             latencies: measure::latencies(&run.latencies(), cold.as_ref(), &measured.found.sizes),
             write_units_per_signal: measure::units_per_signal(&measured.found.sizes),
             starts: measured.starts,
+            lake: measured.lake,
             cleanup,
         };
         self.write(&report, format)
+    }
+
+    fn delivery(&self) -> Option<(&str, Duration)> {
+        self.delivery.as_deref().map(|name| (name, self.delivery_timeout))
     }
 
     /// Asks before it writes into tables that are protected: they hold what matters to somebody.
@@ -186,7 +208,8 @@ impl Verify {
         note("4/4 Reading back ...");
         let found = compare::compare(run, stack, began_at).await?;
         let starts = Starts::read(stack, run.account, began_at).await;
-        Ok(Measured { first_request_ms: first.took.as_millis(), found, starts })
+        let lake = lake::check(run, stack, self.delivery(), &found.ids, began_at).await?;
+        Ok(Measured { first_request_ms: first.took.as_millis(), found, starts, lake })
     }
 
     fn write(&self, report: &Report, format: Format) -> Result<()> {
@@ -220,6 +243,8 @@ async fn clean_up(
     }
     if stack.name.is_some() {
         cleanup.left.push("log lines and metrics, stream records (24 hours), backups (35 days)".to_owned());
+        let lake = "where delivery.yaml is deployed, the events of this account in the lake: docs/delivery.md, Erasure";
+        cleanup.left.push(lake.to_owned());
     }
     cleanup
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Context as _, Error, Result, anyhow};
 use aws_config::SdkConfig;
 use aws_sdk_cloudformation::Client;
 use aws_sdk_cloudformation::error::ProvideErrorMetadata;
@@ -33,21 +33,31 @@ const VARIABLES: [(&str, &str); 14] = [
 
 /// The variables that the stack's functions have, as far as the tool needs them.
 pub(super) async fn variables(config: &SdkConfig, name: &str) -> Result<HashMap<String, String>> {
-    let region = config.region().map(ToString::to_string).unwrap_or_default();
-    let described = Client::new(config).describe_stacks().stack_name(name).send().await;
-    let described = described.map_err(|error| explain(&error, name, &region))?;
+    let stack = describe(config, name).await?;
+    let outputs = stack.outputs().iter().map(|output| (output.output_key(), output.output_value()));
+    let parameters = stack.parameters().iter().map(|one| (one.parameter_key(), one.parameter_value()));
     let mut variables = HashMap::new();
-    for stack in described.stacks() {
-        let outputs = stack.outputs().iter().map(|output| (output.output_key(), output.output_value()));
-        let parameters = stack.parameters().iter().map(|one| (one.parameter_key(), one.parameter_value()));
-        for (key, value) in outputs.chain(parameters) {
-            let known = VARIABLES.iter().find(|(name, _)| Some(*name) == key);
-            if let (Some((_, variable)), Some(value)) = (known, value) {
-                variables.insert((*variable).to_owned(), value.to_owned());
-            }
+    for (key, value) in outputs.chain(parameters) {
+        let known = VARIABLES.iter().find(|(name, _)| Some(*name) == key);
+        if let (Some((_, variable)), Some(value)) = (known, value) {
+            variables.insert((*variable).to_owned(), value.to_owned());
         }
     }
     Ok(variables)
+}
+
+/// An output of a stack, if it has it.
+pub(super) async fn output(config: &SdkConfig, name: &str, key: &str) -> Result<Option<String>> {
+    let stack = describe(config, name).await?;
+    let output = stack.outputs().iter().find(|output| output.output_key() == Some(key));
+    Ok(output.and_then(|output| output.output_value()).map(ToOwned::to_owned))
+}
+
+async fn describe(config: &SdkConfig, name: &str) -> Result<aws_sdk_cloudformation::types::Stack> {
+    let region = config.region().map(ToString::to_string).unwrap_or_default();
+    let described = Client::new(config).describe_stacks().stack_name(name).send().await;
+    let described = described.map_err(|error| explain(&error, name, &region))?;
+    described.stacks.and_then(|stacks| stacks.into_iter().next()).context("CloudFormation described no stack")
 }
 
 fn explain(error: &impl ProvideErrorMetadata, stack: &str, region: &str) -> Error {

@@ -5,15 +5,12 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use aws_smithy_runtime_api::http::Headers;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Bytes;
-use hyper::{HeaderMap, Request};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
-use store::client::{Connector, connector};
+
+use crate::http::{HttpClient, Received, request};
 
 pub(super) const CUSTOMERS: &str = "/api/customers";
 pub(super) const SIGNALS: &str = "/api/event-flows/signal";
@@ -33,8 +30,7 @@ const SHOWN_BODY_BYTES: usize = 2_000;
 
 /// The address of the API and a key of it.
 pub(super) struct Api {
-    connector: Connector,
-    client: Client<Connector, Full<Bytes>>,
+    client: HttpClient,
     base_url: String,
     host: Option<String>,
     key: String,
@@ -64,7 +60,7 @@ enum Key {
 #[derive(Debug)]
 pub(super) struct Response {
     pub(super) status: u16,
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Headers,
     /// The body as JSON; null when it is not.
     pub(super) body: Value,
     pub(super) took: Duration,
@@ -72,8 +68,7 @@ pub(super) struct Response {
 
 impl Api {
     pub(super) fn new(base_url: String, host: Option<String>, key: String) -> Result<Self> {
-        let connector = connector(CONNECT_TIMEOUT)?;
-        Ok(Self { client: new_client(connector.clone()), connector, base_url, host, key })
+        Ok(Self { client: HttpClient::new(CONNECT_TIMEOUT)?, base_url, host, key })
     }
 
     pub(super) fn is_https(&self) -> bool {
@@ -82,7 +77,7 @@ impl Api {
 
     /// Sends a request on a connection of its own.
     pub(super) async fn send_on_new_connection(&self, call: &Call) -> Result<Response> {
-        self.send_by(&new_client(self.connector.clone()), call).await
+        self.send_by(&HttpClient::new(CONNECT_TIMEOUT)?, call).await
     }
 
     /// Sends a request, and again when API Gateway answers that there are too many: it did not call the function.
@@ -102,39 +97,24 @@ impl Api {
         self.send_by(&self.client, call).await
     }
 
-    async fn send_by(&self, client: &Client<Connector, Full<Bytes>>, call: &Call) -> Result<Response> {
-        let mut request = Request::builder().method(call.method).uri(format!("{}{}", self.base_url, call.path));
+    async fn send_by(&self, client: &HttpClient, call: &Call) -> Result<Response> {
         let key = match &call.key {
-            Key::Valid => Some(&self.key),
-            Key::Other(key) => Some(key),
+            Key::Valid => Some(format!("Bearer {}", self.key)),
+            Key::Other(key) => Some(format!("Bearer {key}")),
             Key::Missing => None,
         };
-        if let Some(key) = key {
-            request = request.header("authorization", format!("Bearer {key}"));
-        }
-        let headers = call.headers.iter().map(|(name, value)| (*name, value.as_str()));
-        let own_host = headers.clone().any(|(name, _)| name == "host");
-        let host = self.host.as_deref().filter(|_| !own_host).map(|host| ("host", host));
-        for (name, value) in headers.chain(host) {
-            request = request.header(name, value);
-        }
-        let request = request.body(Full::new(call.bytes()?)).context("The address of the API is not a URL")?;
+        // A header of the call replaces that of the stack.
+        let stack = [("authorization", key.as_deref()), ("host", self.host.as_deref())];
+        let headers = stack.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let headers = headers.chain(call.headers.iter().map(|(name, value)| (*name, value.as_str())));
+        let url = format!("{}{}", self.base_url, call.path);
+        let request =
+            request(call.method, url, headers, call.bytes()?).context("The address of the API is not a URL")?;
         let began = Instant::now();
-        let exchange = async {
-            let response = client.request(request).await?;
-            let (head, body) = response.into_parts();
-            anyhow::Ok((head, body.collect().await?.to_bytes()))
-        };
-        let (head, body) = tokio::time::timeout(RESPONSE_TIMEOUT, exchange)
-            .await
-            .with_context(|| format!("no response within {} s", RESPONSE_TIMEOUT.as_secs()))??;
+        let Received { status, headers, body } = client.send(request, RESPONSE_TIMEOUT).await?;
         let body = serde_json::from_slice(&body).unwrap_or_default();
-        Ok(Response { status: head.status.as_u16(), headers: head.headers, body, took: began.elapsed() })
+        Ok(Response { status, headers, body, took: began.elapsed() })
     }
-}
-
-fn new_client(connector: Connector) -> Client<Connector, Full<Bytes>> {
-    Client::builder(TokioExecutor::new()).build(connector)
 }
 
 impl Call {
@@ -175,15 +155,15 @@ impl Call {
         Self { gzip: true, ..self }.header("content-encoding", "gzip")
     }
 
-    fn bytes(&self) -> Result<Bytes> {
+    fn bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = self.body.clone().unwrap_or_default().into_bytes();
         bytes.resize(bytes.len().saturating_add(self.padding), b' ');
         if !self.gzip {
-            return Ok(bytes.into());
+            return Ok(bytes);
         }
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(&bytes)?;
-        Ok(encoder.finish()?.into())
+        Ok(encoder.finish()?)
     }
 
     /// The request as a line for a shell in which `BASE_URL` and `API_KEY` are set. It has no key.
@@ -225,7 +205,7 @@ fn quoted(text: &str) -> String {
 impl Response {
     /// A header's value, or the empty string.
     pub(super) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        self.headers.get(name).unwrap_or_default()
     }
 
     /// A number in the body.

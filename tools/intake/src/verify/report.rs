@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::check::Check;
 use super::clean_up::Cleanup;
+use super::lake::Delays;
 use super::measure::Latency;
 use super::starts::Starts;
 use crate::check_result::CheckResult;
@@ -29,6 +30,9 @@ pub(super) struct Report {
     pub(super) latencies: Vec<Latency>,
     pub(super) write_units_per_signal: f64,
     pub(super) starts: Starts,
+    /// After how long the signals were in the lake, if it was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) lake: Option<Delays>,
     pub(super) cleanup: Cleanup,
 }
 

@@ -22,11 +22,12 @@ const CONCURRENCY: usize = 8;
 /// Attributes of a customer that are no profile fields.
 const OWN_ATTRIBUTES: [&str; 5] = ["pk", "accountId", "customerId", "createdAt", "updatedAt"];
 
-/// What is stored, and the sizes of the signals in bytes.
+/// What is stored; the sizes of the signals in bytes, and their sort keys, which are the ids of their events.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) stored: Stored,
     pub(super) sizes: Vec<usize>,
+    pub(super) ids: BTreeSet<String>,
 }
 
 pub(super) async fn read(stack: &Stack, account: &AccountId, since: Timestamp) -> Result<Found> {
@@ -35,6 +36,7 @@ pub(super) async fn read(stack: &Stack, account: &AccountId, since: Timestamp) -
     for (who, items) in partitions(stack, SIGNALS, subjects(account)).await?.into_iter().enumerate() {
         for item in items {
             found.sizes.push(size(&item));
+            found.ids.extend(text(&item, "sk").map(ToOwned::to_owned));
             let mut json = dynamodb_json(&item);
             found.stored.signals.push(stored_signal(&mut json, u32::try_from(who).ok(), retention));
         }

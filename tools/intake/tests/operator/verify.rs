@@ -1,5 +1,7 @@
 //! `verify`, over the functions behind HTTP.
 
+mod lake;
+
 use std::sync::Arc;
 
 use http_body_util::Full;
@@ -75,6 +77,7 @@ async fn verify_of_a_working_stack_holds_and_leaves_nothing() {
         "404: no route",
         "403: another host name",
         "Preflight requests",
+        "Every signal is in the lake",
     ];
     assert_eq!(skipped, only_on_aws);
     assert!(with_result(&report, "held").len() > 40, "{report}");
@@ -170,19 +173,32 @@ async fn verify_of_an_address_without_the_api_is_an_error_and_leaves_nothing() {
     deployed.assert_empty().await;
 }
 
+/// What CloudFormation answers of a stack with these outputs.
+fn described(outputs: &str) -> Response<Full<Bytes>> {
+    Response::new(Full::from(format!(
+        "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName>\
+         <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
+         <Outputs>{outputs}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>"
+    )))
+}
+
+fn output(name: &str, value: &str) -> String {
+    format!("<member><OutputKey>{name}</OutputKey><OutputValue>{value}</OutputValue></member>")
+}
+
+/// The outputs of template.yaml, as far as the command needs them.
+fn outputs(deployed: &Deployed) -> String {
+    let tables = VARIABLES.map(|(_, table)| output(&format!("{table}Name"), Tables::name(table))).concat();
+    tables + &output("BaseUrl", &deployed.gateway.base_url()) + &output("SignalRetentionDays", "0")
+}
+
 /// CloudFormation, which knows the stack by these outputs, and CloudWatch Logs.
 struct StackAndLogs(String);
 
 impl Service for StackAndLogs {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         if !request.headers().contains_key("x-amz-target") {
-            let xml = format!(
-                "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName>\
-                 <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
-                 <Outputs>{}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>",
-                self.0
-            );
-            return Response::new(Full::from(xml));
+            return described(&self.0);
         }
         assert_eq!(request.headers()["x-amz-target"], "Logs_20140328.FilterLogEvents");
         let call: Value = serde_json::from_slice(request.body()).unwrap();
@@ -202,13 +218,7 @@ impl Service for StackAndLogs {
 #[tokio::test(flavor = "multi_thread")]
 async fn verify_of_a_deployed_stack_reads_its_address_and_the_starts_of_its_functions() {
     let deployed = Deployed::with(Plan::none()).await;
-    let output = |name: &str, value: &str| {
-        format!("<member><OutputKey>{name}</OutputKey><OutputValue>{value}</OutputValue></member>")
-    };
-    let tables = VARIABLES.map(|(_, table)| output(&format!("{table}Name"), Tables::name(table))).concat();
-    let address = output("BaseUrl", &deployed.gateway.base_url());
-    let retention = output("SignalRetentionDays", "0");
-    let aws = HttpServer::start(Arc::new(StackAndLogs(tables + &address + &retention)), None).await.unwrap();
+    let aws = HttpServer::start(Arc::new(StackAndLogs(outputs(&deployed))), None).await.unwrap();
     let endpoint = format!("http://{}", aws.address());
     let operator = Operator::with_credentials(&deployed.app.emulator.endpoint())
         .variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &endpoint)
@@ -222,6 +232,9 @@ async fn verify_of_a_deployed_stack_reads_its_address_and_the_starts_of_its_func
     assert_eq!(report["latencies"][0]["cold"], false);
     assert_eq!(
         report["cleanup"]["left"],
-        json!(["log lines and metrics, stream records (24 hours), backups (35 days)"])
+        json!([
+            "log lines and metrics, stream records (24 hours), backups (35 days)",
+            "where delivery.yaml is deployed, the events of this account in the lake: docs/delivery.md, Erasure"
+        ])
     );
 }
