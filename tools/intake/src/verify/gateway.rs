@@ -36,7 +36,8 @@ pub(super) async fn own_responses(run: &Run<'_>, is_gateway: bool) {
 /// Preflight requests of the pages that may call the API, and of one that may not.
 pub(super) async fn pages(run: &Run<'_>, stack: &Stack) {
     let Some(origins) = stack.optional(CORS_ORIGINS) else {
-        run.add(Check::skipped(BROWSERS, "Preflight requests", "CORS is off: CorsOrigins is empty"));
+        let reason = if stack.is_local { ONLY_GATEWAY } else { "CORS is off: CorsOrigins is empty" };
+        run.add(Check::skipped(BROWSERS, "Preflight requests", reason));
         return;
     };
     for configured in origins.split(',') {
