@@ -14,8 +14,10 @@ use crate::batch_write::{BatchItem, BatchTable, Unstored};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 
+pub use crate::batch_write::{BATCH_ITEMS, CALLS_WHILE_THROTTLED};
+
 /// Calls of one request at the same time.
-const CONCURRENT_CALLS: usize = 16;
+pub const CONCURRENT_CALLS: usize = 16;
 
 /// The table.
 #[derive(Clone, Debug)]

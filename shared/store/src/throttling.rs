@@ -88,16 +88,24 @@ impl Backoff {
     /// # Errors
     /// [`Cause::Throttled`] when there is no time or no try left.
     pub async fn wait(&mut self) -> Result<(), StoreError> {
+        let remaining = self.deadline.remaining();
+        let wait = self.next_wait(remaining).ok_or(StoreError::Unavailable(Cause::Throttled))?;
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+
+    /// How long to wait before the next try of a throttled call, `remaining` before the deadline; `None` when there is no time
+    /// or no try left. The simulation of docs/scale.md calls this with a clock of its own.
+    pub fn next_wait(&mut self, remaining: Duration) -> Option<Duration> {
         self.only_throttled.get_or_insert(true);
         if self.is_limited() {
             self.tries_left = self.tries_left.saturating_sub(1);
         }
         let wait = self.bound.mul_f64(fastrand::f64());
-        if self.tries_left == 0 || wait >= self.deadline.remaining() {
-            return Err(StoreError::Unavailable(Cause::Throttled));
+        if self.tries_left == 0 || wait >= remaining {
+            return None;
         }
         self.bound = self.bound.saturating_mul(2).min(BACKOFF_CAP);
-        tokio::time::sleep(wait).await;
-        Ok(())
+        Some(wait)
     }
 }

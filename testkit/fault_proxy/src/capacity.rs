@@ -5,7 +5,7 @@
 //! "On-demand capacity mode". Reads are not limited here.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -61,14 +61,23 @@ impl Capacity {
     }
 
     /// Takes the units of a write of `bytes` to the item with this partition key; `false` when the write is throttled.
-    pub(crate) fn take(&self, table: &str, partition_key: &str, bytes: usize, now: Instant) -> bool {
+    pub fn take(&self, table: &str, partition_key: &(impl Hash + ?Sized), bytes: usize, now: Instant) -> bool {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        let table = tables.entry(table.to_owned()).or_insert_with(|| Table::new(&self.limits, now));
+        let table = match tables.get_mut(table) {
+            Some(table) => table,
+            None => tables.entry(table.to_owned()).or_insert(Table::new(&self.limits, now)),
+        };
         let is_taken = table.take(&self.limits, partition_key, units(bytes), now);
         if !is_taken {
             table.grow(&self.limits, now);
         }
         is_taken
+    }
+
+    /// The partitions that a table has; 0 before its first write.
+    pub fn partitions(&self, table: &str) -> usize {
+        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.get(table).map_or(0, |table| table.partitions.len())
     }
 }
 
@@ -98,7 +107,7 @@ impl Table {
         Self { partitions: vec![bucket; limits.partitions.max(1)], throttled_since: None }
     }
 
-    fn take(&mut self, limits: &Limits, partition_key: &str, units: f64, now: Instant) -> bool {
+    fn take(&mut self, limits: &Limits, partition_key: &(impl Hash + ?Sized), units: f64, now: Instant) -> bool {
         let mut hasher = DefaultHasher::new();
         partition_key.hash(&mut hasher);
         let count = u64::try_from(self.partitions.len()).unwrap_or(u64::MAX);
@@ -173,5 +182,6 @@ mod tests {
         assert!(!capacity.take("Signals", "shop#0", 31 * 1_024, grown));
         assert_eq!(taken(&capacity, 500, grown), 120);
         assert_eq!(taken(&capacity, 500, grown + Duration::from_secs(1)), 80);
+        assert_eq!(capacity.partitions("Signals"), 8);
     }
 }
