@@ -21,7 +21,7 @@ struct Arguments {
     /// Chooses the intervals of the requests, the subjects and the waits; the same again for the same seed
     #[arg(long, default_value_t = SEED)]
     seed: u64,
-    /// Simulate the scenario of 40 minutes in place of the others: some minutes
+    /// Simulate scenarios that take minutes, in place of the others
     #[arg(long)]
     long: bool,
     /// Write the tables into docs/scale.md in place of printing them

@@ -1,49 +1,39 @@
 //! The outcomes of scenarios as a Markdown table. Must not know how they come about.
 
 use std::fmt::Write as _;
-use std::thread;
 use std::time::Duration;
 
 use crate::outcome::Outcome;
 use crate::scenario::Scenario;
 use crate::simulate;
 
-/// Simulates scenarios, several at a time, and makes a table of their outcomes.
+/// Simulates scenarios, and makes a table of their outcomes.
 pub fn table(scenarios: &[Scenario], seed: u64) -> String {
-    let outcomes: Vec<_> = thread::scope(|scope| {
-        let running: Vec<_> = scenarios.iter().map(|scenario| scope.spawn(move || simulate(scenario, seed))).collect();
-        running.into_iter().filter_map(|thread| thread.join().ok()).collect()
-    });
     let mut table = String::from(
         "| scenario | signals | stored at once | deferred | 503 | time to store, p50 | p99 | longest queue | drained after \
          | environments | partitions |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
-    for (scenario, outcome) in scenarios.iter().zip(&outcomes) {
-        add_rows(&mut table, scenario, outcome);
+    for scenario in scenarios {
+        add_rows(&mut table, scenario, &simulate(scenario, seed));
     }
     table
 }
 
-/// The first row has the figures of the whole scenario; each source has a row.
+/// A row for each source; the first one has the figures of the whole scenario, too.
 fn add_rows(table: &mut String, scenario: &Scenario, outcome: &Outcome) {
+    let drained_after = if outcome.longest_queue == 0 { "-".to_owned() } else { time(outcome.drained_after) };
     let mut whole = format!(
-        "{} | {} | {} | {}",
+        "{} | {drained_after} | {} | {}",
         grouped(outcome.longest_queue),
-        if outcome.longest_queue == 0 { "-".to_owned() } else { time(outcome.drained_after) },
         grouped(outcome.environments),
         outcome.partitions,
     );
-    let mut name = format!("{} {}", scenario.name, scenario.sources.first().map_or("", |source| source.name));
-    for (nth, signals) in outcome.sources.iter().enumerate() {
-        if nth > 0 {
-            "| | |".clone_into(&mut whole);
-            name = scenario.sources.get(nth).map_or("", |source| source.name).to_owned();
-        }
+    for (source, signals) in scenario.sources.iter().zip(&outcome.sources) {
         let at_once = signals.sent.saturating_sub(signals.deferred).saturating_sub(signals.refused);
         let _ = writeln!(
             table,
             "| {} | {} | {} | {} | {} | {} | {} | {whole} |",
-            name.trim(),
+            source.name,
             grouped(signals.sent),
             share(at_once, signals.sent),
             share(signals.deferred, signals.sent),
@@ -51,6 +41,7 @@ fn add_rows(table: &mut String, scenario: &Scenario, outcome: &Outcome) {
             time(signals.time_to_store(50)),
             time(signals.time_to_store(99)),
         );
+        "| | |".clone_into(&mut whole);
     }
 }
 

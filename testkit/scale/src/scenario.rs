@@ -7,7 +7,7 @@ use fault_proxy::Limits;
 /// Clients that send signals.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What the report calls them.
+    /// The row of the report.
     pub name: &'static str,
     /// Signals in a second.
     pub rate: u32,
@@ -28,8 +28,6 @@ impl Source {
 /// A situation to simulate.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What the report calls it.
-    pub name: &'static str,
     /// The capacity of each table.
     pub limits: Limits,
     /// Who sends signals.
@@ -49,40 +47,40 @@ pub struct Scenario {
 /// The scenarios of the page.
 pub fn all() -> Vec<Scenario> {
     let spike = spike();
-    let fresh = Scenario { name: "new table, 20,000 a second", sources: clients(20_000, 25), ..spike.clone() };
+    let fresh = Scenario { sources: clients("new table, 20,000 a second", 20_000, 25), ..spike.clone() };
     let warm = Limits { partitions: 30, ..fresh.limits };
-    let of_one_subject = vec![
-        Source { name: "one subject, 5,000 a second", rate: 5_000, batch: 25, subjects: 1 },
-        Source { name: "beside it 10,000 others, 1,000 a second", rate: 1_000, batch: 25, subjects: 10_000 },
-    ];
     vec![
         spike.clone(),
-        Scenario { name: "the same, Lambda quota of 4,000", concurrency: 4_000, ..spike.clone() },
-        Scenario { name: "the same, 500 signals in a request", sources: clients(40_000, 500), ..spike.clone() },
-        Scenario { name: "", sources: of_one_subject, ..spike },
+        Scenario { sources: clients("the same, 500 signals in a request", 40_000, 500), ..spike.clone() },
+        Scenario {
+            sources: vec![
+                Source { name: "one subject, 5,000 a second", rate: 5_000, batch: 25, subjects: 1 },
+                Source { name: "beside it 10,000 others, 1,000 a second", rate: 1_000, batch: 25, subjects: 10_000 },
+            ],
+            ..spike
+        },
         fresh.clone(),
-        Scenario { name: "the same, warm throughput of 30,000", limits: warm, ..fresh },
+        Scenario { sources: clients("the same, warm throughput of 30,000", 20_000, 25), limits: warm, ..fresh },
     ]
 }
 
-/// A table that grows, since it is throttled for longer than half an hour. It takes a minute to simulate.
+/// Scenarios that take too long for a test: a table that grows, since it is throttled for longer than half an hour, and a
+/// Lambda that gives more environments than are needed.
 pub fn long() -> Vec<Scenario> {
-    let duration = Duration::from_mins(40);
-    vec![Scenario {
-        name: "new table, 5,000 a second for 40 minutes",
-        sources: clients(5_000, 25),
-        duration,
-        ..spike()
-    }]
+    let sources = clients("new table, 5,000 a second for 40 minutes", 5_000, 25);
+    let many_environments = clients("new table, 40,000 a second, Lambda quota of 4,000", 40_000, 25);
+    vec![
+        Scenario { sources, duration: Duration::from_mins(40), ..spike() },
+        Scenario { sources: many_environments, concurrency: 4_000, ..spike() },
+    ]
 }
 
 /// Ten times what a new table takes.
 fn spike() -> Scenario {
     Scenario {
-        name: "new table, 40,000 a second",
         // A burst does not lift a partition above its 1,000 units a second, so partitions save nothing.
         limits: Limits { burst: Duration::from_secs(1), ..Limits::default() },
-        sources: clients(40_000, 25),
+        sources: clients("new table, 40,000 a second", 40_000, 25),
         duration: Duration::from_mins(1),
         concurrency: 1_000,
         drains: 2,
@@ -91,6 +89,6 @@ fn spike() -> Scenario {
     }
 }
 
-fn clients(rate: u32, batch: usize) -> Vec<Source> {
-    vec![Source { name: "", rate, batch, subjects: 10_000 }]
+fn clients(name: &'static str, rate: u32, batch: usize) -> Vec<Source> {
+    vec![Source { name, rate, batch, subjects: 10_000 }]
 }

@@ -240,7 +240,6 @@ mod tests {
     fn scenario(rate: u32, partitions: usize, concurrency: usize) -> Scenario {
         let second = Duration::from_secs(1);
         Scenario {
-            name: "",
             limits: Limits { units_per_partition: 1.0, partitions, burst: second, doubles_after: Duration::MAX },
             sources: vec![Source { name: "", rate, batch: 1, subjects: 1_000 }],
             duration: Duration::from_mins(1),
