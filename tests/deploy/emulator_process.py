@@ -38,7 +38,6 @@ def create_metric_filter(logical_id, properties, stack_name):
             "metricNamespace": transformation["MetricNamespace"],
             "metricName": transformation["MetricName"],
             "metricValue": transformation["MetricValue"],
-            "dimensions": {dimension["Key"]: dimension["Value"] for dimension in transformation["Dimensions"]},
         }],
     })
     return name, {}
@@ -46,6 +45,15 @@ def create_metric_filter(logical_id, properties, stack_name):
 
 def delete_metric_filter(name, properties):
     cloudwatch_logs._delete_metric_filter({"logGroupName": properties["LogGroupName"], "filterName": name})
+
+
+def create_alarm(logical_id, properties, stack_name):
+    """Creates an alarm. ministack cannot calculate: of an alarm on several metrics, it gets the first one."""
+    metrics = [query["MetricStat"] for query in properties.get("Metrics", []) if "MetricStat" in query]
+    if metrics:
+        first = {**metrics[0]["Metric"], "Statistic": metrics[0]["Stat"], "Period": metrics[0]["Period"]}
+        properties = {name: value for name, value in properties.items() if name != "Metrics"} | first
+    return provisioners._cw_metric_alarm_create(logical_id, properties, stack_name)
 
 
 class LoggedProcess(subprocess.Popen):
@@ -59,6 +67,7 @@ class LoggedProcess(subprocess.Popen):
 
 
 provisioners._RESOURCE_HANDLERS["AWS::Lambda::Function"] |= {"update": update_function, "update_with_logical_id": True}
+provisioners._RESOURCE_HANDLERS["AWS::CloudWatch::Alarm"] |= {"create": create_alarm}
 provisioners._RESOURCE_HANDLERS["AWS::Logs::MetricFilter"] = {"create": create_metric_filter, "delete": delete_metric_filter}
 lambda_svc.subprocess = types.SimpleNamespace(**{**vars(subprocess), "Popen": LoggedProcess})
 emulator_lake.correct()

@@ -78,14 +78,14 @@ class Targets(DeliveryTemplate):
 
     def test_functions_run_as_those_of_the_other_template_do(self):
         other, own = (file["Globals"]["Function"] for file in (template.written(), self.template))
-        for setting in ("Runtime", "Handler", "Architectures", "MemorySize", "Tracing"):
+        for setting in ("Runtime", "Handler", "Architectures", "LoggingConfig", "MemorySize", "Tracing"):
             self.assertEqual(own[setting], other[setting], setting)
 
     def test_parameters_that_both_templates_have_allow_the_same(self):
         other, own = template.written()["Parameters"], self.template["Parameters"]
         shared = set(other) & set(own)
-        self.assertEqual(shared, {"Architecture", "FunctionMemory", "KmsKeyArn", "LogLevel", "LogRetentionDays", "AlarmTopicArn",
-                                  "PermissionsBoundaryArn"})
+        self.assertEqual(shared, {"Architecture", "FunctionMemory", "KmsKeyArn", "LogLevel", "SystemLogLevel", "Tracing", "LogRetentionDays",
+                                  "AlarmTopicArn", "PermissionsBoundaryArn"})
         for name in shared:
             self.assertEqual(other[name] | {"Description": ""}, own[name] | {"Description": ""}, name)
         for name, parameter in own.items():
@@ -226,7 +226,7 @@ class Alarms(DeliveryTemplate):
 
     def test_metric_of_unreadable_records_is_one_that_the_function_writes(self):
         source = (PROJECT / "shared" / "service" / "src" / "telemetry" / "metric.rs").read_text()
-        self.assertIn('RecordsUnreadable "Count"', source)
+        self.assertIn('    RecordsUnreadable "', source)
 
     def test_alarms_notify_the_topic_if_there_is_one(self):
         to_topic = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}

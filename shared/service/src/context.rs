@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lambda_http::request::RequestContext as ApiContext;
 use lambda_http::{Request, RequestExt};
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
@@ -24,8 +23,6 @@ pub const RESPONSE_RESERVE: Duration = Duration::from_secs(1);
 pub struct RequestContext {
     /// Lambda's id of the invocation: the `x-request-id` of the response.
     pub invocation_id: String,
-    /// API Gateway's id of the request: the `requestId` of its access log.
-    pub api_request_id: Option<String>,
     /// When the request was received.
     pub received_at: Timestamp,
     /// When the last call to DynamoDB must have ended.
@@ -46,10 +43,6 @@ impl RequestContext {
         let invocation_ends = lambda.map_or(0, |lambda| lambda.deadline);
         Self {
             invocation_id: lambda.map(|lambda| lambda.request_id.clone()).unwrap_or_default(),
-            api_request_id: match request.request_context_ref() {
-                Some(ApiContext::ApiGatewayV2(api)) => api.request_id.clone(),
-                _ => None,
-            },
             received_at,
             deadline: deadline_of(invocation_ends, received_at, MAX_REQUEST_DURATION),
             path: None,

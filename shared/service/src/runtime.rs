@@ -22,7 +22,7 @@ use crate::problem::Problem;
 use crate::response::respond;
 use crate::route::Route;
 use crate::success::Success;
-use crate::telemetry::request_log;
+use crate::telemetry::{STARTED, request_log};
 
 /// A function behind the HTTP API.
 pub trait Function: Sync {
@@ -48,6 +48,7 @@ pub trait Function: Sync {
 pub async fn run(function: impl Function + Send + 'static) -> Result<(), Error> {
     let function = &*Box::leak(Box::new(function));
     function.authenticator().warm_up().await;
+    request_log::set_init_duration(STARTED.elapsed());
     let serve_event = move |event: LambdaEvent<HttpApiEvent>| async move {
         let (event, lambda) = event.into_parts();
         let request = event.into_request(lambda);

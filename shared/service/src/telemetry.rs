@@ -11,6 +11,9 @@ mod emf_layer;
 pub mod metric;
 pub mod request_log;
 
+use std::sync::LazyLock;
+use std::time::Instant;
+
 use tracing::{Level, Subscriber};
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
@@ -27,8 +30,12 @@ pub const LEVEL_VARIABLE: &str = "LOG_LEVEL";
 /// The crates of this service.
 const OWN: [&str; 7] = ["customers", "deliver", "model", "overflow", "service", "signals", "store"];
 
+/// When the process started.
+pub(crate) static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+
 /// Writes events and panics to standard output from now on. Called once, at the start of the process.
 pub fn init() {
+    LazyLock::force(&STARTED);
     let level = std::env::var(LEVEL_VARIABLE).ok().and_then(|level| level.parse().ok()).unwrap_or(Level::INFO);
     subscriber(level, std::io::stdout).init();
     std::panic::set_hook(Box::new(|panic| {

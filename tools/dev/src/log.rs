@@ -109,19 +109,22 @@ impl LogLine {
             };
         };
         let text = |name| fields.get(name).and_then(Value::as_str);
-        match (text("level"), text("message"), text("storeError")) {
-            (Some(_), Some("request"), Some(error)) => Self::Readable(format!("DynamoDB: {error}")),
-            (Some(_), Some("request"), None) => Self::Metrics,
-            (Some(level), message, _) => {
-                let mut line = format!("{level} {}", message.unwrap_or_default());
+        if fields.contains_key("requestId") && fields.contains_key("status") {
+            return text("storeError").map_or(Self::Metrics, |error| Self::Readable(format!("DynamoDB: {error}")));
+        }
+        // A line without a level is INFO. One without the id of an invocation has metrics only.
+        let level = text("level").or_else(|| fields.contains_key("requestId").then_some("INFO"));
+        match level {
+            Some(level) => {
+                let mut line = format!("{level} {}", text("message").unwrap_or_default());
                 for (name, value) in fields.iter().filter(|(name, _)| !OMITTED_FIELDS.contains(&name.as_str())) {
                     let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                     let _ = write!(line, "  {name}={value}");
                 }
                 Self::Readable(line)
             }
-            (None, ..) if fields.contains_key("_aws") => Self::Metrics,
-            (None, ..) => Self::Other,
+            None if fields.contains_key("_aws") => Self::Metrics,
+            None => Self::Other,
         }
     }
 }
@@ -189,10 +192,14 @@ mod tests {
                 r#"{"timestamp":"t","level":"ERROR","message":"panic","location":"a.rs:1:2","target":"service"}"#,
                 readable("ERROR panic  location=a.rs:1:2"),
             ),
-            (r#"{"level":"INFO","message":"request","status":200}"#, LogLine::Metrics),
+            (r#"{"timestamp":"t","requestId":"r","status":200,"_aws":{}}"#, LogLine::Metrics),
             (
-                r#"{"level":"INFO","message":"request","status":503,"storeError":"throttled"}"#,
+                r#"{"timestamp":"t","requestId":"r","status":503,"storeError":"throttled","_aws":{}}"#,
                 readable("DynamoDB: throttled"),
+            ),
+            (
+                r#"{"timestamp":"t","message":"drained","requestId":"r","_aws":{}}"#,
+                readable("INFO drained  requestId=r"),
             ),
             (r#"{"message":"rejected","SignalsRejected":1,"_aws":{}}"#, LogLine::Metrics),
             (" INFO spawning function instance", LogLine::Hidden),

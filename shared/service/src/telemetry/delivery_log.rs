@@ -41,14 +41,12 @@ pub struct Failure {
 pub fn delivered(now: Timestamp, invocation_id: &str, counts: &Counts, duration: Duration) {
     let Counts { records, delivered, skipped, unreadable, undelivered, pointers, failure } = counts;
     let level = match failure {
-        Some(_) => "ERROR",
-        None if *unreadable > 0 => "WARN",
-        None => "INFO",
+        Some(_) => Some("ERROR"),
+        None if *unreadable > 0 => Some("WARN"),
+        None => None,
     };
     let members = [
-        ("level", Some(Value::Text(level))),
         ("message", Some(Value::Text("delivered"))),
-        ("timestamp", Some(Value::Text(&now.to_string()))),
         ("requestId", Some(Value::Text(invocation_id))),
         ("records", Some(Value::Count(*records))),
         ("failedTarget", failure.as_ref().map(|failure| Value::Text(failure.target))),
@@ -62,16 +60,14 @@ pub fn delivered(now: Timestamp, invocation_id: &str, counts: &Counts, duration:
         (Metric::RecordsUndelivered, Some(Value::Count(*undelivered))),
         (Metric::EventPointers, Some(Value::Count(*pointers))),
     ];
-    write(&EmfRecord { at: now, members: &members, dimension: None, metrics: &metrics });
+    write(&EmfRecord { at: now, level, members: &members, dimension: None, metrics: &metrics });
 }
 
 /// The payload of an invocation is no event of a stream. Lambda delivers it again.
 pub fn unreadable_event(now: Timestamp, invocation_id: &str) {
     let members = [
-        ("level", Some(Value::Text("ERROR"))),
         ("message", Some(Value::Text("the payload is not an event of a DynamoDB stream"))),
-        ("timestamp", Some(Value::Text(&now.to_string()))),
         ("requestId", Some(Value::Text(invocation_id))),
     ];
-    write(&EmfRecord { at: now, members: &members, dimension: None, metrics: &[] });
+    write(&EmfRecord { at: now, level: Some("ERROR"), members: &members, dimension: None, metrics: &[] });
 }

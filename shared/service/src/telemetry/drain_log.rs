@@ -27,12 +27,10 @@ pub struct Drained<'a> {
 /// A message is drained.
 pub fn drained(drained: &Drained<'_>) {
     let Drained { now, context, accepted, rejected, is_conflict } = *drained;
-    let level = if rejected > 0 || is_conflict { "WARN" } else { "INFO" };
+    let level = (rejected > 0 || is_conflict).then_some("WARN");
     let received_at = context.received_at.to_string();
     let members = [
-        ("level", Some(Value::Text(level))),
         ("message", Some(Value::Text("drained"))),
-        ("timestamp", Some(Value::Text(&now.to_string()))),
         ("requestId", Some(Value::Text(context.invocation_id))),
         ("accountId", Some(Value::Text(context.account_id.as_str()))),
         ("keyId", Some(Value::Text(context.key_id))),
@@ -45,7 +43,7 @@ pub fn drained(drained: &Drained<'_>) {
         (Metric::AcceptedSignalsRejected, (rejected > 0).then_some(Value::Count(rejected))),
         (Metric::DrainDelay, Some(Value::Milliseconds(now.duration_since(context.received_at)))),
     ];
-    write(&EmfRecord { at: now, members: &members, dimension: None, metrics: &metrics });
+    write(&EmfRecord { at: now, level, members: &members, dimension: None, metrics: &metrics });
 }
 
 /// A message could not be drained. It will be delivered again.
@@ -65,12 +63,10 @@ pub fn unreadable(now: Timestamp, invocation_id: &str, is_in_dead_letter_queue: 
 
 fn error_line(now: Timestamp, invocation_id: &str, message: &str, store_error: Option<&str>) {
     let members = [
-        ("level", Some(Value::Text("ERROR"))),
         ("message", Some(Value::Text(message))),
-        ("timestamp", Some(Value::Text(&now.to_string()))),
         ("requestId", Some(Value::Text(invocation_id))),
         ("storeError", store_error.map(Value::Text)),
     ];
     let metrics = [(Metric::DrainFailures, Some(Value::Count(1)))];
-    write(&EmfRecord { at: now, members: &members, dimension: None, metrics: &metrics });
+    write(&EmfRecord { at: now, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
 }

@@ -15,9 +15,12 @@ use super::metric::{FUNCTION, Metric, NAMESPACE};
 static FUNCTION_NAME: LazyLock<String> =
     LazyLock::new(|| std::env::var("AWS_LAMBDA_FUNCTION_NAME").unwrap_or_else(|_| "local".to_owned()));
 
-/// A log line with metrics. It serializes without a tree of values in between, since each request writes one.
+/// A log line, with metrics if it has any with a value. It serializes without a tree of values in between, since each request
+/// writes one. CloudWatch bills every byte, so it contains no level INFO, which Lambda assumes without one, and no unit.
 pub(super) struct EmfRecord<'a> {
     pub(super) at: Timestamp,
+    /// WARN or ERROR.
+    pub(super) level: Option<&'static str>,
     pub(super) members: &'a [(&'static str, Option<Value<'a>>)],
     pub(super) dimension: Option<(&'static str, &'static str)>,
     pub(super) metrics: &'a [(Metric, Option<Value<'a>>)],
@@ -36,23 +39,29 @@ pub(super) enum Value<'a> {
 
 impl Serialize for EmfRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let is_some = |value: &Option<Value<'_>>| value.is_some();
         let mut map = serializer.serialize_map(None)?;
-        for (name, value) in self.members.iter().filter(|(_, value)| is_some(value)) {
+        // Lambda ignores the level of a line without a timestamp, and adds one.
+        map.serialize_entry("timestamp", &self.at.to_string())?;
+        if let Some(level) = self.level {
+            map.serialize_entry("level", level)?;
+        }
+        for (name, value) in self.members.iter().filter(|(_, value)| value.is_some()) {
             map.serialize_entry(name, value)?;
         }
-        for (metric, value) in self.metrics.iter().filter(|(_, value)| is_some(value)) {
-            map.serialize_entry(metric.name(), value)?;
+        let metrics: Vec<_> = self.metrics.iter().filter(|(_, value)| value.is_some()).collect();
+        if !metrics.is_empty() {
+            for (metric, value) in &metrics {
+                map.serialize_entry(metric.name(), value)?;
+            }
+            map.serialize_entry(FUNCTION, FUNCTION_NAME.as_str())?;
+            if let Some((name, value)) = self.dimension {
+                map.serialize_entry(name, value)?;
+            }
+            let names = std::iter::once(FUNCTION).chain(self.dimension.map(|(name, _)| name)).collect();
+            let metrics = metrics.iter().map(|(metric, _)| Declared { name: metric.name() }).collect();
+            let directive = Directive { namespace: NAMESPACE, dimensions: [names], metrics };
+            map.serialize_entry("_aws", &Metadata { timestamp: self.at.millis(), cloud_watch_metrics: [directive] })?;
         }
-        map.serialize_entry(FUNCTION, FUNCTION_NAME.as_str())?;
-        if let Some((name, value)) = self.dimension {
-            map.serialize_entry(name, value)?;
-        }
-        let names = std::iter::once(FUNCTION).chain(self.dimension.map(|(name, _)| name)).collect();
-        let metrics = self.metrics.iter().filter(|(_, value)| is_some(value));
-        let metrics = metrics.map(|(metric, _)| Declared { name: metric.name(), unit: metric.unit() }).collect();
-        let directive = Directive { namespace: NAMESPACE, dimensions: [names], metrics };
-        map.serialize_entry("_aws", &Metadata { timestamp: self.at.millis(), cloud_watch_metrics: [directive] })?;
         map.end()
     }
 }
@@ -76,7 +85,6 @@ struct Directive {
 #[serde(rename_all = "PascalCase")]
 struct Declared {
     name: &'static str,
-    unit: &'static str,
 }
 
 /// Writes a record to the log.

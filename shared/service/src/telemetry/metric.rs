@@ -1,4 +1,4 @@
-//! The metrics of the functions: names and units in CloudWatch. Their values come from [`super::request_log`].
+//! The metrics of the functions: their names in CloudWatch. Their values come from [`super::request_log`].
 
 /// The namespace of every metric.
 pub const NAMESPACE: &str = "Intake";
@@ -13,7 +13,7 @@ pub const CODE: &str = "Code";
 pub const REASON: &str = "Reason";
 
 macro_rules! metrics {
-    ($($name:ident $unit:literal $meaning:literal;)*) => {
+    ($($name:ident $meaning:literal;)*) => {
         /// The metrics of the functions. A test compares the dashboard and the alarms with them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Metric { $(#[doc = $meaning] $name,)* }
@@ -26,39 +26,33 @@ macro_rules! metrics {
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name),)* }
             }
-
-            /// Its unit in CloudWatch.
-            pub fn unit(self) -> &'static str {
-                match self { $(Self::$name => $unit,)* }
-            }
         }
     };
 }
 
 metrics! {
-    SignalsAccepted "Count" "Signals stored or deferred.";
-    SignalsDeferred "Count" "Accepted signals sent to the overflow queue.";
-    SignalsRejected "Count" "Signals rejected; also by error code, counting the first five errors of each signal.";
-    RejectionRate "Percent" "The share of the signals of a request that was rejected.";
-    DeadLetterFailures "Count" "Requests whose rejected signals could not be stored.";
-    CustomersCreated "Count" "Customers created.";
-    CustomersUpdated "Count" "Customers updated.";
-    Unauthorized "Count" "Responses with status 401; also by reason.";
-    InactiveKeys "Count" "Requests with an API key that has expired or was revoked.";
-    KeyDaysLeft "Count" "Whole days until the API key of a request expires, if fewer than 30; not for a key made for under 7 days.";
-    StorageUnavailable "Count" "Responses with status 503.";
-    InternalErrors "Count" "Responses with status 500.";
-    Replays "Count" "Retried requests.";
-    SignalsDrained "Count" "Deferred signals that the overflow function stored.";
-    AcceptedSignalsRejected "Count" "Deferred signals that the overflow function could only store as rejected ones.";
-    DrainDelay "Milliseconds" "The time from a request to the storing of its deferred signals.";
-    DrainFailures "Count" "Messages that the overflow function could not drain, or not read.";
-    RecordsDelivered "Count" "Records of streams whose events every target has.";
-    RecordsSkipped "Count" "Records of streams that are no event, such as that of an expired signal.";
-    RecordsUnreadable "Count" "Records of streams that could not be read and are in the failure bucket.";
-    RecordsUndelivered "Count" "Records of streams that Lambda will deliver again, because a target or the failure bucket failed.";
-    EventPointers "Count" "Events of which the bus got only a pointer.";
-    DynamoDbLatency "Milliseconds" "The time from a request's first call to DynamoDB to the end of its last.";
-    DynamoDbCalls "Count" "Attempts of calls to DynamoDB.";
-    ColdStarts "Count" "First requests of a process.";
+    SignalsAccepted "Signals stored or deferred.";
+    SignalsDeferred "Accepted signals sent to the overflow queue.";
+    SignalsRejected "Signals rejected; also by error code, counting the first five errors of each signal.";
+    RejectionRate "The percentage of the signals of a request that was rejected, if any was.";
+    DeadLetterFailures "Requests whose rejected signals could not be stored.";
+    CustomersCreated "Customers created.";
+    CustomersUpdated "Customers updated.";
+    Unauthorized "Responses with status 401; also by reason.";
+    InactiveKeys "Requests with an API key that has expired or was revoked.";
+    KeyDaysLeft "Whole days until the API key of a request expires, if fewer than 30; not for a key made for under 7 days.";
+    StorageUnavailable "Responses with status 503.";
+    InternalErrors "Responses with status 500.";
+    Replays "Retried requests.";
+    SignalsDrained "Deferred signals that the overflow function stored.";
+    AcceptedSignalsRejected "Deferred signals that the overflow function could only store as rejected ones.";
+    DrainDelay "Milliseconds from a request to the storing of its deferred signals.";
+    DrainFailures "Messages that the overflow function could not drain, or not read.";
+    RecordsDelivered "Records of streams whose events every target has.";
+    RecordsSkipped "Records of streams that are no event, such as that of an expired signal.";
+    RecordsUnreadable "Records of streams that could not be read and are in the failure bucket.";
+    RecordsUndelivered "Records of streams that Lambda will deliver again, because a target or the failure bucket failed.";
+    EventPointers "Events of which the bus got only a pointer.";
+    DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the end of its last.";
+    ColdStarts "First requests of a process.";
 }

@@ -3,6 +3,7 @@
 //! It contains accounts, key ids, counts and codes: never a key, a customer, the name of a field or a value.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -22,6 +23,15 @@ use crate::success::{BatchCounts, BatchResponse, Success};
 /// Whether this process has served a request.
 static WARM: AtomicBool = AtomicBool::new(false);
 
+/// How long the process took from its start until it waited for its first event.
+static INIT_DURATION: OnceLock<Duration> = OnceLock::new();
+
+/// Keeps, for the line of the first request, how long the process took to start.
+pub(crate) fn set_init_duration(duration: Duration) {
+    // There is one start.
+    let _ = INIT_DURATION.set(duration);
+}
+
 /// Writes the line of a request, and one more for each error code of rejected signals or for the reason of a 401.
 pub(crate) fn emit(
     context: &RequestContext,
@@ -36,7 +46,8 @@ pub(crate) fn emit(
     let write_by = |message, dimension, metric, count| {
         let members = [("message", Some(Value::Text(message)))];
         let metrics = [(metric, Some(Value::Count(count)))];
-        write(&EmfRecord { at: context.received_at, members: &members, dimension: Some(dimension), metrics: &metrics });
+        let at = context.received_at;
+        write(&EmfRecord { at, level: None, members: &members, dimension: Some(dimension), metrics: &metrics });
     };
     if line.counts().is_some() {
         for (code, count) in &errors {
@@ -54,16 +65,15 @@ pub fn dead_letters(context: &RequestContext, stored: &Result<(), StoreError>) {
     let Err(error) = stored else { return };
     let error = error.to_string();
     let members = [
-        ("level", Some(Value::Text("ERROR"))),
         ("message", Some(Value::Text("rejected signals could not be stored"))),
-        ("timestamp", Some(Value::Text(&context.received_at.to_string()))),
         ("requestId", Some(Value::Text(&context.invocation_id))),
         ("accountId", context.key.as_ref().map(|key| Value::Text(key.account_id.as_str()))),
         ("keyId", context.key.as_ref().map(|key| Value::Text(&key.key_id))),
         ("storeError", Some(Value::Text(&error))),
     ];
     let metrics = [(Metric::DeadLetterFailures, Some(Value::Count(1)))];
-    write(&EmfRecord { at: context.received_at, members: &members, dimension: None, metrics: &metrics });
+    let at = context.received_at;
+    write(&EmfRecord { at, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
 }
 
 struct RequestLog<'a> {
@@ -76,55 +86,49 @@ struct RequestLog<'a> {
 
 impl<'a> RequestLog<'a> {
     fn write(&self, errors: &BTreeMap<&'static str, usize>, duration: Duration) {
-        let RequestContext { invocation_id, api_request_id, received_at, path, key, body_bytes, .. } = self.context;
-        let code = self.result.as_ref().map_or_else(|problem| problem.problem_type().code, |_| "ok");
+        let RequestContext { invocation_id, received_at, path, key, body_bytes, .. } = self.context;
+        let code = self.result.as_ref().err().map(|problem| problem.problem_type().code);
         let store_error = match self.result {
             Err(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
             _ => None,
         };
-        let counts = self.counts();
-        let count = |of: fn(BatchCounts) -> usize| counts.map(|counts| Value::Count(of(counts)));
+        let calls = usize::try_from(self.calls.calls()).unwrap_or(usize::MAX);
         let members = [
-            ("level", Some(Value::Text("INFO"))),
-            ("message", Some(Value::Text("request"))),
-            ("timestamp", Some(Value::Text(&received_at.to_string()))),
             ("requestId", Some(Value::Text(invocation_id))),
-            ("apiRequestId", api_request_id.as_deref().map(Value::Text)),
             ("path", path.map(Value::Text)),
             ("status", Some(Value::Count(usize::from(self.status.as_u16())))),
-            ("code", Some(Value::Text(code))),
+            ("code", code.map(Value::Text)),
             ("reason", self.unauthorized_reason().map(|reason| Value::Text(reason.as_str()))),
             ("accountId", key.as_ref().map(|key| Value::Text(key.account_id.as_str()))),
             ("keyId", key.as_ref().map(|key| Value::Text(&key.key_id))),
             ("bytes", body_bytes.map(Value::Count)),
-            ("received", count(|counts| counts.received)),
-            ("accepted", count(|counts| counts.accepted)),
-            ("rejected", count(|counts| counts.rejected)),
-            ("deferred", self.deferred().map(Value::Count)),
-            ("replayed", counts.map(|counts| Value::Bool(counts.replayed))),
-            ("result", self.upsert_result().map(|result| Value::Text(result.as_str()))),
             ("fieldErrorCounts", (!errors.is_empty()).then_some(Value::Counts(errors))),
             ("storeError", store_error.as_deref().map(Value::Text)),
             ("durationMs", Some(Value::Milliseconds(duration))),
-            ("coldStart", Some(Value::Bool(self.is_cold_start))),
+            ("calls", (calls > 0).then_some(Value::Count(calls))),
+            ("coldStart", self.is_cold_start.then_some(Value::Bool(true))),
+            ("initDurationMs", self.init_duration().map(Value::Milliseconds)),
         ];
-        write(&EmfRecord { at: *received_at, members: &members, dimension: None, metrics: &self.metrics() });
+        let metrics = self.metrics();
+        write(&EmfRecord { at: *received_at, level: None, members: &members, dimension: None, metrics: &metrics });
     }
 
-    fn metrics(&self) -> [(Metric, Option<Value<'_>>); 15] {
-        let once = |happened: bool| happened.then_some(Value::Count(1));
+    fn metrics(&self) -> [(Metric, Option<Value<'_>>); 14] {
+        let some = |count: usize| (count > 0).then_some(Value::Count(count));
+        let once = |happened: bool| some(usize::from(happened));
         let problem_type = self.result.as_ref().err().map(Problem::problem_type);
         let is = |this: ProblemType| once(problem_type == Some(this));
         let is_inactive_key =
             matches!(self.unauthorized_reason(), Some(UnauthorizedReason::Expired | UnauthorizedReason::Revoked));
         let counts = self.counts();
+        let count = |of: fn(BatchCounts) -> usize| counts.map_or(0, of);
         let result = self.upsert_result();
-        let calls = usize::try_from(self.calls.calls()).unwrap_or(usize::MAX);
         [
+            // Of every batch, also when it is 0: the number of its values is that of the batches.
             (Metric::SignalsAccepted, counts.map(|counts| Value::Count(counts.accepted))),
-            (Metric::SignalsDeferred, self.deferred().map(Value::Count)),
-            (Metric::SignalsRejected, counts.map(|counts| Value::Count(counts.rejected))),
-            (Metric::RejectionRate, counts.map(|counts| Value::Count(percent(counts.rejected, counts.received)))),
+            (Metric::SignalsDeferred, some(count(|counts| counts.deferred))),
+            (Metric::SignalsRejected, some(count(|counts| counts.rejected))),
+            (Metric::RejectionRate, some(count(|counts| percent(counts.rejected, counts.received)))),
             (Metric::CustomersCreated, once(result == Some(UpsertResult::Created))),
             (Metric::CustomersUpdated, once(result == Some(UpsertResult::Updated))),
             (Metric::Unauthorized, is(ProblemType::UNAUTHORIZED)),
@@ -134,9 +138,13 @@ impl<'a> RequestLog<'a> {
             (Metric::InternalErrors, is(ProblemType::INTERNAL_ERROR)),
             (Metric::Replays, once(counts.is_some_and(|counts| counts.replayed))),
             (Metric::DynamoDbLatency, self.calls.latency().map(Value::Milliseconds)),
-            (Metric::DynamoDbCalls, Some(Value::Count(calls))),
             (Metric::ColdStarts, once(self.is_cold_start)),
         ]
+    }
+
+    /// How long the process took to start, on the line of its first request.
+    fn init_duration(&self) -> Option<Duration> {
+        INIT_DURATION.get().copied().filter(|_| self.is_cold_start)
     }
 
     fn unauthorized_reason(&self) -> Option<UnauthorizedReason> {
@@ -160,10 +168,6 @@ impl<'a> RequestLog<'a> {
 
     fn counts(&self) -> Option<BatchCounts> {
         self.batch().map(|response| response.counts)
-    }
-
-    fn deferred(&self) -> Option<usize> {
-        self.counts().map(|counts| counts.deferred).filter(|deferred| *deferred > 0)
     }
 
     fn upsert_result(&self) -> Option<UpsertResult> {
