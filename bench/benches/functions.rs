@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use bench::baseline::Baseline;
 use bench::count::Instructions;
 use bench::options::{Options, Workload};
+use bench::prices::Price;
 use bench::process::{Mode, Process};
 use bench::target::{self, Targets};
 use bench::{document, growth, measure, prices, report, requests};
@@ -35,14 +36,17 @@ async fn run(options: &Options) -> Result<bool> {
     for (name, count) in &baseline.instructions {
         println!("{name}: {count} instructions");
     }
+    let prices = prices::measure(&functions.signals).await?;
     if !options.guard {
-        everything(options, &functions, counts).await?;
+        everything(options, &functions, counts, &prices).await?;
     }
     if options.accept {
         baseline.write()?;
+        document::write(document::OPERATIONS, &[("costs", report::costs(&prices))])?;
         return Ok(true);
     }
-    let deviations = baseline.deviations(&Baseline::read()?);
+    let mut deviations = baseline.deviations(&Baseline::read()?);
+    deviations.extend(report::costs_deviation(&prices, &document::read(document::OPERATIONS)?));
     for deviation in &deviations {
         println!("{deviation}");
     }
@@ -52,16 +56,21 @@ async fn run(options: &Options) -> Result<bool> {
     Ok(deviations.is_empty())
 }
 
-async fn everything(options: &Options, functions: &Targets, counts: [(&str, Instructions); 3]) -> Result<()> {
+async fn everything(
+    options: &Options,
+    functions: &Targets,
+    counts: [(&str, Instructions); 3],
+    prices: &[Price],
+) -> Result<()> {
     let (stock, python) = (target::build_stock()?, target::install_python()?);
     let goals = report::goals(&measure::everything(functions, counts, &stock, &python).await?);
     let points = growth::measure(&functions.signals).await?;
-    let (growth_table, price_table) =
-        (report::growth(&points), report::prices(&prices::measure(&functions.signals).await?));
-    println!("\n{goals}\n{growth_table}\n{price_table}");
+    let (growth_table, price_table) = (report::growth(&points), report::prices(prices));
+    println!("\n{goals}\n{growth_table}\n{price_table}\n{}", report::costs(prices));
     if options.accept {
         growth::draw(&points, &document::plot())?;
-        document::write(&[("goals", goals), ("growth", growth_table), ("prices", price_table)])?;
+        let tables = [("goals", goals), ("growth", growth_table), ("prices", price_table)];
+        document::write(document::PERFORMANCE, &tables)?;
     }
     Ok(())
 }
@@ -72,7 +81,7 @@ async fn profile(options: &Options, functions: &Targets) -> Result<bool> {
         Workload::Signal => (&functions.signals, requests::batch(1, None)?),
         Workload::Batch => (&functions.signals, requests::batch(100, None)?),
     };
-    let mut process = Process::start(target, Mode { callgrind: true, tls: true, concurrency: None }).await?;
+    let mut process = Process::start(target, Mode { callgrind: true, tls: true, ..Mode::default() }).await?;
     for _ in 0..options.requests {
         process.invoke(&event).await?;
     }

@@ -94,7 +94,7 @@ pub async fn profile(target: &Target, event: &Bytes, requests: u64) -> Result<Pr
 
 /// One run; `None` when the function closed a connection during its handshake.
 async fn profile_once(target: &Target, event: &Bytes, requests: u64) -> Result<Option<Profile>> {
-    let mut process = Process::start(target, Mode { callgrind: true, tls: true, concurrency: None }).await?;
+    let mut process = Process::start(target, Mode { callgrind: true, tls: true, ..Mode::default() }).await?;
     for _ in 0..requests {
         process.invoke(event).await?;
     }

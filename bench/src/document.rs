@@ -1,4 +1,4 @@
-//! Writes the generated parts of docs/performance.md, each between two comments that name it. Must not know their content.
+//! Writes the generated parts of the pages, each between two comments that name it. Must not know their content.
 
 use std::path::PathBuf;
 
@@ -6,26 +6,35 @@ use anyhow::{Context as _, Result};
 
 use crate::target::root;
 
+/// What the functions cost.
+pub const PERFORMANCE: &str = "docs/performance.md";
+
+/// What a stack costs.
+pub const OPERATIONS: &str = "docs/operations.md";
+
+/// The text of a page.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read(page: &str) -> Result<String> {
+    std::fs::read_to_string(root().join(page)).with_context(|| format!("{page} cannot be read"))
+}
+
 /// Replaces, for each part, the text of the page between `<!-- measured: name -->` and `<!-- end -->`.
 ///
 /// # Errors
 /// When the page has no such place, or cannot be written.
-pub fn write(parts: &[(&str, String)]) -> Result<()> {
-    let path = page();
-    let mut text = std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+pub fn write(page: &str, parts: &[(&str, String)]) -> Result<()> {
+    let mut text = read(page)?;
     for (name, content) in parts {
-        text = replaced(&text, name, content).with_context(|| format!("{} has no place for {name}", path.display()))?;
+        text = replaced(&text, name, content).with_context(|| format!("{page} has no place for {name}"))?;
     }
-    std::fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))
+    std::fs::write(root().join(page), text).with_context(|| format!("{page} cannot be written"))
 }
 
 /// Where the plot belongs.
 pub fn plot() -> PathBuf {
     root().join("docs/performance-growth.svg")
-}
-
-fn page() -> PathBuf {
-    root().join("docs/performance.md")
 }
 
 fn replaced(text: &str, name: &str, content: &str) -> Option<String> {

@@ -13,6 +13,7 @@ use testkit::fake_dynamodb::FakeDynamoDb;
 use testkit::fault_proxy::{FaultProxy, Plan};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 use testkit::runtime_api::Invocation;
+use tokio::sync::mpsc;
 
 use crate::callgrind::Profile;
 use crate::target::Target;
@@ -29,6 +30,8 @@ pub struct Mode {
     pub tls: bool,
     /// Invocations that it may serve at once, where that is more than one.
     pub concurrency: Option<u16>,
+    /// Whether its log is kept.
+    pub log: bool,
 }
 
 /// A function that runs until this is dropped.
@@ -39,6 +42,7 @@ pub struct Process {
     /// Between the function and DynamoDB, when calls fail.
     _proxy: Option<FaultProxy>,
     function: FunctionProcess,
+    log: mpsc::UnboundedReceiver<String>,
     directory: TempDir,
 }
 
@@ -72,19 +76,21 @@ impl Process {
         let authorities = [("AWS_CA_BUNDLE", bundle.into()), ("SSL_CERT_FILE", many.clone().into())];
         let variables = TABLES.map(|(name, value)| (name, OsString::from(value))).into_iter();
         let variables = variables.chain(target.variables.iter().map(|(name, value)| (*name, value.into())));
+        let (sender, log) = mpsc::unbounded_channel();
         let options = ProcessOptions {
             arguments: target.arguments.iter().map(OsString::from).collect(),
             wrapper: if mode.callgrind { callgrind_command(directory.path()) } else { Vec::new() },
             variables: variables.chain(authorities).map(|(name, value)| (name.to_owned(), value)).collect(),
             concurrency: mode.concurrency,
             invocation_timeout: INVOCATION_TIMEOUT,
+            log: mode.log.then_some(sender),
             ..ProcessOptions::new(&target.program, proxy.as_ref().map_or(direct, FaultProxy::endpoint))
         };
         let mut function = FunctionProcess::start(&options).await.with_context(|| {
             if mode.callgrind { NO_VALGRIND.to_owned() } else { format!("{} does not start", target.name) }
         })?;
         function.idle().await.with_context(|| format!("{} does not start", target.name))?;
-        Ok(Self { dynamodb, _proxy: proxy, function, directory })
+        Ok(Self { dynamodb, _proxy: proxy, function, log, directory })
     }
 
     /// Sends one event, expects a 200, and waits until the function asks for the next event.
@@ -125,6 +131,17 @@ impl Process {
         self.function.peak_memory()
     }
 
+    /// Ends the process and returns the lines of its log.
+    pub async fn log(self) -> Vec<String> {
+        let Self { function, mut log, .. } = self;
+        drop(function);
+        let mut lines = Vec::new();
+        while let Some(line) = log.recv().await {
+            lines.push(line);
+        }
+        lines
+    }
+
     /// Ends the process and reads what callgrind counted; `copy` gets a copy of its file.
     ///
     /// # Errors
@@ -156,7 +173,8 @@ fn profile_path(directory: &Path) -> PathBuf {
 }
 
 /// What template.yaml sets, with the lengths that names have in a region, and what makes Python the same each time.
-const TABLES: [(&str, &str); 6] = [
+const TABLES: [(&str, &str); 7] = [
+    ("AWS_LAMBDA_FUNCTION_NAME", "intake-prod-SignalsFunction-AbCdEfGhIjKl"),
     ("API_KEYS_TABLE", "intake-ApiKeysTable-1ABCDEFGHIJKL"),
     ("CUSTOMERS_TABLE", "intake-CustomersTable-1ABCDEFGHIJKL"),
     ("SIGNALS_TABLE", "intake-SignalsTable-1ABCDEFGHIJKL"),

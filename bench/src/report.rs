@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::growth::{Point, megabytes, milliseconds};
 use crate::measure::{Measured, Reference};
 use crate::observation::Observation;
-use crate::prices::Price;
+use crate::prices::{GATEWAY, GB_SECOND, INVOCATIONS, LOG_GB, Price, WRITE_UNITS};
 
 /// One row.
 struct Row {
@@ -148,7 +148,7 @@ fn size_and_calls(measured: &Measured) -> Vec<Row> {
     ]
 }
 
-/// What a million signals cost, as Markdown.
+/// What the write units and requests of a million signals cost, as Markdown.
 pub fn prices(prices: &[Price]) -> String {
     let mut table = String::from(
         "| signals a batch | requestIdentifier | write units | DynamoDB | API Gateway and Lambda requests | together |\n\
@@ -157,10 +157,100 @@ pub fn prices(prices: &[Price]) -> String {
     for price in prices {
         let (size, named, units) =
             (price.signals, if price.identified { "yes" } else { "no" }, grouped(price.write_units));
-        let (storage, requests, sum) = (price.storage, price.requests, price.storage + price.requests);
+        let storage = megabytes(price.write_units) * WRITE_UNITS;
+        let requests = megabytes(price.requests()) * (GATEWAY + INVOCATIONS);
+        let sum = storage + requests;
         let _ = writeln!(table, "| {size} | {named} | {units} | ${storage:.3} | ${requests:.3} | ${sum:.3} |");
     }
     table
+}
+
+/// Signals in a batch and milliseconds of an invocation, which are an assumption, by the columns of the table of costs.
+const COLUMNS: [(u64, f64); 3] = [(1, 15.0), (25, 20.0), (500, 150.0)];
+
+/// The memory of a function in GB that the table of costs assumes: the default of template.yaml.
+const MEMORY: f64 = 0.25;
+
+/// By how many bytes the lines of a request may differ from run to run: the times in them have more or fewer digits.
+const LOG_MARGIN: u64 = 5;
+
+/// What of the table of costs is not in `page`, in a sentence.
+pub fn costs_deviation(prices: &[Price], page: &str) -> Option<String> {
+    let written = page.lines().find_map(|line| line.strip_prefix("| logs, ")?.split_once(" bytes"));
+    let mut written = written.map_or("", |(bytes, _)| bytes).split(" / ").filter_map(|bytes| bytes.parse().ok());
+    let mut prices: Vec<_> = of_costs(prices).cloned().collect();
+    for price in &mut prices {
+        price.log_bytes =
+            written.next().filter(|bytes| price.log_bytes.abs_diff(*bytes) <= LOG_MARGIN).unwrap_or(price.log_bytes);
+    }
+    let table = costs(&prices);
+    (!page.contains(&table)).then(|| format!("docs/operations.md does not have this table of costs:\n{table}"))
+}
+
+/// The prices of which the table of costs consists.
+fn of_costs(prices: &[Price]) -> impl Iterator<Item = &Price> {
+    prices.iter().filter(|price| price.identified && COLUMNS.iter().any(|(size, _)| *size == price.signals))
+}
+
+/// The whole sum for a million signals, as Markdown.
+pub fn costs(prices: &[Price]) -> String {
+    let columns: Vec<_> = of_costs(prices).collect();
+    let rows = cost_rows(&columns);
+    let mut table =
+        String::from("| | price | 1 per batch | 25 per batch | 500 per batch |\n|---|---|---|---|---|\n| requests | |");
+    for price in &columns {
+        let _ = write!(table, " {} |", grouped(price.requests()));
+    }
+    for (what, unit, dollars) in &rows {
+        let _ = write!(table, "\n| {what} | {unit} |");
+        for dollars in dollars {
+            let _ = write!(table, " ${dollars:.3} |");
+        }
+    }
+    table.push_str("\n| **total** | |");
+    for column in 0..columns.len() {
+        let total: f64 = rows.iter().filter_map(|(_, _, dollars)| dollars.get(column)).sum();
+        let _ = write!(table, " **${total:.2}** |");
+    }
+    table + "\n"
+}
+
+/// What is paid for, its price, and the dollars of each column.
+fn cost_rows(columns: &[&Price]) -> [(String, &'static str, Vec<f64>); 6] {
+    let each = |dollars: &dyn Fn(&Price) -> f64| columns.iter().map(|price| dollars(price)).collect();
+    let requests = |price: &Price| megabytes(price.requests());
+    let seconds = |price: &Price| {
+        let milliseconds =
+            COLUMNS.iter().find(|(size, _)| *size == price.signals).map_or(0.0, |(_, duration)| *duration);
+        requests(price) * milliseconds * 1_000.0
+    };
+    let durations = COLUMNS.map(|(_, duration)| duration.to_string()).join(" / ");
+    let bytes: Vec<_> = columns.iter().map(|price| price.log_bytes.to_string()).collect();
+    let named = |what: &str| what.to_owned();
+    [
+        (
+            named("API Gateway, HTTP API"),
+            "$1.00 per million (of up to 512 KB)",
+            each(&|price| requests(price) * GATEWAY),
+        ),
+        (named("Lambda, requests"), "$0.20 per million", each(&|price| requests(price) * INVOCATIONS)),
+        (
+            format!("Lambda, arm64, 256 MB, {durations} ms"),
+            "$0.0000133334 per GB-second",
+            each(&|price| seconds(price) * MEMORY * GB_SECOND),
+        ),
+        (named("DynamoDB, signals"), "$0.625 per million writes of 1 KB", each(&|_| WRITE_UNITS)),
+        (
+            named("DynamoDB, idempotency records"),
+            "the same, one per request",
+            each(&|price| (megabytes(price.write_units) - 1.0) * WRITE_UNITS),
+        ),
+        (
+            format!("logs, {} bytes per request", bytes.join(" / ")),
+            "$0.50 per GB",
+            each(&|price| requests(price) * megabytes(price.log_bytes) * 1_000.0 * LOG_GB),
+        ),
+    ]
 }
 
 /// How cost grows, as Markdown.

@@ -118,7 +118,7 @@ fn answer_to(operation: &str, call: &Value) -> Value {
     match operation {
         "GetItem" => json!({"Item": {
             "keyHash": call["Key"]["keyHash"],
-            "keyId": {"S": "key_0123456789abcdef"},
+            "keyId": {"S": "key_0123456789ab"},
             "accountId": {"S": "shop"},
             "name": {"S": "web"},
             "createdAt": {"S": "2026-11-20T22:33:44.123Z"},

@@ -31,6 +31,7 @@
 )]
 #![cfg_attr(feature = "emulator", expect(clippy::panic, reason = "to panic is to fail the test"))]
 
+pub mod billed_log;
 pub mod certificate_authority;
 pub mod fake_dynamodb;
 pub mod fake_sqs;

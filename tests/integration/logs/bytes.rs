@@ -1,31 +1,13 @@
 //! The bytes of a stored request that CloudWatch bills.
 
 use serde_json::{Value, json};
+use testkit::billed_log::{access_line, billed_bytes};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 use testkit::{RequestBuilder, TestApp, build_functions, emulator_options};
 use tokio::sync::mpsc;
 
-use crate::page::root;
-
-/// What CloudWatch adds to each line (`PutLogEvents` in its API reference).
-const OVERHEAD: usize = 26;
-
 /// Names and ids of these lengths are in the lines of the stack intake-prod.
 const FUNCTION_NAME: &str = "intake-prod-SignalsFunction-AbCdEfGhIjKl";
-
-/// Values of the access log of these lengths.
-const ACCESS: [(&str, &str); 10] = [
-    ("requestId", "JKJaXmPLvHcESHA="),
-    ("awsEndpointRequestId", "5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90"),
-    ("status", "200"),
-    ("integrationStatus", "200"),
-    ("responseLatency", "12"),
-    ("identity.sourceIp", "203.0.113.17"),
-    ("httpMethod", "POST"),
-    ("path", "/api/event-flows/signal"),
-    ("error.message", "-"),
-    ("integrationErrorMessage", "-"),
-];
 
 /// The lines of a process of this function: of a request without signals, then of these.
 pub(super) async fn lines(function: &str, requests: impl FnOnce(&str) -> Vec<RequestBuilder>) -> Vec<String> {
@@ -48,17 +30,6 @@ pub(super) async fn lines(function: &str, requests: impl FnOnce(&str) -> Vec<Req
     lines
 }
 
-/// The line of the access log, after which only the user agent differs.
-fn access_line() -> String {
-    let template = std::fs::read_to_string(root().join("template.yaml")).unwrap();
-    let format = template.split_once("        Format: >-\n").unwrap().1.split_once("\n\n").unwrap().0;
-    let format = format.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = ACCESS.iter().fold(format, |line, (name, value)| line.replacen(&format!("$context.{name}"), value, 1));
-    let line = line.replace("$context.identity.userAgent", "okhttp/4.12.0");
-    assert!(!line.contains("$context"), "{line}");
-    line
-}
-
 #[tokio::test]
 async fn lines_of_a_stored_request_have_at_most_700_bytes() {
     let signal = json!({"customerId": "c1", "eventType": "purchase", "data": {"price": 12.5}});
@@ -68,9 +39,9 @@ async fn lines_of_a_stored_request_have_at_most_700_bytes() {
     };
     let lines = lines("signals", batches).await;
     let [cold, _, one, many] = &lines[..] else { panic!("{lines:?}") };
-    let of_access = access_line().len() + OVERHEAD;
+    let of_access = billed_bytes(&access_line().unwrap());
     for line in [one, many] {
-        let bytes = line.len() + OVERHEAD + of_access;
+        let bytes = billed_bytes(line) + of_access;
         assert!(bytes <= 700, "{bytes}, of which {of_access} in the access log: {line}");
     }
     let member = |line: &str, name: &str| serde_json::from_str::<Value>(line).unwrap()[name].clone();
