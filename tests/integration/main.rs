@@ -26,3 +26,4 @@ mod sample_events;
 mod scale;
 mod signals;
 mod stream_consumer;
+mod traces;

@@ -11,9 +11,10 @@ use std::time::Instant;
 use futures_util::FutureExt as _;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse;
 use lambda_http::http::Method;
-use lambda_http::{Body, Request, Response};
+use lambda_http::{Body, Request, RequestExt as _, Response};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use store::call_stats::CallStats;
+use store::xray::Trace;
 
 use self::event::HttpApiEvent;
 use crate::auth::Authenticator;
@@ -63,7 +64,8 @@ pub async fn serve(function: &impl Function, request: &Request, mut context: Req
     let started = Instant::now();
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let handled = AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
-    let (result, calls) = CallStats::of(handled).await;
+    let trace = request.lambda_context_ref().and_then(|lambda| Trace::from_header(lambda.xray_trace_id.as_deref()?));
+    let (result, calls) = CallStats::of(trace, handled).await;
     let result = result.unwrap_or(Err(Problem::InternalError));
     let response = respond(&result, &context.invocation_id);
     request_log::emit(&context, &result, response.status(), &calls, started.elapsed());
@@ -95,8 +97,6 @@ fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
 
 #[cfg(test)]
 mod tests {
-    use lambda_http::RequestExt as _;
-
     use super::*;
 
     /// Panics on POST.

@@ -8,6 +8,8 @@ use aws_sdk_dynamodb::config::interceptors::{BeforeTransmitInterceptorContextRef
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 
+use crate::xray::Trace;
+
 tokio::task_local! {
     static CURRENT: Arc<CallStats>;
 }
@@ -19,16 +21,18 @@ pub struct CallStats {
     calls: AtomicU32,
     first_microseconds: AtomicU64,
     last_microseconds: AtomicU64,
+    trace: Option<Trace>,
 }
 
 impl CallStats {
-    /// Runs `work` and counts the calls that it makes.
-    pub async fn of<T>(work: impl Future<Output = T>) -> (T, Arc<Self>) {
+    /// Runs `work` and counts the calls that it makes, which belong to `trace`.
+    pub async fn of<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> (T, Arc<Self>) {
         let call_stats = Arc::new(Self {
             began: Instant::now(),
             calls: AtomicU32::new(0),
             first_microseconds: AtomicU64::new(u64::MAX),
             last_microseconds: AtomicU64::new(0),
+            trace,
         });
         (CURRENT.scope(call_stats.clone(), work).await, call_stats)
     }
@@ -48,6 +52,11 @@ impl CallStats {
     fn elapsed(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
+}
+
+/// What `read` makes of the trace of the current request, if that is traced.
+pub(crate) fn with_trace<T>(read: impl FnOnce(&Trace) -> T) -> Option<T> {
+    CURRENT.try_with(|call_stats| call_stats.trace.as_ref().map(read)).ok().flatten()
 }
 
 /// Counts each attempt of the SDK for the request that it belongs to.

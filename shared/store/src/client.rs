@@ -15,6 +15,7 @@ use crate::call_stats::CallStatsInterceptor;
 use crate::http;
 use crate::throttling::{BACKOFF_BASE, BACKOFF_CAP};
 use crate::tls::{self, CaBundleError};
+use crate::xray::SubsegmentInterceptor;
 
 /// How long connecting may take. Inside a region it takes a few milliseconds, or never succeeds.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -54,7 +55,12 @@ pub async fn from_environment() -> Result<Client, CaBundleError> {
         .credentials_provider(EnvironmentVariableCredentialsProvider::new())
         .region(region);
     config.set_endpoint_url(endpoint).set_use_fips(fips).set_use_dual_stack(dual_stack);
-    Ok(Client::from_conf(tuned(config).build()))
+    let config = tuned(config);
+    let config = match SubsegmentInterceptor::from_environment() {
+        Some(interceptor) => config.interceptor(interceptor),
+        None => config,
+    };
+    Ok(Client::from_conf(config.build()))
 }
 
 /// What the SDK's variables say of the endpoint of a service.

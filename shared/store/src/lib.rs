@@ -20,3 +20,4 @@ pub mod signals;
 pub mod throttling;
 pub mod tls;
 mod unprocessed;
+pub mod xray;
