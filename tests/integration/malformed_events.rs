@@ -55,7 +55,7 @@ async fn malformed_events_get_responses_and_log_no_value() {
     }
     let requests = log.iter().filter(|line| line.contains("\"durationMs\":"));
     assert_eq!(requests.count(), cases.len(), "{log:?}");
-    assert!(log.iter().any(|line| line.contains("the name or the value of a header is invalid")), "{log:?}");
+    assert!(log.iter().any(|line| line.contains("the value of a header is invalid")), "{log:?}");
     for line in log {
         assert!(!line.contains(CANARY) && !line.contains(&key), "{line}");
     }
@@ -143,7 +143,7 @@ async fn invalid_header_is_ignored() {
             (set(&"x".repeat(70_000), "a"), 200),
             (set("host", "a b\"<>"), 200),
             (ping("no", |event| event["headers"] = json!({"AUTHORIZATION": bearer})), 200),
-            (too_many, 401),
+            (too_many, 200),
         ],
     )
     .await;
@@ -208,7 +208,7 @@ async fn event_without_a_request_is_a_404() {
         scheduled,
         rest,
         &deep,
-        r#"{"rawPath":"/api/sdk/ping","headers":{"a":"\ud800"}}"#,
+        r#"{"rawPath":"/api/sdk/ping","headers":{"prefer":"\ud800"}}"#,
     ] {
         assert_statuses(&app, [(event, 404)]).await;
     }

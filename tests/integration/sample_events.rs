@@ -85,10 +85,12 @@ fn assert_fields(response: &TestResponse, fields: &Value, file: &str) {
     }
 }
 
-/// The functions use neither the query string nor other extensions of `lambda_http`'s request.
+/// The functions use four headers, and neither the query string nor other extensions of `lambda_http`'s request.
 fn assert_read_as_lambda_http_does(event: &str) {
     let (ours, theirs) = (read_event(event.as_bytes(), "i1".to_owned()), from_str(event).unwrap());
     assert_eq!((ours.method(), ours.raw_http_path()), (theirs.method(), theirs.raw_http_path()));
-    assert_eq!(ours.headers(), theirs.headers());
+    for name in ["authorization", "content-encoding", "content-type", "prefer"] {
+        assert_eq!(ours.headers().get(name), theirs.headers().get(name), "{name}");
+    }
     assert_eq!(ours.body(), theirs.body());
 }

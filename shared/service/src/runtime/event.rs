@@ -2,14 +2,15 @@
 //!
 //! The event is that of an HTTP API, payload format 2.0. Clients choose much of it: the name or the value of a header may be
 //! invalid, and a path may not form a URI. `lambda_http` rejects such an event; `lambda_runtime` then logs the rejected
-//! value, which may be a key, and the invocation ends in an error. This parser reads only the members that are used, and
-//! ignores invalid values.
+//! value, which may be a key, and the invocation ends in an error. This parser reads only the members and headers that are
+//! used, and ignores invalid values.
 
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
+use lambda_http::http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use lambda_http::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, Context, Request, RequestExt as _};
@@ -18,6 +19,10 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 
 /// The method of a request whose event has no valid method. No route has it, and API Gateway never forwards it.
 const NO_METHOD: Method = Method::CONNECT;
+
+/// The headers that handlers see.
+const USED_HEADERS: [HeaderName; 4] =
+    [AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName::from_static("prefer")];
 
 /// The members of an event that are used. It cannot be printed, since it contains the key.
 #[derive(Default)]
@@ -56,7 +61,7 @@ impl HttpApiEvent {
             ignored("the event has no valid method");
         }
         if self.has_invalid_header {
-            ignored("the name or the value of a header is invalid");
+            ignored("the value of a header is invalid");
         }
         let body = match self.body {
             None => Body::Empty,
@@ -87,7 +92,6 @@ enum Member {
     RawPath,
     Headers,
     Header(HeaderName),
-    InvalidHeader,
     Body,
     IsBase64Encoded,
     RequestContext,
@@ -109,7 +113,10 @@ impl Member {
             (Self::RequestContext, "requestId") => Self::RequestId,
             (Self::RequestContext, "http") => Self::Http,
             (Self::Http, "method") => Self::Method,
-            (Self::Headers, name) => HeaderName::from_bytes(name.as_bytes()).map_or(Self::InvalidHeader, Self::Header),
+            (Self::Headers, name) => {
+                let used = USED_HEADERS.into_iter().find(|used| used.as_str().eq_ignore_ascii_case(name));
+                used.map_or(Self::Unused, Self::Header)
+            }
             _ => Self::Unused,
         }
     }
@@ -132,10 +139,12 @@ impl Reader<'_> {
             Member::Method => event.method = text.and_then(|text| Method::from_bytes(text.as_bytes()).ok()),
             Member::Header(name) => {
                 let value = text.and_then(|text| HeaderValue::from_str(text).ok());
-                let inserted = value.and_then(|value| event.headers.try_insert(name, value).ok());
-                event.has_invalid_header |= inserted.is_none();
+                event.has_invalid_header |= value.is_none();
+                if let Some(value) = value {
+                    // The last one of several counts, as for every member.
+                    event.headers.insert(name, value);
+                }
             }
-            Member::InvalidHeader => event.has_invalid_header = true,
             Member::Event
             | Member::Headers
             | Member::IsBase64Encoded
