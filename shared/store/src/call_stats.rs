@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use aws_sdk_dynamodb::config::interceptors::{BeforeTransmitInterceptorContextRef, FinalizerInterceptorContextRef};
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
+use aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint;
 
 use crate::xray::Trace;
 
@@ -37,6 +38,17 @@ impl CallStats {
         (CURRENT.scope(call_stats.clone(), work).await, call_stats)
     }
 
+    /// Runs one call, and returns how many attempts it made. A request must not make other calls meanwhile.
+    pub(crate) async fn attempts_of<T>(call: impl Future<Output = T>) -> (T, u32) {
+        let Ok(current) = CURRENT.try_with(Arc::clone) else {
+            let (result, call_stats) = Self::of(None, call).await;
+            return (result, call_stats.calls());
+        };
+        let before = current.calls();
+        let result = call.await;
+        (result, current.calls().saturating_sub(before))
+    }
+
     /// Attempts that were sent.
     pub fn calls(&self) -> u32 {
         self.calls.load(Ordering::Relaxed)
@@ -63,6 +75,7 @@ pub(crate) fn with_trace<T>(read: impl FnOnce(&Trace) -> T) -> Option<T> {
 #[derive(Debug)]
 pub(crate) struct CallStatsInterceptor;
 
+#[dyn_dispatch_hint]
 impl Intercept for CallStatsInterceptor {
     fn name(&self) -> &'static str {
         "CallStatsInterceptor"

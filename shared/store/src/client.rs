@@ -13,6 +13,7 @@ use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 
 use crate::call_stats::CallStatsInterceptor;
 use crate::http;
+use crate::lean_call::LeanCallInterceptor;
 use crate::throttling::{BACKOFF_BASE, BACKOFF_CAP};
 use crate::tls::{self, CaBundleError};
 use crate::xray::SubsegmentInterceptor;
@@ -115,6 +116,7 @@ pub fn tuned(config: Builder) -> Builder {
         // It detects slow bodies; here the attempt timeout covers the body.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
         .interceptor(CallStatsInterceptor)
+        .interceptor(LeanCallInterceptor)
 }
 
 /// The HTTP client of this service, which waits at most `connect_timeout` for a connection.

@@ -14,6 +14,7 @@ mod dynamodb_json;
 pub mod error;
 mod http;
 pub mod idempotency;
+mod lean_call;
 pub mod overflow;
 pub mod rejected_signals;
 pub mod signals;

@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::config::interceptors::BeforeDeserializationInterceptorCont
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemOutput;
+use aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint;
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
 use http_body::{Body, Frame};
@@ -30,6 +31,7 @@ pub(super) fn sort_keys(output: &BatchWriteItemOutput) -> HashSet<&str> {
 #[derive(Debug)]
 pub(super) struct KeepSortKeys;
 
+#[dyn_dispatch_hint]
 impl Intercept for KeepSortKeys {
     fn name(&self) -> &'static str {
         "KeepSortKeys"
