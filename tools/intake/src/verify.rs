@@ -207,7 +207,7 @@ impl Verify {
         }
         note("4/4 Reading back ...");
         let found = compare::compare(run, stack, began_at).await?;
-        let starts = Starts::read(stack, run.account, began_at).await;
+        let starts = Starts::read(stack, began_at).await;
         let lake = lake::check(run, stack, self.delivery(), &found.ids, began_at).await?;
         Ok(Measured { first_request_ms: first.took.as_millis(), found, starts, lake })
     }

@@ -1,10 +1,9 @@
-//! Starts of the functions, from the lines that Lambda and the functions write to CloudWatch Logs.
+//! Starts of the functions, from the lines that they write to CloudWatch Logs.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::Result;
-use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -30,26 +29,26 @@ pub(super) struct Starts {
 #[serde(rename_all = "camelCase")]
 struct FunctionStarts {
     function: &'static str,
-    /// How long each start took, from the REPORT lines of Lambda.
-    init_ms: Vec<f64>,
-    /// The first requests of processes that were sent here, from the lines of the function.
     cold_requests: Vec<ColdRequest>,
 }
 
+/// The first request of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ColdRequest {
     request_id: String,
+    /// From the start of the process until it was ready.
+    init_duration_ms: f64,
     duration_ms: f64,
 }
 
 impl Starts {
-    pub(super) async fn read(stack: &Stack, account: &AccountId, since: Timestamp) -> Self {
+    pub(super) async fn read(stack: &Stack, since: Timestamp) -> Self {
         let Some(name) = &stack.name else {
             return Self::unknown("only the logs of a deployed stack (--stack) have them");
         };
         tokio::time::sleep(INGESTION).await;
-        match read_all(stack, name, account, since).await {
+        match read_all(stack, name, since).await {
             Ok(functions) => Self { functions, unknown: None },
             Err(error) => Self::unknown(&format!("{error:#}")),
         }
@@ -74,7 +73,7 @@ impl Starts {
             format!(
                 "Starts of {}: init: {}; first requests: {}.",
                 starts.function,
-                list(&mut starts.init_ms.iter().copied()),
+                list(&mut starts.cold_requests.iter().map(|request| request.init_duration_ms)),
                 list(&mut starts.cold_requests.iter().map(|request| request.duration_ms))
             )
         };
@@ -83,19 +82,14 @@ impl Starts {
     }
 }
 
-async fn read_all(stack: &Stack, name: &str, account: &AccountId, since: Timestamp) -> Result<Vec<FunctionStarts>> {
+async fn read_all(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<FunctionStarts>> {
     let client = AwsClient::new(&stack.config)?;
     let mut functions = Vec::new();
     for function in FUNCTIONS {
         let group = format!("/aws/lambda/{name}/{function}");
-        let reports = find(&client, &group, since, "\"Init Duration\"").await?;
-        let cold = format!("{{ ($.accountId = \"{account}\") && ($.coldStart IS TRUE) }}");
-        let requests = find(&client, &group, since, &cold).await?;
-        functions.push(FunctionStarts {
-            function,
-            init_ms: reports.iter().filter_map(|line| init_duration(line)).collect(),
-            cold_requests: requests.iter().filter_map(|line| serde_json::from_str(line).ok()).collect(),
-        });
+        let lines = find(&client, &group, since, "{ $.coldStart IS TRUE }").await?;
+        let cold_requests = lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        functions.push(FunctionStarts { function, cold_requests });
     }
     Ok(functions)
 }
@@ -118,22 +112,14 @@ async fn find(client: &AwsClient<'_>, group: &str, since: Timestamp, pattern: &s
     }
 }
 
-/// The `Init Duration` of a REPORT line.
-fn init_duration(line: &str) -> Option<f64> {
-    line.split_once("Init Duration: ")?.1.split_whitespace().next()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_from_the_lines_of_lambda_and_of_a_function() {
-        let report = "REPORT RequestId: 8f5d\tDuration: 12.34 ms\tBilled Duration: 60 ms\tMemory Size: 256 MB\tInit Duration: 45.67 ms\t";
-        assert_eq!(init_duration(report), Some(45.67));
-        assert_eq!(init_duration("REPORT RequestId: 8f5d\tDuration: 12.34 ms"), None);
-        let line = r#"{"message":"request","requestId":"8f5d","durationMs":7.5,"coldStart":true}"#;
+    fn durations_are_read_from_the_line_of_a_first_request() {
+        let line = r#"{"status":200,"requestId":"8f5d","durationMs":7.5,"coldStart":true,"initDurationMs":45.67}"#;
         let request: ColdRequest = serde_json::from_str(line).unwrap();
-        assert_eq!((request.request_id.as_str(), request.duration_ms), ("8f5d", 7.5));
+        assert_eq!((request.request_id.as_str(), request.init_duration_ms, request.duration_ms), ("8f5d", 45.67, 7.5));
     }
 }

@@ -204,8 +204,9 @@ impl Service for StackAndLogs {
         let call: Value = serde_json::from_slice(request.body()).unwrap();
         let message = match (call["logGroupName"].as_str().unwrap(), call["filterPattern"].as_str().unwrap()) {
             ("/aws/lambda/s/customers", _) => return Response::new(Full::from(r#"{"events":[]}"#)),
-            ("/aws/lambda/s/signals", "\"Init Duration\"") => "REPORT Duration: 9.1 ms\tInit Duration: 45.67 ms\t",
-            ("/aws/lambda/s/signals", _) => r#"{"requestId":"r","durationMs":7.5,"coldStart":true}"#,
+            ("/aws/lambda/s/signals", "{ $.coldStart IS TRUE }") => {
+                r#"{"requestId":"r","durationMs":7.5,"coldStart":true,"initDurationMs":45.67}"#
+            }
             other => panic!("{other:?}"),
         };
         // Two pages.
@@ -225,8 +226,8 @@ async fn verify_of_a_deployed_stack_reads_its_address_and_the_starts_of_its_func
         .variable("AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", &endpoint);
     let report = operator.run(&["--stack", "s", "verify", "--signals", "200", "--json"]).success().json().remove(0);
     let starts = json!({"functions": [
-        {"function": "customers", "initMs": [], "coldRequests": []},
-        {"function": "signals", "initMs": [45.67], "coldRequests": [{"requestId": "r", "durationMs": 7.5}]},
+        {"function": "customers", "coldRequests": []},
+        {"function": "signals", "coldRequests": [{"requestId": "r", "initDurationMs": 45.67, "durationMs": 7.5}]},
     ]});
     assert_eq!(report["starts"], starts);
     assert_eq!(report["latencies"][0]["cold"], false);
