@@ -13,6 +13,7 @@
 //! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
 //! | [`fake_sqs`] | keeping the messages of a queue | what is in them |
 //! | `fake_targets` | keeping what is delivered to a bus, a stream and a bucket | what an event is about |
+//! | `stream_shard` | giving the records of a shard to the delivery, again until they are delivered | what is in a record |
 //! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
 //! | `functions` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
@@ -21,7 +22,8 @@
 //! | `local_stack` | `cargo dev` as a process | what it serves |
 //! | [`history`] | many clients, faults and kills, and a check of what is stored | how the functions work |
 //!
-//! The feature `emulator` adds the last six rows and `fake_targets`, without which a benchmark compiles in seconds.
+//! The feature `emulator` adds the last six rows, `fake_targets` and `stream_shard`, without which a benchmark compiles in
+//! seconds.
 #![expect(
     clippy::missing_panics_doc,
     clippy::expect_used,
@@ -52,6 +54,8 @@ mod local_stack;
 #[cfg(feature = "emulator")]
 mod request_builder;
 pub mod runtime_api;
+#[cfg(feature = "emulator")]
+pub mod stream_shard;
 #[cfg(feature = "emulator")]
 mod test_app;
 

@@ -6,40 +6,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::fake_targets::FakeTargets;
 use testkit::function_process::{FunctionProcess, ProcessOptions};
+use testkit::stream_shard::Shard;
 
 use super::{BOTH, id, ids, ids_of, ids_of_lines, options, signals};
 
-/// Records of the shard at first.
+/// Records that are added at once, while fewer wait.
 const RECORDS: usize = 300;
 
 /// How often the process is killed.
 const KILLS: usize = 8;
-
-/// A shard, as Lambda reads it: a batch comes again from its first undelivered record.
-struct Shard {
-    records: Vec<Value>,
-    delivered: usize,
-}
-
-impl Shard {
-    /// The event of the next batch.
-    fn event(&self) -> String {
-        let end = (self.delivered + fastrand::usize(1..80)).min(self.records.len());
-        json!({"Records": self.records[self.delivered..end]}).to_string()
-    }
-
-    /// Goes on after the response to an event.
-    fn advance(&mut self, event: &str, response: &Value) {
-        let batch: Value = serde_json::from_str(event).unwrap();
-        let batch = batch["Records"].as_array().unwrap();
-        let is_failed = |record: &&Value| {
-            record["dynamodb"]["SequenceNumber"] == response["batchItemFailures"][0]["itemIdentifier"]
-        };
-        let delivered = batch.iter().take_while(|record| !is_failed(record)).count();
-        assert!(delivered == batch.len() || response["batchItemFailures"].as_array().unwrap().len() == 1, "{response}");
-        self.delivered += delivered;
-    }
-}
 
 async fn start(options: &ProcessOptions) -> FunctionProcess {
     FunctionProcess::start(options).await.unwrap()
@@ -59,35 +34,39 @@ async fn every_record_is_delivered_while_the_function_is_killed_and_its_targets_
     targets.fail_at_random(0.1);
     let (options, _log) = options(&targets, BOTH);
     let mut process = start(&options).await;
-    let mut shard = Shard { records: signals(0..RECORDS), delivered: 0 };
-    shard.records[RECORDS / 2]["eventName"] = json!("UPDATE");
-    let mut kills = 0;
-    while shard.delivered < shard.records.len() || kills < KILLS {
+    let mut shard = Shard::default();
+    let (mut records, mut kills) = (0, 0);
+    while shard.waiting() > 0 || kills < KILLS {
         if kills == KILLS {
             targets.fail_at_random(0.0);
-        } else if shard.delivered + RECORDS > shard.records.len() {
-            shard.records.extend(signals(shard.records.len()..shard.delivered + 2 * RECORDS));
+        } else if shard.waiting() < RECORDS {
+            let mut more = signals(records..records + RECORDS);
+            if records == 0 {
+                more[RECORDS / 2]["eventName"] = json!("UPDATE");
+            }
+            more.iter().for_each(|record| shard.push(record));
+            records += RECORDS;
         }
-        let event = shard.event();
-        let invocation = options.events.invoke(event.clone().into());
+        let batch = shard.next_batch(fastrand::usize(1..80));
+        let invocation = options.events.invoke(batch.event.clone().into());
         tokio::pin!(invocation);
         let lifetime =
             if kills < KILLS { Duration::from_millis(fastrand::u64(1..200)) } else { Duration::from_mins(1) };
         tokio::select! {
-            response = &mut invocation => shard.advance(&event, &response.unwrap().json()),
+            response = &mut invocation => shard.advance(&batch, &response.unwrap().json()),
             () = tokio::time::sleep(lifetime) => {
                 process.kill().await.unwrap();
                 process = start(&options).await;
                 // An event that the killed process had not taken is for the next one.
                 if let Some(response) = invocation.await {
-                    shard.advance(&event, &response.json());
+                    shard.advance(&batch, &response.json());
                 }
                 kills += 1;
             }
         }
     }
     assert_eq!((kills, process.invocation_errors()), (KILLS, 0));
-    let expected = ids_of((0..shard.records.len()).filter(|number| *number != RECORDS / 2));
+    let expected = ids_of((0..records).filter(|number| *number != RECORDS / 2));
     let lines: Vec<_> =
         targets.take_records().iter().flat_map(|record| record.lines()).map(ToOwned::to_owned).collect();
     let detail = |entry: &Value| serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
