@@ -56,6 +56,7 @@ struct Targets {
     away: Vec<Target>,
     /// The share of calls, and of entries and records, that fail by chance.
     faults: f64,
+    random: fastrand::Rng,
     /// A text and the error code of entries and records that contain it.
     refused: Vec<(Target, String, &'static str)>,
 }
@@ -92,6 +93,11 @@ impl FakeTargets {
     /// This share of calls fails from here on, some of them after they were taken, and of the entries and records of others.
     pub fn fail_at_random(&self, share: f64) {
         self.state.with(|targets| targets.faults = share);
+    }
+
+    /// Chooses what fails at random.
+    pub fn set_seed(&self, seed: u64) {
+        self.state.with(|targets| targets.random = fastrand::Rng::with_seed(seed));
     }
 
     /// No entry and no record fails from here on.
@@ -152,8 +158,8 @@ impl Service for State {
 impl Targets {
     fn answer(&mut self, call: Call) -> (u16, Value) {
         self.calls.push(call.clone());
-        let is_faulted = fastrand::f64() < self.faults;
-        if self.away.contains(&call.target) || is_faulted && fastrand::bool() {
+        let is_faulted = self.random.f64() < self.faults;
+        if self.away.contains(&call.target) || is_faulted && self.random.bool() {
             return (500, error("InternalFailure"));
         }
         let answer = self.take(call);
@@ -172,9 +178,9 @@ impl Targets {
     }
 
     /// The error code of an entry or a record that contains this text.
-    fn refusal(&self, target: Target, text: &str) -> Option<&'static str> {
+    fn refusal(&mut self, target: Target, text: &str) -> Option<&'static str> {
         let is_refused = |(of, part, _): &&(Target, String, _)| *of == target && text.contains(part.as_str());
-        let by_chance = (fastrand::f64() < self.faults).then_some("InternalFailure");
+        let by_chance = (self.random.f64() < self.faults).then_some("InternalFailure");
         self.refused.iter().find(is_refused).map(|(_, _, code)| *code).or(by_chance)
     }
 

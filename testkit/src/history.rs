@@ -4,6 +4,9 @@
 //! stored. The checker knows nothing of how the service works, and the service nothing of the checker.
 
 mod clients;
+mod delivered;
+mod delivery;
+pub mod delivery_checker;
 mod deployment;
 mod drain;
 mod environment;
@@ -12,6 +15,7 @@ mod log_check;
 mod options;
 mod run;
 mod stored;
+mod stream;
 mod summary;
 mod windows;
 

@@ -1,5 +1,7 @@
 //! The consistency checker reports each violation of a broken history.
 
+mod deliveries;
+
 use std::collections::HashMap;
 
 use testkit::history::checker::{Report, Violation, check};

@@ -3,6 +3,7 @@
 mod auth;
 mod late_writes;
 mod refused_by_store;
+mod reported_writes;
 mod stale_connections;
 mod throttling;
 mod transient;

@@ -13,7 +13,7 @@ use crate::writes;
 
 pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io::Result<()> {
     let mut client = Stream::new(client);
-    let mut upstream = Stream::new(TcpStream::connect(shared.upstream).await?);
+    let mut upstream = shared.connect().await?;
     while let Some(call) = client.next().await? {
         let answer = match shared.decide(number, call.operation(), &call.body) {
             None => match shared.capacity() {

@@ -16,11 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result};
-use tokio::net::TcpStream;
+use tokio::sync::mpsc;
 
 pub use self::capacity::{Capacity, Limits};
 use self::loopback::LoopbackServer;
-use self::message::Stream;
 pub use self::plan::{Fault, Plan, Rule};
 pub use self::state::CallCounts;
 use self::state::Shared;
@@ -78,10 +77,16 @@ impl FaultProxy {
     pub async fn apply_held(&self) -> Result<usize> {
         let held = std::mem::take(&mut self.shared.state().held);
         for call in &held {
-            let mut upstream = Stream::new(TcpStream::connect(self.shared.upstream).await?);
-            upstream.call(call).await?;
+            self.shared.connect().await?.call(call).await?;
         }
         Ok(held.len())
+    }
+
+    /// Sends `writes` the body of each `BatchWriteItem` and `PutItem` that DynamoDB has done, whatever the caller hears of it, on
+    /// connections from here on. Of a batch it has what a fault left to do; a DynamoDB that leaves more unprocessed is none that
+    /// this proxy is for.
+    pub fn report_writes(&self, writes: mpsc::UnboundedSender<Vec<u8>>) {
+        self.shared.state().writes = Some(writes);
     }
 
     /// What went through so far.

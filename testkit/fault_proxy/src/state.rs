@@ -1,14 +1,16 @@
 //! What the connections of a proxy share: its plan, its counts, the calls that are held back. Must not know how a fault is carried out.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, watch};
 
 use crate::capacity::Capacity;
-use crate::message::Message;
+use crate::message::{Message, Stream};
 use crate::plan::{Fault, Plan};
 
 /// What went through a proxy so far.
@@ -50,13 +52,14 @@ pub(crate) struct State {
     pub(crate) plan: Plan,
     pub(crate) counts: CallCounts,
     pub(crate) held: Vec<Message>,
+    pub(crate) writes: Option<mpsc::UnboundedSender<Vec<u8>>>,
 }
 
 impl Shared {
     pub(crate) fn new(upstream: SocketAddr, plan: Plan) -> Self {
         Self {
             upstream,
-            state: Mutex::new(State { plan, counts: CallCounts::default(), held: Vec::new() }),
+            state: Mutex::new(State { plan, counts: CallCounts::default(), held: Vec::new(), writes: None }),
             open: watch::Sender::new(0),
             accepted: AtomicU64::new(0),
             frozen: AtomicU64::new(0),
@@ -65,6 +68,12 @@ impl Shared {
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection to DynamoDB.
+    pub(crate) async fn connect(&self) -> io::Result<Stream> {
+        let upstream = Stream::new(TcpStream::connect(self.upstream).await?);
+        Ok(upstream.reporting(self.state().writes.clone()))
     }
 
     pub(crate) fn count_throttled(&self, is_throttled: bool) {

@@ -9,9 +9,9 @@ use clap::Parser;
 use testkit::build_functions;
 use testkit::history::{Options, run};
 
-/// Many clients, half of which never retry, against functions that are killed, over a DynamoDB and an SQS that fail; then
-/// checks that nothing acknowledged is lost, nothing stored twice or changed, and nothing there that was not sent. Ends with
-/// 1 if that does not hold.
+/// Many clients, half of which never retry, against functions that are killed, over a DynamoDB and an SQS that fail, with a
+/// delivery whose targets fail; then checks that nothing acknowledged is lost, nothing stored twice or changed, nothing there
+/// that was not sent, and all of it delivered. Ends with 1 if that does not hold.
 #[derive(Debug, Parser)]
 #[command(name = "history", args_override_self = true)]
 struct Arguments {
@@ -30,7 +30,7 @@ struct Arguments {
     /// Chooses what is sent, faulted and killed; the same again for the same seed [default: a random one]
     #[arg(long)]
     seed: Option<u64>,
-    /// The folder of the programs `customers`, `signals` and `overflow` [default: they are built without optimization]
+    /// The folder of the programs `customers`, `signals`, `overflow` and `deliver` [default: they are built without optimization]
     #[arg(long)]
     programs: Option<PathBuf>,
 }

@@ -1,5 +1,5 @@
-//! What a run needs of AWS: the tables, the queue, and the execution environments of the three functions, each behind its
-//! own faults. Must not know what is sent.
+//! What a run needs of AWS: the tables, the queue, the targets of the delivery, and the execution environments of the four
+//! functions, each behind its own faults. Must not know what is sent.
 
 use std::ffi::OsString;
 use std::rc::Rc;
@@ -9,6 +9,7 @@ use anyhow::Result;
 use dev::Emulator;
 use tokio::sync::mpsc;
 
+use super::delivery::Delivery;
 use super::environment::{CLOCK_SKEWS, Environment, SkewedClock};
 use super::options::Options;
 use super::windows::Windows;
@@ -32,11 +33,16 @@ const LIMITS: Limits = Limits {
     doubles_after: Duration::from_secs(20),
 };
 
+/// The function that delivers. Its environments are the last ones.
+const DELIVER: &str = "deliver";
+const DELIVERERS: usize = 2;
+
 /// A function, with the number of its environments and its timeout.
-const FUNCTIONS: [(&str, u64, Duration); 3] = [
+const FUNCTIONS: [(&str, usize, Duration); 4] = [
     ("signals", 5, Duration::from_secs(10)),
     ("customers", 2, Duration::from_secs(10)),
     ("overflow", 2, Duration::from_mins(1)),
+    (DELIVER, DELIVERERS, Duration::from_mins(1)),
 ];
 
 pub(super) struct Deployment {
@@ -45,8 +51,9 @@ pub(super) struct Deployment {
     pub(super) dead_letters: FakeSqs,
     queue_proxy: FaultProxy,
     pub(super) environments: Vec<Environment>,
-    /// The events of the functions, in the order signals, customers, overflow.
-    pub(super) events: [EventQueue; 3],
+    /// The events of the functions, in the order signals, customers, overflow, deliver.
+    pub(super) events: [EventQueue; 4],
+    pub(super) delivery: Rc<Delivery>,
     /// Whether the clocks of the environments differ.
     pub(super) has_skewed_clocks: bool,
     capacity: Capacity,
@@ -68,13 +75,15 @@ impl Deployment {
         let queue_plan = Plan::of(windows.queue_rules().into_iter().chain(queue_faults(options.faults)));
         let queue_proxy = FaultProxy::start(&queue.endpoint(), queue_plan.seed(options.seed)).await?;
         let capacity = Capacity::new(if options.outage.is_some() { Limits::default() } else { LIMITS });
+        let (writes, done_writes) = mpsc::unbounded_channel();
+        let delivery = Delivery::new(done_writes, options.faults, options.seed).await?;
         let (mut environments, mut events) = (Vec::new(), Vec::new());
         for (program, count, timeout) in FUNCTIONS {
             let mut process = emulator_options(&options.programs.join(program), "");
             process.log = Some(log.clone());
             process.invocation_timeout = timeout;
             let sqs = if program == "overflow" { dead_letters.endpoint() } else { queue_proxy.endpoint() };
-            process.variables.extend(variables(sqs));
+            process.variables.extend(variables(sqs).into_iter().chain(delivery.variables()));
             for nth in 0..count {
                 let mut process = process.clone();
                 // Every second environment serves several invocations at once.
@@ -87,11 +96,12 @@ impl Deployment {
                 let plan = Plan::of(windows.rules().into_iter().chain(faults(options.faults)));
                 let plan = plan.capacity(capacity.clone()).seed(seed);
                 let proxy = FaultProxy::start(&emulator.endpoint(), plan).await?;
+                proxy.report_writes(writes.clone());
                 environments.push(Environment::start(process, proxy).await);
             }
             events.push(process.events);
         }
-        let events = <[_; 3]>::try_from(events).unwrap_or_else(|_| panic!("three functions"));
+        let events = <[_; 4]>::try_from(events).unwrap_or_else(|_| panic!("four functions"));
         let has_skewed_clocks = clock.is_some();
         Ok(Self {
             emulator,
@@ -100,6 +110,7 @@ impl Deployment {
             queue_proxy,
             environments,
             events,
+            delivery: Rc::new(delivery),
             has_skewed_clocks,
             capacity,
         })
@@ -107,9 +118,25 @@ impl Deployment {
 
     /// Ends all faults. The capacity of the tables stays limited.
     pub(super) fn end_faults(&self) {
+        self.delivery.end_faults();
         self.queue_proxy.set(Plan::none());
         for environment in &self.environments {
             environment.proxy.set(Plan::none().capacity(self.capacity.clone()));
+        }
+    }
+
+    /// Ends the functions that write, and waits until nothing that they sent is on its way.
+    pub(super) async fn end_writers(&mut self) {
+        let writers = self.environments.len().saturating_sub(DELIVERERS);
+        for environment in self.environments.iter_mut().take(writers) {
+            environment.end().await;
+        }
+    }
+
+    /// Ends the function that delivers.
+    pub(super) async fn end_deliverers(&mut self) {
+        for environment in self.environments.iter_mut().rev().take(DELIVERERS) {
+            environment.end().await;
         }
     }
 }

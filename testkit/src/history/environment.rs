@@ -23,13 +23,15 @@ pub(super) struct Environment {
     process: FunctionProcess,
     /// Of the processes that were killed.
     errors: u64,
+    /// Whether the last process ended by itself.
+    has_failed: bool,
 }
 
 impl Environment {
     pub(super) async fn start(mut options: ProcessOptions, proxy: FaultProxy) -> Self {
         options.dynamodb = proxy.endpoint();
         let process = FunctionProcess::start(&options).await.unwrap();
-        Self { proxy, options, process, errors: 0 }
+        Self { proxy, options, process, errors: 0, has_failed: false }
     }
 
     /// Kills the process wherever it is, and starts another. What the process has sent may still be on its way to DynamoDB.
@@ -40,8 +42,9 @@ impl Environment {
     }
 
     /// Ends the process, and waits until nothing that it sent is on its way.
-    pub(super) async fn end(self) {
-        drop(self.process);
+    pub(super) async fn end(&mut self) {
+        self.has_failed = self.process.has_ended();
+        self.process.kill().await.unwrap();
         self.proxy.idle().await;
     }
 
@@ -50,9 +53,9 @@ impl Environment {
         self.errors.saturating_add(self.process.invocation_errors())
     }
 
-    /// Whether the process ended by itself.
-    pub(super) fn has_ended(&mut self) -> bool {
-        self.process.has_ended()
+    /// Whether the process had ended by itself when it was ended.
+    pub(super) fn has_failed(&self) -> bool {
+        self.has_failed
     }
 }
 

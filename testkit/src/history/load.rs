@@ -88,9 +88,10 @@ impl Signal {
         self.price.is_multiple_of(4)
     }
 
-    /// 38 digits, as many as DynamoDB stores.
+    /// 38 digits, as many as DynamoDB stores: of an integer, which the bus does not take, in one signal of eight.
     fn digits(&self) -> String {
-        format!("1{:036}7", self.price)
+        let point = if self.price.is_multiple_of(8) { "" } else { "." };
+        format!("1{point}{:036}7", self.price)
     }
 
     /// As it is sent, of this type; an empty one breaks the contract.

@@ -10,6 +10,8 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
 use super::clients::{self, Client, Shared};
+use super::delivery::Invocations;
+use super::delivery_checker::{self, DeliveredSignal};
 use super::deployment::{Deployment, RETENTION};
 use super::drain;
 use super::environment::{CLOCK_SKEW, Environment};
@@ -17,6 +19,7 @@ use super::load::{CANARY, account_id};
 use super::log_check::LogCheck;
 use super::options::Options;
 use super::stored;
+use super::stream::SHARDS;
 use super::summary::{Calls, Drain, Summary};
 use super::windows::Windows;
 use crate::test_app::{client_at, create_key};
@@ -57,13 +60,16 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let keys = create_keys(&deployment).await;
     let secrets = [CANARY.to_owned()].into_iter().chain(keys.iter().map(|(_, key)| key.clone())).collect();
     let log_check = tokio::task::spawn_local(LogCheck::run(lines, secrets));
+    let delivering = deliver(&deployment, options.seed);
     let Traffic { signals, customers, drain, kills, took } =
         send(&options, &mut deployment, &keys, end, &progress).await?;
-    let calls = Calls::of(&mut deployment);
+    deployment.end_writers().await;
+    progress(&format!("delivering the last {} signals", deployment.delivery.waiting()));
+    let (delivered, invocations) = end_delivery(&mut deployment, delivering).await;
+    let calls = Calls::of(&deployment);
+    let unreadable = deployment.delivery.targets.objects().len();
     let Deployment { emulator, dead_letters, environments, has_skewed_clocks, .. } = deployment;
-    for environment in environments {
-        environment.end().await;
-    }
+    drop(environments);
     let log = log_check.await?;
     progress("reading what is stored");
     let stored = stored::read(&emulator.endpoint(), RETENTION);
@@ -77,6 +83,9 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let unexplained = log.unavailable.iter().filter(|at| !windows.is_queue_away(**at)).count() as u64;
     Ok(Summary {
         report: checker::check(&history, &stored),
+        delivery: delivery_checker::check(&stored.signals, delivered),
+        invocations,
+        unreadable,
         updates: customers.counts.acknowledged.get(),
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
         unavailable: [signals.counts.unavailable.get(), unexplained, customers.counts.unavailable.get()],
@@ -89,6 +98,29 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         leaks: log.leaks,
         took,
     })
+}
+
+/// Delivers what is written, a task for each shard.
+fn deliver(deployment: &Deployment, seed: u64) -> Vec<JoinHandle<()>> {
+    let [.., events] = &deployment.events;
+    let shard = |shard| {
+        let (delivery, events) = (deployment.delivery.clone(), events.clone());
+        tokio::task::spawn_local(async move { delivery.deliver_shard(shard, events).await })
+    };
+    let (delivery, random) = (deployment.delivery.clone(), fastrand::Rng::with_seed(seed.rotate_left(8)));
+    tokio::task::spawn_local(async move { delivery.take_targets_away(random).await });
+    (0..SHARDS).map(shard).collect()
+}
+
+/// Waits until all that was written is delivered.
+async fn end_delivery(
+    deployment: &mut Deployment,
+    delivering: Vec<JoinHandle<()>>,
+) -> (Vec<DeliveredSignal>, Invocations) {
+    deployment.delivery.end();
+    all(delivering).await;
+    deployment.end_deliverers().await;
+    deployment.delivery.take()
 }
 
 /// What was sent, killed and drained.
@@ -109,7 +141,7 @@ async fn send(
     progress: &impl Fn(&str),
 ) -> Result<Traffic> {
     let start = Instant::now();
-    let [signals, customers, overflow] = deployment.events.clone();
+    let [signals, customers, overflow, _] = deployment.events.clone();
     let (signals, customers) = (Rc::new(Shared::new(signals)), Rc::new(Shared::new(customers)));
     let (stop, is_over) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
     let quota = options.signals.div_ceil(SIGNAL_CLIENTS);
@@ -124,7 +156,9 @@ async fn send(
         let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));
         tokio::task::spawn_local(drain::run(queue, overflow, random, move || is_over.get()))
     };
-    let kills = kill(options, &mut deployment.environments, &signals, progress).await;
+    let delivery = deployment.delivery.clone();
+    let report = |message: String| progress(&format!("{message}, {} not delivered yet", delivery.waiting()));
+    let kills = kill(options, &mut deployment.environments, &signals, &report).await;
     all(sending).await;
     stop.set(true);
     all(updating).await;
@@ -160,14 +194,19 @@ fn clients(count: u64, seed: u64, keys: &[(u32, String)]) -> impl Iterator<Item 
     })
 }
 
-async fn all(clients: Vec<JoinHandle<()>>) {
-    for client in clients {
-        client.await.expect("a client does not fail");
+async fn all(tasks: Vec<JoinHandle<()>>) {
+    for task in tasks {
+        task.await.expect("a task does not fail");
     }
 }
 
 /// Kills processes at random times, which the seed determines, until all signals are acknowledged.
-async fn kill(options: &Options, environments: &mut [Environment], signals: &Shared, progress: &impl Fn(&str)) -> u64 {
+async fn kill(
+    options: &Options,
+    environments: &mut [Environment],
+    signals: &Shared,
+    progress: &impl Fn(String),
+) -> u64 {
     let start = Instant::now();
     let mut random = fastrand::Rng::with_seed(options.seed.rotate_left(32));
     let mut moments: Vec<u64> = (0..options.kills).map(|_| random.u64(..options.signals)).collect();
@@ -182,7 +221,7 @@ async fn kill(options: &Options, environments: &mut [Environment], signals: &Sha
                 reported = Instant::now();
                 let (seconds, acknowledged, deferred) =
                     (start.elapsed().as_secs(), counts.acknowledged.get(), counts.deferred.get());
-                progress(&format!(
+                progress(format!(
                     "{seconds} s: {acknowledged} signals acknowledged, {deferred} deferred, {kills} kills"
                 ));
             }

@@ -14,7 +14,8 @@ pub(super) fn read(endpoint: &str, retention: Duration) -> Stored {
     let mut signals = Vec::new();
     scan(endpoint, "SignalsTable", |item| {
         let keys = [text(&item["pk"]), text(&item["sk"])].map(ToOwned::to_owned);
-        let who = who(item, "customerId").or_else(|| who(item, "emitterId"));
+        let id = text(&item["customerId"]).max(text(&item["emitterId"]));
+        let who = who(text(&item["accountId"]), id);
         signals.push((keys, stored_signal(item, who, Some(retention))));
     });
     // As a Query reads them: by the bytes of the sort key.
@@ -31,7 +32,8 @@ pub(super) fn read(endpoint: &str, retention: Duration) -> Stored {
         let own = ["pk", "accountId", "customerId", "createdAt", "updatedAt"];
         let fields = item.as_object().into_iter().flatten().filter(|(name, _)| !own.contains(&name.as_str()));
         let fields = fields.map(|(name, value)| (name.clone(), text(value).to_owned())).collect();
-        customers.insert(who(item, "customerId").unwrap_or(u32::MAX), fields);
+        let who = who(text(&item["accountId"]), text(&item["customerId"]));
+        customers.insert(who.unwrap_or(u32::MAX), fields);
     });
     Stored { signals: signals.into_iter().map(|(_, signal)| signal).collect(), rejected, customers }
 }
@@ -42,9 +44,9 @@ fn text(value: &Value) -> &str {
 }
 
 /// The number of a customer or an emitter, out of its account and its id.
-fn who(item: &Value, id: &str) -> Option<u32> {
-    let account = text(&item["accountId"]).strip_prefix("history-")?.parse().ok()?;
-    Some(subject(account, text(&item[id]).strip_prefix(CANARY)?.strip_prefix('-')?.parse().ok()?))
+pub(super) fn who(account_id: &str, id: &str) -> Option<u32> {
+    let account = account_id.strip_prefix("history-")?.parse().ok()?;
+    Some(subject(account, id.strip_prefix(CANARY)?.strip_prefix('-')?.parse().ok()?))
 }
 
 /// Items of a page. Without a limit the emulator reads the whole rest of the table for each page.

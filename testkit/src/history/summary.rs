@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use consistency::checker::Report;
 
+use super::delivery::Invocations;
+use super::delivery_checker;
 use super::deployment::Deployment;
 use super::drain::Drained;
 use super::environment::Environment;
@@ -18,6 +20,12 @@ const REQUESTS_PER_503: u64 = 200;
 pub struct Summary {
     /// What the checker found.
     pub report: Report,
+    /// What the checker of the delivery found.
+    pub delivery: delivery_checker::Report,
+    /// The invocations that delivered.
+    pub invocations: Invocations,
+    /// Records that the delivery wrote to the failure bucket.
+    pub unreadable: usize,
     /// Updates of customers that were acknowledged.
     pub updates: u64,
     /// Requests with signals and with customers, each attempt counted.
@@ -65,9 +73,9 @@ pub struct Calls {
 }
 
 impl Calls {
-    pub(super) fn of(deployment: &mut Deployment) -> Self {
-        let environments = &mut deployment.environments;
-        let ends = environments.iter_mut().map(|environment| u64::from(environment.has_ended())).sum();
+    pub(super) fn of(deployment: &Deployment) -> Self {
+        let environments = &deployment.environments;
+        let ends = environments.iter().map(|environment| u64::from(environment.has_failed())).sum();
         let counts: Vec<_> = environments.iter().map(|environment| environment.proxy.counts()).collect();
         Self {
             dynamodb: [counts.iter().map(CallCounts::calls).sum(), counts.iter().map(|counts| counts.faulted).sum()],
@@ -83,7 +91,8 @@ impl Summary {
         let Self { report, leaks, calls, dead_letters, requests: [requests, _], .. } = self;
         let [_, unexplained, _] = self.unavailable;
         let is_available = unexplained.saturating_mul(REQUESTS_PER_503) <= *requests;
-        report.holds() && leaks.is_empty() && calls.failures == [0, 0] && *dead_letters == 0 && is_available
+        let is_delivered = self.delivery.holds() && self.unreadable == 0;
+        report.holds() && is_delivered && leaks.is_empty() && calls.failures == [0, 0] && *dead_letters == 0 && is_available
     }
 }
 
@@ -95,7 +104,15 @@ impl fmt::Display for Summary {
         let Calls { dynamodb: [calls, faulted], throttled, failures: [errors, ends] } = self.calls;
         #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
         let share = unavailable as f64 * 100.0 / (*signal_requests).max(1) as f64;
+        let Invocations { total, failed, lost } = self.invocations;
         writeln!(f, "{}", self.report)?;
+        writeln!(f, "{}", self.delivery)?;
+        writeln!(
+            f,
+            "{total} invocations delivered, {failed} of them not all of their records, {lost} ended with their process; \
+             {} records in the failure bucket",
+            self.unreadable
+        )?;
         writeln!(
             f,
             "{signal_requests} requests with signals and {customer_requests} with customers in {} s, {updates} updates \
