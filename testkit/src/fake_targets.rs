@@ -185,7 +185,7 @@ impl Targets {
     }
 
     fn put_events(&mut self, body: &str) -> (u16, Value) {
-        let call: Value = serde_json::from_str(body).unwrap_or_default();
+        let call: Value = body.parse().unwrap_or_default();
         let entries = call["Entries"].as_array().cloned().unwrap_or_default();
         let text = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
         let bytes =
@@ -195,8 +195,7 @@ impl Targets {
         }
         let mut results = Vec::new();
         for entry in entries {
-            let is_object =
-                serde_json::from_str::<Value>(&text(&entry, "Detail")).is_ok_and(|detail| detail.is_object());
+            let is_object = text(&entry, "Detail").parse::<Value>().is_ok_and(|detail| detail.is_object());
             let malformed = (!is_object).then_some("MalformedDetail");
             let Some(code) = self.refusal(Target::Bus, &text(&entry, "Detail")).or(malformed) else {
                 results.push(json!({"EventId": self.entries.len().to_string()}));
@@ -210,7 +209,7 @@ impl Targets {
     }
 
     fn put_record_batch(&mut self, body: &str) -> (u16, Value) {
-        let call: Value = serde_json::from_str(body).unwrap_or_default();
+        let call: Value = body.parse().unwrap_or_default();
         let decode = |record: &Value| BASE64.decode(record["Data"].as_str().unwrap_or_default().as_bytes()).ok();
         let records = call["Records"].as_array().map(Vec::as_slice).unwrap_or_default();
         let records: Vec<_> =

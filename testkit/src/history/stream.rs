@@ -29,11 +29,12 @@ impl SignalStream {
     /// Makes records of the writes so far.
     pub(super) fn update(&mut self) {
         while let Ok(body) = self.writes.try_recv() {
-            let mut write: Value = serde_json::from_slice(&body).unwrap();
+            // By the function of serde_json's own that is optimized in tests.
+            let write: Value = String::from_utf8(body).unwrap().parse().unwrap();
             let table = Tables::name("SignalsTable");
             if write["TableName"] == table {
                 self.write(&write["Item"]);
-            } else if let Some(puts) = write["RequestItems"][table].as_array_mut() {
+            } else if let Some(puts) = write["RequestItems"][table].as_array() {
                 puts.iter().for_each(|put| self.write(&put["PutRequest"]["Item"]));
             }
         }

@@ -92,7 +92,12 @@ impl Summary {
         let [_, unexplained, _] = self.unavailable;
         let is_available = unexplained.saturating_mul(REQUESTS_PER_503) <= *requests;
         let is_delivered = self.delivery.holds() && self.unreadable == 0;
-        report.holds() && is_delivered && leaks.is_empty() && calls.failures == [0, 0] && *dead_letters == 0 && is_available
+        report.holds()
+            && is_delivered
+            && leaks.is_empty()
+            && calls.failures == [0, 0]
+            && *dead_letters == 0
+            && is_available
     }
 }
 

@@ -105,7 +105,12 @@ fn signals_of_one_subject_in_another_order_than_the_stream_are_out_of_order() {
 fn order_is_that_of_one_subject_in_one_batch_at_one_target() {
     let in_order = [
         // A call that failed after it was taken is made again.
-        vec![taken(Target::Lake, 3, 0), taken(Target::Lake, 3, 2), taken(Target::Lake, 3, 0), taken(Target::Lake, 3, 2)],
+        vec![
+            taken(Target::Lake, 3, 0),
+            taken(Target::Lake, 3, 2),
+            taken(Target::Lake, 3, 0),
+            taken(Target::Lake, 3, 2),
+        ],
         vec![taken(Target::Lake, 3, 3), taken(Target::Bus, 3, 0)],
         vec![taken(Target::Lake, 4, 3), taken(Target::Lake, 5, 0)],
         vec![taken(Target::Lake, 3, 2), taken(Target::Lake, 3, 1)],
