@@ -3,10 +3,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::Result;
-use tokio::sync::mpsc;
+use anyhow::{Context as _, Result};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep;
 
 use super::delivered::Event;
@@ -14,6 +18,7 @@ use super::delivery_checker::DeliveredSignal;
 use super::stream::{SHARDS, SignalStream, shard_of};
 use crate::fake_targets::{FakeTargets, Target};
 use crate::runtime_api::EventQueue;
+use crate::stream_shard::Shard;
 
 /// Records of a batch: delivery.yaml's for the bus.
 const BATCH: usize = 500;
@@ -36,96 +41,161 @@ pub struct Invocations {
     pub lost: u64,
 }
 
-/// The delivery of one run.
+/// What the targets took, and how.
+pub(super) struct Deliveries {
+    /// The signals in the order of their arrival.
+    pub(super) signals: Vec<DeliveredSignal>,
+    pub(super) invocations: Invocations,
+    /// The records that are in the failure bucket.
+    pub(super) unreadable: usize,
+}
+
+/// The delivery of one run, in a thread of its own: the clients do not wait while it reads events.
 pub(super) struct Delivery {
-    pub(super) targets: FakeTargets,
+    pub(super) control: Arc<Control>,
+    targets: String,
+    result: oneshot::Receiver<Deliveries>,
+}
+
+/// What the run says to the delivery, and what it hears.
+#[derive(Default)]
+pub(super) struct Control {
+    are_faults_over: AtomicBool,
+    are_writes_over: AtomicBool,
+    waiting: AtomicUsize,
+}
+
+impl Control {
+    /// Ends all faults of the targets.
+    pub(super) fn end_faults(&self) {
+        self.are_faults_over.store(true, Ordering::Relaxed);
+    }
+
+    /// How many records are not delivered yet.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+}
+
+impl Delivery {
+    /// Starts to deliver these writes with the function of these events, to targets of which this share of calls fails.
+    ///
+    /// # Errors
+    /// When loopback has no free port.
+    pub(super) async fn start(
+        writes: mpsc::UnboundedReceiver<Vec<u8>>,
+        events: EventQueue,
+        faults: f64,
+        seed: u64,
+    ) -> Result<Self> {
+        let control = Arc::new(Control::default());
+        let (endpoint, targets) = oneshot::channel();
+        let (sender, result) = oneshot::channel();
+        let of_thread = control.clone();
+        std::thread::Builder::new().name("delivery".to_owned()).spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            LocalSet::new().block_on(&runtime, async {
+                let targets = FakeTargets::start().await.expect("loopback has a free port");
+                let _ = endpoint.send(targets.endpoint());
+                targets.set_seed(seed.rotate_left(24));
+                targets.fail_at_random(faults * FAULT_PART);
+                let source = Rc::new(EventSource::new(of_thread, targets, events, writes));
+                let _ = sender.send(source.run(fastrand::Rng::with_seed(seed.rotate_left(8))).await);
+            });
+        })?;
+        Ok(Self { control, targets: targets.await?, result })
+    }
+
+    /// The variables that delivery.yaml sets, with both targets in one function.
+    pub(super) fn variables(&self) -> [(String, OsString); 6] {
+        [
+            ("EVENT_BUS_NAME", "company"),
+            ("DELIVERY_STREAM_NAME", "intake-lake"),
+            ("FAILURE_BUCKET_NAME", "intake-failures"),
+            ("AWS_ENDPOINT_URL_EVENTBRIDGE", &self.targets),
+            ("AWS_ENDPOINT_URL_FIREHOSE", &self.targets),
+            ("AWS_ENDPOINT_URL_S3", &self.targets),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.into()))
+    }
+
+    /// Waits until what is written is delivered. Nothing is written any more.
+    ///
+    /// # Errors
+    /// When the delivery has failed.
+    pub(super) async fn end(&mut self) -> Result<Deliveries> {
+        self.control.are_writes_over.store(true, Ordering::Relaxed);
+        (&mut self.result).await.context("the delivery has ended early")
+    }
+}
+
+/// The event source mapping.
+struct EventSource {
+    control: Arc<Control>,
+    targets: FakeTargets,
+    events: EventQueue,
     stream: RefCell<SignalStream>,
     delivered: RefCell<Vec<DeliveredSignal>>,
     invocations: Cell<Invocations>,
     /// The number of the batch of each shard that is being delivered.
     batches: Cell<[u64; SHARDS]>,
-    has_faults: Cell<bool>,
-    /// Whether nothing is written any more.
-    is_over: Cell<bool>,
 }
 
-impl Delivery {
-    /// The delivery of these writes, to targets that fail like this.
-    ///
-    /// # Errors
-    /// When loopback has no free port.
-    pub(super) async fn new(writes: mpsc::UnboundedReceiver<Vec<u8>>, faults: f64, seed: u64) -> Result<Self> {
-        let targets = FakeTargets::start().await?;
-        targets.set_seed(seed.rotate_left(24));
-        targets.fail_at_random(faults * FAULT_PART);
-        Ok(Self {
+impl EventSource {
+    fn new(
+        control: Arc<Control>,
+        targets: FakeTargets,
+        events: EventQueue,
+        writes: mpsc::UnboundedReceiver<Vec<u8>>,
+    ) -> Self {
+        Self {
+            control,
             targets,
+            events,
             stream: RefCell::new(SignalStream::new(writes)),
             delivered: RefCell::default(),
             invocations: Cell::default(),
             batches: Cell::default(),
-            has_faults: Cell::new(true),
-            is_over: Cell::new(false),
-        })
+        }
     }
 
-    /// The variables that delivery.yaml sets, with both targets in one function.
-    pub(super) fn variables(&self) -> [(String, OsString); 6] {
-        let endpoint = self.targets.endpoint();
-        [
-            ("EVENT_BUS_NAME", "company"),
-            ("DELIVERY_STREAM_NAME", "intake-lake"),
-            ("FAILURE_BUCKET_NAME", "intake-failures"),
-            ("AWS_ENDPOINT_URL_EVENTBRIDGE", &endpoint),
-            ("AWS_ENDPOINT_URL_FIREHOSE", &endpoint),
-            ("AWS_ENDPOINT_URL_S3", &endpoint),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.into()))
+    /// Delivers all shards to their end.
+    async fn run(self: Rc<Self>, random: fastrand::Rng) -> Deliveries {
+        let source = self.clone();
+        let faults = tokio::task::spawn_local(async move { source.take_targets_away(random).await });
+        let mut shards = JoinSet::new();
+        for shard in 0..SHARDS {
+            let source = self.clone();
+            shards.spawn_local(async move { source.deliver_shard(shard).await });
+        }
+        shards.join_all().await;
+        faults.abort();
+        Deliveries {
+            signals: self.delivered.take(),
+            invocations: self.invocations.get(),
+            unreadable: self.targets.objects().len(),
+        }
     }
 
-    /// Takes each target away for moments, until the faults end.
-    pub(super) async fn take_targets_away(&self, mut random: fastrand::Rng) {
+    /// Takes each target away for moments.
+    async fn take_targets_away(&self, mut random: fastrand::Rng) {
         loop {
             sleep(Duration::from_millis(random.u64(1_000..12_000))).await;
             let target = if random.bool() { Target::Bus } else { Target::Lake };
-            if !self.has_faults.get() {
-                return;
-            }
             self.targets.set_away(target, true);
             sleep(Duration::from_millis(random.u64(50..3_000))).await;
             self.targets.set_away(target, false);
+            if self.control.are_faults_over.load(Ordering::Relaxed) {
+                return;
+            }
         }
-    }
-
-    /// Ends all faults of the targets.
-    pub(super) fn end_faults(&self) {
-        self.has_faults.set(false);
-        self.targets.fail_at_random(0.0);
-        for target in [Target::Bus, Target::Lake] {
-            self.targets.set_away(target, false);
-        }
-    }
-
-    /// Has the shards end when they have delivered what is written.
-    pub(super) fn end(&self) {
-        self.is_over.set(true);
-    }
-
-    /// Takes what was delivered.
-    pub(super) fn take(&self) -> (Vec<DeliveredSignal>, Invocations) {
-        (self.delivered.take(), self.invocations.get())
-    }
-
-    /// How many records wait.
-    pub(super) fn waiting(&self) -> usize {
-        self.stream.borrow().shards.iter().map(|shard| shard.waiting()).sum()
     }
 
     /// Delivers the records of one shard to their end.
-    pub(super) async fn deliver_shard(&self, shard: usize, events: EventQueue) {
+    async fn deliver_shard(&self, shard: usize) {
         loop {
             // In this order: what is written before it is over is seen.
-            let is_last = self.is_over.get();
+            let is_last = self.control.are_writes_over.load(Ordering::Relaxed);
             self.collect();
             let batch = self.stream.borrow().shards[shard].next_batch(BATCH);
             if batch.records == 0 {
@@ -138,7 +208,7 @@ impl Delivery {
             let mut batches = self.batches.get();
             batches[shard] = batches[shard].saturating_add(1);
             self.batches.set(batches);
-            let response = events.invoke(batch.event.clone().into()).await.map(|invocation| invocation.json());
+            let response = self.events.invoke(batch.event.clone().into()).await.map(|invocation| invocation.json());
             self.collect();
             let mut invocations = self.invocations.get();
             invocations.total = invocations.total.saturating_add(1);
@@ -165,6 +235,11 @@ impl Delivery {
     fn collect(&self) {
         let mut stream = self.stream.borrow_mut();
         stream.update();
+        let waiting = stream.shards.iter().map(Shard::waiting).sum();
+        self.control.waiting.store(waiting, Ordering::Relaxed);
+        if self.control.are_faults_over.load(Ordering::Relaxed) {
+            self.targets.fail_at_random(0.0);
+        }
         drop(self.targets.take_calls());
         let details = self.targets.take_entries();
         let on_the_bus = details.iter().filter_map(|entry| entry["Detail"].as_str()).map(|event| (Target::Bus, event));

@@ -51,9 +51,9 @@ pub(super) struct Deployment {
     pub(super) dead_letters: FakeSqs,
     queue_proxy: FaultProxy,
     pub(super) environments: Vec<Environment>,
-    /// The events of the functions, in the order signals, customers, overflow, deliver.
-    pub(super) events: [EventQueue; 4],
-    pub(super) delivery: Rc<Delivery>,
+    /// The events of the functions that write, in the order signals, customers, overflow.
+    pub(super) events: [EventQueue; 3],
+    pub(super) delivery: Delivery,
     /// Whether the clocks of the environments differ.
     pub(super) has_skewed_clocks: bool,
     capacity: Capacity,
@@ -76,11 +76,15 @@ impl Deployment {
         let queue_proxy = FaultProxy::start(&queue.endpoint(), queue_plan.seed(options.seed)).await?;
         let capacity = Capacity::new(if options.outage.is_some() { Limits::default() } else { LIMITS });
         let (writes, done_writes) = mpsc::unbounded_channel();
-        let delivery = Delivery::new(done_writes, options.faults, options.seed).await?;
+        let deliver = EventQueue::default();
+        let delivery = Delivery::start(done_writes, deliver.clone(), options.faults, options.seed).await?;
         let (mut environments, mut events) = (Vec::new(), Vec::new());
         for (program, count, timeout) in FUNCTIONS {
             let mut process = emulator_options(&options.programs.join(program), "");
             process.log = Some(log.clone());
+            if program == DELIVER {
+                process.events = deliver.clone();
+            }
             process.invocation_timeout = timeout;
             let sqs = if program == "overflow" { dead_letters.endpoint() } else { queue_proxy.endpoint() };
             process.variables.extend(variables(sqs).into_iter().chain(delivery.variables()));
@@ -99,9 +103,11 @@ impl Deployment {
                 proxy.report_writes(writes.clone());
                 environments.push(Environment::start(process, proxy).await);
             }
-            events.push(process.events);
+            if program != DELIVER {
+                events.push(process.events);
+            }
         }
-        let events = <[_; 4]>::try_from(events).unwrap_or_else(|_| panic!("four functions"));
+        let events = <[_; 3]>::try_from(events).unwrap_or_else(|_| panic!("three functions that write"));
         let has_skewed_clocks = clock.is_some();
         Ok(Self {
             emulator,
@@ -110,7 +116,7 @@ impl Deployment {
             queue_proxy,
             environments,
             events,
-            delivery: Rc::new(delivery),
+            delivery,
             has_skewed_clocks,
             capacity,
         })
@@ -118,7 +124,7 @@ impl Deployment {
 
     /// Ends all faults. The capacity of the tables stays limited.
     pub(super) fn end_faults(&self) {
-        self.delivery.end_faults();
+        self.delivery.control.end_faults();
         self.queue_proxy.set(Plan::none());
         for environment in &self.environments {
             environment.proxy.set(Plan::none().capacity(self.capacity.clone()));

@@ -10,8 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
 use super::clients::{self, Client, Shared};
-use super::delivery::Invocations;
-use super::delivery_checker::{self, DeliveredSignal};
+use super::delivery_checker;
 use super::deployment::{Deployment, RETENTION};
 use super::drain;
 use super::environment::{CLOCK_SKEW, Environment};
@@ -19,7 +18,6 @@ use super::load::{CANARY, account_id};
 use super::log_check::LogCheck;
 use super::options::Options;
 use super::stored;
-use super::stream::SHARDS;
 use super::summary::{Calls, Drain, Summary};
 use super::windows::Windows;
 use crate::test_app::{client_at, create_key};
@@ -36,6 +34,9 @@ const KEYS_PER_ACCOUNT: usize = 2;
 
 /// Clients send this long before an outage begins, so that the functions have read their keys.
 const BEFORE_OUTAGE: Duration = Duration::from_secs(20);
+
+/// Clients wait while more signals than this are not delivered yet, since the records of the stream are whole.
+const MAX_UNDELIVERED: usize = 20_000;
 
 /// Runs, reports to `progress`, and checks.
 ///
@@ -60,14 +61,13 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let keys = create_keys(&deployment).await;
     let secrets = [CANARY.to_owned()].into_iter().chain(keys.iter().map(|(_, key)| key.clone())).collect();
     let log_check = tokio::task::spawn_local(LogCheck::run(lines, secrets));
-    let delivering = deliver(&deployment, options.seed);
     let Traffic { signals, customers, drain, kills, took } =
         send(&options, &mut deployment, &keys, end, &progress).await?;
     deployment.end_writers().await;
-    progress(&format!("delivering the last {} signals", deployment.delivery.waiting()));
-    let (delivered, invocations) = end_delivery(&mut deployment, delivering).await;
+    progress(&format!("delivering the last {} signals", deployment.delivery.control.waiting()));
+    let deliveries = deployment.delivery.end().await?;
+    deployment.end_deliverers().await;
     let calls = Calls::of(&deployment);
-    let unreadable = deployment.delivery.targets.objects().len();
     let Deployment { emulator, dead_letters, environments, has_skewed_clocks, .. } = deployment;
     drop(environments);
     let log = log_check.await?;
@@ -83,9 +83,9 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let unexplained = log.unavailable.iter().filter(|at| !windows.is_queue_away(**at)).count() as u64;
     Ok(Summary {
         report: checker::check(&history, &stored),
-        delivery: delivery_checker::check(&stored.signals, delivered),
-        invocations,
-        unreadable,
+        delivery: delivery_checker::check(&stored.signals, deliveries.signals),
+        invocations: deliveries.invocations,
+        unreadable: deliveries.unreadable,
         updates: customers.counts.acknowledged.get(),
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
         unavailable: [signals.counts.unavailable.get(), unexplained, customers.counts.unavailable.get()],
@@ -98,29 +98,6 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         leaks: log.leaks,
         took,
     })
-}
-
-/// Delivers what is written, a task for each shard.
-fn deliver(deployment: &Deployment, seed: u64) -> Vec<JoinHandle<()>> {
-    let [.., events] = &deployment.events;
-    let shard = |shard| {
-        let (delivery, events) = (deployment.delivery.clone(), events.clone());
-        tokio::task::spawn_local(async move { delivery.deliver_shard(shard, events).await })
-    };
-    let (delivery, random) = (deployment.delivery.clone(), fastrand::Rng::with_seed(seed.rotate_left(8)));
-    tokio::task::spawn_local(async move { delivery.take_targets_away(random).await });
-    (0..SHARDS).map(shard).collect()
-}
-
-/// Waits until all that was written is delivered.
-async fn end_delivery(
-    deployment: &mut Deployment,
-    delivering: Vec<JoinHandle<()>>,
-) -> (Vec<DeliveredSignal>, Invocations) {
-    deployment.delivery.end();
-    all(delivering).await;
-    deployment.end_deliverers().await;
-    deployment.delivery.take()
 }
 
 /// What was sent, killed and drained.
@@ -141,8 +118,11 @@ async fn send(
     progress: &impl Fn(&str),
 ) -> Result<Traffic> {
     let start = Instant::now();
-    let [signals, customers, overflow, _] = deployment.events.clone();
-    let (signals, customers) = (Rc::new(Shared::new(signals)), Rc::new(Shared::new(customers)));
+    let [signals, customers, overflow] = deployment.events.clone();
+    let delivery = deployment.delivery.control.clone();
+    let is_far_behind = move || delivery.waiting() > MAX_UNDELIVERED;
+    let (signals, customers) = (Shared::new(signals, is_far_behind), Shared::new(customers, || false));
+    let (signals, customers) = (Rc::new(signals), Rc::new(customers));
     let (stop, is_over) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
     let quota = options.signals.div_ceil(SIGNAL_CLIENTS);
     let updating: Vec<_> = clients(CUSTOMER_CLIENTS, !options.seed, keys)
@@ -156,7 +136,7 @@ async fn send(
         let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));
         tokio::task::spawn_local(drain::run(queue, overflow, random, move || is_over.get()))
     };
-    let delivery = deployment.delivery.clone();
+    let delivery = deployment.delivery.control.clone();
     let report = |message: String| progress(&format!("{message}, {} not delivered yet", delivery.waiting()));
     let kills = kill(options, &mut deployment.environments, &signals, &report).await;
     all(sending).await;
