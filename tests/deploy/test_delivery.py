@@ -66,7 +66,7 @@ class Targets(DeliveryTemplate):
         self.assertEqual({name: function["Properties"]["CodeUri"] for name, function in functions.items()},
                          {"BusFunction": "functions/deliver", "LakeFunction": "functions/deliver"})
         self.assertEqual({name: function["Properties"]["Environment"]["Variables"] for name, function in functions.items()},
-                         {"BusFunction": {"EVENT_BUS_NAME": {"Ref": "Bus"}},
+                         {"BusFunction": {"EVENT_BUS_NAME": {"Ref": "Bus"}, "LAKE_BUCKET_NAME": {"Fn::If": ["HasLake", {"Ref": "LakeBucket"}, ""]}},
                           "LakeFunction": {"DELIVERY_STREAM_NAME": {"Ref": "DeliveryStream"}}})
         shared = self.template["Globals"]["Function"]["Environment"]["Variables"]
         self.assertEqual(shared["FAILURE_BUCKET_NAME"], {"Ref": "FailureBucket"})

@@ -193,8 +193,8 @@ impl<'a> Delivery<'a> {
     }
 
     fn place_of(&self, event: &CloudEvent) -> Place {
-        let DeliverFunction { bus, lake, .. } = self.function;
-        if lake.is_some() && Lake::fits(&event.json) {
+        let DeliverFunction { bus, has_lake, .. } = self.function;
+        if *has_lake && Lake::fits(&event.json) {
             Place::Lake
         } else if bus.is_some() && is_whole_on_bus(event) {
             Place::Bus

@@ -10,7 +10,8 @@
 //! 1. Each record becomes an event. A record that cannot be read is kept in the failure bucket, and the shard goes on; so is
 //!    one whose event is too large for the lake, or has no lake and cannot be whole on the bus.
 //! 2. The lake gets the events, many to a record.
-//! 3. The bus gets the events. One that `PutEvents` does not take is a pointer to where it is whole: by now it is there.
+//! 3. The bus gets the events. One that `PutEvents` does not take is a pointer to where it is whole: by now it is there, unless
+//!    another function fills the lake, which `LAKE_BUCKET_NAME` says.
 //!
 //! The lake comes first because a record that failed is delivered again to each step that it has passed: a duplicate in the
 //! lake is dropped by a query, one on the bus may start something.
@@ -54,6 +55,8 @@ const TARGETS: &str = "EVENT_BUS_NAME or DELIVERY_STREAM_NAME";
 pub struct DeliverFunction {
     bus: Option<Bus>,
     lake: Option<Lake>,
+    /// Whether the lake gets the events that it can have: by this function, or by another.
+    has_lake: bool,
     failures: FailureBucket,
 }
 
@@ -75,7 +78,8 @@ impl DeliverFunction {
         }
         let bus = if let Some(name) = bus { Some(Bus::from_environment(name).await?) } else { None };
         let lake = if let Some(name) = lake { Some(Lake::from_environment(name).await?) } else { None };
-        Ok(Self { bus, lake, failures })
+        let has_lake = lake.is_some() || optional_env_var("LAKE_BUCKET_NAME").is_some();
+        Ok(Self { bus, lake, has_lake, failures })
     }
 
     /// Delivers the records of an event that came at `now`. Returns the first one that is to be delivered again.

@@ -110,8 +110,22 @@ async fn event_that_the_bus_cannot_have_is_whole_in_the_lake_and_a_pointer_on_th
 }
 
 #[tokio::test]
+async fn pointer_leads_to_the_lake_that_another_function_fills() {
+    let delivery = Delivery::start(&[BOTH[0], ("LAKE_BUCKET_NAME", "intake-lake")]).await;
+    for data in not_for_the_bus() {
+        assert_eq!(delivery.first_undelivered(&[signal(0, &json!({})), signal(1, &data)]).await, None);
+        assert_eq!(delivery.on_the_bus()[1], pointer(1, "urn:intake:lake"));
+    }
+    assert_eq!((delivery.lines_of_the_lake().len(), delivery.kept().len()), (0, 0));
+    // No lake can have this one.
+    let too_large = signal(0, &json!({"x": {"S": "\u{1}".repeat(200_000)}}));
+    assert_eq!(delivery.first_undelivered(&[too_large]).await, None);
+    assert_eq!(delivery.on_the_bus(), [pointer(0, &format!("s3://{BUCKET}/{}", key(0)))]);
+}
+
+#[tokio::test]
 async fn event_that_the_bus_cannot_have_is_in_the_failure_bucket_when_there_is_no_lake() {
-    let delivery = Delivery::start(&BOTH[..1]).await;
+    let delivery = Delivery::start(&[BOTH[0], ("LAKE_BUCKET_NAME", "")]).await;
     for data in not_for_the_bus() {
         let batch = [signal(0, &json!({})), signal(1, &data)];
         assert_eq!(delivery.first_undelivered(&batch).await, None);
