@@ -35,7 +35,9 @@ impl SignalStream {
             if write["TableName"] == table {
                 self.write(&write["Item"]);
             } else if let Some(puts) = write["RequestItems"][table].as_array() {
-                puts.iter().for_each(|put| self.write(&put["PutRequest"]["Item"]));
+                for put in puts {
+                    self.write(&put["PutRequest"]["Item"]);
+                }
             }
         }
     }

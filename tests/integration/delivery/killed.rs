@@ -44,7 +44,9 @@ async fn every_record_is_delivered_while_the_function_is_killed_and_its_targets_
             if records == 0 {
                 more[RECORDS / 2]["eventName"] = json!("UPDATE");
             }
-            more.iter().for_each(|record| shard.push(record));
+            for record in &more {
+                shard.push(record);
+            }
             records += RECORDS;
         }
         let batch = shard.next_batch(fastrand::usize(1..80));

@@ -13,9 +13,11 @@ fn reported(writes: &mut mpsc::UnboundedReceiver<Vec<u8>>) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     while let Ok(body) = writes.try_recv() {
         let write: Value = serde_json::from_slice(&body).unwrap();
-        let batches = write["RequestItems"].as_object().into_iter().flat_map(|tables| tables.values());
-        let items = batches.flat_map(|batch| batch.as_array().unwrap()).map(|put| &put["PutRequest"]["Item"]);
-        let items = items.chain(write.get("Item")).filter_map(|item| item["sk"]["S"].as_str());
+        let batches =
+            write.get("RequestItems").and_then(Value::as_object).into_iter().flat_map(|tables| tables.values());
+        let items =
+            batches.flat_map(|batch| batch.as_array().unwrap()).filter_map(|put| put.pointer("/PutRequest/Item"));
+        let items = items.chain(write.get("Item")).filter_map(|item| item.pointer("/sk/S")?.as_str());
         keys.extend(items.map(ToOwned::to_owned));
     }
     keys
