@@ -11,7 +11,7 @@ use bench::options::{Options, Workload};
 use bench::prices::Price;
 use bench::process::{Mode, Process};
 use bench::target::{self, Targets};
-use bench::{document, growth, measure, prices, report, requests};
+use bench::{delivery, document, growth, measure, prices, report, requests};
 use clap::Parser as _;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -32,13 +32,14 @@ async fn run(options: &Options) -> Result<bool> {
         return profile(options, &functions).await;
     }
     let counts = measure::counts(&functions).await?;
-    let baseline = Baseline::from_counts(&counts)?;
+    let deliveries = delivery::counts(&functions.deliver).await?;
+    let baseline = Baseline::from_counts(&[&counts[..], &deliveries].concat())?;
     for (name, count) in &baseline.instructions {
         println!("{name}: {count} instructions");
     }
     let prices = prices::measure(&functions.signals).await?;
     if !options.guard {
-        everything(options, &functions, counts, &prices).await?;
+        everything(options, &functions, counts, deliveries, &prices).await?;
     }
     if options.accept {
         baseline.write()?;
@@ -60,16 +61,18 @@ async fn everything(
     options: &Options,
     functions: &Targets,
     counts: [(&str, Instructions); 3],
+    deliveries: [(&str, Instructions); 2],
     prices: &[Price],
 ) -> Result<()> {
     let (stock, python) = (target::build_stock()?, target::install_python()?);
     let goals = report::goals(&measure::everything(functions, counts, &stock, &python).await?);
+    let deliveries = delivery::table(deliveries, delivery::rates(&functions.deliver).await?);
     let points = growth::measure(&functions.signals).await?;
     let (growth_table, price_table) = (report::growth(&points), report::prices(prices));
-    println!("\n{goals}\n{growth_table}\n{price_table}\n{}", report::costs(prices));
+    println!("\n{goals}\n{growth_table}\n{deliveries}\n{price_table}\n{}", report::costs(prices));
     if options.accept {
         growth::draw(&points, &document::plot())?;
-        let tables = [("goals", goals), ("growth", growth_table), ("prices", price_table)];
+        let tables = [("goals", goals), ("growth", growth_table), ("delivery", deliveries), ("prices", price_table)];
         document::write(document::PERFORMANCE, &tables)?;
     }
     Ok(())

@@ -11,6 +11,7 @@
 //! | [`callgrind`] | reading what callgrind wrote | how it came about |
 //! | [`count`], [`observation`], [`binary_size`] | instructions; time, memory, calls; size and crates | which goals there are |
 //! | [`measure`], [`growth`], [`prices`] | a whole run; from 1 to 500 signals; a million signals | how it is shown |
+//! | [`delivery`] | a batch of records of a stream | what an event looks like |
 //! | [`fault_latency`] | what a throttled call adds to the time of a request | how long that may take |
 //! | [`report`], [`document`] | the tables; the page that they are written to | how anything is measured |
 //! | [`baseline`] | the committed counts, and what differs from them | how they are counted |
@@ -22,6 +23,7 @@ pub mod baseline;
 pub mod binary_size;
 pub mod callgrind;
 pub mod count;
+pub mod delivery;
 pub mod document;
 pub mod fault_latency;
 pub mod growth;

@@ -79,7 +79,7 @@ pub async fn everything(
     python: &Target,
 ) -> Result<Measured> {
     let [(_, customer), (_, signal), (_, batch)] = counts;
-    let Targets { customers, signals } = functions;
+    let Targets { customers, signals, .. } = functions;
     let named = observation::observe(signals, &requests::batch(100, Some(REQUEST_IDENTIFIER))?, true).await?;
     let largest_named = observation::observe(signals, &requests::batch(500, Some(REQUEST_IDENTIFIER))?, true).await?;
     Ok(Measured {

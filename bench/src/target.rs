@@ -19,13 +19,15 @@ pub struct Target {
     pub variables: Vec<(&'static str, String)>,
 }
 
-/// Both functions.
+/// The functions.
 #[derive(Clone, Debug)]
 pub struct Targets {
     /// This repository's function for customers.
     pub customers: Target,
     /// This repository's function for signals.
     pub signals: Target,
+    /// This repository's function for the delivery.
+    pub deliver: Target,
 }
 
 /// The root of the repository.
@@ -34,12 +36,12 @@ pub fn root() -> &'static Path {
     bench.parent().unwrap_or(bench)
 }
 
-/// Builds both functions as they are released, with symbols: a profile needs them, and they change no instruction.
+/// Builds the functions as they are released, with symbols: a profile needs them, and they change no instruction.
 ///
 /// # Errors
 /// When they cannot be built; cargo has shown why.
 pub fn build_functions() -> Result<Targets> {
-    let packages = ["--package", "customers", "--package", "signals"];
+    let packages = ["--package", "customers", "--package", "signals", "--package", "deliver"];
     cargo(root(), &["build", "--locked", "--profile", "measured"], &packages)?;
     let variables = vec![(TUNABLES, tunables()?)];
     let built = |name| Target {
@@ -48,7 +50,7 @@ pub fn build_functions() -> Result<Targets> {
         arguments: Vec::new(),
         variables: variables.clone(),
     };
-    Ok(Targets { customers: built("customers"), signals: built("signals") })
+    Ok(Targets { customers: built("customers"), signals: built("signals"), deliver: built("deliver") })
 }
 
 /// What `template.yaml` sets for the C library.

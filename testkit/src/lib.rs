@@ -22,8 +22,7 @@
 //! | `local_stack` | `cargo dev` as a process | what it serves |
 //! | [`history`] | many clients, faults and kills, and a check of what is stored | how the functions work |
 //!
-//! The feature `emulator` adds the last six rows, `fake_targets` and `stream_shard`, without which a benchmark compiles in
-//! seconds.
+//! The feature `emulator` adds the last six rows and `stream_shard`, without which a benchmark compiles in seconds.
 #![expect(
     clippy::missing_panics_doc,
     clippy::expect_used,
@@ -37,7 +36,6 @@ pub mod billed_log;
 pub mod certificate_authority;
 pub mod fake_dynamodb;
 pub mod fake_sqs;
-#[cfg(feature = "emulator")]
 pub mod fake_targets;
 pub mod function_process;
 #[cfg(feature = "emulator")]

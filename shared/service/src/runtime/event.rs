@@ -9,10 +9,8 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
 use lambda_http::http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use lambda_http::http::{HeaderMap, HeaderName, HeaderValue, Method};
-use lambda_http::request::RequestContext;
 use lambda_http::{Body, Context, Request, RequestExt as _};
 use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -34,7 +32,6 @@ pub struct HttpApiEvent {
     has_invalid_header: bool,
     body: Option<String>,
     is_base64_encoded: bool,
-    request_id: Option<String>,
 }
 
 impl<'de> Deserialize<'de> for HttpApiEvent {
@@ -47,8 +44,8 @@ impl<'de> Deserialize<'de> for HttpApiEvent {
 }
 
 impl HttpApiEvent {
-    /// The request: path, method, headers and body, Lambda's context, and the request id of API Gateway. An event that is
-    /// not a request gets an empty path, which no route has.
+    /// The request: path, method, headers and body, and Lambda's context. An event that is not a request gets an empty path,
+    /// which no route has.
     pub fn into_request(self, context: Context) -> Request {
         let ignored = |reason| {
             tracing::warn!(requestId = context.request_id, reason, "a part of the event was ignored");
@@ -77,12 +74,7 @@ impl HttpApiEvent {
         let mut request = Request::new(body);
         *request.method_mut() = self.method.unwrap_or(NO_METHOD);
         *request.headers_mut() = self.headers;
-        let mut api_context = ApiGatewayV2httpRequestContext::default();
-        api_context.request_id = self.request_id;
-        request
-            .with_raw_http_path(self.path.unwrap_or_default())
-            .with_request_context(RequestContext::ApiGatewayV2(api_context))
-            .with_lambda_context(context)
+        request.with_raw_http_path(self.path.unwrap_or_default()).with_lambda_context(context)
     }
 }
 
@@ -95,7 +87,6 @@ enum Member {
     Body,
     IsBase64Encoded,
     RequestContext,
-    RequestId,
     Http,
     Method,
     Unused,
@@ -110,7 +101,6 @@ impl Member {
             (Self::Event, "body") => Self::Body,
             (Self::Event, "isBase64Encoded") => Self::IsBase64Encoded,
             (Self::Event, "requestContext") => Self::RequestContext,
-            (Self::RequestContext, "requestId") => Self::RequestId,
             (Self::RequestContext, "http") => Self::Http,
             (Self::Http, "method") => Self::Method,
             (Self::Headers, name) => {
@@ -135,7 +125,6 @@ impl Reader<'_> {
         match at {
             Member::RawPath => event.path = text.map(ToOwned::to_owned),
             Member::Body => event.body = text.map(ToOwned::to_owned),
-            Member::RequestId => event.request_id = text.map(ToOwned::to_owned),
             Member::Method => event.method = text.and_then(|text| Method::from_bytes(text.as_bytes()).ok()),
             Member::Header(name) => {
                 let value = text.and_then(|text| HeaderValue::from_str(text).ok());
