@@ -8,7 +8,7 @@ use crate::sandbox::Sandbox;
 /// What cargo-lambda and a function print: of each something for people and something that is not.
 const PRINTS: &str = r#"
 echo ' INFO spawning function instance'
-echo '{"level":"INFO","message":"request","status":200,"_aws":{}}'
+echo '{"timestamp":"2026-11-20T22:33:44.123Z","requestId":"r","status":200,"durationMs":1.5,"_aws":{}}'
 echo '{"level":"ERROR","message":"panic","location":"a.rs:1:2","target":"service"}'
 echo 'printed by a developer'
 "#;
