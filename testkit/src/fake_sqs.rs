@@ -156,38 +156,27 @@ impl Queues {
             return Err((500, "InternalError", ""));
         }
         let answer = match operation {
-            "SendMessageBatch" => self.send(&call),
+            "SendMessage" => self.send(&call),
             "GetQueueAttributes" => self.attributes(&call),
             "ListMessageMoveTasks" => Ok(json!({"Results": self.tasks.next()})),
             "StartMessageMoveTask" => Ok(json!({"TaskHandle": "handle"})),
             _ => Err((400, "UnsupportedOperation", "")),
         };
         // The messages of the others are kept already.
-        if operation != "SendMessageBatch" {
+        if operation != "SendMessage" {
             self.calls.push((operation.to_owned(), call));
         }
         answer
     }
 
     fn send(&mut self, call: &Value) -> Result<Value, CallError> {
-        let entries = call["Entries"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let body = |entry: &Value| entry["MessageBody"].as_str().unwrap_or_default().to_owned();
-        let bytes: usize = entries.iter().map(|entry| body(entry).len()).sum();
-        if bytes > MAX_BYTES {
-            return Err((400, "BatchRequestTooLong", ""));
+        let body = call["MessageBody"].as_str().unwrap_or_default();
+        if body.len() > MAX_BYTES || !body.chars().all(is_allowed) {
+            return Err((400, "InvalidMessageContents", ""));
         }
-        let (mut successful, mut failed) = (Vec::new(), Vec::new());
-        for entry in entries {
-            let body = body(entry);
-            if body.chars().all(is_allowed) {
-                let id = self.messages.len().to_string();
-                successful.push(json!({"Id": entry["Id"], "MessageId": id, "MD5OfMessageBody": ""}));
-                self.messages.push(body);
-            } else {
-                failed.push(json!({"Id": entry["Id"], "SenderFault": true, "Code": "InvalidMessageContents"}));
-            }
-        }
-        Ok(json!({"Successful": successful, "Failed": failed}))
+        let id = self.messages.len().to_string();
+        self.messages.push(body.to_owned());
+        Ok(json!({"MessageId": id, "MD5OfMessageBody": ""}))
     }
 
     /// The attributes that a call names, as SQS writes them.

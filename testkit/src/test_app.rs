@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedCredentialsProvider};
 use aws_sdk_dynamodb::types::AttributeValue;
 use customers::CustomersFunction;
 use dev::{Emulator, Storage, Template};
@@ -18,10 +18,11 @@ use service::context::{MAX_REQUEST_DURATION, RequestContext};
 use service::runtime::serve;
 use signals::SignalsFunction;
 use store::api_keys::{ApiKeysTable, KeyRecord};
-use store::client::{CONNECT_TIMEOUT, http_client, tuned};
+use store::client::{Connection, Limits, Service};
 use store::customers::CustomersTable;
+use store::environment::{CONNECT_TIMEOUT, DYNAMODB, dynamodb_limits, http_client};
 use store::idempotency::IdempotencyTable;
-use store::overflow::OverflowQueue;
+use store::overflow::{self as store_overflow, OverflowQueue, SQS};
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
@@ -49,19 +50,40 @@ impl Tables {
     }
 }
 
-/// A client of the functions' own making, pointed at `endpoint`.
+/// A client that looks into the tables, at `endpoint`.
 pub fn client_at(endpoint: &str) -> Client {
     let config = Builder::new()
         .behavior_version(BehaviorVersion::latest())
         .http_client(http_client(CONNECT_TIMEOUT).expect("the roots can be used"))
-        .region(Region::new("eu-central-1"))
-        .credentials_provider(Credentials::new("local", "local", None, None, "test"))
+        .region(Region::new(REGION))
+        .credentials_provider(credentials())
         .endpoint_url(endpoint);
-    Client::from_conf(tuned(config).build())
+    Client::from_conf(config.build())
+}
+
+/// A client of the functions' own making, pointed at `endpoint`.
+fn store_client_at(endpoint: &str, service: Service, limits: Limits) -> store::client::Client {
+    let connection = Connection {
+        http_client: http_client(CONNECT_TIMEOUT).expect("the roots can be used"),
+        endpoint: endpoint.to_owned(),
+        region: REGION.to_owned(),
+        credentials: SharedCredentialsProvider::new(credentials()),
+    };
+    store::client::Client::new(service, connection, limits)
+}
+
+fn dynamodb_at(endpoint: &str) -> store::client::Client {
+    store_client_at(endpoint, DYNAMODB, dynamodb_limits())
+}
+
+const REGION: &str = "eu-central-1";
+
+fn credentials() -> Credentials {
+    Credentials::new("local", "local", None, None, "test")
 }
 
 /// Stores a new key of this account, whose record is changed before it is written.
-pub(crate) async fn create_key(client: &Client, account: &str, change: impl FnOnce(&mut KeyRecord)) -> String {
+pub(crate) async fn create_key(endpoint: &str, account: &str, change: impl FnOnce(&mut KeyRecord)) -> String {
     let key = ApiKey::random().unwrap();
     let mut record = KeyRecord {
         key_id: format!("key_of_{account}"),
@@ -73,14 +95,14 @@ pub(crate) async fn create_key(client: &Client, account: &str, change: impl FnOn
         only: None,
     };
     change(&mut record);
-    let table = ApiKeysTable::new(client.clone(), Tables::name("ApiKeysTable"));
+    let table = ApiKeysTable::new(dynamodb_at(endpoint), Tables::name("ApiKeysTable"));
     table.create(&key.hash(), &record, Deadline::after(MAX_REQUEST_DURATION)).await.unwrap();
     key.expose_secret().to_owned()
 }
 
 /// The tables of signals.
 fn tables_of_signals(
-    client: &Client,
+    client: &store::client::Client,
     retention: Option<Duration>,
 ) -> (IdempotencyTable, SignalsTable, RejectedSignalsTable) {
     (
@@ -92,13 +114,7 @@ fn tables_of_signals(
 
 /// The queue of this SQS.
 fn queue(sqs: &FakeSqs) -> OverflowQueue {
-    let config = aws_sdk_sqs::Config::builder()
-        .behavior_version_latest()
-        .http_client(http_client(CONNECT_TIMEOUT).expect("the roots can be used"))
-        .region(Region::new("eu-central-1"))
-        .credentials_provider(Credentials::new("local", "local", None, None, "test"))
-        .endpoint_url(sqs.endpoint());
-    OverflowQueue::with_client(OVERFLOW_QUEUE, aws_sdk_sqs::Client::from_conf(config.build()))
+    OverflowQueue::with_client(OVERFLOW_QUEUE, store_client_at(&sqs.endpoint(), SQS, store_overflow::limits()))
 }
 
 /// The functions, an emulator, and a client to look into it.
@@ -142,7 +158,7 @@ impl TestApp {
         sqs: Option<&FakeSqs>,
     ) -> Self {
         let client = client_at(&emulator.endpoint());
-        let (keys, others) = (client_at(keys), client_at(others));
+        let (keys, others) = (dynamodb_at(keys), dynamodb_at(others));
         let api_keys = || ApiKeysTable::new(keys.clone(), Tables::name("ApiKeysTable"));
         let (idempotency, signals, rejected) = tables_of_signals(&others, retention);
         let storage = signals::Storage { idempotency, signals, rejected, overflow: sqs.map(queue) };
@@ -166,7 +182,7 @@ impl TestApp {
 
     /// A new key of this account whose record was changed before it was written.
     pub async fn key_with(&self, account: &str, change: impl FnOnce(&mut KeyRecord)) -> String {
-        create_key(&self.client, account, change).await
+        create_key(&self.emulator.endpoint(), account, change).await
     }
 
     /// Sends a call to the function that has its path.

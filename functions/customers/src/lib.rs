@@ -15,9 +15,9 @@ use service::route::Route;
 use service::runtime::Function;
 use service::success::{CustomerResponse, Success};
 use store::api_keys::ApiKeysTable;
-use store::client;
 use store::customers::{CustomersTable, UpsertOutcome};
 use store::deadline::WRITE_TIMEOUT;
+use store::environment;
 
 const CUSTOMERS: Route = Route { path: "/api/customers", methods: &["PATCH", "POST"] };
 const PING: Route = Route { path: "/api/sdk/ping", methods: &["GET"] };
@@ -34,9 +34,9 @@ impl CustomersFunction {
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub async fn from_environment() -> Result<Self, ConfigError> {
+    pub fn from_environment() -> Result<Self, ConfigError> {
         let (keys, table) = (env_var("API_KEYS_TABLE")?, env_var("CUSTOMERS_TABLE")?);
-        let client = client::from_environment().await?;
+        let client = environment::dynamodb()?;
         Ok(Self::new(ApiKeysTable::new(client.clone(), keys), CustomersTable::new(client, table)))
     }
 

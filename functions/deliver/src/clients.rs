@@ -1,17 +1,18 @@
-//! What the clients of all targets have in common.
+//! What the clients of both targets have in common.
 
 use std::time::Duration;
 
-use aws_config::environment::EnvironmentVariableCredentialsProvider;
-use aws_config::retry::RetryConfig;
-use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
-use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, SdkConfig};
-use aws_sdk_eventbridge::config::SharedCredentialsProvider;
-use aws_sdk_eventbridge::error::{ProvideErrorMetadata, SdkError};
+use aws_smithy_runtime::client::retries::TokenBucket;
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata as _;
+use aws_smithy_types::retry::RetryConfig;
 use model::deadline::Deadline;
-use store::client::{CONNECT_TIMEOUT, Environment, http_client};
-use store::tls::CaBundleError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use service::config::ConfigError;
+use store::client::{Client, Limits, Service};
+use store::deadline::before;
+use store::environment;
 
 /// How long one attempt of a call may take: the largest is 4 MB.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -19,21 +20,11 @@ pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The bound of the wait before the first retry, instead of the SDK's one second.
 const BACKOFF_BASE: Duration = Duration::from_millis(100);
 
-/// The configuration of the client of a service, by its endpoint variable. Credentials and region are those of the variables
-/// that Lambda sets.
-pub(crate) async fn config(endpoint_variable: &str) -> Result<SdkConfig, CaBundleError> {
-    let Environment { endpoint, region, fips, dual_stack } = Environment::of_service(endpoint_variable).await;
-    let mut config = SdkConfig::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .http_client(http_client(CONNECT_TIMEOUT)?)
-        .credentials_provider(SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new()))
-        .region(region)
-        .retry_config(RetryConfig::standard().with_initial_backoff(BACKOFF_BASE))
-        .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build())
-        // It detects slow bodies; here the attempt timeout covers the body.
-        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
-    config.set_endpoint_url(endpoint).set_use_fips(fips).set_use_dual_stack(dual_stack);
-    Ok(config.build())
+/// A client of `service`.
+pub(crate) fn client(service: Service) -> Result<Client, ConfigError> {
+    let retries = RetryConfig::standard().with_initial_backoff(BACKOFF_BASE);
+    let limits = Limits { attempt_timeout: ATTEMPT_TIMEOUT, retries, budget: TokenBucket::default() };
+    Ok(environment::client(service, limits)?)
 }
 
 /// The first event that a target did not take. It may have taken later ones.
@@ -45,18 +36,22 @@ pub(crate) struct Undelivered {
     pub(crate) cause: String,
 }
 
-/// Runs a call until `deadline`. An error is the code of its cause.
-pub(crate) async fn call<T, E: ProvideErrorMetadata, R>(
+/// Calls `operation` and parses the response, until `deadline`. An error is the code of its cause.
+pub(crate) async fn call<T: DeserializeOwned>(
+    client: &Client,
+    operation: &'static str,
+    request: &impl Serialize,
     deadline: Deadline,
-    sent: impl Future<Output = Result<T, SdkError<E, R>>>,
 ) -> Result<T, String> {
-    // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
-    match tokio::time::timeout_at(deadline.until().into(), Box::pin(sent)).await {
-        Err(_) => Err("DeadlineExceeded".to_owned()),
-        Ok(Ok(output)) => Ok(output),
-        Ok(Err(SdkError::TimeoutError(_))) => Err("Timeout".to_owned()),
-        Ok(Err(SdkError::DispatchFailure(_))) => Err("DispatchFailure".to_owned()),
-        Ok(Err(SdkError::ServiceError(error))) => Err(error.err().meta().code().unwrap_or("ServerError").to_owned()),
-        Ok(Err(_)) => Err("ResponseError".to_owned()),
-    }
+    let body = serde_json::to_vec(request).map_err(|error| error.to_string())?;
+    let sent = before(deadline, client.send(operation, body)).await;
+    let cause = match &sent {
+        Ok(Ok(response)) => return serde_json::from_slice(response).map_err(|_| "ResponseError".to_owned()),
+        Err(_) => "DeadlineExceeded",
+        Ok(Err(SdkError::TimeoutError(_))) => "Timeout",
+        Ok(Err(SdkError::DispatchFailure(_))) => "DispatchFailure",
+        Ok(Err(SdkError::ServiceError(error))) => error.err().code().unwrap_or("ServerError"),
+        Ok(Err(_)) => "ResponseError",
+    };
+    Err(cause.to_owned())
 }

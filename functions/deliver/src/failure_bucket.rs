@@ -1,25 +1,23 @@
 //! The bucket for records that cannot be delivered. Must not know why one cannot.
 //!
-//! Own `PutObject` instead of `aws-sdk-s3`: that takes 59 s to compile for tests (the SDK for DynamoDB takes 41 s), and
-//! it turns on event streams in the crates that all SDKs share. A request that is not answered is not tried again: Lambda
-//! delivers its record again. FIPS and dual-stack endpoints are set by `AWS_ENDPOINT_URL_S3`.
+//! S3 does not speak the protocol of `store::client`, so the request is signed here. One that is not answered is not tried
+//! again: Lambda delivers its record again. FIPS and dual-stack endpoints are set by `AWS_ENDPOINT_URL_S3`.
 
 use std::time::SystemTime;
 
-use aws_config::Region;
-use aws_config::environment::EnvironmentVariableCredentialsProvider;
-use aws_credential_types::provider::ProvideCredentials as _;
 use aws_sigv4::http_request::{
     PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
     sign,
 };
 use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_runtime_api::client::http::{HttpConnector as _, SharedHttpConnector};
+use aws_smithy_runtime_api::client::identity::Identity;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_types::body::SdkBody;
 use model::deadline::Deadline;
 use service::config::ConfigError;
-use store::client::{CONNECT_TIMEOUT, Environment, http_connector};
+use store::endpoint::domain;
+use store::environment::{CONNECT_TIMEOUT, EnvironmentError, configured_endpoint, credentials, http_connector, region};
 
 use crate::clients::ATTEMPT_TIMEOUT;
 
@@ -29,17 +27,18 @@ pub(crate) struct FailureBucket {
     name: String,
     /// The URL of the bucket. A key follows.
     url: String,
-    region: Region,
+    region: String,
+    credentials: Identity,
     connector: SharedHttpConnector,
 }
 
 impl FailureBucket {
     /// The bucket with this name.
-    pub(crate) async fn from_environment(name: String) -> Result<Self, ConfigError> {
-        let Environment { endpoint, region, .. } = Environment::of_service("AWS_ENDPOINT_URL_S3").await;
-        let region = region.ok_or(ConfigError::Variable("AWS_REGION"))?;
-        let url = url_of(&name, endpoint.as_deref(), region.as_ref());
-        Ok(Self { name, url, region, connector: http_connector(CONNECT_TIMEOUT)? })
+    pub(crate) fn from_environment(name: String) -> Result<Self, ConfigError> {
+        let (credentials, region) = (credentials()?, region()?);
+        let connector = http_connector(CONNECT_TIMEOUT).map_err(EnvironmentError::from)?;
+        let url = url_of(&name, configured_endpoint("AWS_ENDPOINT_URL_S3").as_deref(), &region);
+        Ok(Self { name, url, region, credentials: credentials.into(), connector })
     }
 
     /// The URL of an object, as tools of AWS take it.
@@ -49,7 +48,7 @@ impl FailureBucket {
 
     /// Writes an object, whose key consists of unreserved characters and slashes. An error is the code of its cause.
     pub(crate) async fn put(&self, key: &str, body: String, deadline: Deadline) -> Result<(), String> {
-        let request = self.signed(key, body).await.map_err(|_| "SigningError".to_owned())?;
+        let request = self.signed(key, body).map_err(|_| "SigningError".to_owned())?;
         let until = deadline.min(ATTEMPT_TIMEOUT).until();
         match tokio::time::timeout_at(until.into(), self.connector.call(request)).await {
             Err(_) => Err("Timeout".to_owned()),
@@ -60,16 +59,15 @@ impl FailureBucket {
     }
 
     /// The request, signed ("Authenticating Requests (AWS Signature Version 4)" in the S3 API reference).
-    async fn signed(&self, key: &str, body: String) -> Result<HttpRequest, Box<dyn std::error::Error + Send + Sync>> {
+    fn signed(&self, key: &str, body: String) -> Result<HttpRequest, Box<dyn std::error::Error + Send + Sync>> {
         let url = format!("{}{key}", self.url);
-        let identity = EnvironmentVariableCredentialsProvider::new().provide_credentials().await?.into();
         let mut settings = SigningSettings::default();
         settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
         settings.percent_encoding_mode = PercentEncodingMode::Single;
         settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
         let params = SigningParams::builder()
-            .identity(&identity)
-            .region(self.region.as_ref())
+            .identity(&self.credentials)
+            .region(&self.region)
             .name("s3")
             .time(SystemTime::now())
             .settings(settings)
@@ -92,11 +90,10 @@ impl FailureBucket {
 
 /// The URL of a bucket.
 fn url_of(bucket: &str, endpoint: Option<&str>, region: &str) -> String {
-    let domain = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
     match endpoint {
         // An endpoint of the operator's own, such as an emulator's, need not have a host name for each bucket.
         Some(endpoint) => format!("{}/{bucket}/", endpoint.trim_end_matches('/')),
-        None => format!("https://{bucket}.s3.{region}.{domain}/"),
+        None => format!("https://{bucket}.s3.{region}.{}/", domain(region, false)),
     }
 }
 

@@ -70,14 +70,13 @@ impl DeliverFunction {
     ///
     /// # Errors
     /// When there is no target or no failure bucket, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub async fn from_environment() -> Result<Self, ConfigError> {
-        let failures = FailureBucket::from_environment(env_var("FAILURE_BUCKET_NAME")?).await?;
+    pub fn from_environment() -> Result<Self, ConfigError> {
+        let failures = FailureBucket::from_environment(env_var("FAILURE_BUCKET_NAME")?)?;
         let (bus, lake) = (optional_env_var("EVENT_BUS_NAME"), optional_env_var("DELIVERY_STREAM_NAME"));
         if bus.is_none() && lake.is_none() {
             return Err(ConfigError::Variable(TARGETS));
         }
-        let bus = if let Some(name) = bus { Some(Bus::from_environment(name).await?) } else { None };
-        let lake = if let Some(name) = lake { Some(Lake::from_environment(name).await?) } else { None };
+        let (bus, lake) = (bus.map(Bus::from_environment).transpose()?, lake.map(Lake::from_environment).transpose()?);
         let has_lake = lake.is_some() || optional_env_var("LAKE_BUCKET_NAME").is_some();
         Ok(Self { bus, lake, has_lake, failures })
     }

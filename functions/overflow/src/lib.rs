@@ -19,7 +19,7 @@ use service::config::{ConfigError, env_var, optional_env_var};
 use service::context::deadline_of;
 use service::telemetry::drain_log::{self, Drained};
 use store::batch_context::BatchContext;
-use store::client;
+use store::environment;
 use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, Outcome};
 use store::overflow::{DeferredBatch, OverflowQueue, UnreadableMessage};
@@ -54,10 +54,10 @@ impl OverflowFunction {
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub async fn from_environment() -> Result<Self, ConfigError> {
+    pub fn from_environment() -> Result<Self, ConfigError> {
         let (idempotency, signals) = (env_var("IDEMPOTENCY_TABLE")?, env_var("SIGNALS_TABLE")?);
         let rejected = env_var("REJECTED_SIGNALS_TABLE")?;
-        let client = client::from_environment().await?;
+        let client = environment::dynamodb()?;
         Ok(Self::new(
             IdempotencyTable::new(client.clone(), idempotency),
             SignalsTable::new(client.clone(), signals, None),

@@ -8,7 +8,7 @@ use service::telemetry;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let function = &OverflowFunction::from_environment().await?;
+    let function = &OverflowFunction::from_environment()?;
     let drain = |event: LambdaEvent<_>| async move {
         Ok::<_, Error>(function.drain(event.payload, &event.context, Timestamp::now()).await)
     };

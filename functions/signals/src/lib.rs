@@ -21,7 +21,7 @@ use service::runtime::Function;
 use service::success::{BatchResponse, StoredBatch, Success};
 use store::api_keys::ApiKeysTable;
 use store::batch_context::BatchContext;
-use store::client;
+use store::environment;
 use store::idempotency::IdempotencyTable;
 use store::overflow::OverflowQueue;
 use store::rejected_signals::RejectedSignalsTable;
@@ -42,12 +42,12 @@ impl SignalsFunction {
     ///
     /// # Errors
     /// When a variable is missing or malformed, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub async fn from_environment() -> Result<Self, ConfigError> {
+    pub fn from_environment() -> Result<Self, ConfigError> {
         let (keys, idempotency) = (env_var("API_KEYS_TABLE")?, env_var("IDEMPOTENCY_TABLE")?);
         let (table, rejected) = (env_var("SIGNALS_TABLE")?, env_var("REJECTED_SIGNALS_TABLE")?);
         let days = env_u64("SIGNAL_RETENTION_DAYS")?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
-        let client = client::from_environment().await?;
+        let client = environment::dynamodb()?;
         let storage = Storage {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), table, retention),

@@ -1,6 +1,6 @@
 //! The environment variables that `template.yaml` gives the functions. This module must not know what they are for.
 
-use store::tls::CaBundleError;
+use store::environment::EnvironmentError;
 
 /// Why a function cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -8,9 +8,9 @@ pub enum ConfigError {
     /// A variable is missing or malformed.
     #[error("the environment variable {0} is missing or malformed")]
     Variable(&'static str),
-    /// The file of certificate authorities cannot be used.
+    /// There is no client of AWS.
     #[error(transparent)]
-    CaBundle(#[from] CaBundleError),
+    Aws(#[from] EnvironmentError),
 }
 
 /// The variable `name`.

@@ -97,6 +97,12 @@ fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
 
 #[cfg(test)]
 mod tests {
+    use aws_credential_types::Credentials;
+    use aws_credential_types::provider::SharedCredentialsProvider;
+    use store::api_keys::ApiKeysTable;
+    use store::client::{Client, Connection};
+    use store::environment::{CONNECT_TIMEOUT, DYNAMODB, dynamodb_limits, http_client};
+
     use super::*;
 
     /// Panics on POST.
@@ -117,8 +123,14 @@ mod tests {
 
     #[tokio::test]
     async fn panic_is_a_500_problem_and_the_next_request_is_served() {
-        let config = aws_sdk_dynamodb::Config::builder().behavior_version_latest().build();
-        let keys = store::api_keys::ApiKeysTable::new(aws_sdk_dynamodb::Client::from_conf(config), "keys");
+        // No request has a key, so none is looked up.
+        let connection = Connection {
+            http_client: http_client(CONNECT_TIMEOUT).unwrap(),
+            endpoint: String::new(),
+            region: "eu-central-1".to_owned(),
+            credentials: SharedCredentialsProvider::new(Credentials::new("", "", None, None, "test")),
+        };
+        let keys = ApiKeysTable::new(Client::new(DYNAMODB, connection, dynamodb_limits()), "keys");
         let function = Panicking(Authenticator::new(keys));
         let send = async |method: Method| {
             let mut request = Request::new(Body::Empty).with_raw_http_path("/");

@@ -1,18 +1,18 @@
 //! Writes many items with `BatchWriteItem`: splits them into batches within its limits, makes several calls at the same
 //! time, writes unprocessed items again, and writes the items of an invalid batch one by one.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
-use aws_sdk_dynamodb::Client;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use model::deadline::Deadline;
 
+use crate::client::Client;
 use crate::deadline::{before, yield_for_connection_reuse};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::{Cause, StoreError};
 use crate::throttling::{Backoff, TableThrottle};
-use crate::unprocessed::{KeepSortKeys, sort_keys};
+use crate::unprocessed::sort_keys;
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
 pub const BATCH_ITEMS: usize = 25;
@@ -177,16 +177,13 @@ impl BatchTable {
             separator = "}},{\"PutRequest\":{\"Item\":";
         }
         json.raw("}}]}}");
-        // The body is replaced; the SDK needs the table name for the endpoint.
-        let call = self.client.batch_write_item().request_items(&self.name, Vec::new()).customize();
-        let output = call.mutate_request(json.body_override()).interceptor(KeepSortKeys).send().await?;
-        let returned: usize = output.unprocessed_items.iter().flat_map(|tables| tables.values()).map(Vec::len).sum();
-        if returned == 0 {
+        let keys = sort_keys(&self.client.send("BatchWriteItem", json.into_bytes()).await?)?;
+        if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let keys = sort_keys(&output);
-        let unprocessed: Vec<I> =
-            items.iter().copied().filter(|item| keys.contains(item.sort_key().as_str())).collect();
+        let returned = keys.len();
+        let keys: HashSet<_> = keys.into_iter().collect();
+        let unprocessed: Vec<I> = items.iter().copied().filter(|item| keys.contains(&item.sort_key())).collect();
         // If the returned keys cannot be matched, the whole batch is written again, over itself.
         Ok(if unprocessed.len() == returned { unprocessed } else { items.to_vec() })
     }
@@ -216,8 +213,8 @@ impl BatchTable {
             json.raw(",\"Item\":");
             item.write(&mut json);
             json.raw("}");
-            let call = self.client.put_item().table_name(&self.name).customize().mutate_request(json.body_override());
-            let put = before(deadline, call.send()).await?.map(drop).map_err(StoreError::from);
+            let call = self.client.send("PutItem", json.into_bytes());
+            let put = before(deadline, call).await?.map(drop).map_err(StoreError::from);
             if !backoff.repeats(&put).await {
                 return put;
             }

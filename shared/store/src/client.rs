@@ -1,136 +1,219 @@
-//! The DynamoDB client: endpoint, timeouts and retries.
+//! The client of a service that speaks AWS's JSON protocol: how a call is sent, signed, retried and answered.
+//!
+//! Own requests on the SDK's runtime instead of `aws-sdk-dynamodb` and `aws-sdk-sqs`: 105 k of 255 k fewer instructions a call,
+//! 0.8 M of 5.3 M fewer a cold start, 1.5 MB of 6.0 MB less binary. The SDK's runtime (`aws-smithy-runtime`, `aws-runtime`) signs, times out, retries and
+//! corrects the clock, as it does for the generated clients. They would add their own types of every request, the list of AWS
+//! partitions, telemetry and a dozen layers of configuration that this service does not use.
+//!
+//! This module must not know what a call means.
 
+use std::fmt;
 use std::time::Duration;
 
-use aws_config::BehaviorVersion;
-use aws_config::environment::{EnvironmentVariableCredentialsProvider, EnvironmentVariableRegionProvider};
-use aws_config::meta::region::ProvideRegion as _;
-use aws_config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
-use aws_sdk_dynamodb::config::{Builder, Region, SharedHttpClient, StalledStreamProtectionConfig};
-use aws_smithy_runtime_api::client::http::SharedHttpConnector;
+use aws_credential_types::provider::SharedCredentialsProvider;
+use aws_runtime::auth::sigv4::{SCHEME_ID, SigV4AuthScheme};
+use aws_runtime::auth::{SigV4OperationSigningConfig, SigningOptions};
+use aws_runtime::retries::classifiers::AwsErrorCodeClassifier;
+use aws_runtime::service_clock_skew::{ServiceClockSkewClassifier, ServiceClockSkewInterceptor};
+use aws_smithy_async::rt::sleep::TokioSleep;
+use aws_smithy_async::time::SystemTimeSource;
+use aws_smithy_runtime::client::http::connection_poisoning::ConnectionPoisoningInterceptor;
+use aws_smithy_runtime::client::identity::IdentityCache;
+use aws_smithy_runtime::client::orchestrator;
+use aws_smithy_runtime::client::orchestrator::endpoints::StaticUriEndpointResolver;
+use aws_smithy_runtime::client::retries::TokenBucket;
+use aws_smithy_runtime::client::retries::classifiers::{HttpStatusCodeClassifier, TransientErrorClassifier};
+use aws_smithy_runtime::client::retries::strategy::StandardRetryStrategy;
+use aws_smithy_runtime_api::box_error::BoxError;
+use aws_smithy_runtime_api::client::auth::AuthSchemeOptionResolverParams;
+use aws_smithy_runtime_api::client::auth::static_resolver::StaticAuthSchemeOptionResolver;
+use aws_smithy_runtime_api::client::endpoint::EndpointResolverParams;
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
+use aws_smithy_runtime_api::client::interceptors::SharedInterceptor;
+use aws_smithy_runtime_api::client::interceptors::context::{Error, Input, Output};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse, OrchestratorError};
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_runtime_api::client::retries::classifiers::SharedRetryClassifier;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponentsBuilder;
+use aws_smithy_runtime_api::client::runtime_plugin::{RuntimePlugins, StaticRuntimePlugin};
+use aws_smithy_runtime_api::client::ser_de::{
+    DeserializeResponse, SerializeRequest, SharedRequestSerializer, SharedResponseDeserializer,
+};
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::config_bag::{ConfigBag, Layer};
+use aws_smithy_types::retry::RetryConfig;
+use aws_smithy_types::timeout::TimeoutConfig;
+use aws_types::SigningName;
+use aws_types::region::{Region, SigningRegion};
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::call_stats::CallStatsInterceptor;
-use crate::http;
-use crate::lean_call::LeanCallInterceptor;
-use crate::throttling::{BACKOFF_BASE, BACKOFF_CAP};
-use crate::tls::{self, CaBundleError};
+use crate::error::{Cause, StoreError};
+use crate::service_error::ServiceError;
 use crate::xray::SubsegmentInterceptor;
 
-/// How long connecting may take. Inside a region it takes a few milliseconds, or never succeeds.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// What calls name as their user agent. `CloudTrail` shows it.
+const USER_AGENT: &str = concat!("intake/", env!("CARGO_PKG_VERSION"));
 
-/// How long one attempt may take. DynamoDB responds within tens of milliseconds even at its slowest percentiles, so a retry
-/// on another connection is better than a longer wait.
-const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(2_500);
-
-/// Attempts per call, including the first.
-const MAX_ATTEMPTS: u32 = 4;
-
-/// Retries that a process may make before calls succeed again. A call that succeeds after a retry returns its tokens, and
-/// five calls that succeed at once return one retry: 10 % of failing calls never exhaust the budget, and an outage is not
-/// amplified. The budget is enough for every connection of a request to have dropped while the environment was frozen.
-const RETRY_BUDGET: u32 = 20;
-
-/// The cost of one retry of anything but throttling, in the SDK's tokens; a success returns one token.
-const RETRY_COST: u32 = 5;
-
-/// The tokens of the retry budget.
-const RETRY_TOKENS: u32 = RETRY_BUDGET * RETRY_COST;
-
-/// The client of the functions, with credentials and region from the variables that Lambda sets. It also reads
-/// `AWS_ENDPOINT_URL_DYNAMODB` or `AWS_ENDPOINT_URL`, and `AWS_USE_FIPS_ENDPOINT` and `AWS_USE_DUALSTACK_ENDPOINT` for the
-/// regions that need them (AWS SDKs and Tools Reference Guide).
-///
-/// The variables are read here because the loader of `aws-config` links profiles, metadata services and assumed roles,
-/// which a function does not use.
-///
-/// # Errors
-/// As [`http_client`].
-pub async fn from_environment() -> Result<Client, CaBundleError> {
-    let Environment { endpoint, region, fips, dual_stack } = Environment::of_service("AWS_ENDPOINT_URL_DYNAMODB").await;
-    let mut config = Builder::new()
-        .behavior_version(BehaviorVersion::latest())
-        .http_client(http_client(CONNECT_TIMEOUT)?)
-        .credentials_provider(EnvironmentVariableCredentialsProvider::new())
-        .region(region);
-    config.set_endpoint_url(endpoint).set_use_fips(fips).set_use_dual_stack(dual_stack);
-    let config = tuned(config);
-    let config = match SubsegmentInterceptor::from_environment() {
-        Some(interceptor) => config.interceptor(interceptor),
-        None => config,
-    };
-    Ok(Client::from_conf(config.build()))
+/// A service, as its requests name it.
+#[derive(Clone, Copy, Debug)]
+pub struct Service {
+    /// In signatures and in the name of its hosts.
+    pub name: &'static str,
+    /// Before the operation, in the header `x-amz-target`.
+    pub target: &'static str,
+    /// The version of the protocol.
+    pub content_type: &'static str,
+    /// The variable of another endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference Guide).
+    pub endpoint_variable: &'static str,
 }
 
-/// What the SDK's variables say of the endpoint of a service.
+/// Where a service is, and who calls it.
 #[derive(Clone, Debug)]
-pub struct Environment {
-    /// A URL of the operator's own.
-    pub endpoint: Option<String>,
-    /// The region.
-    pub region: Option<Region>,
-    /// Whether the endpoint is one for FIPS 140.
-    pub fips: Option<bool>,
-    /// Whether the endpoint also has an IPv6 address.
-    pub dual_stack: Option<bool>,
+pub struct Connection {
+    /// Makes the connections.
+    pub http_client: SharedHttpClient,
+    /// The URL of the service.
+    pub endpoint: String,
+    /// The region, for signatures.
+    pub region: String,
+    /// Whose calls they are.
+    pub credentials: SharedCredentialsProvider,
 }
 
-impl Environment {
-    /// For the service with this endpoint variable.
-    pub async fn of_service(endpoint_variable: &str) -> Self {
-        let truth = |name| variable(name).map(|value| value.eq_ignore_ascii_case("true"));
-        Self {
-            endpoint: [endpoint_variable, "AWS_ENDPOINT_URL"].into_iter().find_map(variable),
-            region: EnvironmentVariableRegionProvider::new().region().await,
-            fips: truth("AWS_USE_FIPS_ENDPOINT"),
-            dual_stack: truth("AWS_USE_DUALSTACK_ENDPOINT"),
+/// How long a call may take, and how often it is sent.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The longest that one attempt may take.
+    pub attempt_timeout: Duration,
+    /// Attempts of a call, and the waits between them.
+    pub retries: RetryConfig,
+    /// What bounds the retries of all calls together.
+    pub budget: TokenBucket,
+}
+
+/// A client. Its clones share connections and the retry budget.
+#[derive(Clone, Debug)]
+pub struct Client {
+    service: Service,
+    plugins: RuntimePlugins,
+}
+
+/// Why a call failed.
+pub type CallError = SdkError<ServiceError, HttpResponse>;
+
+impl Client {
+    /// A client of `service`.
+    pub fn new(service: Service, connection: Connection, limits: Limits) -> Self {
+        let mut config = Layer::new("intake");
+        config
+            .store_put(limits.retries)
+            .store_put(limits.budget)
+            .store_put(TimeoutConfig::builder().operation_attempt_timeout(limits.attempt_timeout).build())
+            .store_put(EndpointResolverParams::new(()))
+            .store_put(AuthSchemeOptionResolverParams::new(()))
+            .store_put(SharedRequestSerializer::new(RequestSerializer(service)))
+            .store_put(SharedResponseDeserializer::new(ResponseDeserializer))
+            .store_put(SigV4OperationSigningConfig {
+                region: Some(SigningRegion::from(Region::new(connection.region))),
+                region_set: None,
+                name: Some(SigningName::from_static(service.name)),
+                signing_options: SigningOptions::default(),
+            });
+        let mut components = RuntimeComponentsBuilder::new("intake")
+            .with_http_client(Some(connection.http_client))
+            .with_endpoint_resolver(Some(StaticUriEndpointResolver::uri(connection.endpoint)))
+            .with_auth_scheme(SigV4AuthScheme::new())
+            .with_auth_scheme_option_resolver(Some(StaticAuthSchemeOptionResolver::new(vec![SCHEME_ID])))
+            .with_identity_resolver(SCHEME_ID, connection.credentials)
+            .with_identity_cache(Some(IdentityCache::lazy().build()))
+            .with_sleep_impl(Some(TokioSleep::new()))
+            .with_time_source(Some(SystemTimeSource::new()))
+            .with_retry_strategy(Some(StandardRetryStrategy::new()))
+            .with_retry_classifier(SharedRetryClassifier::new(HttpStatusCodeClassifier::default()))
+            .with_retry_classifier(SharedRetryClassifier::new(TransientErrorClassifier::<ServiceError>::new()))
+            .with_retry_classifier(SharedRetryClassifier::new(AwsErrorCodeClassifier::<ServiceError>::new()))
+            .with_retry_classifier(SharedRetryClassifier::new(ServiceClockSkewClassifier::<ServiceError>::new()))
+            .with_interceptor(SharedInterceptor::permanent(ConnectionPoisoningInterceptor::new()))
+            .with_interceptor(SharedInterceptor::permanent(ServiceClockSkewInterceptor::new()))
+            .with_interceptor(SharedInterceptor::permanent(CallStatsInterceptor));
+        if let Some(interceptor) = SubsegmentInterceptor::from_environment() {
+            components.push_interceptor(SharedInterceptor::permanent(interceptor));
         }
+        let plugin = StaticRuntimePlugin::new().with_config(config.freeze()).with_runtime_components(components);
+        Self { service, plugins: RuntimePlugins::new().with_client_plugin(plugin) }
+    }
+
+    /// Calls `operation` and parses the response.
+    ///
+    /// # Errors
+    /// When no attempt succeeded, or the response is malformed.
+    pub async fn call<T: DeserializeOwned>(
+        &self,
+        operation: &'static str,
+        request: &impl Serialize,
+    ) -> Result<T, StoreError> {
+        let body = serde_json::to_vec(request).map_err(|_| StoreError::Invalid)?;
+        let response = self.send(operation, body).await?;
+        Ok(serde_json::from_slice(&response).map_err(|_| Cause::ResponseError)?)
+    }
+
+    /// Calls `operation` with this body, and returns the body of the response.
+    ///
+    /// # Errors
+    /// When no attempt succeeded.
+    pub async fn send(&self, operation: &'static str, body: Vec<u8>) -> Result<Bytes, CallError> {
+        let request = Input::erase(Request { operation, body });
+        // On the heap: the future is 8 KB, and each layer around one would copy it (47 k instructions).
+        let output = Box::pin(orchestrator::invoke(self.service.name, operation, request, &self.plugins)).await;
+        let output = output.map_err(|error| error.map_service_error(ServiceError::from_erased))?;
+        // The deserializer below returns nothing else.
+        Ok(output.downcast().unwrap_or_default())
     }
 }
 
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
+/// A request before the runtime has it.
+struct Request {
+    operation: &'static str,
+    body: Vec<u8>,
 }
 
-/// `config` with the timeouts, retries and call statistics of this service.
-pub fn tuned(config: Builder) -> Builder {
-    let retries = RetryConfig::standard()
-        .with_max_attempts(MAX_ATTEMPTS)
-        // The SDK's default of one second delays a retry, which usually succeeds, by half a second.
-        .with_initial_backoff(BACKOFF_BASE)
-        .with_max_backoff(BACKOFF_CAP);
-    let tokens = TokenBucket::builder()
-        .capacity(usize::try_from(RETRY_TOKENS).unwrap_or(usize::MAX))
-        .retry_cost(RETRY_COST)
-        .timeout_retry_cost(RETRY_COST)
-        // More than there are: the SDK never retries a throttled call. The store waits instead, without tokens and until the
-        // deadline.
-        .throttling_retry_cost(RETRY_TOKENS + 1);
-    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
-    config
-        .retry_config(retries)
-        .retry_partition(RetryPartition::custom("intake").token_bucket(tokens.build()).build())
-        .timeout_config(timeouts)
-        // It detects slow bodies; here the attempt timeout covers the body.
-        .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-        .interceptor(CallStatsInterceptor)
-        .interceptor(LeanCallInterceptor)
+/// Without the body, which holds what clients sent.
+impl fmt::Debug for Request {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.operation)
+    }
 }
 
-/// The HTTP client of this service, which waits at most `connect_timeout` for a connection.
-///
-/// # Errors
-/// When `AWS_CA_BUNDLE` names a file that cannot be used.
-pub fn http_client(connect_timeout: Duration) -> Result<SharedHttpClient, CaBundleError> {
-    Ok(http::client(http_connector(connect_timeout)?))
+#[derive(Debug)]
+struct RequestSerializer(Service);
+
+impl SerializeRequest for RequestSerializer {
+    fn serialize_input(&self, input: Input, _: &mut ConfigBag) -> Result<HttpRequest, BoxError> {
+        let Request { operation, body } = input.downcast().map_err(|_| "a request of another client")?;
+        let mut request = HttpRequest::new(SdkBody::from(body));
+        request.set_method("POST")?;
+        request.set_uri("/")?;
+        let headers = request.headers_mut();
+        headers.insert("content-type", self.0.content_type);
+        headers.insert("x-amz-target", [self.0.target, ".", operation].concat());
+        headers.insert("user-agent", USER_AGENT);
+        Ok(request)
+    }
 }
 
-/// The connections of such a client, for a request that no SDK makes.
-///
-/// # Errors
-/// When `AWS_CA_BUNDLE` names a file that cannot be used.
-pub fn http_connector(connect_timeout: Duration) -> Result<SharedHttpConnector, CaBundleError> {
-    Ok(http::connector(tls::client_config()?, connect_timeout))
+#[derive(Debug)]
+struct ResponseDeserializer;
+
+impl DeserializeResponse for ResponseDeserializer {
+    fn deserialize_nonstreaming(&self, response: &HttpResponse) -> Result<Output, OrchestratorError<Error>> {
+        let body = Bytes::copy_from_slice(response.body().bytes().unwrap_or_default());
+        if response.status().is_success() {
+            Ok(Output::erase(body))
+        } else {
+            Err(OrchestratorError::operation(Error::erase(ServiceError::new(response, body))))
+        }
+    }
 }

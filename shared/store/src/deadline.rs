@@ -9,9 +9,11 @@ use model::deadline::{Deadline, DeadlineExceeded};
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs `work` until `deadline`, and then drops it.
-pub(crate) async fn before<T>(deadline: Deadline, work: impl Future<Output = T>) -> Result<T, DeadlineExceeded> {
-    // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
-    tokio::time::timeout_at(deadline.until().into(), Box::pin(work)).await.map_err(|_| DeadlineExceeded)
+///
+/// # Errors
+/// When it did not end before.
+pub async fn before<T>(deadline: Deadline, work: impl Future<Output = T>) -> Result<T, DeadlineExceeded> {
+    tokio::time::timeout_at(deadline.until().into(), work).await.map_err(|_| DeadlineExceeded)
 }
 
 /// Yields once, so that hyper can return the connection to its pool before the next call needs one. It costs a round of the

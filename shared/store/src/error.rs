@@ -1,7 +1,8 @@
 //! Why DynamoDB did not do what it was asked to. An error of the SDK may contain an item, so only its kind is kept.
 
 use aws_runtime::retries::classifiers::THROTTLING_ERRORS;
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use model::deadline::DeadlineExceeded;
 
 /// Why a call to DynamoDB failed.

@@ -3,7 +3,7 @@
 //! This crate knows keys, conditions and retries. It must not know which HTTP status an error becomes.
 
 pub mod api_keys;
-pub mod attributes;
+mod attributes;
 pub mod batch_context;
 mod batch_write;
 pub mod call_stats;
@@ -11,12 +11,15 @@ pub mod client;
 pub mod customers;
 pub mod deadline;
 mod dynamodb_json;
+pub mod endpoint;
+pub mod environment;
 pub mod error;
 mod http;
 pub mod idempotency;
-mod lean_call;
 pub mod overflow;
+mod put_item;
 pub mod rejected_signals;
+pub mod service_error;
 pub mod signals;
 pub mod throttling;
 pub mod tls;

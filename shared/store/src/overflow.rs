@@ -7,25 +7,32 @@ mod deferred_batch;
 
 use std::time::Duration;
 
-use aws_config::environment::EnvironmentVariableCredentialsProvider;
-use aws_sdk_sqs::Client;
-use aws_sdk_sqs::config::StalledStreamProtectionConfig;
-use aws_sdk_sqs::config::retry::RetryConfig;
-use aws_sdk_sqs::config::timeout::TimeoutConfig;
-use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use aws_smithy_runtime::client::retries::TokenBucket;
 use futures_util::future::try_join_all;
 use model::deadline::Deadline;
+use serde::Serialize;
+use serde::de::IgnoredAny;
 use tokio::sync::OnceCell;
 
 pub use self::deferred_batch::{DeferredBatch, DeferredSignal, UnreadableMessage};
-use crate::client::{CONNECT_TIMEOUT, Environment, http_client};
+use crate::client::{Client, Limits, Service};
 use crate::deadline::before;
+use crate::environment::{self, retries};
 use crate::error::{Cause, StoreError};
-use crate::throttling::{BACKOFF_BASE, BACKOFF_CAP};
-use crate::tls::CaBundleError;
+
+/// SQS.
+pub const SQS: Service = Service {
+    name: "sqs",
+    target: "AmazonSQS",
+    content_type: "application/x-amz-json-1.0",
+    endpoint_variable: "AWS_ENDPOINT_URL_SQS",
+};
 
 /// How long one attempt of a call may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_200);
+
+/// Attempts per call, including the first.
+const MAX_ATTEMPTS: u32 = 3;
 
 /// A queue of SQS.
 #[derive(Debug)]
@@ -33,6 +40,14 @@ pub struct OverflowQueue {
     url: String,
     /// Built at the first use: most processes never defer a signal.
     client: OnceCell<Client>,
+}
+
+/// A request ("`SendMessage`" in the SQS API reference).
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct SendMessage<'a> {
+    queue_url: &'a str,
+    message_body: String,
 }
 
 impl OverflowQueue {
@@ -55,33 +70,18 @@ impl OverflowQueue {
         before(deadline, sent).await?.map(drop)
     }
 
-    /// Sends one message. It can be as large as a call: "Amazon SQS message quotas" in the SQS developer guide.
-    async fn send_one(&self, body: String) -> Result<(), StoreError> {
-        let client = self.client.get_or_try_init(client).await.map_err(|error| {
-            tracing::error!(%error, "the client of the overflow queue could not be built");
-            StoreError::Unavailable(Cause::Other("CaBundleError".to_owned()))
-        })?;
-        let entry = SendMessageBatchRequestEntry::builder().id("0").message_body(body).build();
-        let entry = entry.map_err(|error| Cause::Other(error.to_string()))?;
-        let sent = client.send_message_batch().queue_url(&self.url).entries(entry).send().await?;
-        match sent.failed().first() {
-            None => Ok(()),
-            Some(failed) => Err(Cause::Other(failed.code().to_owned()).into()),
-        }
+    async fn send_one(&self, message_body: String) -> Result<(), StoreError> {
+        let client =
+            self.client.get_or_try_init(async || environment::client(SQS, limits())).await.map_err(|error| {
+                tracing::error!(%error, "the client of the overflow queue could not be built");
+                Cause::Other("EnvironmentError".to_owned())
+            })?;
+        client.call::<IgnoredAny>("SendMessage", &SendMessage { queue_url: &self.url, message_body }).await?;
+        Ok(())
     }
 }
 
-async fn client() -> Result<Client, CaBundleError> {
-    let Environment { endpoint, region, fips, dual_stack } = Environment::of_service("AWS_ENDPOINT_URL_SQS").await;
-    let retries = RetryConfig::standard().with_initial_backoff(BACKOFF_BASE).with_max_backoff(BACKOFF_CAP);
-    let mut config = aws_sdk_sqs::Config::builder()
-        .behavior_version_latest()
-        .http_client(http_client(CONNECT_TIMEOUT)?)
-        .credentials_provider(EnvironmentVariableCredentialsProvider::new())
-        .region(region)
-        .retry_config(retries)
-        .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build())
-        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
-    config.set_endpoint_url(endpoint).set_use_fips(fips).set_use_dual_stack(dual_stack);
-    Ok(Client::from_conf(config.build()))
+/// The timeouts and retries of a client of SQS.
+pub fn limits() -> Limits {
+    Limits { attempt_timeout: ATTEMPT_TIMEOUT, retries: retries(MAX_ATTEMPTS), budget: TokenBucket::default() }
 }

@@ -20,7 +20,7 @@ use super::options::Options;
 use super::stored;
 use super::summary::{Calls, Drain, Summary};
 use super::windows::Windows;
-use crate::test_app::{client_at, create_key};
+use crate::test_app::create_key;
 
 /// Clients that send signals.
 const SIGNAL_CLIENTS: u64 = 12;
@@ -154,10 +154,10 @@ async fn send(
 /// Keys with the numbers of their accounts.
 async fn create_keys(deployment: &Deployment) -> Vec<(u32, String)> {
     let mut keys = Vec::new();
-    let dynamodb = client_at(&deployment.emulator.endpoint());
+    let endpoint = deployment.emulator.endpoint();
     for account in 0..ACCOUNTS {
         for _ in 0..KEYS_PER_ACCOUNT {
-            keys.push((account, create_key(&dynamodb, &account_id(account), |_| {}).await));
+            keys.push((account, create_key(&endpoint, &account_id(account), |_| {}).await));
         }
     }
     keys

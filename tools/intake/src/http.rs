@@ -8,7 +8,7 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::http::Headers;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
-use store::client::http_connector;
+use store::environment::http_connector;
 
 /// Sends requests, on connections that it keeps.
 pub(crate) struct HttpClient(SharedHttpConnector);

@@ -1,6 +1,6 @@
 //! DynamoDB items: single attributes, and whole items as JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -10,7 +10,8 @@ use serde::{Deserialize as _, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-pub(crate) use store::attributes::Item;
+/// An item, as the SDK has it.
+pub(crate) type Item = HashMap<String, AttributeValue>;
 
 /// The string attribute `name` of `item`.
 pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {

@@ -58,16 +58,17 @@ enum UpdateResult {
 }
 
 impl Writer {
-    pub(super) fn new(stack: &Stack, state: &State, retention: Option<Duration>) -> Self {
-        Self {
+    pub(super) fn new(stack: &Stack, state: &State, retention: Option<Duration>) -> Result<Self> {
+        let client = stack.store_client()?;
+        Ok(Self {
             account: state.account.clone(),
             kind: state.kind,
             received_at: state.received_at,
             import: state.import,
             table: state.table.clone(),
-            signals: SignalsTable::new(stack.client.clone(), &state.table, retention),
-            customers: CustomersTable::new(stack.client.clone(), &state.table),
-        }
+            signals: SignalsTable::new(client.clone(), &state.table, retention),
+            customers: CustomersTable::new(client, &state.table),
+        })
     }
 
     /// Stores the valid lines of a chunk. When it returns, DynamoDB has acknowledged them.
