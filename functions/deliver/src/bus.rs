@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use service::config::ConfigError;
 use store::client::{Client, Service};
 
-use crate::clients::{Undelivered, call, client};
+use crate::clients::{Cause, Undelivered, call, client};
 
 /// `EventBridge`.
 const EVENTBRIDGE: Service = Service {
@@ -84,7 +84,7 @@ struct PutEventsResult {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct ResultEntry {
-    error_code: Option<String>,
+    error_code: Option<Cause>,
 }
 
 /// The size of an entry, as EventBridge counts it.
@@ -101,12 +101,6 @@ impl Bus {
     /// Whether a call can have this event.
     pub(crate) fn fits(detail_type: &str, detail: &str) -> bool {
         bytes(detail_type, detail) < MAX_CALL_BYTES
-    }
-
-    /// Whether EventBridge will never take an entry that failed with this code. Other errors can pass, or be mended by the
-    /// operator.
-    pub(crate) fn is_malformed(cause: &str) -> bool {
-        cause == "MalformedDetail"
     }
 
     /// Sends entries in their order, call by call, until one is not taken.
@@ -138,7 +132,7 @@ impl Bus {
         let failed = entries.find_map(|(position, entry)| Some((position, entry.error_code?)));
         match failed {
             None if result.failed_entry_count == 0 => Ok(()),
-            None => Err(Undelivered { position: 0, cause: "ResponseError".to_owned() }),
+            None => Err(Undelivered { position: 0, cause: Cause::ResponseError }),
             Some((position, cause)) => Err(Undelivered { position, cause }),
         }
     }

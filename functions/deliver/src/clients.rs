@@ -7,8 +7,8 @@ use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata as _;
 use aws_smithy_types::retry::RetryConfig;
 use model::deadline::Deadline;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use service::config::ConfigError;
 use store::client::{Client, Limits, Service};
 use store::deadline::before;
@@ -32,26 +32,67 @@ pub(crate) fn client(service: Service) -> Result<Client, ConfigError> {
 pub(crate) struct Undelivered {
     /// Its position.
     pub(crate) position: usize,
-    /// Why: a code, since a message may contain an event.
-    pub(crate) cause: String,
+    /// Why.
+    pub(crate) cause: Cause,
 }
 
-/// Calls `operation` and parses the response, until `deadline`. An error is the code of its cause.
+/// Why a call failed, or a target did not take an event. The log shows it, so it is never a message, which may contain an
+/// event.
+#[derive(Debug, Deserialize, thiserror::Error)]
+#[serde(from = "String")]
+pub(crate) enum Cause {
+    /// The deadline of the batch passed.
+    #[error("DeadlineExceeded")]
+    DeadlineExceeded,
+    /// The target did not respond to an attempt in time.
+    #[error("Timeout")]
+    Timeout,
+    /// No connection, or one that broke before the response.
+    #[error("DispatchFailure")]
+    DispatchFailure,
+    /// A response that cannot be parsed, or contradicts itself.
+    #[error("ResponseError")]
+    ResponseError,
+    /// The request could not be written or signed.
+    #[error("RequestError")]
+    RequestError,
+    /// An error without a code.
+    #[error("HTTP {0}")]
+    Status(u16),
+    /// `EventBridge` will never take this event. Other errors can pass, or be mended by the operator.
+    #[error("MalformedDetail")]
+    MalformedDetail,
+    /// Another error of the target, by its code.
+    #[error("{0}")]
+    Code(String),
+}
+
+impl From<String> for Cause {
+    fn from(code: String) -> Self {
+        match code.as_str() {
+            "MalformedDetail" => Self::MalformedDetail,
+            _ => Self::Code(code),
+        }
+    }
+}
+
+/// Calls `operation` and parses the response, until `deadline`.
 pub(crate) async fn call<T: DeserializeOwned>(
     client: &Client,
     operation: &'static str,
     request: &impl Serialize,
     deadline: Deadline,
-) -> Result<T, String> {
-    let body = serde_json::to_vec(request).map_err(|error| error.to_string())?;
-    let sent = before(deadline, client.send(operation, body)).await;
-    let cause = match &sent {
-        Ok(Ok(response)) => return serde_json::from_slice(response).map_err(|_| "ResponseError".to_owned()),
-        Err(_) => "DeadlineExceeded",
-        Ok(Err(SdkError::TimeoutError(_))) => "Timeout",
-        Ok(Err(SdkError::DispatchFailure(_))) => "DispatchFailure",
-        Ok(Err(SdkError::ServiceError(error))) => error.err().code().unwrap_or("ServerError"),
-        Ok(Err(_)) => "ResponseError",
-    };
-    Err(cause.to_owned())
+) -> Result<T, Cause> {
+    let body = serde_json::to_vec(request).map_err(|_| Cause::RequestError)?;
+    match before(deadline, client.send(operation, body)).await {
+        Ok(Ok(response)) => serde_json::from_slice(&response).map_err(|_| Cause::ResponseError),
+        Err(_) => Err(Cause::DeadlineExceeded),
+        Ok(Err(SdkError::TimeoutError(_))) => Err(Cause::Timeout),
+        Ok(Err(SdkError::DispatchFailure(_))) => Err(Cause::DispatchFailure),
+        Ok(Err(SdkError::ServiceError(error))) => Err(match error.err().code() {
+            Some(code) => Cause::from(code.to_owned()),
+            None => Cause::Status(error.raw().status().as_u16()),
+        }),
+        Ok(Err(_)) => Err(Cause::ResponseError),
+    }
 }

@@ -11,7 +11,7 @@ use service::telemetry::delivery_log::{Counts, Failure};
 
 use crate::DeliverFunction;
 use crate::bus::{Bus, Entry};
-use crate::clients::Undelivered;
+use crate::clients::{Cause, Undelivered};
 use crate::cloud_event::{CloudEvent, IN_THE_LAKE};
 use crate::event::RecordName;
 use crate::lake::Lake;
@@ -60,6 +60,12 @@ struct FailedRecord {
     failure: Failure,
 }
 
+impl FailedRecord {
+    fn new(position: usize, target: &'static str, cause: &Cause) -> Self {
+        Self { position, failure: Failure { target, cause: cause.to_string() } }
+    }
+}
+
 /// An object of the failure bucket.
 #[derive(Serialize)]
 struct KeptRecord<'a> {
@@ -85,12 +91,12 @@ impl<'a> Delivery<'a> {
     pub(crate) async fn read(&mut self, records: &[&'a RawValue]) {
         for (position, record) in records.iter().copied().enumerate() {
             if let Err(cause) = self.read_one(position, record).await {
-                return self.fail(FailedRecord { position, failure: Failure { target: FAILURE_BUCKET, cause } });
+                return self.fail(FailedRecord::new(position, FAILURE_BUCKET, &cause));
             }
         }
     }
 
-    async fn read_one(&mut self, position: usize, record: &'a RawValue) -> Result<(), String> {
+    async fn read_one(&mut self, position: usize, record: &'a RawValue) -> Result<(), Cause> {
         let event = match event_of(record) {
             Ok(Some(event)) => event,
             Ok(None) => {
@@ -125,7 +131,7 @@ impl<'a> Delivery<'a> {
         let events: Vec<_> = for_lake.iter().map(|pending| pending.event.json.as_str()).collect();
         if let Err(Undelivered { position, cause }) = lake.put(&events, self.deadline).await {
             let position = for_lake.get(position).map_or(0, |pending| pending.position);
-            self.fail(FailedRecord { position, failure: Failure { target: "lake", cause } });
+            self.fail(FailedRecord::new(position, "lake", &cause));
         }
     }
 
@@ -155,12 +161,11 @@ impl<'a> Delivery<'a> {
         {
             first += position;
             let (Some(pending), Some(entry)) = (self.events.get(first), entries.get_mut(first)) else { break };
-            let failed =
-                |target, cause| FailedRecord { position: pending.position, failure: Failure { target, cause } };
-            if !Bus::is_malformed(&cause) {
-                return Err(failed("bus", cause));
+            let failed = |target, cause: &Cause| FailedRecord::new(pending.position, target, cause);
+            if !matches!(cause, Cause::MalformedDetail) {
+                return Err(failed("bus", &cause));
             }
-            let url = self.keep(pending.record, MALFORMED).await.map_err(|cause| failed(FAILURE_BUCKET, cause))?;
+            let url = self.keep(pending.record, MALFORMED).await.map_err(|cause| failed(FAILURE_BUCKET, &cause))?;
             if entry.is_pointer() {
                 first += 1;
             } else {
@@ -204,7 +209,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// Writes a record to the failure bucket. The key is the same when the record is delivered again.
-    async fn keep(&self, record: &RawValue, reason: &str) -> Result<String, String> {
+    async fn keep(&self, record: &RawValue, reason: &str) -> Result<String, Cause> {
         let failures = &self.function.failures;
         let key = self.failure_key(record);
         // Strings and JSON always serialize.

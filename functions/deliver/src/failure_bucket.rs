@@ -19,7 +19,7 @@ use service::config::ConfigError;
 use store::endpoint::domain;
 use store::environment::{CONNECT_TIMEOUT, EnvironmentError, configured_endpoint, credentials, http_connector, region};
 
-use crate::clients::ATTEMPT_TIMEOUT;
+use crate::clients::{ATTEMPT_TIMEOUT, Cause};
 
 /// The bucket.
 #[derive(Debug)]
@@ -46,15 +46,15 @@ impl FailureBucket {
         format!("s3://{}/{key}", self.name)
     }
 
-    /// Writes an object, whose key consists of unreserved characters and slashes. An error is the code of its cause.
-    pub(crate) async fn put(&self, key: &str, body: String, deadline: Deadline) -> Result<(), String> {
-        let request = self.signed(key, body).map_err(|_| "SigningError".to_owned())?;
+    /// Writes an object, whose key consists of unreserved characters and slashes.
+    pub(crate) async fn put(&self, key: &str, body: String, deadline: Deadline) -> Result<(), Cause> {
+        let request = self.signed(key, body).map_err(|_| Cause::RequestError)?;
         let until = deadline.min(ATTEMPT_TIMEOUT).until();
         match tokio::time::timeout_at(until.into(), self.connector.call(request)).await {
-            Err(_) => Err("Timeout".to_owned()),
-            Ok(Err(_)) => Err("DispatchFailure".to_owned()),
+            Err(_) => Err(Cause::Timeout),
+            Ok(Err(_)) => Err(Cause::DispatchFailure),
             Ok(Ok(response)) if response.status().is_success() => Ok(()),
-            Ok(Ok(response)) => Err(format!("HTTP {}", response.status().as_u16())),
+            Ok(Ok(response)) => Err(Cause::Status(response.status().as_u16())),
         }
     }
 

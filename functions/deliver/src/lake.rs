@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use service::config::ConfigError;
 use store::client::{Client, Service};
 
-use crate::clients::{Undelivered, call, client};
+use crate::clients::{Cause, Undelivered, call, client};
 
 /// Firehose.
 const FIREHOSE: Service = Service {
@@ -64,7 +64,7 @@ struct PutRecordBatchOutput {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct RecordResponse {
-    error_code: Option<String>,
+    error_code: Option<Cause>,
 }
 
 impl Lake {
@@ -88,7 +88,7 @@ impl Lake {
     }
 
     async fn call(&self, records: Vec<Packed>, deadline: Deadline) -> Result<(), Undelivered> {
-        let undelivered = |index: usize, cause: String| {
+        let undelivered = |index: usize, cause: Cause| {
             let position = records.get(index).map_or(0, |record| record.first);
             Undelivered { position, cause }
         };
@@ -100,7 +100,7 @@ impl Lake {
         let failed = responses.find_map(|(index, response)| Some((index, response.error_code?)));
         match failed {
             None if output.failed_put_count == 0 => Ok(()),
-            None => Err(undelivered(0, "ResponseError".to_owned())),
+            None => Err(undelivered(0, Cause::ResponseError)),
             Some((index, cause)) => Err(undelivered(index, cause)),
         }
     }
