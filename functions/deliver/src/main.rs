@@ -9,8 +9,7 @@ use service::telemetry;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let function = DeliverFunction::from_environment();
-    let function = &function.inspect_err(|error| tracing::error!(%error, "the function cannot start"))?;
+    let function = &DeliverFunction::from_environment()?;
     let deliver = |event: LambdaEvent<Box<RawValue>>| async move {
         Ok::<_, Error>(function.deliver(&event.payload, &event.context, Timestamp::now()).await?)
     };

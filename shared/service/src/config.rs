@@ -1,9 +1,11 @@
 //! The environment variables that `template.yaml` gives the functions. This module must not know what they are for.
 
+use std::fmt;
+
 use store::environment::EnvironmentError;
 
 /// Why a function cannot start.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum ConfigError {
     /// A variable is missing or malformed.
     #[error("the environment variable {0} is missing or malformed")]
@@ -11,6 +13,13 @@ pub enum ConfigError {
     /// There is no client of AWS.
     #[error(transparent)]
     Aws(#[from] EnvironmentError),
+}
+
+/// As displayed: this is what Rust prints when `main` returns an error.
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
 }
 
 /// The variable `name`.
