@@ -239,7 +239,7 @@ impl CustomersTable {
     }
 }
 
-/// Parses a response. DynamoDB returned what it should, but for an attribute that is malformed.
+/// Parses a response. JSON without the expected attributes is that of a malformed item.
 fn parse<'de, T: Deserialize<'de>>(response: &'de [u8]) -> Result<T, StoreError> {
     serde_json::from_slice(response)
         .map_err(|error| if error.is_data() { StoreError::Corrupt } else { Cause::ResponseError.into() })
