@@ -13,8 +13,7 @@ use crate::observation::{self, Observation};
 use crate::target::{Functions, References, Target};
 use crate::{Counted, requests, step};
 
-/// Customers, and batches of 100 signals, of which the mean processor time is taken, after as many to warm up: the compilers
-/// of V8 need some hundreds.
+/// Customers, and batches of 100 signals, of which the mean processor time is taken.
 const WARM_REQUESTS: [u32; 2] = [400, 150];
 
 /// What is compared: this repository, the stock SDK in Rust, Python and Node.js.
@@ -22,8 +21,8 @@ pub(crate) struct Comparison(pub(crate) [Column; 4]);
 
 /// What was measured of an implementation.
 pub(crate) struct Column {
-    /// Processor time and time from exec through the first acknowledged customer.
-    cold: [Duration; 2],
+    /// Processor time from exec through the first acknowledged customer.
+    cold: Duration,
     /// Processor time of a warm customer, and of a signal in a warm batch of 100.
     warm: [Duration; 2],
     /// What these customers and batches wrote.
@@ -68,8 +67,7 @@ impl Comparison {
     pub(crate) fn table(&self) -> Table {
         let mut table = Table::new("what | Intake | stock SDK in Rust | Python, boto3 | Node.js, AWS SDK v3");
         let mut row = |what: &str, of: &dyn Fn(&Column) -> String| table.row(what, self.0.iter().map(of));
-        row("processor time, exec through first customer", &|column| milliseconds(column.cold[0], 0));
-        row("time of the same", &|column| milliseconds(column.cold[1], 0));
+        row("processor time, exec through first customer", &|column| milliseconds(column.cold, 0));
         row("processor time, warm customer", &|column| milliseconds(column.warm[0], 2));
         row("processor time, signal in a warm batch of 100", &|column| milliseconds(column.warm[1], 3));
         row("500 signals at 5 ms a call", &|column| column.batch_of_500.time());

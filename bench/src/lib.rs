@@ -89,7 +89,7 @@ pub async fn run(options: &Options) -> Result<bool> {
     deviations.extend(costs::deviation(&costs, &markdown::read(OPERATIONS)?));
     if !deviations.is_empty() {
         println!("{}", deviations.join("\n"));
-        println!("If this is intended: cargo bench --package bench --bench functions -- --guard --accept");
+        println!("If this is intended: cargo bench -- --guard --accept");
     }
     Ok(deviations.is_empty())
 }

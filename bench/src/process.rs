@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use fault_proxy::{FaultProxy, Plan};
@@ -35,8 +35,6 @@ pub(crate) enum Mode {
 pub(crate) struct Process {
     /// The DynamoDB it writes to.
     pub(crate) dynamodb: FakeDynamoDb,
-    /// When it was started.
-    pub(crate) started: Instant,
     pub(crate) function: FunctionProcess,
     log: mpsc::UnboundedReceiver<String>,
     directory: TempDir,
@@ -76,12 +74,11 @@ impl Process {
             log: is_logged.then_some(sender),
             ..ProcessOptions::new(&target.program, endpoint)
         };
-        let started = Instant::now();
         let mut function = FunctionProcess::start(&options)
             .await
             .context("the program does not start; if it is valgrind, on Debian: apt-get install valgrind")?;
         function.idle().await.with_context(|| format!("{} does not start", target.name))?;
-        Ok(Self { dynamodb, started, function, log, directory, _proxy: proxy })
+        Ok(Self { dynamodb, function, log, directory, _proxy: proxy })
     }
 
     /// Sends one event, expects success, and waits until the function asks for the next event. Returns how long the response
