@@ -1,4 +1,4 @@
-"""A reference implementation of both functions in Python with boto3, in the most common style: all deerrors, one call after
+"""A reference implementation of both functions in Python with boto3, in the most common style: all defaults, one call after
 the other. It is measured and never deployed."""
 
 import hashlib
@@ -81,7 +81,7 @@ def signals(account, body, sent):
     request_identifier = body.get("requestIdentifier")
     if request_identifier:
         request_identifier = str(uuid.UUID(request_identifier))
-        requests.put_item(
+        idempotency.put_item(
             Item={
                 "pk": f"{account}#{request_identifier}",
                 "bodyHash": hashlib.sha256(sent.encode()).hexdigest(),

@@ -3,15 +3,16 @@
 //! It names the toolchain that it was counted with. Another compiler generates other instructions, so the margin is wider
 //! there until its counts are accepted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::count::Instructions;
-use crate::target::root;
+use crate::Counted;
+use crate::instructions::Instructions;
+use crate::target::{root, run};
 
 /// By how many percent a count may differ from the baseline.
 const MARGIN_PERCENT: u64 = 5;
@@ -21,74 +22,50 @@ const MARGIN_OTHER_TOOLCHAIN_PERCENT: u64 = 15;
 
 /// bench/baseline.json.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Baseline {
-    /// The toolchain that they were counted with.
-    pub counted_with: Toolchain,
+pub(crate) struct Baseline {
+    counted_with: Toolchain,
     /// Instructions by what was counted.
-    pub instructions: BTreeMap<String, u64>,
+    pub(crate) instructions: BTreeMap<String, u64>,
 }
 
 /// What the number of instructions depends on beside the source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Toolchain {
+struct Toolchain {
     rustc: String,
     valgrind: String,
     target: String,
 }
 
-impl Toolchain {
-    /// The installed one.
-    ///
-    /// # Errors
-    /// When `rustc` or `valgrind` cannot be started.
-    pub fn installed() -> Result<Self> {
-        let target = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
-        Ok(Self { rustc: version("rustc")?, valgrind: version("valgrind")?, target })
-    }
-}
-
-fn version(program: &str) -> Result<String> {
-    let missing = || format!("{program} cannot be started; to install valgrind on Debian: apt-get install valgrind");
-    let output = Command::new(program).arg("--version").output().with_context(missing)?;
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
-}
-
 impl Baseline {
     /// The counts of this run.
-    ///
-    /// # Errors
-    /// When the toolchain cannot be found.
-    pub fn from_counts(counted: &[(&str, Instructions)]) -> Result<Self> {
+    pub(crate) fn from_counts(counted: &Counted) -> Result<Self> {
         let named = |(name, counted): &(&str, Instructions)| {
-            [("start", counted.start), ("first request", counted.first), ("warm request", counted.warm)]
+            let Instructions { start, first, warm } = counted;
+            [("start", *start), ("first request", first.instructions), ("warm request", warm.instructions)]
                 .map(|(what, count)| (format!("{name}: {what}"), count))
         };
-        Ok(Self { counted_with: Toolchain::installed()?, instructions: counted.iter().flat_map(named).collect() })
+        let version = |program| Ok::<_, Error>(run(Command::new(program).arg("--version"))?.trim().to_owned());
+        let target = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
+        let counted_with = Toolchain { rustc: version("rustc")?, valgrind: version("valgrind")?, target };
+        Ok(Self { counted_with, instructions: counted.iter().flat_map(named).collect() })
     }
 
     /// The committed baseline.
-    ///
-    /// # Errors
-    /// When there is none, or it cannot be read.
-    pub fn read() -> Result<Self> {
+    pub(crate) fn read() -> Result<Self> {
         let text = std::fs::read_to_string(path()).context("there is no baseline: cargo bench -- --accept")?;
         serde_json::from_str(&text).context("bench/baseline.json is malformed: cargo bench -- --accept")
     }
 
     /// Makes this the committed baseline.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write(&self) -> Result<()> {
+    pub(crate) fn write(&self) -> Result<()> {
         Ok(std::fs::write(path(), serde_json::to_string_pretty(self)? + "\n")?)
     }
 
     /// Every count that is not within the margin of `committed`, in a sentence each.
-    pub fn deviations(&self, committed: &Self) -> Vec<String> {
+    pub(crate) fn deviations(&self, committed: &Self) -> Vec<String> {
         let same = self.counted_with == committed.counted_with;
         let percent = if same { MARGIN_PERCENT } else { MARGIN_OTHER_TOOLCHAIN_PERCENT };
-        let names =
-            self.instructions.keys().chain(committed.instructions.keys()).collect::<std::collections::BTreeSet<_>>();
+        let names: BTreeSet<_> = self.instructions.keys().chain(committed.instructions.keys()).collect();
         let compare = |name: &String| match (self.instructions.get(name), committed.instructions.get(name)) {
             (Some(counted), Some(expected)) => {
                 let margin = expected.saturating_mul(percent) / 100;

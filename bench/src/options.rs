@@ -8,10 +8,10 @@ use clap::{Parser, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "cargo bench --", no_binary_name = false)]
 pub struct Options {
-    /// Only count what is compared: instructions with bench/baseline.json, and costs with docs/operations.md. Some minutes
+    /// Only count what is compared: instructions with bench/baseline.json, and costs with docs/operations.md
     #[arg(long)]
     pub guard: bool,
-    /// Accept the results: write the baseline, the tables and the plot; with --guard, only the baseline and the table of costs
+    /// Accept the results: write the baseline and the tables; with --guard, only the baseline and the table of costs
     #[arg(long)]
     pub accept: bool,
     /// Only count requests of one function into a file for `callgrind_annotate`

@@ -1,140 +1,101 @@
-//! A target as a process, alone or under callgrind, over a fake DynamoDB. Must not know what is measured.
+//! A target as a process over a fake DynamoDB. Must not know what is measured.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use futures_util::{StreamExt as _, TryStreamExt as _, future, stream};
+use fault_proxy::{FaultProxy, Plan};
 use hyper::body::Bytes;
+use sandbox::certificate_authority::Authority;
+use sandbox::fake_dynamodb::FakeDynamoDb;
+use sandbox::function_process::{FunctionProcess, ProcessOptions};
 use serde_json::json;
 use tempfile::TempDir;
-use testkit::certificate_authority::Authority;
-use testkit::fake_dynamodb::FakeDynamoDb;
-use testkit::fault_proxy::{FaultProxy, Plan};
-use testkit::function_process::{FunctionProcess, ProcessOptions};
-use testkit::runtime_api::Invocation;
 use tokio::sync::mpsc;
 
-use crate::callgrind::Profile;
+use crate::instructions::Profile;
 use crate::target::Target;
 
 /// Under callgrind a function is some fifty times slower.
 const INVOCATION_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// How a function is run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mode {
+/// How a process is run. With TLS between it and DynamoDB, except behind a proxy.
+pub(crate) enum Mode {
+    Alone,
     /// Under callgrind, which counts instructions.
-    pub callgrind: bool,
-    /// With TLS between it and DynamoDB.
-    pub tls: bool,
-    /// Invocations that it may serve at once, where that is more than one.
-    pub concurrency: Option<u16>,
-    /// Whether its log is kept.
-    pub log: bool,
+    Callgrind,
+    /// Its log is kept.
+    Logged,
+    /// Its calls fail as the plan says.
+    Faulty(Plan),
 }
 
 /// A function that runs until this is dropped.
-#[derive(Debug)]
-pub struct Process {
+pub(crate) struct Process {
     /// The DynamoDB it writes to.
-    pub dynamodb: FakeDynamoDb,
-    /// Between the function and DynamoDB, when calls fail.
-    _proxy: Option<FaultProxy>,
-    function: FunctionProcess,
+    pub(crate) dynamodb: FakeDynamoDb,
+    pub(crate) function: FunctionProcess,
     log: mpsc::UnboundedReceiver<String>,
     directory: TempDir,
+    _proxy: Option<FaultProxy>,
 }
 
 impl Process {
     /// Starts `target`, and waits until it asks for its first event.
-    ///
-    /// # Errors
-    /// When it ends or hangs before.
-    pub async fn start(target: &Target, mode: Mode) -> Result<Self> {
-        Self::start_behind(target, mode, None).await
-    }
-
-    /// As [`Process::start`], with calls that fail as `plan` says. The proxy has no TLS.
-    ///
-    /// # Errors
-    /// When it ends or hangs before.
-    pub async fn start_behind(target: &Target, mode: Mode, plan: Option<Plan>) -> Result<Self> {
+    pub(crate) async fn start(target: &Target, mode: Mode) -> Result<Self> {
         let directory = tempfile::tempdir().context("no temporary directory can be made")?;
         let authority = Authority::new()?;
         let [few, many] = ["few.pem", "many.pem"].map(|name| directory.path().join(name));
         authority.write(&few, &many)?;
-        let dynamodb = FakeDynamoDb::start(mode.tls.then(|| authority.acceptor.clone())).await?;
-        let scheme = if mode.tls { "https" } else { "http" };
-        let direct = format!("{scheme}://localhost:{}", dynamodb.address().port());
-        let proxy = match plan {
-            Some(plan) => Some(FaultProxy::start(&format!("http://{}", dynamodb.address()), plan).await?),
-            None => None,
+        let (wrapper, is_logged) = (callgrind(&mode, directory.path()), matches!(mode, Mode::Logged));
+        let (dynamodb, proxy, endpoint) = if let Mode::Faulty(plan) = mode {
+            let dynamodb = FakeDynamoDb::start(None).await?;
+            let proxy = FaultProxy::start(&format!("http://{}", dynamodb.address()), plan).await?;
+            let endpoint = proxy.endpoint();
+            (dynamodb, Some(proxy), endpoint)
+        } else {
+            let dynamodb = FakeDynamoDb::start(Some(authority.acceptor.clone())).await?;
+            let endpoint = format!("https://localhost:{}", dynamodb.address().port());
+            (dynamodb, None, endpoint)
         };
-        // What replaces the embedded authorities, and what replaces the system's.
+        // What replaces the embedded authorities, what replaces the system's, and what Node.js adds to its own.
         let bundle = if target.arguments.is_empty() { &few } else { &many };
-        let authorities = [("AWS_CA_BUNDLE", bundle.into()), ("SSL_CERT_FILE", many.clone().into())];
-        let variables = TABLES.map(|(name, value)| (name, OsString::from(value))).into_iter();
+        let bundles = [("AWS_CA_BUNDLE", bundle), ("SSL_CERT_FILE", &many), ("NODE_EXTRA_CA_CERTS", &few)];
+        let variables = bundles.map(|(name, path)| (name, path.clone().into_os_string())).into_iter();
         let variables = variables.chain(target.variables.iter().map(|(name, value)| (*name, value.into())));
+        let variables = variables.chain(TABLES.map(|(name, value)| (name, value.into())));
         let (sender, log) = mpsc::unbounded_channel();
         let options = ProcessOptions {
             arguments: target.arguments.iter().map(OsString::from).collect(),
-            wrapper: if mode.callgrind { callgrind_command(directory.path()) } else { Vec::new() },
-            variables: variables.chain(authorities).map(|(name, value)| (name.to_owned(), value)).collect(),
-            concurrency: mode.concurrency,
+            wrapper,
+            variables: variables.map(|(name, value)| (name.to_owned(), value)).collect(),
             invocation_timeout: INVOCATION_TIMEOUT,
-            log: mode.log.then_some(sender),
-            ..ProcessOptions::new(&target.program, proxy.as_ref().map_or(direct, FaultProxy::endpoint))
+            log: is_logged.then_some(sender),
+            ..ProcessOptions::new(&target.program, endpoint)
         };
-        let mut function = FunctionProcess::start(&options).await.with_context(|| {
-            if mode.callgrind { NO_VALGRIND.to_owned() } else { format!("{} does not start", target.name) }
-        })?;
+        let mut function = FunctionProcess::start(&options)
+            .await
+            .context("the program does not start; if it is valgrind, on Debian: apt-get install valgrind")?;
         function.idle().await.with_context(|| format!("{} does not start", target.name))?;
-        Ok(Self { dynamodb, _proxy: proxy, function, log, directory })
+        Ok(Self { dynamodb, function, log, directory, _proxy: proxy })
     }
 
-    /// Sends one event, expects success, and waits until the function asks for the next event.
-    ///
-    /// # Errors
-    /// When there is another response, or none.
-    pub async fn invoke(&mut self, event: &Bytes) -> Result<Invocation> {
-        let invocation = self.expect_ok(event).await?;
-        self.function.idle().await?;
-        Ok(invocation)
-    }
-
-    /// Sends `count` events, `concurrency` of them at once, and expects success; returns how long that takes.
-    ///
-    /// # Errors
-    /// When there is another response, or none.
-    pub async fn invoke_many(&self, event: &Bytes, count: u32, concurrency: u16) -> Result<Duration> {
-        let began = Instant::now();
-        let responses = stream::iter(0..count).map(|_| self.expect_ok(event));
-        responses.buffer_unordered(concurrency.into()).try_for_each(|_| future::ok(())).await?;
-        Ok(began.elapsed())
-    }
-
-    async fn expect_ok(&self, event: &Bytes) -> Result<Invocation> {
+    /// Sends one event, expects success, and waits until the function asks for the next event. Returns how long the response
+    /// took.
+    pub(crate) async fn invoke(&mut self, event: &Bytes) -> Result<Duration> {
         let invocation = self.function.invoke(event.clone()).await?;
         let response = invocation.json();
         // The second is that of a batch of a stream.
         if response["statusCode"] != 200 && response["batchItemFailures"] != json!([]) {
             bail!("the event was not handled: {response}");
         }
-        Ok(invocation)
-    }
-
-    /// The most memory that the process had resident so far, in bytes.
-    ///
-    /// # Errors
-    /// When `/proc` does not have it.
-    pub fn peak_memory(&self) -> Result<u64> {
-        self.function.peak_memory()
+        self.function.idle().await?;
+        Ok(invocation.duration)
     }
 
     /// Ends the process and returns the lines of its log.
-    pub async fn log(self) -> Vec<String> {
+    pub(crate) async fn log(self) -> Vec<String> {
         let Self { function, mut log, .. } = self;
         drop(function);
         let mut lines = Vec::new();
@@ -145,13 +106,10 @@ impl Process {
     }
 
     /// Ends the process and reads what callgrind counted; `copy` gets a copy of its file.
-    ///
-    /// # Errors
-    /// When callgrind wrote no counts.
-    pub async fn profile(mut self, copy: Option<&Path>) -> Result<Profile> {
+    pub(crate) async fn profile(mut self, copy: Option<&Path>) -> Result<Profile> {
         // Callgrind writes its file when a signal ends the program.
         self.function.terminate().await?;
-        let path = profile_path(self.directory.path());
+        let path = self.directory.path().join(PROFILE);
         let text = std::fs::read_to_string(&path).context("callgrind wrote nothing")?;
         if let Some(copy) = copy {
             std::fs::copy(&path, copy).with_context(|| format!("{} cannot be written", copy.display()))?;
@@ -160,27 +118,23 @@ impl Process {
     }
 }
 
-/// The message when callgrind cannot be started.
-const NO_VALGRIND: &str = "valgrind does not start; on Debian: apt-get install valgrind";
+/// Callgrind's file.
+const PROFILE: &str = "callgrind.out";
 
-fn callgrind_command(directory: &Path) -> Vec<OsString> {
+fn callgrind(mode: &Mode, directory: &Path) -> Vec<OsString> {
     let options = ["valgrind", "--tool=callgrind", "--quiet", "--compress-strings=no", "--compress-pos=no"];
     let mut file = OsString::from("--callgrind-out-file=");
-    file.push(profile_path(directory));
-    options.into_iter().map(OsString::from).chain([file]).collect()
+    file.push(directory.join(PROFILE));
+    let command = options.into_iter().map(OsString::from).chain([file]);
+    if matches!(mode, Mode::Callgrind) { command.collect() } else { Vec::new() }
 }
 
-fn profile_path(directory: &Path) -> PathBuf {
-    directory.join("callgrind.out")
-}
-
-/// What template.yaml sets, with the lengths that names have in a region, and what makes Python the same each time.
-const TABLES: [(&str, &str); 7] = [
+/// What template.yaml sets, with the lengths that names have in a region.
+const TABLES: [(&str, &str); 6] = [
     ("AWS_LAMBDA_FUNCTION_NAME", "intake-prod-SignalsFunction-AbCdEfGhIjKl"),
     ("API_KEYS_TABLE", "intake-ApiKeysTable-1ABCDEFGHIJKL"),
     ("CUSTOMERS_TABLE", "intake-CustomersTable-1ABCDEFGHIJKL"),
     ("SIGNALS_TABLE", "intake-SignalsTable-1ABCDEFGHIJKL"),
     ("IDEMPOTENCY_TABLE", "intake-IdempotencyTable-1ABCDEFGHIJKL"),
     ("REJECTED_SIGNALS_TABLE", "intake-RejectedSignalsTable-1ABCDEFGHIJKL"),
-    ("PYTHONHASHSEED", "0"),
 ];

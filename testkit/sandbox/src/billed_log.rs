@@ -32,7 +32,7 @@ pub fn billed_bytes(line: &str) -> usize {
 /// # Errors
 /// When template.yaml cannot be read, or its format has other values than expected.
 pub fn access_line() -> Result<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../template.yaml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../template.yaml");
     let template = std::fs::read_to_string(path).context("template.yaml cannot be read")?;
     let format = template.split_once("        Format: >-\n").and_then(|(_, rest)| rest.split_once("\n\n"));
     let (format, _) = format.context("template.yaml has no format of the access log")?;

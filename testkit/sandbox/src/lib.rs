@@ -1,0 +1,21 @@
+//! A function's process and what surrounds it, each on loopback: Lambda's Runtime API, and servers that stand in for
+//! DynamoDB and for the targets of the delivery. Nothing here is compiled with the SDK, so a benchmark compiles in seconds.
+//!
+//! | module | is for | must not know |
+//! |---|---|---|
+//! | [`http_server`], [`certificate_authority`] | serving HTTP/1.1, plain or over TLS | what is asked for |
+//! | [`runtime_api`] | giving events to a process and taking its responses | what is in them |
+//! | [`function_process`] | one process of a function | what is measured or expected |
+//! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
+//! | [`fake_targets`] | keeping what is delivered to a bus, a stream and a bucket | what an event is about |
+//! | [`billed_log`] | the bytes of log that CloudWatch bills | what is logged |
+
+#![expect(clippy::indexing_slicing, reason = "only JSON is indexed, and a missing member is null")]
+
+pub mod billed_log;
+pub mod certificate_authority;
+pub mod fake_dynamodb;
+pub mod fake_targets;
+pub mod function_process;
+pub mod http_server;
+pub mod runtime_api;
