@@ -1,9 +1,9 @@
-//! The client of a service that speaks AWS's JSON protocol: how a call is sent, signed, retried and answered.
+//! Own requests on the SDK's runtime instead of `aws-sdk-dynamodb`: 114 k of 255 k instructions fewer a call, 0.8 M fewer a start.
 //!
-//! Own requests on the SDK's runtime instead of `aws-sdk-dynamodb` and `aws-sdk-sqs`: 114 k of 255 k fewer instructions a call,
-//! 0.8 M of 5.3 M fewer a cold start, 1.5 MB of 6.0 MB less binary. The SDK's runtime (`aws-smithy-runtime`, `aws-runtime`) signs, times out, retries and
-//! corrects the clock, as it does for the generated clients. They would add their own types of every request, the list of AWS
-//! partitions, telemetry and a dozen layers of configuration that this service does not use.
+//! A client of a service that speaks AWS's JSON protocol: how a call is sent, signed, retried and answered. The SDK's runtime
+//! (`aws-smithy-runtime`, `aws-runtime`) signs, times out, retries and corrects the clock, as it does for the generated
+//! clients. They would add their own types of every request, the list of AWS partitions, telemetry and a dozen layers of
+//! configuration that this service does not use.
 //!
 //! This module must not know what a call means.
 
