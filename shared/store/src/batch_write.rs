@@ -70,12 +70,6 @@ impl<I> Sent<I> {
     fn failed(unprocessed: Vec<I>, error: StoreError) -> Self {
         Self { unprocessed, invalid: Vec::new(), error: Some(error) }
     }
-
-    fn add(&mut self, other: Self) {
-        self.unprocessed.extend(other.unprocessed);
-        self.invalid.extend(other.invalid);
-        self.error = other.error.or(self.error.take());
-    }
 }
 
 impl BatchTable {
@@ -125,31 +119,28 @@ impl BatchTable {
         loop {
             // While the table throttles, less text is sent as well: formatting it again costs processor time.
             let max_bytes = if *concurrent_calls == CALLS_WHILE_THROTTLED { BATCH_BYTES } else { CONCURRENT_BYTES };
-            let may_start = calls.len() < *concurrent_calls && !is_throttled && sent.error.is_none();
-            let fits = |next: &mut Batch<I>| calls.is_empty() || concurrent_bytes + next.bytes <= max_bytes;
-            let next = if may_start { unsent.pop_front_if(fits) } else { None };
-            let is_started = next.is_some();
-            if let Some(Batch { items, bytes }) = next {
-                concurrent_bytes += bytes;
-                calls.push(async move { (bytes, items.len(), self.put_batch(items, deadline).await) });
+            while calls.len() < *concurrent_calls && !is_throttled && sent.error.is_none() {
+                let fits = |next: &Batch<I>| calls.is_empty() || concurrent_bytes + next.bytes <= max_bytes;
+                let Some(batch) = unsent.pop_front_if(|next| fits(next)) else { break };
+                concurrent_bytes += batch.bytes;
+                calls
+                    .push(async move { (batch.bytes, batch.items.len(), self.put_batch(batch.items, deadline).await) });
             }
-            let done = if is_started && !unsent.is_empty() {
-                // The connection sends this call before the next one is written.
-                tokio::select! { biased; done = calls.next() => done, () = tokio::task::yield_now() => continue }
-            } else {
-                calls.next().await
-            };
-            let Some((bytes, length, outcome)) = done else { break };
+            let Some((bytes, length, outcome)) = calls.next().await else { break };
             concurrent_bytes -= bytes;
-            match (&outcome.error, outcome.unprocessed.len() < length) {
-                (Some(_), _) => {}
-                (None, true) => backoff.answered(),
-                (None, false) => is_throttled = true,
+            let Sent { unprocessed, invalid, error } = outcome;
+            if error.is_some() {
+                sent.error = error;
+            } else if unprocessed.len() < length {
+                backoff.answered();
+            } else {
+                is_throttled = true;
             }
-            if !outcome.unprocessed.is_empty() {
+            if !unprocessed.is_empty() {
                 *concurrent_calls = CALLS_WHILE_THROTTLED;
             }
-            sent.add(outcome);
+            sent.unprocessed.extend(unprocessed);
+            sent.invalid.extend(invalid);
             if !unsent.is_empty() {
                 yield_for_connection_reuse().await;
             }
