@@ -2,7 +2,7 @@
 //!
 //! Source: `PutRecordBatch` in the Firehose API reference.
 
-use data_encoding::BASE64;
+use aws_smithy_types::base64;
 use model::deadline::Deadline;
 use serde::{Deserialize, Serialize};
 use service::config::ConfigError;
@@ -92,7 +92,7 @@ impl Lake {
             let position = records.get(index).map_or(0, |record| record.first);
             Undelivered { position, cause }
         };
-        let encoded = records.iter().map(|record| Record { data: BASE64.encode(record.lines.as_bytes()) }).collect();
+        let encoded = records.iter().map(|record| Record { data: base64::encode(&record.lines) }).collect();
         let request = PutRecordBatch { delivery_stream_name: &self.stream, records: encoded };
         let output = call::<PutRecordBatchOutput>(&self.client, "PutRecordBatch", &request, deadline).await;
         let output = output.map_err(|cause| undelivered(0, cause))?;
