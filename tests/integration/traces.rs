@@ -3,22 +3,25 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::fault_proxy::{Fault, FaultProxy};
+use testkit::fake_sqs::{FakeSqs, OVERFLOW_QUEUE};
+use testkit::fault_proxy::{Fault, FaultProxy, Rule};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 use testkit::runtime_api::{PARENT_ID, TRACE_ID};
 use testkit::{RequestBuilder, Tables, TestApp, build_functions, emulator_options};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
-/// The subsegments of a batch of one signal with a requestIdentifier, whose first `BatchWriteItem` fails as `fault` says.
-async fn subsegments(is_traced: bool, fault: Fault) -> Vec<Value> {
+/// The subsegments of a batch of one signal with a requestIdentifier, whose calls fail as `rule` says, over this queue.
+async fn subsegments(is_traced: bool, rule: Rule, queue: &FakeSqs) -> Vec<Value> {
     let app = TestApp::start();
     let key = app.key("acme").await;
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), fault.at(1).of("BatchWriteItem")).await.unwrap();
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), rule).await.unwrap();
     let daemon = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let mut options = emulator_options(&build_functions().unwrap().join("signals"), &proxy.endpoint());
     let address = daemon.local_addr().unwrap().to_string();
     options.variables.push(("AWS_XRAY_DAEMON_ADDRESS".to_owned(), address.into()));
+    options.variables.push(("OVERFLOW_QUEUE_URL".to_owned(), OVERFLOW_QUEUE.into()));
+    options.variables.push(("AWS_ENDPOINT_URL_SQS".to_owned(), queue.endpoint().into()));
     let process = FunctionProcess::start(&ProcessOptions { is_traced, ..options }).await.unwrap();
     let signals = json!([{"customerId": "c1", "eventType": "purchase"}]);
     let body = json!({"requestIdentifier": "7f3a0f52-9f8e-4f5a-8f4e-2f1a5c1d9e11", "signals": signals});
@@ -61,7 +64,8 @@ async fn traced_invocation_sends_a_subsegment_for_each_attempt() {
         (Fault::InternalServerError, json!({"fault": true})),
         (Fault::ResetBefore, json!({"fault": true})),
     ] {
-        let documents = subsegments(true, fault).await;
+        let queue = FakeSqs::start().await.unwrap();
+        let documents = subsegments(true, fault.at(1).of("BatchWriteItem"), &queue).await;
         let [get, put, failed, written] = &documents[..] else { panic!("{documents:?}") };
         // What DynamoDB finds invalid is written one by one.
         let operation = if outcome == json!({"error": true}) { "PutItem" } else { "BatchWriteItem" };
@@ -74,5 +78,18 @@ async fn traced_invocation_sends_a_subsegment_for_each_attempt() {
 
 #[tokio::test]
 async fn invocation_that_is_not_traced_sends_nothing() {
-    assert_eq!(subsegments(false, Fault::Throttled).await, [] as [Value; 0]);
+    let queue = FakeSqs::start().await.unwrap();
+    let documents = subsegments(false, Fault::Throttled.at(1).of("BatchWriteItem"), &queue).await;
+    assert_eq!(documents, [] as [Value; 0]);
+}
+
+#[tokio::test]
+async fn call_to_the_overflow_queue_is_no_call_to_dynamodb() {
+    let queue = FakeSqs::start().await.unwrap();
+    let documents = subsegments(true, Fault::ServiceUnavailable.always().of("BatchWriteItem"), &queue).await;
+    assert_eq!(queue.take_messages().len(), 1);
+    let mut operations: Vec<_> =
+        documents.iter().filter_map(|document| document["aws"]["operation"].as_str()).collect();
+    operations.dedup();
+    assert_eq!(operations, ["GetItem", "PutItem", "BatchWriteItem"]);
 }

@@ -20,6 +20,7 @@ const EVENTBRIDGE: Service = Service {
     target: "AWSEvents",
     content_type: "application/x-amz-json-1.1",
     endpoint_variable: "AWS_ENDPOINT_URL_EVENTBRIDGE",
+    interceptors: Vec::new,
 };
 
 /// `Source` of every entry.

@@ -16,6 +16,7 @@ const FIREHOSE: Service = Service {
     target: "Firehose_20150804",
     content_type: "application/x-amz-json-1.1",
     endpoint_variable: "AWS_ENDPOINT_URL_FIREHOSE",
+    interceptors: Vec::new,
 };
 
 /// The largest record, in bytes: "as large as 1,000 KB (before base64 encoding)".

@@ -49,10 +49,8 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::call_stats::CallStatsInterceptor;
 use crate::error::{Cause, StoreError};
 use crate::service_error::ServiceError;
-use crate::xray::SubsegmentInterceptor;
 
 /// What calls name as their user agent. `CloudTrail` shows it.
 const USER_AGENT: &str = concat!("intake/", env!("CARGO_PKG_VERSION"));
@@ -68,6 +66,8 @@ pub struct Service {
     pub content_type: &'static str,
     /// The variable of another endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference Guide).
     pub endpoint_variable: &'static str,
+    /// Makes what observes the calls of a client.
+    pub interceptors: fn() -> Vec<SharedInterceptor>,
 }
 
 /// Where a service is, and who calls it.
@@ -137,11 +137,8 @@ impl Client {
             .with_retry_classifier(SharedRetryClassifier::new(AwsErrorCodeClassifier::<ServiceError>::new()))
             .with_retry_classifier(SharedRetryClassifier::new(ServiceClockSkewClassifier::<ServiceError>::new()))
             .with_interceptor(SharedInterceptor::permanent(ConnectionPoisoningInterceptor::new()))
-            .with_interceptor(SharedInterceptor::permanent(ServiceClockSkewInterceptor::new()))
-            .with_interceptor(SharedInterceptor::permanent(CallStatsInterceptor));
-        if let Some(interceptor) = SubsegmentInterceptor::from_environment() {
-            components.push_interceptor(SharedInterceptor::permanent(interceptor));
-        }
+            .with_interceptor(SharedInterceptor::permanent(ServiceClockSkewInterceptor::new()));
+        components.extend_interceptors((service.interceptors)().into_iter());
         let plugin = StaticRuntimePlugin::new().with_config(config.freeze()).with_runtime_components(components);
         Self { service, plugins: RuntimePlugins::new().with_client_plugin(plugin) }
     }

@@ -9,11 +9,14 @@ use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_runtime::client::retries::TokenBucket;
 use aws_smithy_runtime_api::client::http::{SharedHttpClient, SharedHttpConnector};
+use aws_smithy_runtime_api::client::interceptors::SharedInterceptor;
 use aws_smithy_types::retry::RetryConfig;
 
+use crate::call_stats::CallStatsInterceptor;
 use crate::client::{Client, Connection, Limits, Service};
 use crate::throttling::{BACKOFF_BASE, BACKOFF_CAP};
 use crate::tls::{self, CaBundleError};
+use crate::xray::SubsegmentInterceptor;
 use crate::{endpoint, http};
 
 /// How long connecting may take. Inside a region it takes a few milliseconds, or never succeeds.
@@ -43,6 +46,11 @@ pub const DYNAMODB: Service = Service {
     target: "DynamoDB_20120810",
     content_type: "application/x-amz-json-1.0",
     endpoint_variable: "AWS_ENDPOINT_URL_DYNAMODB",
+    interceptors: || {
+        let counted = SharedInterceptor::permanent(CallStatsInterceptor);
+        let traced = SubsegmentInterceptor::from_environment().map(SharedInterceptor::permanent);
+        [counted].into_iter().chain(traced).collect()
+    },
 };
 
 /// Why the environment allows no client.

@@ -26,6 +26,7 @@ pub const SQS: Service = Service {
     target: "AmazonSQS",
     content_type: "application/x-amz-json-1.0",
     endpoint_variable: "AWS_ENDPOINT_URL_SQS",
+    interceptors: Vec::new,
 };
 
 /// How long one attempt of a call may take.
