@@ -10,7 +10,8 @@
 //! | `requests` | the events that are measured | what they cost |
 //! | `target` | the programs: how they are built and started | what is measured |
 //! | `process` | one process, alone or under callgrind | what is measured |
-//! | `instructions` | instructions, by callgrind | which goals there are |
+//! | `profile` | what callgrind counted in a run | what was run |
+//! | `instructions` | instructions of a start, a first and a warm request | which goals there are |
 //! | `observation` | time, memory, calls and connections | which goals there are |
 //! | `binary_size` | bytes and crates of a program | what it does |
 //! | `comparison`, `goals`, `costs` | one table each: what is measured for it, and its rows | how it is measured |
@@ -30,6 +31,7 @@ mod markdown;
 mod observation;
 pub mod options;
 mod process;
+mod profile;
 mod requests;
 mod target;
 

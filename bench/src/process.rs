@@ -14,7 +14,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
-use crate::instructions::Profile;
+use crate::profile::Profile;
 use crate::target::Target;
 
 /// Under callgrind a function is some fifty times slower.

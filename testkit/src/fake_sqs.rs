@@ -72,7 +72,7 @@ impl FakeSqs {
 
     /// The endpoint, as the SDK takes it.
     pub fn endpoint(&self) -> String {
-        format!("http://{}", self.server.address())
+        self.server.endpoint()
     }
 
     /// Whether every call fails from here on.

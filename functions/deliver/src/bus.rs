@@ -11,6 +11,7 @@ use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use service::config::ConfigError;
 use store::client::{Client, Service};
+use store::error;
 
 use crate::clients::{Cause, Undelivered, call, client};
 
@@ -133,7 +134,7 @@ impl Bus {
         let failed = entries.find_map(|(position, entry)| Some((position, entry.error_code?)));
         match failed {
             None if result.failed_entry_count == 0 => Ok(()),
-            None => Err(Undelivered { position: 0, cause: Cause::ResponseError }),
+            None => Err(Undelivered { position: 0, cause: error::Cause::ResponseError.into() }),
             Some((position, cause)) => Err(Undelivered { position, cause }),
         }
     }

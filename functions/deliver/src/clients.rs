@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use aws_smithy_runtime::client::retries::TokenBucket;
-use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata as _;
 use aws_smithy_types::retry::RetryConfig;
 use model::deadline::Deadline;
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use service::config::ConfigError;
 use store::client::{Client, Limits, Service};
 use store::deadline::before;
-use store::environment;
+use store::{environment, error};
 
 /// How long one attempt of a call may take: the largest is 4 MB.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,18 +40,9 @@ pub(crate) struct Undelivered {
 #[derive(Debug, Deserialize, thiserror::Error)]
 #[serde(from = "String")]
 pub(crate) enum Cause {
-    /// The deadline of the batch passed.
-    #[error("DeadlineExceeded")]
-    DeadlineExceeded,
-    /// The target did not respond to an attempt in time.
-    #[error("Timeout")]
-    Timeout,
-    /// No connection, or one that broke before the response.
-    #[error("DispatchFailure")]
-    DispatchFailure,
-    /// A response that cannot be parsed, or contradicts itself.
-    #[error("ResponseError")]
-    ResponseError,
+    /// The call failed, or the target returned another code.
+    #[error(transparent)]
+    Call(#[from] error::Cause),
     /// The request could not be written or signed.
     #[error("RequestError")]
     RequestError,
@@ -62,16 +52,13 @@ pub(crate) enum Cause {
     /// `EventBridge` will never take this event. Other errors can pass, or be mended by the operator.
     #[error("MalformedDetail")]
     MalformedDetail,
-    /// Another error of the target, by its code.
-    #[error("{0}")]
-    Code(String),
 }
 
 impl From<String> for Cause {
     fn from(code: String) -> Self {
         match code.as_str() {
             "MalformedDetail" => Self::MalformedDetail,
-            _ => Self::Code(code),
+            _ => Self::Call(error::Cause::Other(code)),
         }
     }
 }
@@ -85,14 +72,14 @@ pub(crate) async fn call<T: DeserializeOwned>(
 ) -> Result<T, Cause> {
     let body = serde_json::to_vec(request).map_err(|_| Cause::RequestError)?;
     match before(deadline, client.send(operation, body)).await {
-        Ok(Ok(response)) => serde_json::from_slice(&response).map_err(|_| Cause::ResponseError),
-        Err(_) => Err(Cause::DeadlineExceeded),
-        Ok(Err(SdkError::TimeoutError(_))) => Err(Cause::Timeout),
-        Ok(Err(SdkError::DispatchFailure(_))) => Err(Cause::DispatchFailure),
-        Ok(Err(SdkError::ServiceError(error))) => Err(match error.err().code() {
-            Some(code) => Cause::from(code.to_owned()),
-            None => Cause::Status(error.raw().status().as_u16()),
+        Ok(Ok(response)) => Ok(serde_json::from_slice(&response).map_err(|_| error::Cause::ResponseError)?),
+        Err(_) => Err(error::Cause::DeadlineExceeded.into()),
+        Ok(Err(failed)) => Err(match error::Cause::of_transport(failed) {
+            Ok(cause) => cause.into(),
+            Err(refused) => match refused.err().code() {
+                Some(code) => Cause::from(code.to_owned()),
+                None => Cause::Status(refused.raw().status().as_u16()),
+            },
         }),
-        Ok(Err(_)) => Err(Cause::ResponseError),
     }
 }

@@ -18,6 +18,7 @@ use model::deadline::Deadline;
 use service::config::ConfigError;
 use store::endpoint::domain;
 use store::environment::{CONNECT_TIMEOUT, EnvironmentError, configured_endpoint, credentials, http_connector, region};
+use store::error;
 
 use crate::clients::{ATTEMPT_TIMEOUT, Cause};
 
@@ -51,8 +52,8 @@ impl FailureBucket {
         let request = self.signed(key, body).map_err(|_| Cause::RequestError)?;
         let until = deadline.min(ATTEMPT_TIMEOUT).until();
         match tokio::time::timeout_at(until.into(), self.connector.call(request)).await {
-            Err(_) => Err(Cause::Timeout),
-            Ok(Err(_)) => Err(Cause::DispatchFailure),
+            Err(_) => Err(error::Cause::Timeout.into()),
+            Ok(Err(_)) => Err(error::Cause::DispatchFailure.into()),
             Ok(Ok(response)) if response.status().is_success() => Ok(()),
             Ok(Ok(response)) => Err(Cause::Status(response.status().as_u16())),
         }

@@ -7,6 +7,7 @@ use model::deadline::Deadline;
 use serde::{Deserialize, Serialize};
 use service::config::ConfigError;
 use store::client::{Client, Service};
+use store::error;
 
 use crate::clients::{Cause, Undelivered, call, client};
 
@@ -101,7 +102,7 @@ impl Lake {
         let failed = responses.find_map(|(index, response)| Some((index, response.error_code?)));
         match failed {
             None if output.failed_put_count == 0 => Ok(()),
-            None => Err(undelivered(0, Cause::ResponseError)),
+            None => Err(undelivered(0, error::Cause::ResponseError.into())),
             Some((index, cause)) => Err(undelivered(index, cause)),
         }
     }

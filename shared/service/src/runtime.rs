@@ -14,7 +14,7 @@ use lambda_http::http::Method;
 use lambda_http::{Body, Request, RequestExt as _, Response};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use store::call_stats::CallStats;
-use store::xray::Trace;
+use store::trace::Trace;
 
 use self::event::HttpApiEvent;
 use crate::auth::Authenticator;

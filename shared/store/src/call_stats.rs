@@ -12,7 +12,7 @@ use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint}
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::config_bag::ConfigBag;
 
-use crate::xray::Trace;
+use crate::trace::Trace;
 
 tokio::task_local! {
     static CURRENT: Arc<CallStats>;

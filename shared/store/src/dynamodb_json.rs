@@ -9,8 +9,6 @@ use model::number::for_dynamodb;
 use model::storable::StorableJson;
 use serde::Serialize;
 
-use serde_dynamo::Item;
-
 /// A JSON text while it is written.
 #[derive(Default)]
 pub(super) struct DynamoDbJson(Vec<u8>);
@@ -93,12 +91,8 @@ impl DynamoDbJson {
         self.raw("}");
     }
 
-    /// Writes an item.
-    pub(super) fn item(&mut self, item: &Item) {
-        self.serialized(item);
-    }
-
-    fn serialized(&mut self, value: impl Serialize) {
+    /// Writes a string, or an item of `serde_dynamo`.
+    pub(super) fn serialized(&mut self, value: impl Serialize) {
         // Writing to memory cannot fail, and neither do strings and items.
         let _ = value.serialize(&mut serde_json::Serializer::new(&mut self.0));
     }

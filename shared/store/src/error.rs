@@ -1,7 +1,7 @@
 //! Why DynamoDB did not do what it was asked to. An error of the SDK may contain an item, so only its kind is kept.
 
 use aws_runtime::retries::classifiers::THROTTLING_ERRORS;
-use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_runtime_api::client::result::{SdkError, ServiceError};
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use model::deadline::DeadlineExceeded;
 
@@ -58,6 +58,20 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// The cause of a failed call.
+    ///
+    /// # Errors
+    /// The error that the service returned, if it is one.
+    pub fn of_transport<E, R>(error: SdkError<E, R>) -> Result<Self, ServiceError<E, R>> {
+        match error {
+            SdkError::TimeoutError(_) => Ok(Self::Timeout),
+            SdkError::DispatchFailure(_) => Ok(Self::DispatchFailure),
+            SdkError::ResponseError(_) => Ok(Self::ResponseError),
+            SdkError::ServiceError(error) => Err(error),
+            _ => Ok(Self::Other("SdkError".to_owned())),
+        }
+    }
+
     /// The cause of an error code of DynamoDB ("Error handling with DynamoDB", developer guide).
     fn from_code(code: &str) -> Self {
         match code {
@@ -84,24 +98,17 @@ impl From<DeadlineExceeded> for StoreError {
 
 impl<E: ProvideErrorMetadata, R> From<SdkError<E, R>> for StoreError {
     fn from(error: SdkError<E, R>) -> Self {
-        Self::Unavailable(match &error {
-            SdkError::TimeoutError(_) => Cause::Timeout,
-            SdkError::DispatchFailure(_) => Cause::DispatchFailure,
-            SdkError::ResponseError(_) => Cause::ResponseError,
-            SdkError::ServiceError(service) => {
-                let metadata = service.err().meta();
-                match metadata.code() {
-                    Some("ValidationException") if metadata.message().is_some_and(is_about_item_size) => {
-                        return Self::ItemTooLarge;
-                    }
-                    Some("ValidationException" | "SerializationException") => return Self::Invalid,
-                    Some(code) => Cause::from_code(code),
-                    // A 5xx without a body, for example from a load balancer.
-                    None => Cause::ServerError,
-                }
-            }
-            _ => Cause::Other("SdkError".to_owned()),
-        })
+        let metadata = match Cause::of_transport(error) {
+            Ok(cause) => return Self::Unavailable(cause),
+            Err(service) => service.into_err().meta().clone(),
+        };
+        match metadata.code() {
+            Some("ValidationException") if metadata.message().is_some_and(is_about_item_size) => Self::ItemTooLarge,
+            Some("ValidationException" | "SerializationException") => Self::Invalid,
+            Some(code) => Self::Unavailable(Cause::from_code(code)),
+            // A 5xx without a body, for example from a load balancer.
+            None => Self::Unavailable(Cause::ServerError),
+        }
     }
 }
 

@@ -23,5 +23,6 @@ pub mod service_error;
 pub mod signals;
 pub mod throttling;
 pub mod tls;
+pub mod trace;
 mod unprocessed;
-pub mod xray;
+mod xray;

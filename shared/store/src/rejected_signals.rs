@@ -161,7 +161,7 @@ impl BatchItem for &RejectedSignalRecord<'_> {
 
     fn write(self, json: &mut DynamoDbJson) {
         // Strings, numbers and lists of them always serialize.
-        json.item(&to_item(self).unwrap_or_default());
+        json.serialized(to_item(self).unwrap_or_default());
     }
 }
 

@@ -27,24 +27,6 @@ const DAEMON_VARIABLE: &str = "AWS_XRAY_DAEMON_ADDRESS";
 /// What the daemon expects before a document.
 const DAEMON_HEADER: &str = "{\"format\":\"json\",\"version\":1}\n";
 
-/// The trace that an invocation belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trace {
-    id: String,
-    parent_id: String,
-}
-
-impl Trace {
-    /// The trace of Lambda's header, if the invocation is in the sample that is traced.
-    pub fn from_header(header: &str) -> Option<Self> {
-        let part = |name| header.split(';').find_map(|part| part.strip_prefix(name));
-        if part("Sampled=")? != "1" {
-            return None;
-        }
-        Some(Self { id: part("Root=")?.to_owned(), parent_id: part("Parent=")?.to_owned() })
-    }
-}
-
 /// An attempt that was sent.
 #[derive(Clone, Debug)]
 struct Attempt {
@@ -150,20 +132,4 @@ fn is_throttling(body: &str) -> bool {
 
 fn now() -> Duration {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_sampled_invocation_has_a_trace() {
-        let parent_id = "53995c3f42cd8ad8".to_owned();
-        let sampled = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1";
-        let trace = Trace { id: "1-5759e988-bd862e3fe1be46a994272793".to_owned(), parent_id };
-        assert_eq!(Trace::from_header(&format!("{sampled};Lineage=a:0")), Some(trace));
-        for header in [&sampled.replace("Sampled=1", "Sampled=0"), "Root=1-5759e988-bd862e3fe1be46a994272793", ""] {
-            assert_eq!(Trace::from_header(header), None, "{header}");
-        }
-    }
 }

@@ -74,7 +74,7 @@ impl FakeTargets {
 
     /// The endpoint, as the SDK takes it.
     pub fn endpoint(&self) -> String {
-        format!("http://{}", self.server.address())
+        self.server.endpoint()
     }
 
     /// Whether every call to `target` fails from here on.

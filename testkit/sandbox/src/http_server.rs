@@ -58,6 +58,11 @@ impl HttpServer {
         self.0.address
     }
 
+    /// Its endpoint without TLS, as the SDK takes it.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
     /// Closes all connections.
     pub async fn stop(&mut self) {
         self.0.stop().await;

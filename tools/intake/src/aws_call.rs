@@ -15,6 +15,8 @@ use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_runtime_api::client::identity::Identity;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use serde_json::Value;
+use store::endpoint::{domain, url};
+use store::environment;
 
 use crate::http::{HttpClient, Received, request};
 
@@ -68,10 +70,11 @@ impl<'a> AwsClient<'a> {
 
     /// Reads from a bucket: an object by its key, or the list that `path_and_query` asks for.
     pub(crate) async fn read_bucket(&self, bucket: &str, path_and_query: &str) -> Result<Vec<u8>> {
+        let region = self.region()?;
         let base = match configured_endpoint(S3) {
             // Such as an emulator's. It need not have a host name for each bucket.
             Some(endpoint) => format!("{endpoint}/{bucket}"),
-            None => format!("https://{bucket}.s3.{}", domain(self.region()?)),
+            None => format!("https://{bucket}.s3.{region}.{}", domain(region, false)),
         };
         let url = format!("{base}/{path_and_query}");
         let call = Unsigned { service: S3, method: "GET", url, headers: Vec::new(), body: String::new() };
@@ -164,17 +167,9 @@ pub(crate) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
 
 /// The address that the SDKs' variables set, without a slash at its end.
 fn configured_endpoint(service: Service) -> Option<String> {
-    let variables = [service.1, "AWS_ENDPOINT_URL"];
-    let url = variables.iter().filter_map(|name| std::env::var(name).ok()).find(|url| !url.is_empty())?;
-    Some(url.trim_end_matches('/').to_owned())
+    environment::configured_endpoint(service.1).map(|url| url.trim_end_matches('/').to_owned())
 }
 
 fn endpoint(service: Service, region: &str) -> String {
-    configured_endpoint(service).unwrap_or_else(|| format!("https://{}.{}", service.0, domain(region)))
-}
-
-/// How the host names of services in this region end.
-fn domain(region: &str) -> String {
-    let suffix = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
-    format!("{region}.{suffix}")
+    configured_endpoint(service).unwrap_or_else(|| url(service.0, region, false, false))
 }

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use crate::aws_call::AwsClient;
 use crate::check_result::CheckResult;
-use crate::options;
 use crate::output::{Format, Table, print_json, print_line};
 use crate::overflow::Queues;
 use crate::stack::{Stack, VERSION};
@@ -66,7 +65,7 @@ impl Doctor {
 }
 
 async fn findings(stack: &Stack) -> Result<Vec<Finding>> {
-    let mut findings = vec![version::check(stack.optional(VERSION), options::VERSION)];
+    let mut findings = vec![version::check(stack.optional(VERSION), env!("CARGO_PKG_VERSION"))];
     findings.extend(tables::check(stack).await);
     findings.push(Finding::or_failed("Key expiries", keys::check(stack).await));
     let client = AwsClient::new(&stack.config)?;

@@ -10,9 +10,6 @@ use crate::stack::StackArgs;
 use crate::verify::Verify;
 use crate::{accounts, customers, keys, overflow, rejected, signals};
 
-/// The version of the tool.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
-
 const EXAMPLES: &str = "\
 Examples:
   cargo intake --local keys list

@@ -42,7 +42,6 @@ use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::interrupt::until_interrupted;
 use crate::keys::TemporaryKeys;
-use crate::options::VERSION;
 use crate::output::{Format, note};
 use crate::stack::{SIGNALS, Stack};
 use crate::time_args::duration;
@@ -147,7 +146,7 @@ impl Verify {
         };
         let cold = measured.starts.cold_requests();
         let report = Report {
-            version: VERSION,
+            version: env!("CARGO_PKG_VERSION"),
             began_at,
             seconds: began.elapsed().as_secs(),
             account: account.to_string(),
@@ -168,7 +167,7 @@ impl Verify {
         self.delivery.as_deref().map(|name| (name, self.delivery_timeout))
     }
 
-    /// Asks before it writes into tables that are protected: they hold what matters to somebody.
+    /// Asks the operator before it writes into tables with deletion protection, which usually hold the data of real customers.
     async fn ask(&self, stack: &Stack) -> Result<()> {
         if self.yes {
             return Ok(());
