@@ -53,8 +53,9 @@ impl Finding {
 }
 
 impl Doctor {
-    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let findings = findings(stack).await?;
+    /// `version` is that of the tool.
+    pub(crate) async fn run(self, stack: &Stack, version: &str, format: Format) -> Result<()> {
+        let findings = findings(stack, version).await?;
         print(&findings, format)?;
         let failed = findings.iter().filter(|finding| finding.result == CheckResult::Failed).count();
         if failed > 0 {
@@ -64,8 +65,8 @@ impl Doctor {
     }
 }
 
-async fn findings(stack: &Stack) -> Result<Vec<Finding>> {
-    let mut findings = vec![version::check(stack.optional(VERSION), env!("CARGO_PKG_VERSION"))];
+async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
+    let mut findings = vec![version::check(stack.optional(VERSION), version)];
     findings.extend(tables::check(stack).await);
     findings.push(Finding::or_failed("Key expiries", keys::check(stack).await));
     let client = AwsClient::new(&stack.config)?;

@@ -10,6 +10,9 @@ use crate::stack::StackArgs;
 use crate::verify::Verify;
 use crate::{accounts, customers, keys, overflow, rejected, signals};
 
+/// The version of the tool.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 const EXAMPLES: &str = "\
 Examples:
   cargo intake --local keys list
@@ -113,8 +116,8 @@ impl Options {
             Command::Rejected(command) => command.run(&stack, format).await,
             Command::Overflow(command) => command.run(&stack, format).await,
             Command::Import(import) => import.run(&stack, format).await,
-            Command::Verify(verify) => verify.run(&stack, format).await,
-            Command::Doctor(doctor) => doctor.run(&stack, format).await,
+            Command::Verify(verify) => verify.run(&stack, VERSION, format).await,
+            Command::Doctor(doctor) => doctor.run(&stack, VERSION, format).await,
         }
     }
 }

@@ -101,7 +101,8 @@ struct Measured {
 }
 
 impl Verify {
-    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+    /// `version` is that of the tool.
+    pub(crate) async fn run(self, stack: &Stack, version: &'static str, format: Format) -> Result<()> {
         if stack.is_local && self.delivery.is_some() {
             bail!("The stack of `cargo dev` has no delivery.");
         }
@@ -146,7 +147,7 @@ impl Verify {
         };
         let cold = measured.starts.cold_requests();
         let report = Report {
-            version: env!("CARGO_PKG_VERSION"),
+            version,
             began_at,
             seconds: began.elapsed().as_secs(),
             account: account.to_string(),
