@@ -1,10 +1,12 @@
 """What the workflows alone can show: which jobs have permissions, what these jobs run, and what their scripts do."""
 
 import hashlib
+import io
 import json
 import os
 import re
 import subprocess
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 import tomlkit
 import yaml
 
+import template
 from template import PROJECT
 
 FOLDER = PROJECT / ".github" / "workflows"
@@ -35,21 +38,20 @@ class Permissions(unittest.TestCase):
         more = {name: job["permissions"] for name, job in jobs().items() if job["permissions"] != {"contents": "read"}}
         self.assertEqual(more, {
             "deploy.deploy": {"contents": "read", "id-token": "write"},
-            "deploy.verify": {"id-token": "write"},
+            "deploy.verify": {"contents": "read", "id-token": "write"},
             "release.publish": {"contents": "write", "id-token": "write", "attestations": "write"},
         })
 
     def test_jobs_with_credentials_neither_compile_nor_run_what_was_compiled(self):
         for name in ("deploy.deploy", "release.publish"):
             scripts = "\n".join(step.get("run", "") for step in jobs()[name]["steps"])
-            self.assertNotRegex(scripts, r"\b(cargo|rustup|rustc|sam build|pip|npm)\b|\.ci/", name)
+            self.assertNotRegex(scripts, r"\b(cargo|rustup|rustc|sam build|pip|npm)\b|\.ci/(?!unpack )", name)
             self.assertEqual(set(re.findall(r"run\.py (\w+)", scripts)), {"sam"} if name == "deploy.deploy" else set())
 
     def test_job_that_runs_the_compiled_command_line_cannot_assume_the_role_that_deploys(self):
         deploying, verifying = jobs()["deploy.deploy"], jobs()["deploy.verify"]
         # deployment-role.yaml names the environments so.
         self.assertEqual(verifying["environment"], deploying["environment"].replace("'prod'", "'prod-verify'").replace("'dev'", "'dev-verify'"))
-        self.assertFalse([step for step in verifying["steps"] if "checkout" in step.get("uses", "")])
 
     def test_actions_are_pinned_to_commits(self):
         for path in FOLDER.glob("*.yml"):
@@ -57,8 +59,8 @@ class Permissions(unittest.TestCase):
                 self.assertRegex(used, r"^(\./\.github/workflows/\w+\.yml|[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$", path.name)
 
 
-class Scripts(unittest.TestCase):
-    """The scripts of the deploying job, run as the job runs them: `bash -e`, in a folder of their own."""
+class Steps(unittest.TestCase):
+    """Runs scripts of jobs as a job runs them: `bash -e`, in a folder of their own."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -69,6 +71,8 @@ class Scripts(unittest.TestCase):
         return subprocess.run(["bash", "-e", "-c", script(job, step)], cwd=self.folder, text=True, capture_output=True,
                               env={"PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}"} | variables)
 
+
+class Deploying(Steps):
     def deployed_with(self, environment: str, boundary: str) -> list[str]:
         """The arguments that `sam` gets."""
         (self.folder / "sam").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
@@ -116,43 +120,93 @@ class Scripts(unittest.TestCase):
         (step,) = [s for s in jobs()["deploy.deploy"]["steps"] if s.get("name") == "Deploy the delivery"]
         self.assertEqual(step["if"], "vars.DELIVERY == 'on'")
 
-    def test_archive_with_another_checksum_is_not_unpacked(self):
-        (self.folder / "downloaded").mkdir()
-        (self.folder / "downloaded" / "intake-0.0.0-arm64.tar.gz").write_bytes(b"another")
-        done = self.run_script("deploy.deploy", "Unpack the functions", SHA256="0" * 64)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("FAILED", done.stdout)
-        self.assertFalse((self.folder / "package").exists())
-
-    def test_command_line_of_an_archive_with_another_checksum_is_not_run(self):
-        (self.folder / "downloaded").mkdir()
-        (self.folder / "downloaded" / "intake-0.0.0-arm64.tar.gz").write_bytes(b"another")
-        done = self.run_script("deploy.verify", "Unpack the command line", SHA256="0" * 64)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertFalse((self.folder / "intake").exists())
-
-    def test_command_line_of_the_archive_verifies_the_stack(self):
-        package = self.folder / "intake-0.0.0-arm64"
-        package.mkdir()
-        (package / "intake").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
-        (package / "intake").chmod(0o755)
-        (self.folder / "downloaded").mkdir()
-        archive = self.folder / "downloaded" / "intake-0.0.0-arm64.tar.gz"
-        subprocess.run(["tar", "--create", "--gzip", "--file", archive, package.name], cwd=self.folder, check=True)
-        shasum = hashlib.sha256(archive.read_bytes()).hexdigest()
-        unpacked = self.run_script("deploy.verify", "Unpack the command line", SHA256=shasum)
-        self.assertEqual(unpacked.returncode, 0, unpacked.stderr)
-        for variable, options in (("", []), ("off", []), ("on", ["--delivery", "intake-prod-delivery"])):
-            done = self.run_script("deploy.verify", "Verify", STACK="intake-prod", GITHUB_STEP_SUMMARY="summary.md", DELIVERY=variable)
-            self.assertEqual(done.stdout.split(), ["--stack", "intake-prod", "verify", "--yes", "--signals", "3000",
-                                                   "--report", "summary.md", *options])
-
     def test_archives_with_other_checksums_are_not_published(self):
         for architecture in ("arm64", "x86_64"):
             (self.folder / f"intake-1.2.3-{architecture}.tar.gz").write_bytes(b"another")
         done = self.run_script("release.publish", "Check the archives", GITHUB_REF_NAME="v1.2.3", ARM64="0" * 64, X86_64="0" * 64)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout.count("FAILED"), 2)
+
+
+FUNCTION = b"a function"
+
+
+def entry(name: str, kind: bytes = tarfile.REGTYPE, target: str = "", content: bytes = FUNCTION) -> tuple[tarfile.TarInfo, bytes]:
+    """A member of an archive, whose name is one below the archive's top folder."""
+    member = tarfile.TarInfo(f"intake-0.0.0-arm64/{name}")
+    member.type, member.linkname, member.mode = kind, target, 0o755
+    member.size = len(content) if kind == tarfile.REGTYPE else 0
+    return member, content
+
+
+class Unpacking(Steps):
+    """What the deploying and the verifying job take out of an archive that a hostile build script may have written."""
+
+    NAMES = sorted({f"{function['Properties']['CodeUri']}/bootstrap" for file in ("template.yaml", "delivery.yaml")
+                    for function in template.of_type(template.written(file), "AWS::Serverless::Function").values()})
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / ".ci").symlink_to(PROJECT / ".ci")
+        (self.folder / "downloaded").mkdir()
+        for name in ("template.yaml", "monitoring.yaml", "delivery.yaml", "samconfig.toml"):
+            (self.folder / name).touch()
+
+    def unpack(self, *added: tuple[tarfile.TarInfo, bytes], job: str = "deploy.deploy", step: str = "Unpack the functions",
+               names: list[str] = NAMES, program: bytes = FUNCTION, sha256: str = "") -> subprocess.CompletedProcess:
+        """Unpacks an archive of what a build makes and of what was added, in front of it and behind it."""
+        archive = self.folder / "downloaded" / "intake-0.0.0-arm64.tar.gz"
+        with tarfile.open(archive, "w:gz") as written:
+            for member, content in [*added, entry("LICENSE"), *(entry(name, content=program) for name in names), *added]:
+                written.addfile(member, io.BytesIO(content))
+        return self.run_script(job, step, SHA256=sha256 or hashlib.sha256(archive.read_bytes()).hexdigest())
+
+    def assert_nothing_is_unpacked(self, done: subprocess.CompletedProcess, why: str):
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(why, done.stderr)
+        self.assertFalse((self.folder / "package").exists())
+
+    def test_functions_of_an_archive_are_unpacked_and_nothing_else_of_it(self):
+        done = self.unpack(entry("functions", tarfile.DIRTYPE), entry("template.yaml"), entry("functions/signals/x/bootstrap"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        package = self.folder / "package"
+        unpacked = {str(path.relative_to(package)) for path in package.rglob("*") if not path.is_dir() and path.read_bytes()}
+        self.assertEqual(unpacked, set(self.NAMES))
+        for name in self.NAMES:
+            self.assertEqual((package / name).read_bytes(), FUNCTION)
+            self.assertTrue(os.access(package / name, os.X_OK))
+
+    def test_archive_with_a_link_or_a_device_is_not_unpacked(self):
+        secret = self.folder / "secret"
+        secret.touch()
+        for name in ("functions/signals/x/bootstrap", "functions/signals/bootstrap", "functions/signals", "LICENSE"):
+            for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):
+                with self.subTest(name=name, kind=kind):
+                    self.assert_nothing_is_unpacked(self.unpack(entry(name, kind, str(secret))), "neither a file nor a folder")
+
+    def test_archive_with_a_function_twice_or_as_a_folder_is_not_unpacked(self):
+        for kind in (tarfile.REGTYPE, tarfile.DIRTYPE):
+            done = self.unpack(entry("functions/signals/bootstrap", kind))
+            self.assert_nothing_is_unpacked(done, "is a folder, or is there twice")
+
+    def test_archive_without_a_function_is_not_unpacked(self):
+        self.assert_nothing_is_unpacked(self.unpack(names=self.NAMES[1:]), f"lacks {self.NAMES[0]}")
+
+    def test_archive_with_another_checksum_is_not_unpacked(self):
+        self.assert_nothing_is_unpacked(self.unpack(sha256="0" * 64), "SHA-256")
+
+    def test_command_line_of_an_archive_with_a_link_is_not_run(self):
+        done = self.unpack(entry("intake", tarfile.SYMTYPE, "/bin/sh"), job="deploy.verify", step="Unpack the command line")
+        self.assert_nothing_is_unpacked(done, "neither a file nor a folder")
+
+    def test_command_line_of_the_archive_verifies_the_stack(self):
+        program = b'#!/bin/sh\nprintf "%s\\n" "$@"\n'
+        done = self.unpack(job="deploy.verify", step="Unpack the command line", names=["intake"], program=program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for variable, options in (("", []), ("off", []), ("on", ["--delivery", "intake-prod-delivery"])):
+            done = self.run_script("deploy.verify", "Verify", STACK="intake-prod", GITHUB_STEP_SUMMARY="summary.md", DELIVERY=variable)
+            self.assertEqual(done.stdout.split(), ["--stack", "intake-prod", "verify", "--yes", "--signals", "3000",
+                                                   "--report", "summary.md", *options])
 
 
 if __name__ == "__main__":
