@@ -24,7 +24,6 @@ mod rejected_signals;
 mod resource_limits;
 mod routes;
 mod sample_events;
-mod scale;
 mod signals;
 mod stream_consumer;
 mod traces;

@@ -29,7 +29,7 @@ use store::signals::SignalsTable;
 pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 
 /// The longest that one invocation may take: longer than DynamoDB takes for the largest event.
-pub const MAX_DRAIN_DURATION: Duration = Duration::from_secs(50);
+const MAX_DRAIN_DURATION: Duration = Duration::from_secs(50);
 
 /// The function: its tables, and the queue for messages that it cannot read.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
 use self::storage::ReceivedBatch;
-pub use self::storage::{Storage, WRITE_TIMEOUT_BEFORE_OVERFLOW};
+pub use self::storage::Storage;
 
 /// The function: its authenticator, its tables and its queue.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use store::rejected_signals::RejectedSignalsTable;
 use store::signals::{SignalsTable, UnstoredSignals};
 
 /// [`WRITE_TIMEOUT`] where there is an overflow queue: throttling that lasts longer is left to the queue.
-pub const WRITE_TIMEOUT_BEFORE_OVERFLOW: Duration = Duration::from_secs(2);
+const WRITE_TIMEOUT_BEFORE_OVERFLOW: Duration = Duration::from_secs(2);
 
 /// The part of the request's time that is reserved for the overflow queue.
 const OVERFLOW_RESERVE: Duration = Duration::from_secs(3);

@@ -15,7 +15,7 @@ use crate::throttling::{Backoff, TableThrottle};
 use crate::unprocessed::sort_keys;
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
-pub const BATCH_ITEMS: usize = 25;
+const BATCH_ITEMS: usize = 25;
 
 /// The payload text in one `BatchWriteItem`, in bytes: one of the largest signals. DynamoDB accepts 16 MB per call, and its
 /// JSON of an array of one-digit numbers is five times as long as the client's.
@@ -25,7 +25,7 @@ const BATCH_BYTES: usize = 256 * 1024;
 const CONCURRENT_BYTES: usize = 1024 * 1024;
 
 /// Concurrent calls on a table that throttles.
-pub const CALLS_WHILE_THROTTLED: usize = 2;
+const CALLS_WHILE_THROTTLED: usize = 2;
 
 /// An item to put.
 pub(super) trait BatchItem: Copy {

@@ -14,10 +14,8 @@ use crate::client::Client;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 
-pub use crate::batch_write::{BATCH_ITEMS, CALLS_WHILE_THROTTLED};
-
 /// Calls of one request at the same time.
-pub const CONCURRENT_CALLS: usize = 16;
+const CONCURRENT_CALLS: usize = 16;
 
 /// The table.
 #[derive(Clone, Debug)]

@@ -95,8 +95,8 @@ impl Backoff {
     }
 
     /// How long to wait before the next try of a throttled call, `remaining` before the deadline; `None` when there is no time
-    /// or no try left. The simulation of docs/scale.md calls this with a clock of its own.
-    pub fn next_wait(&mut self, remaining: Duration) -> Option<Duration> {
+    /// or no try left.
+    fn next_wait(&mut self, remaining: Duration) -> Option<Duration> {
         self.only_throttled.get_or_insert(true);
         if self.is_limited() {
             self.tries_left = self.tries_left.saturating_sub(1);

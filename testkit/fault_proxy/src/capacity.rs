@@ -73,12 +73,6 @@ impl Capacity {
         }
         is_taken
     }
-
-    /// The partitions that a table has; 0 before its first write.
-    pub fn partitions(&self, table: &str) -> usize {
-        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        tables.get(table).map_or(0, |table| table.partitions.len())
-    }
 }
 
 /// A write takes a unit for every KB that was begun.
@@ -182,6 +176,5 @@ mod tests {
         assert!(!capacity.take("Signals", "shop#0", 31 * 1_024, grown));
         assert_eq!(taken(&capacity, 500, grown), 120);
         assert_eq!(taken(&capacity, 500, grown + Duration::from_secs(1)), 80);
-        assert_eq!(capacity.partitions("Signals"), 8);
     }
 }
