@@ -8,7 +8,7 @@ use clap::{Parser, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "cargo bench --", no_binary_name = false)]
 pub struct Options {
-    /// Only count what is compared: instructions with bench/baseline.json, and costs with docs/operations.md
+    /// Only count what is compared: instructions with tests/bench/baseline.json, and costs with docs/operations.md
     #[arg(long)]
     pub guard: bool,
     /// Accept the results: write the baseline and the tables; with --guard, only the baseline and the table of costs

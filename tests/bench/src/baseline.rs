@@ -20,7 +20,7 @@ const MARGIN_PERCENT: u64 = 5;
 /// The same where the compiler or valgrind is not the one that the baseline was counted with.
 const MARGIN_OTHER_TOOLCHAIN_PERCENT: u64 = 15;
 
-/// bench/baseline.json.
+/// tests/bench/baseline.json.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Baseline {
     counted_with: Toolchain,
@@ -53,7 +53,7 @@ impl Baseline {
     /// The committed baseline.
     pub(crate) fn read() -> Result<Self> {
         let text = std::fs::read_to_string(path()).context("there is no baseline: cargo bench -- --accept")?;
-        serde_json::from_str(&text).context("bench/baseline.json is malformed: cargo bench -- --accept")
+        serde_json::from_str(&text).context("tests/bench/baseline.json is malformed: cargo bench -- --accept")
     }
 
     /// Makes this the committed baseline.
@@ -83,7 +83,7 @@ impl Baseline {
 }
 
 fn path() -> PathBuf {
-    root().join("bench/baseline.json")
+    root().join("tests/bench/baseline.json")
 }
 
 #[cfg(test)]

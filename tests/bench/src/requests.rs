@@ -5,9 +5,9 @@ use anyhow::{Context as _, Result};
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-const CUSTOMERS: &str = include_str!("../../events/customers-create.json");
-const SIGNALS: &str = include_str!("../../events/signals-events.json");
-const STREAM: &str = include_str!("../../events/stream/signals.json");
+const CUSTOMERS: &str = include_str!("../../../events/customers-create.json");
+const SIGNALS: &str = include_str!("../../../events/signals-events.json");
+const STREAM: &str = include_str!("../../../events/stream/signals.json");
 
 /// The requestIdentifier of batches that have one.
 pub(crate) const REQUEST_IDENTIFIER: &str = "7f3a0f52-9f8e-4f5a-8f4e-2f1a5c1d9e11";

@@ -51,7 +51,7 @@ pub(crate) struct References {
 /// The root of the repository.
 pub(crate) fn root() -> &'static Path {
     let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
-    bench.parent().unwrap_or(bench)
+    bench.ancestors().nth(2).unwrap_or(bench)
 }
 
 impl Functions {
@@ -92,7 +92,7 @@ fn stock() -> Result<Target> {
     step("building the stock SDK in Rust");
     let target = root().join("target/bench-stock");
     let target_argument = target.to_string_lossy().into_owned();
-    cargo(&root().join("bench/stock"), &["build", "--locked", "--release"], &["--target-dir", &target_argument])?;
+    cargo(&root().join("tests/bench/stock"), &["build", "--locked", "--release"], &["--target-dir", &target_argument])?;
     let program = target.join("release/stock");
     Ok(Target { name: "the stock SDK in Rust", program, arguments: Vec::new(), variables: Vec::new() })
 }
@@ -106,10 +106,10 @@ fn python() -> Result<Target> {
             "the reference implementation in Python needs Python 3 with venv; on Debian: apt-get install python3-venv",
         )?;
     }
-    let requirements = root().join("bench/python/requirements.txt");
+    let requirements = root().join("tests/bench/python/requirements.txt");
     let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
     run(Command::new(&program).args(quiet).arg(requirements))?;
-    let arguments = vec![root().join("bench/python/function.py")];
+    let arguments = vec![root().join("tests/bench/python/function.py")];
     // Hashes are otherwise different in each process, and with them the time.
     let variables = vec![("PYTHONHASHSEED", "0".to_owned())];
     Ok(Target { name: "Python, boto3", program, arguments, variables })
@@ -126,7 +126,7 @@ fn node() -> Result<Target> {
     let directory = root().join("target/bench-node");
     std::fs::create_dir_all(&directory)?;
     for file in ["function.mjs", "package.json", "package-lock.json"] {
-        std::fs::copy(root().join("bench/node").join(file), directory.join(file))?;
+        std::fs::copy(root().join("tests/bench/node").join(file), directory.join(file))?;
     }
     let quiet = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     run(Command::new("npm").current_dir(&directory).args(quiet)).context(MISSING)?;

@@ -110,5 +110,5 @@ async fn count(stock: &Target) -> Result<Program> {
     let customer = instructions::warm(stock, &customer, WARM).await?.without_sha256();
     step("counting instructions of the stock SDK: warm batches of 100 signals (3 of 3)");
     let signal = instructions::warm(stock, &batch, WARM).await?.without_sha256() / 100;
-    Ok(Program { cold, warm: [customer, signal], size: binary_size(stock, "bench/stock", "stock")? })
+    Ok(Program { cold, warm: [customer, signal], size: binary_size(stock, "tests/bench/stock", "stock")? })
 }
