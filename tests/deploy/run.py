@@ -5,7 +5,7 @@
     python3 tests/deploy/run.py permissions what its roles may do, in seconds
     python3 tests/deploy/run.py monitoring  what its alarms and its dashboard read, in seconds
     python3 tests/deploy/run.py delivery    what the template of the delivery alone can show, in seconds
-    python3 tests/deploy/run.py role        what deployment-role.yaml alone can show, in seconds
+    python3 tests/deploy/run.py role        what deploy/deployment-role.yaml alone can show, in seconds
     python3 tests/deploy/run.py workflows   what the workflows alone can show, in seconds
     python3 tests/deploy/run.py deployment  the deployment alone, in minutes
     python3 tests/deploy/run.py deployed_delivery   the deployment with the delivery, in minutes

@@ -26,14 +26,14 @@ def written(name: str | Path = "template.yaml") -> dict:
 
 
 def alarms() -> dict:
-    """The alarms of template.yaml and of monitoring.yaml, by logical id."""
-    return {name: alarm for file in ("template.yaml", "monitoring.yaml")
+    """The alarms of template.yaml and of deploy/monitoring.yaml, by logical id."""
+    return {name: alarm for file in ("template.yaml", "deploy/monitoring.yaml")
             for name, alarm in of_type(written(file), "AWS::CloudWatch::Alarm").items()}
 
 
 def widgets() -> list[dict]:
     """The widgets of the dashboard with every alarm that a parameter can add, and with its references unresolved."""
-    text, conditional = written("monitoring.yaml")["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    text, conditional = written("deploy/monitoring.yaml")["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
     for name, value in conditional.items():
         text = text.replace("${" + name + "}", value["Fn::If"][1]["Fn::Sub"])
     return json.loads(text)["widgets"]

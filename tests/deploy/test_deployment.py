@@ -62,7 +62,7 @@ class Deployment(deployed_stack.DeployedStack):
                    for function in template.of_type(template.written(file), "AWS::Serverless::Function").values()}
         built = {"THIRD-PARTY-LICENSES.txt", *(f"{source}/bootstrap" for source in sources),
                  *(f"sbom/{source.name}.cdx.json" for source in sources)}
-        copied = {"CHANGELOG.md", "LICENSE", "deployment-role.yaml", "monitoring.yaml", "samconfig.toml"}
+        copied = {"CHANGELOG.md", "LICENSE", "deploy/deployment-role.yaml", "deploy/monitoring.yaml", "samconfig.toml"}
         self.assertEqual(files, built | copied | set(DEPLOYED))
         for name in copied:
             self.assertEqual((PACKAGE / name).read_bytes(), (PROJECT / name).read_bytes(), name)

@@ -15,7 +15,7 @@ class Metrics(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.template = template.written()
-        cls.monitoring = template.written("monitoring.yaml")
+        cls.monitoring = template.written("deploy/monitoring.yaml")
         cls.alarms = template.alarms()
         cls.widgets = template.widgets()
         cls.filtered = {transformation["MetricName"]["Fn::Sub"]
@@ -86,7 +86,7 @@ class Metrics(unittest.TestCase):
 
     def test_the_nested_stack_gets_each_parameter_from_what_has_its_name(self):
         stack = self.template["Resources"]["Monitoring"]["Properties"]
-        self.assertEqual(stack["TemplateURL"], "monitoring.yaml")
+        self.assertEqual(stack["TemplateURL"], "deploy/monitoring.yaml")
         named = {*self.template["Parameters"], *self.template["Resources"]}
 
         def source(name: str) -> dict:
@@ -146,7 +146,7 @@ class AccessLog(unittest.TestCase):
         self.assertTrue(access_log_line().startswith("$context.requestId/$context.awsEndpointRequestId "))
 
     def test_metric_filters_count_once_what_api_gateway_answered_by_itself(self):
-        filters = of_type(template.written("monitoring.yaml"), "AWS::Logs::MetricFilter").values()
+        filters = of_type(template.written("deploy/monitoring.yaml"), "AWS::Logs::MetricFilter").values()
         for status, function_status, path, is_counted in [
             ("429", "-", "/api/customers", True),
             ("413", "-", "/api/event-flows/signal", True),
@@ -174,7 +174,7 @@ class AccessLog(unittest.TestCase):
         glob, names = re.search(r"parse @message '(.+)' as ([\w, ]+) \|", query).groups()
         self.assertEqual(names.split(", "), written)
         self.assertTrue(re.sub(r"\$context\.[\w.]+", "*", access_log_line()).startswith(glob))
-        for metric_filter in of_type(template.written("monitoring.yaml"), "AWS::Logs::MetricFilter").values():
+        for metric_filter in of_type(template.written("deploy/monitoring.yaml"), "AWS::Logs::MetricFilter").values():
             *terms, _ = re.split(r",\s+", metric_filter["Properties"]["FilterPattern"].strip("["))
             fields = [term.split(" ")[0] for term in terms]
             self.assertEqual(fields, ["ids", "status", "latency", "ip", "method", "path"][:len(fields)])

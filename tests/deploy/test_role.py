@@ -1,4 +1,4 @@
-"""What deployment-role.yaml alone can show: the boundary fits the roles of template.yaml and delivery.yaml, and no role escapes it."""
+"""What deploy/deployment-role.yaml alone can show: the boundary fits the roles of template.yaml and delivery.yaml, and no role escapes it."""
 
 import fnmatch
 import json
@@ -80,7 +80,7 @@ class Boundary(unittest.TestCase):
         cls.processed = template.processed(template.written(), KmsKeyArn=KEY, GradualDeployment="true")
         cls.delivery = template.processed(template.written("delivery.yaml"), KmsKeyArn=KEY, **DELIVERY)
         cls.roles = of_type(cls.processed, "AWS::IAM::Role") | of_type(cls.delivery, "AWS::IAM::Role")
-        cls.account = template.written("deployment-role.yaml")
+        cls.account = template.written("deploy/deployment-role.yaml")
         document = cls.account["Resources"]["PermissionsBoundary"]["Properties"]["PolicyDocument"]
         cls.boundary = allowed(cls.account, document["Statement"])
         cls.needed = set().union(*(allowed(processed, statements(processed, name)) for processed in (cls.processed, cls.delivery)
@@ -109,7 +109,7 @@ class Boundary(unittest.TestCase):
 class DeploymentRole(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.account = template.written("deployment-role.yaml")
+        cls.account = template.written("deploy/deployment-role.yaml")
         cls.role = cls.account["Resources"]["DeploymentRole"]["Properties"]
         cls.statements = statements(cls.account, "DeploymentRole")
 
@@ -187,7 +187,7 @@ class DeploymentRole(unittest.TestCase):
         granted = {action.split(":")[0] for s in self.statements for action in actions(s)}
         gradual = template.processed(template.written(), GradualDeployment="true", CorsOrigins="*")
         delivery = template.processed(template.written("delivery.yaml"), **DELIVERY)
-        for file in (gradual, delivery, template.written("monitoring.yaml")):
+        for file in (gradual, delivery, template.written("deploy/monitoring.yaml")):
             for resource in file["Resources"].values():
                 self.assertIn(service[resource["Type"].split("::")[1]], granted)
 
@@ -209,7 +209,7 @@ class DeploymentRole(unittest.TestCase):
 class Verification(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.account = template.written("deployment-role.yaml")
+        cls.account = template.written("deploy/deployment-role.yaml")
         cls.role = cls.account["Resources"]["VerificationRole"]["Properties"]
         policy, lake = cls.role["Policies"]
         cls.statements = policy["PolicyDocument"]["Statement"]

@@ -89,7 +89,7 @@ class Configuration(unittest.TestCase):
         configured = tomlkit.parse((PROJECT / "samconfig.toml").read_text())
         for environment, delivery in (("default", "delivery"), ("prod", "delivery-prod")):
             name = configured[environment]["global"]["parameters"]["stack_name"]
-            # The names that deployment-role.yaml knows.
+            # The names that deploy/deployment-role.yaml knows.
             self.assertEqual(configured[delivery]["global"]["parameters"]["stack_name"], f"{name}-delivery")
             for command in ("build", "deploy"):
                 self.assertEqual(configured[delivery][command]["parameters"]["template_file"], "delivery.yaml")

@@ -50,7 +50,7 @@ class Permissions(unittest.TestCase):
 
     def test_job_that_runs_the_compiled_command_line_cannot_assume_the_role_that_deploys(self):
         deploying, verifying = jobs()["deploy.deploy"], jobs()["deploy.verify"]
-        # deployment-role.yaml names the environments so.
+        # deploy/deployment-role.yaml names the environments so.
         self.assertEqual(verifying["environment"], deploying["environment"].replace("'prod'", "'prod-verify'").replace("'dev'", "'dev-verify'"))
 
     def test_actions_are_pinned_to_commits(self):

@@ -110,7 +110,7 @@ async fn every_field_that_a_query_or_the_page_names_is_written_to_a_log() {
     written.extend(OF_LAMBDA.map(str::to_owned));
     written.extend(Metric::ALL.iter().map(|metric| metric.name().to_owned()));
     let page = Page::read("docs/operations.md");
-    let monitoring = std::fs::read_to_string(root().join("monitoring.yaml")).unwrap();
+    let monitoring = std::fs::read_to_string(root().join("deploy/monitoring.yaml")).unwrap();
     let of_dashboard = monitoring.split("\"query\":\"").skip(1).map(|rest| {
         let query = rest.split("\"}}").next().unwrap().replace("\\\"", "\"");
         query.split('|').filter(|part| !part.contains("SOURCE")).collect::<Vec<_>>().join("|")
