@@ -1,4 +1,4 @@
-"""What delivery.yaml needs of the emulator beside the corrections of emulator_process.py, which calls `correct`.
+"""What delivery/template.yaml needs of the emulator beside the corrections of emulator_process.py, which calls `correct`.
 
 As there, the names behind the underscores hold for the pinned version of ministack.
 """

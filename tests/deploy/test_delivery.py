@@ -1,4 +1,4 @@
-"""What delivery.yaml alone can show: what is read, where it goes, how long it is tried, who may do what, and what is watched."""
+"""What delivery/template.yaml alone can show: what is read, where it goes, how long it is tried, who may do what, and what is watched."""
 
 import json
 import re
@@ -15,7 +15,7 @@ STREAMS = {"SignalsStreamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/S/
 class DeliveryTemplate(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.template = template.written("delivery.yaml")
+        cls.template = template.written("delivery/template.yaml")
         cls.processed = template.processed(cls.template, KmsKeyArn=KEY, **STREAMS)
         cls.resources = cls.processed["Resources"]
 
@@ -64,7 +64,7 @@ class Targets(DeliveryTemplate):
     def test_both_functions_are_one_program_with_one_target_each(self):
         functions = of_type(self.template, "AWS::Serverless::Function")
         self.assertEqual({name: function["Properties"]["CodeUri"] for name, function in functions.items()},
-                         {"BusFunction": "functions/deliver", "LakeFunction": "functions/deliver"})
+                         {"BusFunction": "function", "LakeFunction": "function"})
         self.assertEqual({name: function["Properties"]["Environment"]["Variables"] for name, function in functions.items()},
                          {"BusFunction": {"EVENT_BUS_NAME": {"Ref": "Bus"}, "LAKE_BUCKET_NAME": {"Fn::If": ["HasLake", {"Ref": "LakeBucket"}, ""]}},
                           "LakeFunction": {"DELIVERY_STREAM_NAME": {"Ref": "DeliveryStream"}}})
@@ -72,7 +72,7 @@ class Targets(DeliveryTemplate):
         self.assertEqual(shared["FAILURE_BUCKET_NAME"], {"Ref": "FailureBucket"})
 
     def test_function_ends_a_delivery_before_lambda_ends_the_function(self):
-        source = (PROJECT / "functions" / "deliver" / "src" / "lib.rs").read_text()
+        source = (PROJECT / "delivery" / "function" / "src" / "lib.rs").read_text()
         longest = int(re.search(r"MAX_DELIVERY_DURATION: Duration = Duration::from_secs\((\d+)\)", source).group(1))
         self.assertLess(longest, self.template["Globals"]["Function"]["Timeout"])
 

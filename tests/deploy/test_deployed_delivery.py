@@ -26,11 +26,12 @@ from template import PROJECT
 DELIVERY = f"{STACK}-delivery"
 # The emulator polls the streams, and on a busy machine a function takes seconds to start.
 DELIVER_WITHIN_SECONDS = 90
-PAGE = (PROJECT / "docs" / "delivery.md").read_text()
+HOME = PROJECT / "delivery"
+PAGE = (HOME / "README.md").read_text()
 
 
 def block(language: str, first_line: str) -> str:
-    """The code block of docs/delivery.md whose first line begins so."""
+    """The code block of delivery/README.md whose first line begins so."""
     (found,) = re.findall(rf"```{language}\n({re.escape(first_line)}.*?)```", PAGE, re.DOTALL)
     return found
 
@@ -124,7 +125,7 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         return [event for event in self.bus() if request in event["detail"]["id"]]
 
     def database(self) -> duckdb.DuckDBPyConnection:
-        """A database with the views of docs/delivery.md, over the lake."""
+        """A database with the views of delivery/README.md, over the lake."""
         self.download()
         connection = duckdb.connect()
         connection.execute(block("sql", "-- duckdb").replace("s3://LAKE_BUCKET", str(self.folder)))
@@ -219,8 +220,7 @@ class DeployedDelivery(deployed_stack.DeployedStack):
                 data.mkdir(parents=True)
                 with gzip.open(data / "0.json.gz", "wt") as lines:
                     lines.write(json.dumps({"Item": self.item(table, customerId=customer)}) + "\n")
-            (folder / "history.py").write_text(block("python", '"""python3 history.py'))
-            subprocess.run([sys.executable, "history.py", "exported", "lake"], cwd=folder, check=True)
+            subprocess.run([sys.executable, HOME / "history.py", "exported", "lake"], cwd=folder, check=True)
             lines = duckdb.sql(f"SELECT json FROM read_ndjson_objects('{folder}/lake/*/*.gz')").fetchall()
         events = [json.loads(line, parse_float=str) for (line,) in lines]
         self.assertEqual([event for event in events if event["source"].endswith("/signals")], delivered)
@@ -237,18 +237,14 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         report = json.loads(done.stdout)
         (check,) = [check for check in report["checks"] if check["name"] == "Every signal is in the lake"]
         self.assertEqual((check["result"], report["lake"]["signals"]), ("held", report["signals"]), check)
-        script = self.folder / "forget.py"
-        script.write_text(block("python", '"""python3 forget.py'))
-        printed = self.run_command(sys.executable, script, self.delivery["LakeBucketName"], report["account"], "*")
+        printed = self.run_command(sys.executable, HOME / "forget.py", self.delivery["LakeBucketName"], report["account"], "*")
         self.assertGreaterEqual(sum(int(removed) for removed in re.findall(r": removed (\d+) of", printed)), report["signals"])
 
     def test_forgotten_customer_is_gone_from_the_lake_and_another_is_not(self):
         customer, other = str(uuid.uuid4()), str(uuid.uuid4())
         request = self.send(*({"customerId": one, "eventType": "purchase"} for one in (customer, other, customer)))
         self.wait_for(lambda: self.in_lake(request), 3)
-        script = self.folder / "forget.py"
-        script.write_text(block("python", '"""python3 forget.py'))
-        printed = self.run_command(sys.executable, script, self.delivery["LakeBucketName"], "acme", customer)
+        printed = self.run_command(sys.executable, HOME / "forget.py", self.delivery["LakeBucketName"], "acme", customer)
         self.assertGreaterEqual(sum(int(removed) for removed in re.findall(r": removed (\d+) of", printed)), 2)
         self.assertEqual([event["subject"] for event in self.in_lake(request)], [other])
 
@@ -274,7 +270,7 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         self.assertEqual(sorted(event["detail"]["type"] for event in sent), ["checkout", "purchase"])
 
     def parameter_of_the_page(self) -> dict[str, str]:
-        """The parameter in docs/delivery.md, as it stands in samconfig.toml."""
+        """The parameter in delivery/README.md, as it stands in samconfig.toml."""
         (text,) = re.findall(r"```toml\n.*?\['(BusFilter=.*?)'\]", PAGE, re.DOTALL)
         name, value = text.split("=", 1)
         return {name: value}

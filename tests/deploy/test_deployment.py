@@ -18,7 +18,8 @@ from deployed_stack import ARCHITECTURE, PACKAGE, STACK
 from template import PROJECT
 
 HERE = Path(__file__).resolve().parent
-DEPLOYED = ("template.yaml", "delivery.yaml")
+DEPLOYED = ("template.yaml", "delivery/template.yaml")
+PROGRAMS = ("customers", "signals", "overflow", "deliver")
 DAY_SECONDS = 86_400
 # Lambda polls the queue, and on a busy machine the function takes seconds to start.
 DRAIN_WITHIN_SECONDS = 60
@@ -58,10 +59,10 @@ class Deployment(deployed_stack.DeployedStack):
     def test_package_is_the_repository_with_its_functions_built(self):
         files = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*") if path.is_file()}
         files = {name for name in files if not name.startswith(".aws-sam/")}
-        sources = {Path(function["Properties"]["CodeUri"]) for file in DEPLOYED
+        sources = {Path(file).parent / function["Properties"]["CodeUri"] for file in DEPLOYED
                    for function in template.of_type(template.written(file), "AWS::Serverless::Function").values()}
         built = {"THIRD-PARTY-LICENSES.txt", *(f"{source}/bootstrap" for source in sources),
-                 *(f"sbom/{source.name}.cdx.json" for source in sources)}
+                 *(f"sbom/{program}.cdx.json" for program in PROGRAMS)}
         copied = {"CHANGELOG.md", "LICENSE", "deploy/deployment-role.yaml", "deploy/monitoring.yaml", "samconfig.toml"}
         self.assertEqual(files, built | copied | set(DEPLOYED))
         for name in copied:
@@ -76,7 +77,7 @@ class Deployment(deployed_stack.DeployedStack):
     def test_bills_of_materials_and_licences_list_the_locked_versions_of_what_is_linked(self):
         locked = {(package["name"], package["version"]) for package in
                   tomlkit.parse((PROJECT / "Cargo.lock").read_text())["package"]}
-        for function in ("customers", "signals", "overflow", "deliver"):
+        for function in PROGRAMS:
             bill = json.loads((PACKAGE / "sbom" / f"{function}.cdx.json").read_text())
             listed = {(component["name"], component["version"]) for component in bill["components"]}
             self.assertEqual((bill["bomFormat"], bill["metadata"]["component"]["name"]), ("CycloneDX", function))

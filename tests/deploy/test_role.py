@@ -1,4 +1,4 @@
-"""What deploy/deployment-role.yaml alone can show: the boundary fits the roles of template.yaml and delivery.yaml, and no role escapes it."""
+"""What deploy/deployment-role.yaml alone can show: the boundary fits the roles of template.yaml and delivery/template.yaml, and no role escapes it."""
 
 import fnmatch
 import json
@@ -78,7 +78,7 @@ class Boundary(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.processed = template.processed(template.written(), KmsKeyArn=KEY, GradualDeployment="true")
-        cls.delivery = template.processed(template.written("delivery.yaml"), KmsKeyArn=KEY, **DELIVERY)
+        cls.delivery = template.processed(template.written("delivery/template.yaml"), KmsKeyArn=KEY, **DELIVERY)
         cls.roles = of_type(cls.processed, "AWS::IAM::Role") | of_type(cls.delivery, "AWS::IAM::Role")
         cls.account = template.written("deploy/deployment-role.yaml")
         document = cls.account["Resources"]["PermissionsBoundary"]["Properties"]["PolicyDocument"]
@@ -186,7 +186,7 @@ class DeploymentRole(unittest.TestCase):
                    "Lambda": "lambda", "Logs": "logs", "S3": "s3", "SQS": "sqs"}
         granted = {action.split(":")[0] for s in self.statements for action in actions(s)}
         gradual = template.processed(template.written(), GradualDeployment="true", CorsOrigins="*")
-        delivery = template.processed(template.written("delivery.yaml"), **DELIVERY)
+        delivery = template.processed(template.written("delivery/template.yaml"), **DELIVERY)
         for file in (gradual, delivery, template.written("deploy/monitoring.yaml")):
             for resource in file["Resources"].values():
                 self.assertIn(service[resource["Type"].split("::")[1]], granted)
@@ -246,7 +246,7 @@ class Verification(unittest.TestCase):
             "cloudformation:DescribeStacks": "arn:aws:cloudformation:eu-west-1:123456789012:stack/intake-dev-delivery/*",
             "s3:ListBucket": bucket, "s3:GetObject": f"{bucket}/events/*",
             "kms:Decrypt": "arn:aws:kms:eu-west-1:123456789012:key/*"})
-        delivery = template.processed(template.written("delivery.yaml"))
+        delivery = template.processed(template.written("delivery/template.yaml"))
         self.assertTrue(fnmatch.fnmatch(arn(delivery, "LakeBucket"), bucket))
 
 

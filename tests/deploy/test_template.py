@@ -92,7 +92,7 @@ class Configuration(unittest.TestCase):
             # The names that deploy/deployment-role.yaml knows.
             self.assertEqual(configured[delivery]["global"]["parameters"]["stack_name"], f"{name}-delivery")
             for command in ("build", "deploy"):
-                self.assertEqual(configured[delivery][command]["parameters"]["template_file"], "delivery.yaml")
+                self.assertEqual(configured[delivery][command]["parameters"]["template_file"], "delivery/template.yaml")
             self.assertEqual(configured[delivery]["deploy"]["parameters"]["capabilities"], "CAPABILITY_IAM")
 
 

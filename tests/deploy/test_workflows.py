@@ -142,14 +142,15 @@ def entry(name: str, kind: bytes = tarfile.REGTYPE, target: str = "", content: b
 class Unpacking(Steps):
     """What the deploying and the verifying job take out of an archive that a hostile build script may have written."""
 
-    NAMES = sorted({f"{function['Properties']['CodeUri']}/bootstrap" for file in ("template.yaml", "delivery.yaml")
+    NAMES = sorted({str(Path(file).parent / function["Properties"]["CodeUri"] / "bootstrap") for file in ("template.yaml", "delivery/template.yaml")
                     for function in template.of_type(template.written(file), "AWS::Serverless::Function").values()})
 
     def setUp(self):
         super().setUp()
         (self.folder / ".ci").symlink_to(PROJECT / ".ci")
         (self.folder / "downloaded").mkdir()
-        for name in ("template.yaml", "monitoring.yaml", "delivery.yaml", "samconfig.toml"):
+        for name in ("template.yaml", "deploy/monitoring.yaml", "delivery/template.yaml", "samconfig.toml"):
+            (self.folder / name).parent.mkdir(exist_ok=True)
             (self.folder / name).touch()
 
     def unpack(self, *added: tuple[tarfile.TarInfo, bytes], job: str = "deploy.deploy", step: str = "Unpack the functions",

@@ -26,8 +26,9 @@ impl Page {
         let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
         let docs = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
         let docs = docs.map(|path| format!("docs/{}", path.file_name().unwrap().to_str().unwrap()));
-        ["README.md".to_owned(), "CHANGELOG.md".to_owned()]
+        ["README.md", "CHANGELOG.md", "delivery/README.md"]
             .into_iter()
+            .map(str::to_owned)
             .chain(docs)
             .map(|path| Self::read(&path))
             .collect()

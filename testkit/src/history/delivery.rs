@@ -20,7 +20,7 @@ use crate::fake_targets::{FakeTargets, Target};
 use crate::runtime_api::EventQueue;
 use crate::stream_shard::Shard;
 
-/// Records of a batch: delivery.yaml's for the bus.
+/// Records of a batch: delivery/template.yaml's for the bus.
 const BATCH: usize = 500;
 
 /// Before a batch that failed comes again. On AWS it grows to minutes.
@@ -106,7 +106,7 @@ impl Delivery {
         Ok(Self { control, targets: targets.await?, result })
     }
 
-    /// The variables that delivery.yaml sets, with both targets in one function.
+    /// The variables that delivery/template.yaml sets, with both targets in one function.
     pub(super) fn variables(&self) -> [(String, OsString); 6] {
         [
             ("EVENT_BUS_NAME", "company"),

@@ -12,7 +12,7 @@ const STREAM: &str = include_str!("../../../events/stream/signals.json");
 /// The requestIdentifier of batches that have one.
 pub(crate) const REQUEST_IDENTIFIER: &str = "7f3a0f52-9f8e-4f5a-8f4e-2f1a5c1d9e11";
 
-/// Records of a batch of a stream: `BatchSize` of delivery.yaml for the bus.
+/// Records of a batch of a stream: `BatchSize` of delivery/template.yaml for the bus.
 pub(crate) const RECORDS: u32 = 500;
 
 /// The longest body that the service takes: 4 MiB.

@@ -82,11 +82,13 @@ fn citations(text: &str) -> Vec<(String, String)> {
     let plain = |line: &str| line.trim_start().trim_start_matches(['/', '!', '#']).trim().to_owned();
     let text = text.lines().map(plain).collect::<Vec<_>>().join(" ");
     let mut cited = Vec::new();
-    for rest in text.split("docs/").skip(1) {
-        let Some((name, after)) = rest.split_once(".md") else { continue };
-        if name.chars().all(|c| c.is_ascii_lowercase() || c == '-') {
-            let heading = after.strip_prefix(", ").filter(|heading| heading.starts_with(char::is_uppercase));
-            cited.push((format!("docs/{name}.md"), heading.unwrap_or_default().to_owned()));
+    for folder in ["docs/", "delivery/"] {
+        for rest in text.split(folder).skip(1) {
+            let Some((name, after)) = rest.split_once(".md") else { continue };
+            if name.chars().all(|c| c.is_ascii_alphabetic() || c == '-') {
+                let heading = after.strip_prefix(", ").filter(|heading| heading.starts_with(char::is_uppercase));
+                cited.push((format!("{folder}{name}.md"), heading.unwrap_or_default().to_owned()));
+            }
         }
     }
     cited

@@ -44,9 +44,14 @@ fn cargo_lambda_router_has_the_routes_of_the_template() {
 #[test]
 fn cargo_lambda_builds_only_the_functions_of_the_templates() {
     // Those that the local stack leaves out too.
-    let templates =
-        ["template.yaml", "delivery.yaml"].map(|name| std::fs::read_to_string(format!("{ROOT}/{name}")).unwrap());
-    let lines = templates.iter().flat_map(|template| template.lines());
-    let folders = lines.filter_map(|line| line.trim().strip_prefix("CodeUri: functions/"));
-    assert_eq!(lambda_metadata()["build"]["packages"], json!(folders.collect::<BTreeSet<_>>()));
+    let mut packages = BTreeSet::new();
+    for home in [ROOT.to_owned(), format!("{ROOT}/delivery")] {
+        let template = std::fs::read_to_string(format!("{home}/template.yaml")).unwrap();
+        for folder in template.lines().filter_map(|line| line.trim().strip_prefix("CodeUri: ")) {
+            let manifest = std::fs::read_to_string(format!("{home}/{folder}/Cargo.toml")).unwrap();
+            let name = manifest.lines().find_map(|line| line.strip_prefix("name = ")).unwrap();
+            packages.insert(name.trim_matches('"').to_owned());
+        }
+    }
+    assert_eq!(lambda_metadata()["build"]["packages"], json!(packages));
 }

@@ -67,7 +67,7 @@ pub(crate) struct Verify {
     #[arg(long)]
     burst: bool,
 
-    /// The stack of delivery.yaml: also look for the signals in its lake, where they stay
+    /// The stack of delivery/template.yaml: also look for the signals in its lake, where they stay
     #[arg(long, value_name = "NAME")]
     delivery: Option<String>,
 
@@ -243,7 +243,7 @@ async fn clean_up(
     }
     if stack.name.is_some() {
         cleanup.left.push("log lines and metrics, stream records (24 hours), backups (35 days)".to_owned());
-        let lake = "where delivery.yaml is deployed, the events of this account in the lake: docs/delivery.md, Erasure";
+        let lake = "where delivery/template.yaml is deployed, the events of this account in the lake: delivery/README.md, Erasure";
         cleanup.left.push(lake.to_owned());
     }
     cleanup

@@ -1,4 +1,4 @@
-//! Whether the signals reach the lake of delivery.yaml, and after how long. Must not know what else is in the lake.
+//! Whether the signals reach the lake of delivery/template.yaml, and after how long. Must not know what else is in the lake.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
@@ -19,12 +19,12 @@ use crate::stack::Stack;
 use crate::time_args::rfc3339;
 
 /// How long to wait for the lake unless told otherwise. Firehose collects events for five minutes (`BufferingHints` of
-/// delivery.yaml); two more are for the stream, the function and S3.
+/// delivery/template.yaml); two more are for the stream, the function and S3.
 pub(super) const TIMEOUT: &str = "7m";
 
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// The output of delivery.yaml that names the bucket.
+/// The output of delivery/template.yaml that names the bucket.
 const BUCKET: &str = "LakeBucketName";
 
 const PROMISE: &str = "Delivery";
@@ -65,7 +65,7 @@ pub(super) async fn check(
     since: Timestamp,
 ) -> Result<Option<Delays>> {
     let Some((name, timeout)) = delivery else {
-        run.add(Check::skipped(PROMISE, NAME, "give --delivery NAME where delivery.yaml is deployed"));
+        run.add(Check::skipped(PROMISE, NAME, "give --delivery NAME where delivery/template.yaml is deployed"));
         return Ok(None);
     };
     let Some(bucket) = stack.output_of(name, BUCKET).await? else {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn timeout_is_two_minutes_longer_than_firehose_collects() {
-        let delivery = include_str!("../../../../delivery.yaml");
+        let delivery = include_str!("../../../../delivery/template.yaml");
         let (_, hints) = delivery.split_once("BufferingHints: {IntervalInSeconds: ").unwrap();
         let collects: u64 = hints.split_once(',').unwrap().0.parse().unwrap();
         assert_eq!(duration(TIMEOUT).unwrap().as_secs(), collects + 120);

@@ -235,7 +235,7 @@ async fn verify_of_a_deployed_stack_reads_its_address_and_the_starts_of_its_func
         report["cleanup"]["left"],
         json!([
             "log lines and metrics, stream records (24 hours), backups (35 days)",
-            "where delivery.yaml is deployed, the events of this account in the lake: docs/delivery.md, Erasure"
+            "where delivery/template.yaml is deployed, the events of this account in the lake: delivery/README.md, Erasure"
         ])
     );
 }
