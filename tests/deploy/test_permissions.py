@@ -1,6 +1,7 @@
 """What the roles of the template may do."""
 
 import json
+import re
 import unittest
 
 import template
@@ -10,15 +11,22 @@ KEY = "arn:aws:kms:us-east-1:123456789012:key/0a"
 
 
 def targets(statement: dict) -> set[str]:
-    return {r["Fn::GetAtt"][0] for r in as_list(statement["Resource"]) if isinstance(r, dict) and "Fn::GetAtt" in r}
+    """The tables, queues and buckets that the statement is about."""
+    named = set()
+    for resource in as_list(statement["Resource"]):
+        if isinstance(resource, dict) and "Fn::GetAtt" in resource:
+            named.add(resource["Fn::GetAtt"][0])
+        elif isinstance(resource, dict) and "Fn::Sub" in resource:
+            named |= template.references(resource)
+    return named
 
 
 def actions_on_storage(processed: dict, role: str) -> dict[str, set[str]]:
-    """For each table and queue that the role reaches, what it may do there."""
+    """For each table, queue and bucket that the role reaches, what it may do there."""
     reached = {}
     for statement in statements(processed, role):
         for action in actions(statement):
-            if action.startswith(("dynamodb:", "sqs:")):
+            if action.startswith(("dynamodb:", "s3:", "sqs:")):
                 for target in targets(statement):
                     reached.setdefault(target, set()).add(action)
     return reached
@@ -74,7 +82,7 @@ class Permissions(unittest.TestCase):
     def test_customers_role_reads_keys_and_updates_customers(self):
         self.assertEqual(
             actions_on_storage(self.processed, "CustomersRole"),
-            {"ApiKeysTable": {"dynamodb:GetItem"}, "CustomersTable": {"dynamodb:UpdateItem"}},
+            {"ApiKeysTable": {"dynamodb:GetItem"}, "CustomersTable": {"dynamodb:UpdateItem"}, "KeySnapshotBucket": {"s3:GetObject"}},
         )
 
     def test_signals_role_reads_keys_and_writes_its_tables(self):
@@ -87,8 +95,20 @@ class Permissions(unittest.TestCase):
                 "IdempotencyTable": {put},
                 "RejectedSignalsTable": {batch, put},
                 "OverflowQueue": {"sqs:SendMessage"},
+                "KeySnapshotBucket": {"s3:GetObject"},
             },
         )
+
+    def test_key_snapshot_is_the_only_object_that_a_role_reads(self):
+        for name in self.roles:
+            for statement in statements(self.processed, name):
+                if any(action.startswith("s3:") for action in actions(statement)):
+                    self.assertEqual((statement["Action"], statement["Resource"]),
+                                     ("s3:GetObject", {"Fn::Sub": "${KeySnapshotBucket.Arn}/keys.json.gz"}), name)
+
+    def test_codedeploy_assumes_its_role_for_this_account_only(self):
+        (trust,) = self.roles["CodeDeployRole"]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+        self.assertEqual(trust["Condition"], {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}})
 
     def test_overflow_role_reads_its_queue_and_writes_what_the_signals_role_writes(self):
         put, batch = "dynamodb:PutItem", "dynamodb:BatchWriteItem"
@@ -126,6 +146,85 @@ class Permissions(unittest.TestCase):
             logs = [s for s in statements(self.processed, properties["Role"]["Fn::GetAtt"][0]) if "logs:" in str(s)]
             self.assertEqual([(sorted(actions(s)), s["Resource"]) for s in logs],
                              [(["logs:CreateLogStream", "logs:PutLogEvents"], {"Fn::GetAtt": [own, "Arn"]})], name)
+
+
+# What an action lets its credentials do. A write by key reads, too: DynamoDB returns the item as it was, where the request asks for it
+# (ReturnValues, and ReturnValuesOnConditionCheckFailure, for which IAM has no condition key).
+MEANING = {
+    "cloudformation:DescribeStacks": "describe", "cloudwatch:DescribeAlarms": "read",
+    "dynamodb:BatchWriteItem": "create, replace and delete items", "dynamodb:DeleteItem": "read and delete an item",
+    "dynamodb:DescribeStream": "read", "dynamodb:DescribeTable": "describe", "dynamodb:GetItem": "read an item",
+    "dynamodb:GetRecords": "read", "dynamodb:GetShardIterator": "read", "dynamodb:ListStreams": "read",
+    "dynamodb:PutItem": "read, create and replace an item", "dynamodb:Query": "read items",
+    "dynamodb:UpdateItem": "read, create and change an item",
+    "events:PutEvents": "put events", "firehose:PutRecordBatch": "put records",
+    "lambda:GetAlias": "move", "lambda:GetProvisionedConcurrencyConfig": "move", "lambda:UpdateAlias": "move",
+    "logs:FilterLogEvents": "read",
+    "s3:AbortMultipartUpload": "write objects", "s3:GetBucketLocation": "list objects", "s3:GetObject": "read objects",
+    "s3:ListBucket": "list objects", "s3:ListBucketMultipartUploads": "list objects", "s3:PutObject": "write objects",
+    "sqs:DeleteMessage": "receive and delete messages", "sqs:GetQueueAttributes": "receive and delete messages",
+    "sqs:ReceiveMessage": "receive and delete messages", "sqs:SendMessage": "send messages",
+}
+# What a resource is called on the page, by a part of its name in a policy.
+PLACES = {
+    "ApiKeysTable": "ApiKeys", "CustomersTable": "Customers", "RejectedSignalsTable": "RejectedSignals", "SignalsTable": "Signals",
+    "IdempotencyTable": "Idempotency", "keys.json.gz": "`keys.json.gz`", "OverflowQueue": "overflow queue",
+    "OverflowDeadLetterQueue": "dead-letter queue", "StreamArn": "streams", "Bus.Arn": "bus", "DeliveryStream.Arn": "Firehose",
+    "FailureBucket": "failure bucket", "LakeBucket": "lake", "lakebucket": "lake", "CustomersFunction": "aliases",
+    "SignalsFunction": "aliases", "stack/": "stacks", "/aws/lambda/": "functions' logs",
+}
+# Each function writes to its own log group, to X-Ray, and uses KMS only through what it reaches: the tests above.
+COMMON = ("kms:", "logs:CreateLogStream", "logs:PutLogEvents", "xray:")
+ROLES = {
+    "customers function": ("template.yaml", "CustomersRole"), "signals function": ("template.yaml", "SignalsRole"),
+    "overflow function": ("template.yaml", "OverflowRole"), "CodeDeploy": ("template.yaml", "CodeDeployRole"),
+    "delivery to the bus": ("delivery/template.yaml", "BusRole"),
+    "delivery to the lake": ("delivery/template.yaml", "LakeRole"),
+    "Firehose": ("delivery/template.yaml", "DeliveryStreamRole"),
+    "verification role": ("deploy/deployment-role.yaml", "VerificationRole"),
+}
+
+
+def place(resource: str | dict) -> str:
+    """What the page calls this resource of a statement."""
+    if resource == "*":
+        return "alarms"
+    name = ".".join(resource["Fn::GetAtt"]) if "Fn::GetAtt" in resource else str(resource)
+    (found,) = {called for part, called in PLACES.items() if re.search(rf"(?<![A-Za-z]){re.escape(part)}|{re.escape(part)}'", name)}
+    return found
+
+
+def allowed(file: str, role: str) -> str:
+    """What the credentials of a role can do, as docs/security.md has to say it."""
+    uses = {}
+    for statement in statements(template.written(file), role):
+        limit = " (keys `verify-*`)" if "dynamodb:LeadingKeys" in str(statement.get("Condition")) else ""
+        for action in (action for action in actions(statement) if not action.startswith(COMMON)):
+            for resource in as_list(statement["Resource"]):
+                uses.setdefault(place(resource) + limit, {})[MEANING[action]] = None
+    alike = {}
+    for resource, meanings in uses.items():
+        alike.setdefault(", ".join(meanings), []).append(resource)
+    return "; ".join(f"{', '.join(resources)}: {meanings}" for meanings, resources in alike.items())
+
+
+class SecurityPage(unittest.TestCase):
+    """The column of docs/security.md that says what credentials can do."""
+
+    def test_page_says_what_the_policies_allow(self):
+        page = (template.PROJECT / "docs" / "security.md").read_text()
+        said = dict(re.findall(r"^\| ([\w -]+) \| (.+) \|$", page, re.MULTILINE))
+        self.maxDiff = None
+        self.assertEqual({name: said.get(name) for name in ROLES}, {name: allowed(*role) for name, role in ROLES.items()})
+
+    def test_page_says_which_services_the_deployment_role_reaches(self):
+        through, itself = set(), set()
+        for statement in statements(template.written("deploy/deployment-role.yaml"), "DeploymentRole"):
+            services = {action.split(":")[0] for action in actions(statement)}
+            (through if "aws:CalledVia" in str(statement.get("Condition")) else itself).update(services)
+        page = (template.PROJECT / "docs" / "security.md").read_text()
+        self.assertIn(f"| deployment role, through CloudFormation | change {', '.join(sorted(through))} |", page)
+        self.assertIn(f"| deployment role, itself | call {', '.join(sorted(itself))} |", page)
 
 
 if __name__ == "__main__":

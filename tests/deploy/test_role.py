@@ -24,10 +24,13 @@ NAMED = {"AWS::DynamoDB::Table": "dynamodb:eu-west-1:123456789012:table/",
          "AWS::Lambda::Function": "lambda:eu-west-1:123456789012:function:",
          "AWS::SQS::Queue": "sqs:eu-west-1:123456789012:"}
 # What gives a role permissions, takes some away, or sets its boundary.
-NEEDS_BOUNDARY = {"iam:AttachRolePolicy", "iam:CreateRole", "iam:DeleteRolePolicy", "iam:DetachRolePolicy",
-                  "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy"}
-HARMLESS = {"iam:DeleteRole", "iam:GetRole", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies",
-            "iam:TagRole", "iam:UntagRole", "iam:UpdateAssumeRolePolicy"}
+NEEDS_BOUNDARY = {"iam:AttachRolePolicy", "iam:CreateRole", "iam:DeleteRole", "iam:DeleteRolePolicy", "iam:DetachRolePolicy",
+                  "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy", "iam:UpdateAssumeRolePolicy"}
+HARMLESS = {"iam:GetRole", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies", "iam:TagRole", "iam:UntagRole"}
+# What the role itself calls: CloudFormation and the bucket of packages. CloudFormation calls the rest.
+PACKAGES = "arn:aws:s3:::aws-sam-cli-managed-default-*"
+ONLY_CLOUDFORMATION = {"ForAnyValue:StringEquals": {"aws:CalledVia": "cloudformation.amazonaws.com"}}
+VERIFICATIONS = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": "verify-*"}, "Null": {"dynamodb:LeadingKeys": "false"}}
 
 
 def stack(processed: dict) -> str:
@@ -130,25 +133,30 @@ class DeploymentRole(unittest.TestCase):
 
     def test_role_passes_roles_to_lambda_codedeploy_and_firehose_only(self):
         self.assertEqual([s["Condition"] for s in self.granting("iam:PassRole")],
-                         [{"StringEquals": {"iam:PassedToService": ["codedeploy.amazonaws.com", "lambda.amazonaws.com"]}},
-                          {"StringEquals": {"iam:PassedToService": "firehose.amazonaws.com"}}])
+                         [{"StringEquals": {"iam:PassedToService": [f"{s}.amazonaws.com" for s in ("codedeploy", "firehose", "lambda")]}}])
 
     def test_role_has_no_other_permission_of_iam(self):
         granted = {action for s in self.statements for action in actions(s) if action.startswith(("iam:", "sts:", "*"))}
         self.assertEqual(granted, NEEDS_BOUNDARY | HARMLESS | {"iam:PassRole", "iam:CreateServiceLinkedRole"})
         self.assertNotIn("ManagedPolicyArns", self.role)
 
-    def test_role_reaches_no_role_but_those_of_the_stack_and_so_not_itself(self):
+    def test_role_reaches_the_roles_of_its_stacks_only_and_so_not_itself(self):
         reached = {resolved(self.account, resource) for s in self.statements for resource in as_list(s["Resource"])
                    if any(action.startswith("iam:") for action in actions(s))}
-        own = f"arn:aws:iam::123456789012:role/{resolved(self.account, self.role['RoleName'])}"
-        self.assertFalse([pattern for pattern in reached if fnmatch.fnmatchcase(own, pattern)])
-        self.assertEqual(len(reached), 2)
+        role = "arn:aws:iam::123456789012:role"
+        self.assertEqual(reached, {f"{role}/intake-dev/*", f"{role}/intake-dev-delivery/*",
+                                   f"{role}/aws-service-role/ops.apigateway.amazonaws.com/*"})
+        for name in ("DeploymentRole", "VerificationRole"):
+            self.assertNotIn("Path", self.account["Resources"][name]["Properties"])
+        for file in ("template.yaml", "delivery/template.yaml"):
+            for name, found in of_type(template.written(file), "AWS::IAM::Role").items():
+                self.assertEqual(found["Properties"]["Path"], {"Fn::Sub": "/${AWS::StackName}/"}, name)
 
-    def test_role_has_a_name_that_the_role_of_no_other_stack_reaches(self):
-        stack_name = self.account["Parameters"]["StackName"]["AllowedPattern"].removesuffix("$")
-        self.assertRegex("deploy-intake-dev", f"{stack_name}-")
-        self.assertNotRegex(resolved(self.account, self.role["RoleName"]), f"{stack_name}-")
+    def test_only_cloudformation_changes_what_the_stack_is_made_of(self):
+        for action in ("sqs:SetQueueAttributes", "s3:PutBucketPolicy", "s3:PutLifecycleConfiguration", "lambda:UpdateFunctionCode",
+                       "lambda:AddPermission", "dynamodb:UpdateTable", "apigateway:PATCH", "firehose:UpdateDestination", "logs:GetLogEvents"):
+            granting = [s for s in self.granting(action) if resolved(self.account, s["Resource"]) != PACKAGES]
+            self.assertEqual([s.get("Condition") for s in granting], [ONLY_CLOUDFORMATION], action)
 
     def test_role_neither_reads_items_nor_deletes_tables(self):
         for action in ("GetItem", "Query", "Scan", "DeleteItem", "DeleteTable", "BatchGetItem", "ExportTableToPointInTime"):
@@ -160,10 +168,9 @@ class DeploymentRole(unittest.TestCase):
             self.assertEqual(self.granting(f"sqs:{action}"), [], action)
 
     def test_role_neither_reads_nor_deletes_what_is_delivered(self):
-        packages = "arn:aws:s3:::aws-sam-cli-managed-default-*"
         for action in ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:DeleteBucket", "events:PutEvents", "firehose:PutRecordBatch"):
             reached = {resolved(self.account, resource) for s in self.granting(action) for resource in as_list(s["Resource"])}
-            self.assertLessEqual(reached, {packages}, action)
+            self.assertLessEqual(reached, {PACKAGES}, action)
 
     def test_role_maps_event_sources_to_functions_of_the_stack_only(self):
         own = {"ArnLike": {"lambda:FunctionArn": {
@@ -222,14 +229,16 @@ class Verification(unittest.TestCase):
         self.assertEqual(subject("VerificationRole"), "repo:owner/intake:environment:dev-verify")
         self.assertEqual(subject("DeploymentRole"), "repo:owner/intake:environment:dev")
 
-    def test_role_reaches_only_items_of_accounts_of_verifications(self):
-        reading = [s for s in self.statements if "dynamodb:Query" in actions(s)]
-        self.assertEqual([s["Condition"] for s in reading], [
-            {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": "verify-*"}, "Null": {"dynamodb:LeadingKeys": "false"}}])
-        self.assertEqual(set(actions(reading[0])), {"dynamodb:BatchWriteItem", "dynamodb:Query"})
-        keys = [s for s in self.statements if "dynamodb:PutItem" in actions(s)]
-        self.assertEqual([(set(actions(s)), resolved(self.account, s["Resource"])) for s in keys], [
-            ({"dynamodb:DeleteItem", "dynamodb:PutItem"}, "arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-ApiKeysTable-*")])
+    def test_role_reaches_only_keys_and_items_of_verifications(self):
+        tables = "arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev"
+        limited = [(set(actions(s)), [resolved(self.account, r) for r in as_list(s["Resource"])])
+                   for s in self.statements if s.get("Condition") == VERIFICATIONS]
+        self.assertEqual(limited, [
+            ({"dynamodb:DeleteItem", "dynamodb:PutItem"}, [f"{tables}-ApiKeysTable-*"]),
+            ({"dynamodb:BatchWriteItem", "dynamodb:Query"},
+             [f"{tables}-{name}Table-*" for name in ("Customers", "Idempotency", "RejectedSignals", "Signals")])])
+        free = {action for s in self.statements if s.get("Condition") != VERIFICATIONS for action in actions(s)}
+        self.assertEqual({action for action in free if action.startswith("dynamodb:")}, {"dynamodb:DescribeTable"})
 
     def test_role_may_do_nothing_else(self):
         self.assertEqual({action for s in self.statements for action in actions(s)}, {

@@ -25,6 +25,30 @@ class Tables(unittest.TestCase):
             self.assertEqual(properties["SSESpecification"]["Fn::If"][0], "HasKmsKey", name)
 
 
+class KeySnapshot(unittest.TestCase):
+    def test_bucket_is_retained_private_versioned_and_encrypted_by_s3(self):
+        written = template.written()
+        ((name, bucket),) = of_type(written, "AWS::S3::Bucket").items()
+        properties = bucket["Properties"]
+        self.assertEqual((bucket["DeletionPolicy"], bucket["UpdateReplacePolicy"]), ("RetainExceptOnCreate", "Retain"))
+        self.assertEqual(set(properties["PublicAccessBlockConfiguration"].values()), {True})
+        self.assertEqual(properties["OwnershipControls"], {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]})
+        self.assertEqual(properties["VersioningConfiguration"], {"Status": "Enabled"})
+        versions, _ = properties["LifecycleConfiguration"]["Rules"]
+        self.assertEqual((versions["Status"], versions["NoncurrentVersionExpiration"]), ("Enabled", {"NoncurrentDays": 7}))
+        # With a key of KMS, an outage of KMS would take the snapshot away together with the tables.
+        (encryption,) = properties["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        self.assertEqual(encryption, {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}})
+        self.assertEqual(written["Outputs"][name]["Value"], {"Ref": name})
+
+    def test_bucket_takes_requests_over_tls_only(self):
+        policy = template.written()["Resources"]["KeySnapshotBucketPolicy"]["Properties"]
+        self.assertEqual(policy["Bucket"], {"Ref": "KeySnapshotBucket"})
+        (statement,) = policy["PolicyDocument"]["Statement"]
+        self.assertEqual((statement["Effect"], statement["Action"], statement["Condition"]),
+                         ("Deny", "s3:*", {"Bool": {"aws:SecureTransport": "false"}}))
+
+
 class Queues(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -30,12 +30,14 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Variables of the developer that would make the SDK use another endpoint or account, or the function a real queue.
-pub(crate) const UNWANTED_VARIABLES: [&str; 5] = [
+/// Variables of the developer that would make the SDK use another endpoint or account, or the function a real queue
+/// or a real bucket.
+pub(crate) const UNWANTED_VARIABLES: [&str; 6] = [
     "AWS_ENDPOINT_URL",
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
     "AWS_PROFILE",
     "AWS_SESSION_TOKEN",
+    "KEY_SNAPSHOT_BUCKET",
     "OVERFLOW_QUEUE_URL",
 ];
 

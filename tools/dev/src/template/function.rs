@@ -91,8 +91,8 @@ impl Route {
 }
 
 impl Scope<'_> {
-    /// The value that a variable has locally, none where it refers to a queue (there are no queues), or the rest of a sentence
-    /// about why it cannot be evaluated.
+    /// The value that a variable has locally, none where it refers to a queue or a bucket (there are none), or the rest of a
+    /// sentence about why it cannot be evaluated.
     fn evaluate(&self, value: &Value) -> Result<Option<String>, String> {
         match value {
             Value::String(text) => Ok(Some(text.clone())),
@@ -112,7 +112,7 @@ impl Scope<'_> {
             return Ok(Some(table.name.clone()));
         }
         let resource = self.document.get("Resources").and_then(|resources| resources.get(name)?.get("Type")?.as_str());
-        if resource == Some("AWS::SQS::Queue") {
+        if matches!(resource, Some("AWS::S3::Bucket" | "AWS::SQS::Queue")) {
             return Ok(None);
         }
         let parameter = self.document.get("Parameters").and_then(|parameters| parameters.get(name));

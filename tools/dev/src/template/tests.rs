@@ -49,7 +49,7 @@ fn template_of_this_repository_is_valid() {
     assert!(template.routes().any(|route| route.path == "/api/customers" && route.function == "CustomersFunction"));
     let environment = template.environment().unwrap();
     assert!(environment.contains(&("SIGNALS_TABLE".into(), "SignalsTable".into())));
-    assert!(environment.iter().all(|(name, _)| name != "OVERFLOW_QUEUE_URL"));
+    assert!(environment.iter().all(|(name, _)| name != "OVERFLOW_QUEUE_URL" && name != "KEY_SNAPSHOT_BUCKET"));
 }
 
 #[test]
