@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | [`sandbox`] | a process of a function, and what surrounds it | what is tested |
 //! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
+//! | [`fake_s3`] | keeping objects | what is in them |
 //! | [`fake_sqs`] | keeping the messages of a queue | what is in them |
 //! | `functions` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
@@ -26,6 +27,7 @@
     reason = "only tests call this: to panic is to fail the test"
 )]
 
+pub mod fake_s3;
 pub mod fake_sqs;
 mod functions;
 pub mod history;

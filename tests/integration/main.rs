@@ -23,6 +23,7 @@ mod readme;
 mod rejected_signals;
 mod resource_limits;
 mod routes;
+mod s3;
 mod sample_events;
 mod signals;
 mod stream_consumer;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use service::config::ConfigError;
 use store::client::{Client, Limits, Service};
 use store::deadline::before;
+use store::s3::S3Error;
 use store::{environment, error};
 
 /// How long one attempt of a call may take: the largest is 4 MB.
@@ -49,6 +50,9 @@ pub(crate) enum Cause {
     /// An error without a code.
     #[error("HTTP {0}")]
     Status(u16),
+    /// The failure bucket did not take a record.
+    #[error(transparent)]
+    Bucket(S3Error),
     /// `EventBridge` will never take this event. Other errors can pass, or be mended by the operator.
     #[error("MalformedDetail")]
     MalformedDetail,

@@ -14,6 +14,7 @@ use aws_smithy_types::retry::RetryConfig;
 
 use crate::call_stats::CallStatsInterceptor;
 use crate::client::{Client, Connection, Limits, Service};
+use crate::s3::{self, S3Connection};
 use crate::throttling::{BACKOFF_BASE, BACKOFF_CAP};
 use crate::tls::{self, CaBundleError};
 use crate::xray::SubsegmentInterceptor;
@@ -87,6 +88,19 @@ pub fn client(service: Service, limits: Limits) -> Result<Client, EnvironmentErr
     let credentials = SharedCredentialsProvider::new(credentials()?);
     let connection = Connection { http_client: http_client(CONNECT_TIMEOUT)?, endpoint, region, credentials };
     Ok(Client::new(service, connection, limits))
+}
+
+/// How S3 is reached.
+///
+/// # Errors
+/// As [`client`].
+pub fn s3() -> Result<S3Connection, EnvironmentError> {
+    Ok(S3Connection {
+        endpoint: configured_endpoint(s3::ENDPOINT_VARIABLE),
+        region: region()?,
+        credentials: SharedCredentialsProvider::new(credentials()?),
+        connector: http_connector(CONNECT_TIMEOUT)?,
+    })
 }
 
 /// The credentials: those of the function's role, which last as long as its environment.

@@ -1,4 +1,4 @@
-//! DynamoDB: one file per table, the client, and the JSON that is written to DynamoDB. And the overflow queue.
+//! DynamoDB: one file per table, the client, and the JSON that is written to DynamoDB. The overflow queue, and objects of S3.
 //!
 //! This crate knows keys, conditions and retries. It must not know which HTTP status an error becomes.
 
@@ -19,6 +19,7 @@ pub mod idempotency;
 pub mod overflow;
 mod put_item;
 pub mod rejected_signals;
+pub mod s3;
 pub mod service_error;
 pub mod signals;
 pub mod throttling;

@@ -1,0 +1,292 @@
+//! Objects of S3: one is read or written whole, in a request that is signed here. Must not know what is in an object.
+//!
+//! S3 does not speak the protocol of the other services, and its client in the SDK would be the largest crate of a function.
+//! A request is made once: callers know whether, and when, another attempt makes sense. FIPS and dual-stack endpoints are set
+//! by [`ENDPOINT_VARIABLE`].
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
+use aws_sdk_dynamodb::config::endpoint::{DefaultResolver, Params, ResolveEndpoint as _};
+use aws_sigv4::http_request::{
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
+    sign,
+};
+use aws_sigv4::sign::v4::SigningParams;
+use aws_smithy_runtime_api::client::http::{HttpConnector as _, SharedHttpConnector};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::http::Headers;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
+use aws_smithy_types::date_time::{DateTime, Format};
+use model::deadline::Deadline;
+use model::timestamp::Timestamp;
+
+use crate::deadline::before;
+use crate::error::Cause;
+
+/// The variable of another endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference Guide).
+pub const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_S3";
+
+/// The longest response to a request that failed: an error of S3 has a few hundred bytes.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// How S3 is reached, and who calls it.
+#[derive(Clone, Debug)]
+pub struct S3Connection {
+    /// The endpoint that the operator set instead of the region's. It need not have a host name for each bucket.
+    pub endpoint: Option<String>,
+    /// The region of the bucket.
+    pub region: String,
+    /// Whose calls they are.
+    pub credentials: SharedCredentialsProvider,
+    /// Makes the connections.
+    pub connector: SharedHttpConnector,
+}
+
+/// A bucket.
+#[derive(Clone, Debug)]
+pub struct Bucket {
+    name: String,
+    connection: S3Connection,
+}
+
+/// An object as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its content.
+    pub body: Vec<u8>,
+    /// When it was written; S3 says so to the second.
+    pub last_modified: Timestamp,
+}
+
+/// What a write replaces.
+#[derive(Clone, Copy, Debug)]
+pub enum Replaces<'a> {
+    /// Whatever there is.
+    Anything,
+    /// Nothing: there is no such object.
+    Nothing,
+    /// The object with this `ETag`.
+    Version(&'a str),
+}
+
+/// Why a request to S3 failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum S3Error {
+    /// S3 did not answer, or not readably.
+    #[error(transparent)]
+    Unavailable(#[from] Cause),
+    /// There is no such object, or no such bucket. S3 says so only to callers who may list the bucket: for others it is
+    /// [`Self::Refused`].
+    #[error("NotFound")]
+    Missing,
+    /// Another object is there than the one that was to be replaced, or another write takes place.
+    #[error("PreconditionFailed")]
+    Changed,
+    /// Another answer, with its code if it has one.
+    #[error("HTTP {status} {code}")]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// The error code.
+        code: String,
+    },
+    /// The object is larger than the limit.
+    #[error("the object is too large")]
+    TooLarge,
+    /// The request could not be written or signed.
+    #[error("RequestError")]
+    RequestError,
+}
+
+/// A request before it is signed.
+struct Unsigned<'a> {
+    method: &'static str,
+    key: &'a str,
+    headers: Vec<(&'static str, &'a str)>,
+    body: Vec<u8>,
+}
+
+impl Bucket {
+    /// The bucket called `name`.
+    pub fn new(name: impl Into<String>, connection: S3Connection) -> Self {
+        Self { name: name.into(), connection }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The object with this key, which consists of unreserved characters and slashes, if it has at most `limit` bytes.
+    ///
+    /// # Errors
+    /// [`S3Error`]
+    pub async fn get(&self, key: &str, limit: usize, deadline: Deadline) -> Result<Object, S3Error> {
+        let request = Unsigned { method: "GET", key, headers: Vec::new(), body: Vec::new() };
+        before(deadline, async {
+            let (headers, body) = self.send(request, limit).await?;
+            let last_modified = headers.get("last-modified").and_then(http_date).ok_or(Cause::ResponseError)?;
+            Ok(Object { body, last_modified })
+        })
+        .await
+        .map_err(|_| Cause::Timeout)?
+    }
+
+    /// The `ETag` of the object with this key, for [`Replaces::Version`]; `None` if there is no such object.
+    ///
+    /// # Errors
+    /// [`S3Error`]
+    pub async fn etag(&self, key: &str, deadline: Deadline) -> Result<Option<String>, S3Error> {
+        let request = Unsigned { method: "HEAD", key, headers: Vec::new(), body: Vec::new() };
+        match before(deadline, self.send(request, 0)).await.map_err(|_| Cause::Timeout)? {
+            Ok((headers, _)) => Ok(Some(headers.get("etag").ok_or(Cause::ResponseError)?.to_owned())),
+            Err(S3Error::Missing) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes an object, whose key consists of unreserved characters and slashes.
+    ///
+    /// # Errors
+    /// [`S3Error`]; [`S3Error::Changed`] if there is something else than it `replaces`.
+    pub async fn put(
+        &self,
+        key: &str,
+        body: Vec<u8>,
+        content_type: &str,
+        replaces: Replaces<'_>,
+        deadline: Deadline,
+    ) -> Result<(), S3Error> {
+        let mut headers = vec![("content-type", content_type)];
+        match replaces {
+            Replaces::Anything => {}
+            Replaces::Nothing => headers.push(("if-none-match", "*")),
+            Replaces::Version(etag) => headers.push(("if-match", etag)),
+        }
+        let request = Unsigned { method: "PUT", key, headers, body };
+        match before(deadline, self.send(request, MAX_ERROR_BYTES)).await.map_err(|_| Cause::Timeout)? {
+            // The object that was to be replaced was deleted.
+            Err(S3Error::Missing) if matches!(replaces, Replaces::Version(_)) => Err(S3Error::Changed),
+            sent => sent.map(drop),
+        }
+    }
+
+    /// The headers and the body of a response that says that the request succeeded.
+    async fn send(&self, request: Unsigned<'_>, limit: usize) -> Result<(Headers, Vec<u8>), S3Error> {
+        let request = self.signed(request).await.map_err(|_| S3Error::RequestError)?;
+        let mut response = self.connection.connector.call(request).await.map_err(|_| Cause::DispatchFailure)?;
+        if response.status().is_success() {
+            let body = read(response.take_body(), limit).await?;
+            return Ok((response.headers().clone(), body));
+        }
+        Err(refusal(response).await)
+    }
+
+    /// The request, signed ("Authenticating Requests (AWS Signature Version 4)" in the S3 API reference).
+    async fn signed(&self, request: Unsigned<'_>) -> Result<HttpRequest, BoxError> {
+        let Unsigned { method, key, headers, body } = request;
+        let S3Connection { region, credentials, .. } = &self.connection;
+        let url = format!("{}/{key}", self.url().await?);
+        let mut settings = SigningSettings::default();
+        settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
+        settings.percent_encoding_mode = PercentEncodingMode::Single;
+        settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
+        let identity = credentials.provide_credentials().await?.into();
+        let params = SigningParams::builder()
+            .identity(&identity)
+            .region(region)
+            .name("s3")
+            .time(SystemTime::now())
+            .settings(settings)
+            .build()?
+            .into();
+        let signable = SignableRequest::new(method, &url, headers.iter().copied(), SignableBody::Bytes(&body))?;
+        let (instructions, _) = sign(signable, &params)?.into_parts();
+        let length = body.len().to_string();
+        let mut request = HttpRequest::new(SdkBody::from(body));
+        request.set_method(method)?;
+        request.set_uri(url)?;
+        let signed_headers = instructions.headers().chain(headers).chain([("content-length", length.as_str())]);
+        for (name, value) in signed_headers {
+            request.headers_mut().try_insert(name.to_owned(), value.to_owned())?;
+        }
+        Ok(request)
+    }
+
+    /// The URL of the bucket, without a slash at its end.
+    async fn url(&self) -> Result<String, BoxError> {
+        let Self { name, connection: S3Connection { endpoint, region, .. } } = self;
+        match endpoint {
+            Some(endpoint) => Ok(format!("{}/{name}", endpoint.trim_end_matches('/'))),
+            None => Ok(format!("https://{name}.s3.{region}.{}", domain(region).await?)),
+        }
+    }
+}
+
+/// What the hosts of a region end with. The SDK of DynamoDB, which every function has, knows that of each partition.
+async fn domain(region: &str) -> Result<String, BoxError> {
+    let params = Params::builder().region(region).use_fips(false).use_dual_stack(false).build()?;
+    let endpoint = DefaultResolver::new().resolve_endpoint(&params).await?;
+    let domain = endpoint.url().strip_prefix(&format!("https://dynamodb.{region}."));
+    Ok(domain.ok_or("DynamoDB's endpoint is none of the region")?.to_owned())
+}
+
+async fn read(body: SdkBody, limit: usize) -> Result<Vec<u8>, S3Error> {
+    let mut body = ByteStream::new(body);
+    let mut read = Vec::new();
+    while let Some(chunk) = body.try_next().await.map_err(|_| Cause::ResponseError)? {
+        if read.len().saturating_add(chunk.len()) > limit {
+            return Err(S3Error::TooLarge);
+        }
+        read.extend_from_slice(&chunk);
+    }
+    Ok(read)
+}
+
+/// The error of a response ("Error responses" in the S3 API reference).
+async fn refusal(mut response: HttpResponse) -> S3Error {
+    let status = response.status().as_u16();
+    match status {
+        404 => return S3Error::Missing,
+        409 | 412 => return S3Error::Changed,
+        500.. => return Cause::ServerError.into(),
+        _ => {}
+    }
+    let body = read(response.take_body(), MAX_ERROR_BYTES).await.unwrap_or_default();
+    let body = String::from_utf8_lossy(&body);
+    let code = body.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>"));
+    S3Error::Refused { status, code: code.map(|(code, _)| code.to_owned()).unwrap_or_default() }
+}
+
+fn http_date(text: &str) -> Option<Timestamp> {
+    let date = DateTime::from_str(text, Format::HttpDate).ok()?;
+    let since_1970 = SystemTime::try_from(date).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_millis(0).plus(Duration::from_secs(since_1970.as_secs())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn hosts_of_a_region_end_as_its_partition_says() {
+        for (region, end) in [
+            ("eu-central-1", "amazonaws.com"),
+            ("us-gov-west-1", "amazonaws.com"),
+            ("cn-north-1", "amazonaws.com.cn"),
+            ("eusc-de-east-1", "amazonaws.eu"),
+        ] {
+            assert_eq!(domain(region).await.unwrap(), end);
+        }
+    }
+
+    #[test]
+    fn http_date_is_read_to_the_second() {
+        assert_eq!(http_date("Fri, 20 Nov 2026 22:16:40 GMT").unwrap().to_string(), "2026-11-20T22:16:40.000Z");
+        assert_eq!(http_date("2026-11-20"), None);
+    }
+}

@@ -1,0 +1,194 @@
+//! An S3 that keeps objects in memory, within what conditions of a write and dates of an object promise. Must not know what
+//! an object is.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Result;
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ETAG, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, LAST_MODIFIED};
+use hyper::{Method, Request, Response, StatusCode};
+use model::timestamp::Timestamp;
+use store::environment::{CONNECT_TIMEOUT, http_connector};
+use store::s3::{Bucket, S3Connection};
+
+use crate::http_server::{HttpServer, Service};
+
+/// A server on loopback, until it is dropped.
+#[derive(Debug)]
+pub struct FakeS3 {
+    state: Arc<State>,
+    server: HttpServer,
+}
+
+/// What every request meets instead of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum S3Fault {
+    /// A 500.
+    Failing,
+    /// A 403, as for a missing object without the permission to list.
+    Forbidden,
+    /// No answer, as long as the caller waits.
+    Hanging,
+}
+
+/// An object.
+#[derive(Clone, Debug)]
+pub struct StoredObject {
+    /// Its content.
+    pub body: Bytes,
+    /// When it was written.
+    pub last_modified: Timestamp,
+    etag: String,
+}
+
+#[derive(Debug, Default)]
+struct State(Mutex<Objects>);
+
+#[derive(Debug, Default)]
+struct Objects {
+    by_path: BTreeMap<String, StoredObject>,
+    fault: Option<S3Fault>,
+    requests: Vec<String>,
+    written: u64,
+}
+
+impl FakeS3 {
+    /// Starts one, empty.
+    ///
+    /// # Errors
+    /// When loopback has no free port.
+    pub async fn start() -> Result<Self> {
+        let state = Arc::new(State::default());
+        let server = HttpServer::start(Arc::clone(&state), None).await?;
+        Ok(Self { state, server })
+    }
+
+    /// The endpoint, as the SDK takes it.
+    pub fn endpoint(&self) -> String {
+        self.server.endpoint()
+    }
+
+    /// A bucket in it.
+    pub fn bucket(&self, name: &str) -> Bucket {
+        let credentials = Credentials::new("local", "local", None, None, "test");
+        Bucket::new(
+            name,
+            S3Connection {
+                endpoint: Some(self.endpoint()),
+                region: "eu-central-1".to_owned(),
+                credentials: SharedCredentialsProvider::new(credentials),
+                connector: http_connector(CONNECT_TIMEOUT).unwrap(),
+            },
+        )
+    }
+
+    /// Every request meets this from here on, or none does.
+    pub fn set_fault(&self, fault: Option<S3Fault>) {
+        self.state.with(|objects| objects.fault = fault);
+    }
+
+    /// Writes an object, `/bucket/key`, as if at this time.
+    pub fn put(&self, path: &str, body: impl Into<Bytes>, at: Timestamp) {
+        self.state.with(|objects| objects.put(path, body.into(), at));
+    }
+
+    /// The object `/bucket/key`.
+    pub fn object(&self, path: &str) -> Option<StoredObject> {
+        self.state.with(|objects| objects.by_path.get(path).cloned())
+    }
+
+    /// Takes the method and the path of each request so far, also of those that met a fault.
+    pub fn take_requests(&self) -> Vec<String> {
+        self.state.with(|objects| std::mem::take(&mut objects.requests))
+    }
+}
+
+impl State {
+    fn with<T>(&self, work: impl FnOnce(&mut Objects) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Service for State {
+    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+        let fault = self.with(|objects| {
+            objects.requests.push(format!("{} {}", request.method(), request.uri().path()));
+            objects.fault
+        });
+        match fault {
+            None => self.with(|objects| objects.answer(&request)),
+            Some(S3Fault::Failing) => error(StatusCode::INTERNAL_SERVER_ERROR, "InternalError"),
+            Some(S3Fault::Forbidden) => error(StatusCode::FORBIDDEN, "AccessDenied"),
+            Some(S3Fault::Hanging) => {
+                tokio::time::sleep(Duration::from_hours(1)).await;
+                error(StatusCode::SERVICE_UNAVAILABLE, "SlowDown")
+            }
+        }
+    }
+}
+
+impl Objects {
+    fn put(&mut self, path: &str, body: Bytes, last_modified: Timestamp) {
+        self.written = self.written.saturating_add(1);
+        let etag = format!("\"{:032x}\"", self.written);
+        self.by_path.insert(path.to_owned(), StoredObject { body, last_modified, etag });
+    }
+
+    fn answer(&mut self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
+        if !request.headers().contains_key("authorization") {
+            return error(StatusCode::FORBIDDEN, "AccessDenied");
+        }
+        let path = request.uri().path();
+        match (request.method(), self.by_path.get(path)) {
+            (&Method::GET | &Method::HEAD, None) => error(StatusCode::NOT_FOUND, "NoSuchKey"),
+            (method @ (&Method::GET | &Method::HEAD), Some(object)) => {
+                let body = if method == Method::GET { object.body.clone() } else { Bytes::new() };
+                let written = http_date(object.last_modified);
+                with_headers(Full::new(body), &[(ETAG, &object.etag), (LAST_MODIFIED, &written)])
+            }
+            (&Method::PUT, there) => {
+                let asked = |name| request.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+                let etag = there.map(|object| object.etag.as_str());
+                if asked(IF_MATCH).is_some() && etag.is_none() {
+                    return error(StatusCode::NOT_FOUND, "NoSuchKey");
+                }
+                if asked(IF_NONE_MATCH).is_some() && etag.is_some()
+                    || asked(IF_MATCH).is_some_and(|asked| Some(asked) != etag)
+                {
+                    return error(StatusCode::PRECONDITION_FAILED, "PreconditionFailed");
+                }
+                self.put(path, request.body().clone(), Timestamp::now());
+                with_headers(Full::default(), &[])
+            }
+            _ => error(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed"),
+        }
+    }
+}
+
+/// As HTTP writes a time: whole seconds.
+fn http_date(time: Timestamp) -> String {
+    let date = DateTime::from_secs(i64::try_from(time.seconds()).unwrap());
+    date.fmt(DateTimeFormat::HttpDate).unwrap()
+}
+
+fn with_headers(body: Full<Bytes>, headers: &[(HeaderName, &str)]) -> Response<Full<Bytes>> {
+    let mut response = Response::new(body);
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
+fn error(status: StatusCode, code: &str) -> Response<Full<Bytes>> {
+    let text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code></Error>");
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    response
+}
