@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use aws_config::{Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedCredentialsProvider};
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::types::AttributeValue;
 use customers::CustomersFunction;
 use dev::{Emulator, Storage, Template};
@@ -18,11 +19,11 @@ use service::context::{MAX_REQUEST_DURATION, RequestContext};
 use service::runtime::serve;
 use signals::SignalsFunction;
 use store::api_keys::{ApiKeysTable, KeyRecord};
-use store::client::{Connection, Limits, Service};
+use store::client::dynamodb;
 use store::customers::CustomersTable;
-use store::environment::{CONNECT_TIMEOUT, DYNAMODB, dynamodb_limits, http_client};
+use store::environment::{CONNECT_TIMEOUT, defaults};
 use store::idempotency::IdempotencyTable;
-use store::overflow::{self as store_overflow, OverflowQueue, SQS};
+use store::overflow::OverflowQueue;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
@@ -50,36 +51,24 @@ impl Tables {
     }
 }
 
+/// The configuration of a function whose services are at `endpoint`.
+fn config_at(endpoint: &str) -> SdkConfig {
+    defaults(CONNECT_TIMEOUT)
+        .expect("the roots can be used")
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(SharedCredentialsProvider::new(Credentials::new("local", "local", None, None, "test")))
+        .endpoint_url(endpoint)
+        .build()
+}
+
 /// A client that looks into the tables, at `endpoint`.
 pub fn client_at(endpoint: &str) -> Client {
-    let config = Builder::new()
-        .behavior_version(BehaviorVersion::latest())
-        .http_client(http_client(CONNECT_TIMEOUT).expect("the roots can be used"))
-        .region(Region::new(REGION))
-        .credentials_provider(credentials())
-        .endpoint_url(endpoint);
-    Client::from_conf(config.build())
+    Client::new(&config_at(endpoint))
 }
 
-/// A client of the functions' own making, pointed at `endpoint`.
-fn store_client_at(endpoint: &str, service: Service, limits: Limits) -> store::client::Client {
-    let connection = Connection {
-        http_client: http_client(CONNECT_TIMEOUT).expect("the roots can be used"),
-        endpoint: endpoint.to_owned(),
-        region: REGION.to_owned(),
-        credentials: SharedCredentialsProvider::new(credentials()),
-    };
-    store::client::Client::new(service, connection, limits)
-}
-
-fn dynamodb_at(endpoint: &str) -> store::client::Client {
-    store_client_at(endpoint, DYNAMODB, dynamodb_limits())
-}
-
-const REGION: &str = "eu-central-1";
-
-fn credentials() -> Credentials {
-    Credentials::new("local", "local", None, None, "test")
+/// A client of a function's, pointed at `endpoint`.
+fn dynamodb_at(endpoint: &str) -> Client {
+    dynamodb(&config_at(endpoint))
 }
 
 /// Stores a new key of this account, whose record is changed before it is written.
@@ -102,7 +91,7 @@ pub(crate) async fn create_key(endpoint: &str, account: &str, change: impl FnOnc
 
 /// The tables of signals.
 fn tables_of_signals(
-    client: &store::client::Client,
+    client: &Client,
     retention: Option<Duration>,
 ) -> (IdempotencyTable, SignalsTable, RejectedSignalsTable) {
     (
@@ -114,7 +103,7 @@ fn tables_of_signals(
 
 /// The queue of this SQS.
 fn queue(sqs: &FakeSqs) -> OverflowQueue {
-    OverflowQueue::with_client(OVERFLOW_QUEUE, store_client_at(&sqs.endpoint(), SQS, store_overflow::limits()))
+    OverflowQueue::new(&config_at(&sqs.endpoint()), OVERFLOW_QUEUE)
 }
 
 /// The functions, an emulator, and a client to look into it.

@@ -16,7 +16,7 @@ use testkit::{RequestBuilder, TestApp, TestResponse};
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 
 /// Failures of a call that DynamoDB may recover from at once, or never.
-const FAILURES: [Fault; 7] = [
+const FAILURES: [Fault; 9] = [
     Fault::Throttled,
     Fault::TableThrottled,
     Fault::InternalServerError,
@@ -24,6 +24,8 @@ const FAILURES: [Fault; 7] = [
     Fault::ResetBefore,
     Fault::ResetAfter,
     Fault::CutBody,
+    Fault::EmptyBody,
+    Fault::HtmlBody,
 ];
 
 /// An app with a fault proxy before every table but that of the keys, and a key.

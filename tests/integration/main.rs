@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "only tests are in here: to panic is to fail the test")]
 
 mod auth;
-mod aws_calls;
 mod consistency_checker;
 mod customers;
 mod data_model;
@@ -27,4 +26,3 @@ mod s3;
 mod sample_events;
 mod signals;
 mod stream_consumer;
-mod traces;

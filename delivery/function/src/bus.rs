@@ -3,26 +3,16 @@
 //! Sources: `PutEvents`, `PutEventsRequestEntry` and `PutEventsResultEntry` in the EventBridge API reference; "Calculating
 //! `PutEvents` event entry size" in the EventBridge user guide.
 
-use std::borrow::Cow;
-use std::time::Duration;
-
+use aws_sdk_eventbridge::Client;
+use aws_sdk_eventbridge::primitives::DateTime;
+use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
-use serde::{Deserialize, Serialize};
 use service::config::ConfigError;
-use store::client::{Client, Service};
+use std::borrow::Cow;
 use store::error;
 
-use crate::clients::{Cause, Undelivered, call, client};
-
-/// `EventBridge`.
-const EVENTBRIDGE: Service = Service {
-    name: "events",
-    target: "AWSEvents",
-    content_type: "application/x-amz-json-1.1",
-    endpoint_variable: "AWS_ENDPOINT_URL_EVENTBRIDGE",
-    interceptors: Vec::new,
-};
+use crate::clients::{Cause, Undelivered, call, config};
 
 /// `Source` of every entry.
 const SOURCE: &str = "intake";
@@ -59,36 +49,6 @@ impl Entry<'_> {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct PutEvents<'a> {
-    entries: Vec<RequestEntry<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct RequestEntry<'a> {
-    event_bus_name: &'a str,
-    source: &'static str,
-    detail_type: &'static str,
-    detail: &'a str,
-    /// In seconds since 1970.
-    time: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct PutEventsResult {
-    failed_entry_count: u32,
-    entries: Vec<ResultEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct ResultEntry {
-    error_code: Option<Cause>,
-}
-
 /// The size of an entry, as EventBridge counts it.
 fn bytes(detail_type: &str, detail: &str) -> usize {
     TIME_BYTES + SOURCE.len() + detail_type.len() + detail.len()
@@ -97,7 +57,7 @@ fn bytes(detail_type: &str, detail: &str) -> usize {
 impl Bus {
     /// The bus with this name or ARN.
     pub(crate) fn from_environment(name: String) -> Result<Self, ConfigError> {
-        Ok(Self { client: client(EVENTBRIDGE)?, name })
+        Ok(Self { client: Client::new(&config()?), name })
     }
 
     /// Whether a call can have this event.
@@ -120,20 +80,21 @@ impl Bus {
     }
 
     async fn call(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<(), Undelivered> {
-        let entries = entries.iter().map(|Entry { detail_type, time, detail }| RequestEntry {
-            event_bus_name: &self.name,
-            source: SOURCE,
-            detail_type,
-            detail,
-            time: Duration::from_millis(time.millis()).as_secs_f64(),
+        let entries = entries.iter().map(|Entry { detail_type, time, detail }| {
+            PutEventsRequestEntry::builder()
+                .event_bus_name(&self.name)
+                .source(SOURCE)
+                .detail_type(*detail_type)
+                .detail(detail.as_ref())
+                .time(DateTime::from_millis(i64::try_from(time.millis()).unwrap_or(i64::MAX)))
+                .build()
         });
-        let request = PutEvents { entries: entries.collect() };
-        let result = call::<PutEventsResult>(&self.client, "PutEvents", &request, deadline).await;
-        let result = result.map_err(|cause| Undelivered { position: 0, cause })?;
-        let mut entries = result.entries.into_iter().enumerate();
-        let failed = entries.find_map(|(position, entry)| Some((position, entry.error_code?)));
+        let sent = self.client.put_events().set_entries(Some(entries.collect())).send();
+        let output = call(sent, deadline).await.map_err(|cause| Undelivered { position: 0, cause })?;
+        let codes = output.entries().iter().map(|entry| entry.error_code()).enumerate();
+        let failed = codes.into_iter().find_map(|(position, code)| Some((position, Cause::of_code(code?))));
         match failed {
-            None if result.failed_entry_count == 0 => Ok(()),
+            None if output.failed_entry_count() == 0 => Ok(()),
             None => Err(Undelivered { position: 0, cause: error::Cause::ResponseError.into() }),
             Some((position, cause)) => Err(Undelivered { position, cause }),
         }

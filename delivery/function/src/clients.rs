@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use aws_smithy_runtime::client::retries::TokenBucket;
-use aws_smithy_types::error::metadata::ProvideErrorMetadata as _;
-use aws_smithy_types::retry::RetryConfig;
+use aws_config::SdkConfig;
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_sdk_eventbridge::config::http::HttpResponse;
+use aws_sdk_eventbridge::error::{ProvideErrorMetadata, SdkError};
 use model::deadline::Deadline;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use service::config::ConfigError;
-use store::client::{Client, Limits, Service};
 use store::deadline::before;
+use store::environment::sdk_config;
+use store::error;
 use store::s3::S3Error;
-use store::{environment, error};
 
 /// How long one attempt of a call may take: the largest is 4 MB.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -20,11 +20,13 @@ pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The bound of the wait before the first retry, instead of the SDK's one second.
 const BACKOFF_BASE: Duration = Duration::from_millis(100);
 
-/// A client of `service`.
-pub(crate) fn client(service: Service) -> Result<Client, ConfigError> {
-    let retries = RetryConfig::standard().with_initial_backoff(BACKOFF_BASE);
-    let limits = Limits { attempt_timeout: ATTEMPT_TIMEOUT, retries, budget: TokenBucket::default() };
-    Ok(environment::client(service, limits)?)
+/// The configuration of both clients. Each service has the SDK's retry partition of its own.
+pub(crate) fn config() -> Result<SdkConfig, ConfigError> {
+    let config = sdk_config()?
+        .into_builder()
+        .retry_config(RetryConfig::standard().with_initial_backoff(BACKOFF_BASE))
+        .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build());
+    Ok(config.build())
 }
 
 /// The first event that a target did not take. It may have taken later ones.
@@ -38,8 +40,7 @@ pub(crate) struct Undelivered {
 
 /// Why a call failed, or a target did not take an event. The log shows it, so it is never a message, which may contain an
 /// event.
-#[derive(Debug, Deserialize, thiserror::Error)]
-#[serde(from = "String")]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Cause {
     /// The call failed, or the target returned another code.
     #[error(transparent)]
@@ -58,32 +59,30 @@ pub(crate) enum Cause {
     MalformedDetail,
 }
 
-impl From<String> for Cause {
-    fn from(code: String) -> Self {
-        match code.as_str() {
+impl Cause {
+    /// The cause of an error code.
+    pub(crate) fn of_code(code: &str) -> Self {
+        match code {
             "MalformedDetail" => Self::MalformedDetail,
-            _ => Self::Call(error::Cause::Other(code)),
+            code => error::Cause::Other(code.to_owned()).into(),
         }
     }
 }
 
-/// Calls `operation` and parses the response, until `deadline`.
-pub(crate) async fn call<T: DeserializeOwned>(
-    client: &Client,
-    operation: &'static str,
-    request: &impl Serialize,
+/// Waits for a call until `deadline`.
+pub(crate) async fn call<T, E: ProvideErrorMetadata>(
+    call: impl Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     deadline: Deadline,
 ) -> Result<T, Cause> {
-    let body = serde_json::to_vec(request).map_err(|_| Cause::RequestError)?;
-    match before(deadline, client.send(operation, body)).await {
-        Ok(Ok(response)) => Ok(serde_json::from_slice(&response).map_err(|_| error::Cause::ResponseError)?),
-        Err(_) => Err(error::Cause::DeadlineExceeded.into()),
-        Ok(Err(failed)) => Err(match error::Cause::of_transport(failed) {
-            Ok(cause) => cause.into(),
-            Err(refused) => match refused.err().code() {
-                Some(code) => Cause::from(code.to_owned()),
-                None => Cause::Status(refused.raw().status().as_u16()),
-            },
-        }),
-    }
+    let Ok(result) = before(deadline, call).await else { return Err(error::Cause::DeadlineExceeded.into()) };
+    result.map_err(|error| match &error {
+        SdkError::ConstructionFailure(_) => Cause::RequestError,
+        SdkError::TimeoutError(_) => error::Cause::Timeout.into(),
+        SdkError::DispatchFailure(_) => error::Cause::DispatchFailure.into(),
+        SdkError::ServiceError(service) => match service.err().code() {
+            Some(code) => Cause::of_code(code),
+            None => Cause::Status(service.raw().status().as_u16()),
+        },
+        _ => error::Cause::ResponseError.into(),
+    })
 }

@@ -2,23 +2,14 @@
 //!
 //! Source: `PutRecordBatch` in the Firehose API reference.
 
-use aws_smithy_types::base64;
+use aws_sdk_firehose::Client;
+use aws_sdk_firehose::primitives::Blob;
+use aws_sdk_firehose::types::Record;
 use model::deadline::Deadline;
-use serde::{Deserialize, Serialize};
 use service::config::ConfigError;
-use store::client::{Client, Service};
 use store::error;
 
-use crate::clients::{Cause, Undelivered, call, client};
-
-/// Firehose.
-const FIREHOSE: Service = Service {
-    name: "firehose",
-    target: "Firehose_20150804",
-    content_type: "application/x-amz-json-1.1",
-    endpoint_variable: "AWS_ENDPOINT_URL_FIREHOSE",
-    interceptors: Vec::new,
-};
+use crate::clients::{Cause, Undelivered, call, config};
 
 /// The largest record, in bytes: "as large as 1,000 KB (before base64 encoding)".
 const MAX_RECORD_BYTES: usize = 1_000_000;
@@ -42,37 +33,10 @@ struct Packed {
     lines: String,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct PutRecordBatch<'a> {
-    delivery_stream_name: &'a str,
-    records: Vec<Record>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Record {
-    /// In Base64.
-    data: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct PutRecordBatchOutput {
-    failed_put_count: u32,
-    request_responses: Vec<RecordResponse>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct RecordResponse {
-    error_code: Option<Cause>,
-}
-
 impl Lake {
     /// The stream with this name.
     pub(crate) fn from_environment(stream: String) -> Result<Self, ConfigError> {
-        Ok(Self { client: client(FIREHOSE)?, stream })
+        Ok(Self { client: Client::new(&config()?), stream })
     }
 
     /// Whether a record can have this event.
@@ -90,18 +54,19 @@ impl Lake {
     }
 
     async fn call(&self, records: Vec<Packed>, deadline: Deadline) -> Result<(), Undelivered> {
+        let firsts: Vec<_> = records.iter().map(|record| record.first).collect();
         let undelivered = |index: usize, cause: Cause| {
-            let position = records.get(index).map_or(0, |record| record.first);
+            let position = firsts.get(index).copied().unwrap_or_default();
             Undelivered { position, cause }
         };
-        let encoded = records.iter().map(|record| Record { data: base64::encode(&record.lines) }).collect();
-        let request = PutRecordBatch { delivery_stream_name: &self.stream, records: encoded };
-        let output = call::<PutRecordBatchOutput>(&self.client, "PutRecordBatch", &request, deadline).await;
-        let output = output.map_err(|cause| undelivered(0, cause))?;
-        let mut responses = output.request_responses.into_iter().enumerate();
-        let failed = responses.find_map(|(index, response)| Some((index, response.error_code?)));
+        let records = records.into_iter().map(|record| Record::builder().data(Blob::new(record.lines)).build());
+        let records = records.collect::<Result<_, _>>().map_err(|_| undelivered(0, Cause::RequestError))?;
+        let sent = self.client.put_record_batch().delivery_stream_name(&self.stream).set_records(Some(records)).send();
+        let output = call(sent, deadline).await.map_err(|cause| undelivered(0, cause))?;
+        let mut codes = output.request_responses().iter().map(|response| response.error_code()).enumerate();
+        let failed = codes.find_map(|(index, code)| Some((index, Cause::of_code(code?))));
         match failed {
-            None if output.failed_put_count == 0 => Ok(()),
+            None if output.failed_put_count() == 0 => Ok(()),
             None => Err(undelivered(0, error::Cause::ResponseError.into())),
             Some((index, cause)) => Err(undelivered(index, cause)),
         }

@@ -15,9 +15,10 @@ use service::route::Route;
 use service::runtime::Function;
 use service::success::{CustomerResponse, Success};
 use store::api_keys::ApiKeysTable;
+use store::client::dynamodb;
 use store::customers::{CustomersTable, UpsertOutcome};
 use store::deadline::WRITE_TIMEOUT;
-use store::environment;
+use store::environment::sdk_config;
 
 const CUSTOMERS: Route = Route { path: "/api/customers", methods: &["PATCH", "POST"] };
 const PING: Route = Route { path: "/api/sdk/ping", methods: &["GET"] };
@@ -36,7 +37,7 @@ impl CustomersFunction {
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_environment() -> Result<Self, ConfigError> {
         let (keys, table) = (env_var("API_KEYS_TABLE")?, env_var("CUSTOMERS_TABLE")?);
-        let client = environment::dynamodb()?;
+        let client = dynamodb(&sdk_config()?);
         Ok(Self::new(ApiKeysTable::new(client.clone(), keys), CustomersTable::new(client, table)))
     }
 

@@ -19,7 +19,8 @@ use service::config::{ConfigError, env_var, optional_env_var};
 use service::context::deadline_of;
 use service::telemetry::drain_log::{self, Drained};
 use store::batch_context::BatchContext;
-use store::environment;
+use store::client::dynamodb;
+use store::environment::sdk_config;
 use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, Outcome};
 use store::overflow::{DeferredBatch, OverflowQueue, UnreadableMessage};
@@ -57,12 +58,13 @@ impl OverflowFunction {
     pub fn from_environment() -> Result<Self, ConfigError> {
         let (idempotency, signals) = (env_var("IDEMPOTENCY_TABLE")?, env_var("SIGNALS_TABLE")?);
         let rejected = env_var("REJECTED_SIGNALS_TABLE")?;
-        let client = environment::dynamodb()?;
+        let config = sdk_config()?;
+        let client = dynamodb(&config);
         Ok(Self::new(
             IdempotencyTable::new(client.clone(), idempotency),
             SignalsTable::new(client.clone(), signals, None),
             RejectedSignalsTable::new(client, rejected),
-            optional_env_var("DEAD_LETTER_QUEUE_URL").map(OverflowQueue::new),
+            optional_env_var("DEAD_LETTER_QUEUE_URL").map(|url| OverflowQueue::new(&config, url)),
         ))
     }
 

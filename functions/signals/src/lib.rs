@@ -21,7 +21,8 @@ use service::runtime::Function;
 use service::success::{BatchResponse, StoredBatch, Success};
 use store::api_keys::ApiKeysTable;
 use store::batch_context::BatchContext;
-use store::environment;
+use store::client::dynamodb;
+use store::environment::sdk_config;
 use store::idempotency::IdempotencyTable;
 use store::overflow::OverflowQueue;
 use store::rejected_signals::RejectedSignalsTable;
@@ -47,12 +48,13 @@ impl SignalsFunction {
         let (table, rejected) = (env_var("SIGNALS_TABLE")?, env_var("REJECTED_SIGNALS_TABLE")?);
         let days = env_u64("SIGNAL_RETENTION_DAYS")?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
-        let client = environment::dynamodb()?;
+        let config = sdk_config()?;
+        let client = dynamodb(&config);
         let storage = Storage {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), table, retention),
             rejected: RejectedSignalsTable::new(client.clone(), rejected),
-            overflow: optional_env_var("OVERFLOW_QUEUE_URL").map(OverflowQueue::new),
+            overflow: optional_env_var("OVERFLOW_QUEUE_URL").map(|url| OverflowQueue::new(&config, url)),
         };
         Ok(Self::new(ApiKeysTable::new(client, keys), storage))
     }

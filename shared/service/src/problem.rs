@@ -116,7 +116,7 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::StorageUnavailable { error, retry_identifier: None },
-            StoreError::Invalid | StoreError::ItemTooLarge | StoreError::Corrupt => {
+            StoreError::Invalid | StoreError::ItemTooLarge | StoreError::Corrupt | StoreError::Unserializable => {
                 tracing::error!(%error, "defect");
                 Self::InternalError
             }

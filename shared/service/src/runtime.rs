@@ -11,10 +11,9 @@ use std::time::Instant;
 use futures_util::FutureExt as _;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse;
 use lambda_http::http::Method;
-use lambda_http::{Body, Request, RequestExt as _, Response};
+use lambda_http::{Body, Request, Response};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use store::call_stats::CallStats;
-use store::trace::Trace;
 
 use self::event::HttpApiEvent;
 use crate::auth::Authenticator;
@@ -64,8 +63,7 @@ pub async fn serve(function: &impl Function, request: &Request, mut context: Req
     let started = Instant::now();
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let handled = AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
-    let trace = request.lambda_context_ref().and_then(|lambda| Trace::from_header(lambda.xray_trace_id.as_deref()?));
-    let (result, calls) = CallStats::of(trace, handled).await;
+    let (result, calls) = CallStats::of(handled).await;
     let result = result.unwrap_or(Err(Problem::InternalError));
     let response = respond(&result, &context.invocation_id);
     request_log::emit(&context, &result, response.status(), &calls, started.elapsed());
@@ -97,11 +95,10 @@ fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
 
 #[cfg(test)]
 mod tests {
-    use aws_credential_types::Credentials;
-    use aws_credential_types::provider::SharedCredentialsProvider;
+    use lambda_http::RequestExt as _;
     use store::api_keys::ApiKeysTable;
-    use store::client::{Client, Connection};
-    use store::environment::{CONNECT_TIMEOUT, DYNAMODB, dynamodb_limits, http_client};
+    use store::client::dynamodb;
+    use store::environment::{CONNECT_TIMEOUT, defaults};
 
     use super::*;
 
@@ -124,13 +121,8 @@ mod tests {
     #[tokio::test]
     async fn panic_is_a_500_problem_and_the_next_request_is_served() {
         // No request has a key, so none is looked up.
-        let connection = Connection {
-            http_client: http_client(CONNECT_TIMEOUT).unwrap(),
-            endpoint: String::new(),
-            region: "eu-central-1".to_owned(),
-            credentials: SharedCredentialsProvider::new(Credentials::new("", "", None, None, "test")),
-        };
-        let keys = ApiKeysTable::new(Client::new(DYNAMODB, connection, dynamodb_limits()), "keys");
+        let config = defaults(CONNECT_TIMEOUT).unwrap().build();
+        let keys = ApiKeysTable::new(dynamodb(&config), "keys");
         let function = Panicking(Authenticator::new(keys));
         let send = async |method: Method| {
             let mut request = Request::new(Body::Empty).with_raw_http_path("/");

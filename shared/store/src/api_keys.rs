@@ -1,20 +1,18 @@
 //! The table ApiKeys: which account a key belongs to. It contains the hashes of keys, not the keys.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use model::account::AccountId;
 use model::api_key::{Endpoint, KeyHash};
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_dynamo::{AttributeValue, Item};
 
-use crate::attributes::{StringAttribute, epoch_seconds, from_item, not_null, to_item};
-use crate::client::Client;
+use crate::attributes::{Item, epoch_seconds, from_item, not_null, string, to_item};
 use crate::deadline::{before, yield_for_connection_reuse};
 use crate::error::StoreError;
-use crate::put_item::{Put, PutItem, ReturnValues};
 use crate::throttling::TableThrottle;
 
 /// The partition key: the SHA-256 of the key, in hexadecimal.
@@ -106,30 +104,9 @@ impl KeyRecord {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] when an attribute is missing or malformed.
-    pub fn from_item(item: impl Into<Item>) -> Result<Self, StoreError> {
+    pub fn from_item(item: Item) -> Result<Self, StoreError> {
         from_item(item)
     }
-}
-
-/// A `GetItem` of a key ("`GetItem`" in the DynamoDB API reference).
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct GetItem<'a> {
-    table_name: &'a str,
-    key: Key,
-    consistent_read: bool,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Key {
-    key_hash: StringAttribute<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Found {
-    item: Option<Item>,
 }
 
 /// The table.
@@ -162,11 +139,10 @@ impl ApiKeysTable {
     /// # Errors
     /// When the table cannot be read, or the item is not a record of a key.
     pub async fn find(&self, hash: &KeyHash, deadline: Deadline) -> Result<Option<KeyRecord>, StoreError> {
-        let key = Key { key_hash: StringAttribute { value: hash.to_hex() } };
-        let request = GetItem { table_name: &self.table, key, consistent_read: true };
         let mut backoff = self.throttle.backoff(deadline);
         let found = loop {
-            let found = before(deadline, self.client.call::<Found>("GetItem", &request)).await?;
+            let call = self.client.get_item().table_name(&self.table).key(PARTITION_KEY, string(hash.to_hex()));
+            let found = before(deadline, call.consistent_read(true).send()).await?.map_err(StoreError::from);
             if !backoff.repeats(&found).await {
                 break found?;
             }
@@ -181,28 +157,28 @@ impl ApiKeysTable {
     /// When the table has this key already, or the record cannot be written.
     pub async fn create(&self, hash: &KeyHash, record: &KeyRecord, deadline: Deadline) -> Result<(), CreateError> {
         let mut item = to_item(record)?;
-        item.insert(PARTITION_KEY.to_owned(), AttributeValue::S(hash.to_hex()));
-        let put = PutItem {
-            table_name: &self.table,
-            item: &item,
-            condition_expression: "attribute_not_exists(keyHash)",
-            expression_attribute_values: BTreeMap::new(),
-            return_values_on_condition_check_failure: ReturnValues::None,
-        };
-        match before(deadline, put.send(&self.client)).await.map_err(StoreError::from)?? {
-            Put::Written => Ok(()),
-            Put::ConditionFailed(_) => Err(CreateError::Exists),
+        item.insert(PARTITION_KEY.to_owned(), string(hash.to_hex()));
+        let call = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(item))
+            .condition_expression("attribute_not_exists(keyHash)");
+        match before(deadline, call.send()).await.map_err(StoreError::from)? {
+            Ok(_) => Ok(()),
+            Err(error) => Err(match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(_)) => CreateError::Exists,
+                _ => CreateError::Store(error.into()),
+            }),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use aws_sdk_dynamodb::types::AttributeValue;
 
-    fn string(text: &str) -> AttributeValue {
-        AttributeValue::S(text.to_owned())
-    }
+    use super::*;
 
     fn record() -> KeyRecord {
         KeyRecord {

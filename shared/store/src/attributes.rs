@@ -1,26 +1,73 @@
-//! Attributes of small items.
+//! Attributes of small items, as the SDK's values.
 
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use model::json::{Lexer, Token};
+use model::number::for_dynamodb;
+use model::storable::StorableJson;
+use model::timestamp::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_dynamo::Item;
 
 use crate::error::StoreError;
 
-/// The item of a record.
+/// An item, as the SDK has it.
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// A string attribute.
+pub(crate) fn string(text: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(text.into())
+}
+
+/// A number attribute.
+pub(crate) fn number(number: u64) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+/// The item of a record. One that has none is a defect.
 pub(crate) fn to_item(record: &impl Serialize) -> Result<Item, StoreError> {
-    serde_dynamo::to_item(record).map_err(|_| StoreError::Invalid)
+    serde_dynamo::to_item(record).map_err(|_| StoreError::Unserializable)
 }
 
 /// The record in an item. An attribute that is missing or malformed is [`StoreError::Corrupt`].
-pub(crate) fn from_item<T: DeserializeOwned>(item: impl Into<Item>) -> Result<T, StoreError> {
-    serde_dynamo::from_item(item.into()).map_err(|_| StoreError::Corrupt)
+pub(crate) fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
+    serde_dynamo::from_item(item).map_err(|_| StoreError::Corrupt)
 }
 
-/// A string, as DynamoDB's JSON has it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct StringAttribute<T> {
-    #[serde(rename = "S")]
-    pub(crate) value: T,
+/// JSON that the client sent, as a value.
+pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
+    fn value<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> AttributeValue {
+        match first {
+            Token::String(text) => AttributeValue::S(text.decode().unwrap_or_default().into_owned()),
+            Token::Number(number) => AttributeValue::N(for_dynamodb(number).unwrap_or_default().into_owned()),
+            Token::Bool(value) => AttributeValue::Bool(value),
+            Token::BeginArray => {
+                let mut list = Vec::new();
+                while let Some(element) = lexer.next_element() {
+                    list.push(value(element, lexer));
+                }
+                AttributeValue::L(list)
+            }
+            Token::BeginObject => {
+                let mut map = HashMap::new();
+                while let Some(name) = lexer.next_name() {
+                    let Some(first) = lexer.next() else { break };
+                    map.insert(name.decode().unwrap_or_default().into_owned(), value(first, lexer));
+                }
+                AttributeValue::M(map)
+            }
+            Token::Null | Token::End => AttributeValue::Null(true),
+        }
+    }
+    let mut lexer = json.lexer();
+    lexer.next().map_or(AttributeValue::Null(true), |first| value(first, &mut lexer))
+}
+
+/// The timestamp in the attribute `name` of `item`, if it has that attribute.
+pub(crate) fn get_timestamp(item: &Item, name: &str) -> Result<Option<Timestamp>, StoreError> {
+    let parse = |value: &AttributeValue| value.as_s().ok().and_then(|text| text.parse().ok());
+    item.get(name).map(|value| parse(value).ok_or(StoreError::Corrupt)).transpose()
 }
 
 /// Reads an attribute that may be missing, but must not be NULL.

@@ -4,15 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use aws_smithy_runtime_api::box_error::BoxError;
-use aws_smithy_runtime_api::client::interceptors::context::{
-    BeforeTransmitInterceptorContextRef, FinalizerInterceptorContextRef,
-};
-use aws_smithy_runtime_api::client::interceptors::{Intercept, dyn_dispatch_hint};
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_types::config_bag::ConfigBag;
-
-use crate::trace::Trace;
+use aws_sdk_dynamodb::config::interceptors::{BeforeTransmitInterceptorContextRef, FinalizerInterceptorContextRef};
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
+use aws_sdk_dynamodb::error::BoxError;
 
 tokio::task_local! {
     static CURRENT: Arc<CallStats>;
@@ -25,18 +19,16 @@ pub struct CallStats {
     calls: AtomicU32,
     first_microseconds: AtomicU64,
     last_microseconds: AtomicU64,
-    trace: Option<Trace>,
 }
 
 impl CallStats {
-    /// Runs `work` and counts the calls that it makes, which belong to `trace`.
-    pub async fn of<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> (T, Arc<Self>) {
+    /// Runs `work` and counts the calls that it makes.
+    pub async fn of<T>(work: impl Future<Output = T>) -> (T, Arc<Self>) {
         let call_stats = Arc::new(Self {
             began: Instant::now(),
             calls: AtomicU32::new(0),
             first_microseconds: AtomicU64::new(u64::MAX),
             last_microseconds: AtomicU64::new(0),
-            trace,
         });
         (CURRENT.scope(call_stats.clone(), work).await, call_stats)
     }
@@ -44,7 +36,7 @@ impl CallStats {
     /// Runs one call, and returns how many attempts it made. A request must not make other calls meanwhile.
     pub(crate) async fn attempts_of<T>(call: impl Future<Output = T>) -> (T, u32) {
         let Ok(current) = CURRENT.try_with(Arc::clone) else {
-            let (result, call_stats) = Self::of(None, call).await;
+            let (result, call_stats) = Self::of(call).await;
             return (result, call_stats.calls());
         };
         let before = current.calls();
@@ -69,16 +61,10 @@ impl CallStats {
     }
 }
 
-/// What `read` makes of the trace of the current request, if that is traced.
-pub(crate) fn with_trace<T>(read: impl FnOnce(&Trace) -> T) -> Option<T> {
-    CURRENT.try_with(|call_stats| call_stats.trace.as_ref().map(read)).ok().flatten()
-}
-
 /// Counts each attempt of the SDK for the request that it belongs to.
 #[derive(Debug)]
 pub(crate) struct CallStatsInterceptor;
 
-#[dyn_dispatch_hint]
 impl Intercept for CallStatsInterceptor {
     fn name(&self) -> &'static str {
         "CallStatsInterceptor"

@@ -1,20 +1,23 @@
 //! The table Customers: one item per customer, with the profile fields under their own names.
 
+use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::time::Duration;
 
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use model::account::AccountId;
 use model::customer::{Change, CustomerUpdate};
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::attributes::StringAttribute;
+use crate::attributes::{Item, attribute_value, get_timestamp, string};
 use crate::call_stats::CallStats;
-use crate::client::Client;
 use crate::deadline::before;
-use crate::dynamodb_json::DynamoDbJson;
-use crate::error::{Cause, StoreError};
-use crate::service_error::ServiceError;
+use crate::error::StoreError;
 use crate::throttling::TableThrottle;
 
 /// The table.
@@ -43,8 +46,8 @@ const OVER_OLDER_OR_SAME: &str = "attribute_not_exists(updatedAt) OR updatedAt <
 
 /// The result of a call.
 enum Written {
-    /// The update is stored over a customer of this `createdAt`, or over none.
-    Over { created_at: Option<Timestamp> },
+    /// The update is stored. These are the attributes that it replaced.
+    Over(Item),
     /// The update is not stored: the customer was updated at the same time or later.
     Newer { updated_at: Timestamp },
 }
@@ -66,33 +69,6 @@ pub enum UpsertResult {
     Created,
     /// It did.
     Updated,
-}
-
-/// The response to an update, as far as it is read.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Updated {
-    #[serde(default)]
-    attributes: ReplacedAttributes,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReplacedAttributes {
-    created_at: Option<StringAttribute<Timestamp>>,
-}
-
-/// The response to an update whose condition is not met.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct NotUpdated {
-    item: NewerItem,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NewerItem {
-    updated_at: StringAttribute<Timestamp>,
 }
 
 impl UpsertResult {
@@ -136,8 +112,11 @@ impl CustomersTable {
                 continue;
             }
             match written? {
-                Written::Over { created_at } => {
-                    let is_new = created_at.is_none_or(|created_at| in_doubt.contains(&created_at));
+                Written::Over(old) => {
+                    let is_new = match get_timestamp(&old, "createdAt")? {
+                        None => true,
+                        Some(created_at) => in_doubt.contains(&created_at),
+                    };
                     let result = if is_new { UpsertResult::Created } else { UpsertResult::Updated };
                     return Ok(UpsertOutcome { result, updated_at: attempt.now });
                 }
@@ -165,82 +144,65 @@ impl CustomersTable {
         loop {
             let written = before(deadline, self.write(attempt, &mut Vec::new())).await?;
             if !backoff.repeats(&written).await {
-                return written.map(|written| matches!(written, Written::Over { .. }));
+                return written.map(|written| matches!(written, Written::Over(_)));
             }
         }
     }
 
     async fn write(&self, attempt: Attempt<'_>, in_doubt: &mut Vec<Timestamp>) -> Result<Written, StoreError> {
-        let call = self.client.send("UpdateItem", self.update(attempt).into_bytes());
-        let (sent, attempts) = CallStats::attempts_of(call).await;
+        // On the heap, as in `before`.
+        let (sent, attempts) = CallStats::attempts_of(Box::pin(self.update(attempt).send())).await;
         if attempts > 1 {
             in_doubt.push(attempt.now);
         }
         let error = match sent {
-            Ok(response) => {
-                let Updated { attributes } = parse(&response)?;
-                return Ok(Written::Over { created_at: attributes.created_at.map(|attribute| attribute.value) });
-            }
+            Ok(output) => return Ok(Written::Over(output.attributes.unwrap_or_default())),
             Err(error) => error,
         };
-        match error.as_service_error().and_then(ServiceError::condition_failed) {
-            Some(newer) => newer.map(|NotUpdated { item }| Written::Newer { updated_at: item.updated_at.value }),
-            None => Err(error.into()),
+        match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
+                let updated_at = failed.item().map(|item| get_timestamp(item, "updatedAt")).transpose()?.flatten();
+                Ok(Written::Newer { updated_at: updated_at.ok_or(StoreError::Corrupt)? })
+            }
+            _ => Err(error.into()),
         }
     }
 
-    /// The body of an `UpdateItem` ("`UpdateItem`" in the DynamoDB API reference).
-    fn update(&self, Attempt { account_id, update, now, condition }: Attempt<'_>) -> DynamoDbJson {
-        let (mut set, mut remove) = (String::with_capacity(256), String::new());
-        let (mut names, mut values) = (DynamoDbJson::with_capacity(256), DynamoDbJson::with_capacity(512));
+    fn update(&self, Attempt { account_id, update, now, condition }: Attempt<'_>) -> UpdateItemFluentBuilder {
+        let mut set = String::from(
+            "SET accountId = :account, customerId = :customer, updatedAt = :now, createdAt = if_not_exists(createdAt, :now)",
+        );
+        let mut remove = String::new();
+        // Maps of their final size: one that grows hashes its keys again.
+        let mut names = HashMap::with_capacity(update.changes.len());
+        let mut values = HashMap::with_capacity(update.changes.len().saturating_add(3));
+        values.insert(":account".to_owned(), string(account_id.as_str()));
+        values.insert(":customer".to_owned(), string(update.customer_id.as_ref()));
+        values.insert(":now".to_owned(), string(now.to_string()));
         for (index, (name, change)) in update.changes.iter().enumerate() {
-            let number = &index.to_string();
-            names.raw(if index > 0 { ",\"#" } else { ",\"ExpressionAttributeNames\":{\"#" });
-            names.raw(number);
-            names.raw("\":");
-            names.string(name);
+            names.insert(format!("#{index}"), name.to_string());
+            // Writing to a String cannot fail.
             match change {
                 Change::Set(value) => {
-                    set.extend([", #", number, " = :", number]);
-                    values.raw(",\":");
-                    values.raw(number);
-                    values.raw("\":");
-                    values.attribute_value(*value);
+                    let _ = write!(set, ", #{index} = :{index}");
+                    values.insert(format!(":{index}"), attribute_value(*value));
                 }
-                Change::Remove => remove.extend([if remove.is_empty() { " REMOVE #" } else { ", #" }, number]),
+                Change::Remove => {
+                    let word = if remove.is_empty() { " REMOVE" } else { "," };
+                    let _ = write!(remove, "{word} #{index}");
+                }
             }
         }
-        if !update.changes.is_empty() {
-            names.raw("}");
-        }
-        let mut json = DynamoDbJson::with_capacity(1024);
-        json.raw("{\"TableName\":");
-        json.string(&self.table);
-        json.raw(",\"Key\":{");
-        json.string_attribute("pk", &account_id.partition_key(&update.customer_id));
-        json.raw("},\"UpdateExpression\":\"SET accountId = :account, customerId = :customer, updatedAt = :now, ");
-        json.raw("createdAt = if_not_exists(createdAt, :now)");
-        json.raw(&set);
-        json.raw(&remove);
-        json.raw("\",\"ConditionExpression\":\"");
-        json.raw(condition);
-        // Only the replaced attributes: enough to see whether the item existed.
-        json.raw("\",\"ReturnValues\":\"UPDATED_OLD\",\"ReturnValuesOnConditionCheckFailure\":\"ALL_OLD\"");
-        json.append(&names);
-        json.raw(",\"ExpressionAttributeValues\":{");
-        json.string_attribute(":account", account_id.as_str());
-        json.raw(",");
-        json.string_attribute(":customer", update.customer_id.as_ref());
-        json.raw(",");
-        json.string_attribute(":now", &now.to_string());
-        json.append(&values);
-        json.raw("}}");
-        json
+        self.client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", string(account_id.partition_key(&update.customer_id)))
+            .update_expression(set + &remove)
+            .condition_expression(condition)
+            .set_expression_attribute_names((!names.is_empty()).then_some(names))
+            .set_expression_attribute_values(Some(values))
+            // Only the replaced attributes: enough to see whether the item existed.
+            .return_values(ReturnValue::UpdatedOld)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
-}
-
-/// Parses a response. JSON without the expected attributes is that of a malformed item.
-fn parse<'de, T: Deserialize<'de>>(response: &'de [u8]) -> Result<T, StoreError> {
-    serde_json::from_slice(response)
-        .map_err(|error| if error.is_data() { StoreError::Corrupt } else { Cause::ResponseError.into() })
 }

@@ -12,8 +12,13 @@ pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// When it did not end before.
-pub async fn before<T>(deadline: Deadline, work: impl Future<Output = T>) -> Result<T, DeadlineExceeded> {
-    tokio::time::timeout_at(deadline.until().into(), work).await.map_err(|_| DeadlineExceeded)
+pub fn before<T>(
+    deadline: Deadline,
+    work: impl Future<Output = T>,
+) -> impl Future<Output = Result<T, DeadlineExceeded>> {
+    // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
+    let work = Box::pin(work);
+    async move { tokio::time::timeout_at(deadline.until().into(), work).await.map_err(|_| DeadlineExceeded) }
 }
 
 /// Yields once, so that hyper can return the connection to its pool before the next call needs one. It costs a round of the

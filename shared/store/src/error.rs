@@ -1,8 +1,7 @@
 //! Why DynamoDB did not do what it was asked to. An error of the SDK may contain an item, so only its kind is kept.
 
-use aws_runtime::retries::classifiers::THROTTLING_ERRORS;
-use aws_smithy_runtime_api::client::result::{SdkError, ServiceError};
-use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use aws_sdk_dynamodb::config::http::HttpResponse;
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use model::deadline::DeadlineExceeded;
 
 /// Why a call to DynamoDB failed.
@@ -20,6 +19,9 @@ pub enum StoreError {
     /// A stored item is not as this service writes it.
     #[error("CorruptItem")]
     Corrupt,
+    /// The request could not be written, so DynamoDB never got it: a defect of this service.
+    #[error("UnserializableRequest")]
+    Unserializable,
 }
 
 /// Why DynamoDB is unavailable.
@@ -58,24 +60,12 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The cause of a failed call.
-    ///
-    /// # Errors
-    /// The error that the service returned, if it is one.
-    pub fn of_transport<E, R>(error: SdkError<E, R>) -> Result<Self, ServiceError<E, R>> {
-        match error {
-            SdkError::TimeoutError(_) => Ok(Self::Timeout),
-            SdkError::DispatchFailure(_) => Ok(Self::DispatchFailure),
-            SdkError::ResponseError(_) => Ok(Self::ResponseError),
-            SdkError::ServiceError(error) => Err(error),
-            _ => Ok(Self::Other("SdkError".to_owned())),
-        }
-    }
-
     /// The cause of an error code of DynamoDB ("Error handling with DynamoDB", developer guide).
     fn from_code(code: &str) -> Self {
         match code {
-            _ if THROTTLING_ERRORS.contains(&code) => Self::Throttled,
+            "ProvisionedThroughputExceededException" | "RequestLimitExceeded" | "ThrottlingException" => {
+                Self::Throttled
+            }
             "InternalServerError" | "InternalFailure" | "ServiceUnavailable" => Self::ServerError,
             "ResourceNotFoundException" => Self::NoSuchTable,
             "AccessDeniedException" => Self::AccessDenied,
@@ -96,19 +86,26 @@ impl From<DeadlineExceeded> for StoreError {
     }
 }
 
-impl<E: ProvideErrorMetadata, R> From<SdkError<E, R>> for StoreError {
-    fn from(error: SdkError<E, R>) -> Self {
-        let metadata = match Cause::of_transport(error) {
-            Ok(cause) => return Self::Unavailable(cause),
-            Err(service) => service.into_err().meta().clone(),
-        };
-        match metadata.code() {
-            Some("ValidationException") if metadata.message().is_some_and(is_about_item_size) => Self::ItemTooLarge,
-            Some("ValidationException" | "SerializationException") => Self::Invalid,
-            Some(code) => Self::Unavailable(Cause::from_code(code)),
-            // A 5xx without a body, for example from a load balancer.
-            None => Self::Unavailable(Cause::ServerError),
-        }
+impl<E: ProvideErrorMetadata> From<SdkError<E, HttpResponse>> for StoreError {
+    fn from(error: SdkError<E, HttpResponse>) -> Self {
+        Self::Unavailable(match &error {
+            SdkError::ConstructionFailure(_) => return Self::Unserializable,
+            SdkError::TimeoutError(_) => Cause::Timeout,
+            SdkError::DispatchFailure(_) => Cause::DispatchFailure,
+            SdkError::ResponseError(_) => Cause::ResponseError,
+            // To the SDK, a 200 that it cannot parse is an error without a code.
+            SdkError::ServiceError(service) if service.raw().status().is_success() => Cause::ResponseError,
+            SdkError::ServiceError(service) => match (service.err().code(), service.err().message()) {
+                (Some("ValidationException"), Some(message)) if is_about_item_size(message) => {
+                    return Self::ItemTooLarge;
+                }
+                (Some("ValidationException" | "SerializationException"), _) => return Self::Invalid,
+                (Some(code), _) => Cause::from_code(code),
+                // A 5xx without a body, for example from a load balancer.
+                (None, _) => Cause::ServerError,
+            },
+            _ => Cause::Other("SdkError".to_owned()),
+        })
     }
 }
 

@@ -5,7 +5,7 @@
 //! does not respond.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aws_smithy_runtime_api::client::connection::{CaptureSmithyConnection, ConnectionMetadata};
 use aws_smithy_runtime_api::client::http::{
@@ -14,6 +14,7 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{CaptureConnection, HttpConnector, capture_connection};
@@ -23,11 +24,38 @@ use rustls::ClientConfig;
 /// How long an idle connection is kept. DynamoDB and the load balancers before it keep one longer.
 const IDLE: Duration = Duration::from_mins(1);
 
+/// How long a call waits before its connection counts as dropped. DynamoDB responds within tens of milliseconds.
+const UNANSWERED: Duration = Duration::from_secs(1);
+
 type Pool = Client<HttpsConnector<HttpConnector>, SdkBody>;
 
-/// An HTTP client with these connections. Its clones share them.
-pub(super) fn client(connector: SharedHttpConnector) -> SharedHttpClient {
+/// An HTTP client with these connections, for services that speak JSON. Its clones share them.
+pub(super) fn client(connections: SharedHttpConnector) -> SharedHttpClient {
+    let connector = SharedHttpConnector::new(JsonConnector(connections));
     http_client_fn(move |_, _| connector.clone())
+}
+
+/// Rejects a 200 with an empty body. It is no JSON and so no answer, but the SDK would read it as `{}`: no such item, or an item
+/// that is written. Like any lost response, it is retried.
+#[derive(Debug)]
+struct JsonConnector(SharedHttpConnector);
+
+impl SdkConnector for JsonConnector {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let response = self.0.call(request);
+        HttpConnectorFuture::new(async move {
+            let mut response = response.await?;
+            if response.status().as_u16() == 200 {
+                let body = ByteStream::new(response.take_body()).collect().await;
+                let body = body.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
+                if body.is_empty() {
+                    return Err(ConnectorError::io("a response without a body".into()));
+                }
+                *response.body_mut() = SdkBody::from(body);
+            }
+            Ok(response)
+        })
+    }
 }
 
 /// Connections, for each of which it waits at most `connect_timeout`.
@@ -41,8 +69,9 @@ pub(super) fn connector(tls: ClientConfig, connect_timeout: Duration) -> SharedH
     SharedHttpConnector::new(PooledConnector { pool: Arc::new(Mutex::new(new_pool(connector.clone()))), connector })
 }
 
-fn new_pool(connector: HttpsConnector<HttpConnector>) -> Pool {
-    Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE).build(connector)
+fn new_pool(connector: HttpsConnector<HttpConnector>) -> Arc<Pool> {
+    let mut pool = Client::builder(TokioExecutor::new());
+    Arc::new(pool.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE).build(connector))
 }
 
 /// The connections of a process. One that does not respond in time probably dropped while the environment was frozen, and
@@ -51,7 +80,7 @@ fn new_pool(connector: HttpsConnector<HttpConnector>) -> Pool {
 #[derive(Clone, Debug)]
 struct PooledConnector {
     connector: HttpsConnector<HttpConnector>,
-    pool: Arc<Mutex<Pool>>,
+    pool: Arc<Mutex<Arc<Pool>>>,
 }
 
 impl SdkConnector for PooledConnector {
@@ -65,31 +94,42 @@ impl SdkConnector for PooledConnector {
             capture.set_connection_retriever(move || metadata(&connection));
         }
         let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let reset_pool = ResetPoolOnDrop(Some(self.clone()));
+        let unanswered = Unanswered { connector: self.clone(), pool: pool.clone(), since: Some(Instant::now()) };
         HttpConnectorFuture::new(async move {
-            let response = pool.request(request).await;
-            reset_pool.disarm();
             // A retry may succeed, and no call of this service does harm twice.
-            let response = response.map_err(|error| ConnectorError::io(error.into()))?;
+            let response = pool.request(request).await.map_err(|error| ConnectorError::io(error.into()))?;
+            unanswered.answered();
             HttpResponse::try_from(response.map(SdkBody::from_body_1_x))
                 .map_err(|error| ConnectorError::other(error.into(), None))
         })
     }
 }
 
-/// A call without a response so far. The SDK drops it at the attempt timeout.
-struct ResetPoolOnDrop(Option<PooledConnector>);
+/// A call without a response so far. It ends with an error, or its caller drops it: at the timeout of an attempt or at a deadline.
+struct Unanswered {
+    connector: PooledConnector,
+    /// The pool that it uses.
+    pool: Arc<Pool>,
+    /// Since when, until there is a response.
+    since: Option<Instant>,
+}
 
-impl ResetPoolOnDrop {
-    fn disarm(mut self) {
-        self.0 = None;
+impl Unanswered {
+    fn answered(mut self) {
+        self.since = None;
     }
 }
 
-impl Drop for ResetPoolOnDrop {
+impl Drop for Unanswered {
     fn drop(&mut self) {
-        if let Some(PooledConnector { connector, pool }) = self.0.take() {
-            *pool.lock().unwrap_or_else(PoisonError::into_inner) = new_pool(connector);
+        if self.since.is_none_or(|since| since.elapsed() < UNANSWERED) {
+            return;
+        }
+        let PooledConnector { connector, pool } = &self.connector;
+        let mut current = pool.lock().unwrap_or_else(PoisonError::into_inner);
+        // The first of several calls has replaced the pool of all.
+        if Arc::ptr_eq(&current, &self.pool) {
+            *current = new_pool(connector.clone());
         }
     }
 }

@@ -2,24 +2,23 @@
 //! (docs/api.md, Retries).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use model::account::AccountId;
 use model::batch::Batch;
 use model::deadline::Deadline;
 use model::digest::Digest;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_dynamo::AttributeValue;
 
-use crate::attributes::{from_item, to_item};
+use crate::attributes::{from_item, number, to_item};
 use crate::batch_context::BatchContext;
-use crate::client::Client;
 use crate::deadline::{before, yield_for_connection_reuse};
 use crate::error::StoreError;
 use crate::overflow::DeferredBatch;
-use crate::put_item::{Put, PutItem, ReturnValues};
 use crate::throttling::TableThrottle;
 
 /// How long a requestIdentifier is remembered.
@@ -139,19 +138,23 @@ impl IdempotencyTable {
 
     /// Puts a record; returns the one that exists instead.
     async fn put(&self, record: &IdempotencyRecord, now: Timestamp) -> Result<Option<IdempotencyRecord>, StoreError> {
-        let put = PutItem {
-            table_name: &self.table,
-            item: &to_item(record)?,
+        let call = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(to_item(record)?))
             // DynamoDB deletes an expired item up to some days later.
-            condition_expression: "attribute_not_exists(pk) OR expiresAt <= :now",
-            expression_attribute_values: BTreeMap::from([(":now", AttributeValue::N(now.seconds().to_string()))]),
-            return_values_on_condition_check_failure: ReturnValues::AllOld,
-        };
-        let put = put.send(&self.client).await;
+            .condition_expression("attribute_not_exists(pk) OR expiresAt <= :now")
+            .expression_attribute_values(":now", number(now.seconds()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let sent = call.send().await;
         yield_for_connection_reuse().await;
-        match put? {
-            Put::Written => Ok(None),
-            Put::ConditionFailed(existing) => existing.ok_or(StoreError::Corrupt).and_then(from_item).map(Some),
+        let Err(error) = sent else { return Ok(None) };
+        match error.as_service_error() {
+            Some(PutItemError::ConditionalCheckFailedException(failed)) => {
+                failed.item().cloned().ok_or(StoreError::Corrupt).and_then(from_item).map(Some)
+            }
+            _ => Err(error.into()),
         }
     }
 }

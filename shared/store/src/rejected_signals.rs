@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use aws_sdk_dynamodb::Client;
 use model::account::AccountId;
 use model::deadline::Deadline;
 use model::digest::Digest;
@@ -14,12 +15,10 @@ use model::signal::RejectedSignal;
 use model::timestamp::Timestamp;
 use model::validation::FieldError;
 use serde::{Deserialize, Serialize};
-use serde_dynamo::Item;
 
-use crate::attributes::{from_item, to_item};
+use crate::attributes::{Item, from_item};
 use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable};
-use crate::client::Client;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 
@@ -101,7 +100,7 @@ impl<'a> RejectedSignalRecord<'a> {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] when an attribute is missing or malformed.
-    pub fn from_item(item: impl Into<Item>) -> Result<Self, StoreError> {
+    pub fn from_item(item: Item) -> Result<Self, StoreError> {
         from_item(item)
     }
 }
@@ -161,35 +160,32 @@ impl BatchItem for &RejectedSignalRecord<'_> {
 
     fn write(self, json: &mut DynamoDbJson) {
         // Strings, numbers and lists of them always serialize.
-        json.serialized(to_item(self).unwrap_or_default());
+        json.serialized(serde_dynamo::to_item::<_, serde_dynamo::Item>(self).unwrap_or_default());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
-    use serde_dynamo::AttributeValue;
+    use aws_sdk_dynamodb::types::AttributeValue;
 
     use super::*;
+    use crate::attributes::{number, string};
 
     #[test]
     fn item_with_former_attribute_names_is_read() {
         for [subject_id, errors] in [["subjectId", "errors"], ["who", "faults"]] {
-            let string = |text: &str| AttributeValue::S(text.to_owned());
-            let number = |digits: &str| AttributeValue::N(digits.to_owned());
-            let item = HashMap::from([
+            let item = Item::from([
                 ("pk".to_owned(), string("shop#2026-11-20#07")),
                 ("sk".to_owned(), string("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff")),
                 ("accountId".to_owned(), string("shop")),
                 ("requestIdentifier".to_owned(), string("3FA85F64-5717-4562-b3fc-2c963f66afa6")),
-                ("index".to_owned(), number("3")),
+                ("index".to_owned(), number(3)),
                 ("payload".to_owned(), string("17")),
                 (errors.to_owned(), AttributeValue::L(Vec::new())),
                 ("keyId".to_owned(), string("key_1")),
                 (subject_id.to_owned(), string("ada")),
                 ("receivedAt".to_owned(), string("2026-11-20T22:16:40.009Z")),
-                ("expiresAt".to_owned(), number("1796000000")),
+                ("expiresAt".to_owned(), number(1_796_000_000)),
             ]);
             let record = RejectedSignalRecord::from_item(item).unwrap();
             assert_eq!((record.subject_id.as_deref(), record.errors.len()), (Some("ada"), 0));

@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use aws_sdk_dynamodb::Client;
 use model::deadline::Deadline;
 use model::signal::{Identity, Signal};
 use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable, Unstored};
-use crate::client::Client;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 

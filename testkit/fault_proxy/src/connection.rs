@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 
 use crate::answer::{json_answer, refusal};
-use crate::message::Stream;
+use crate::message::{Message, Stream};
 use crate::plan::Fault;
 use crate::state::Shared;
 use crate::writes;
@@ -30,6 +30,14 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
                 // An answer of DynamoDB has a body of two bytes at least.
                 bytes.pop();
                 return client.send_bytes(&bytes).await;
+            }
+            Some(Fault::EmptyBody) => {
+                upstream.call(&call).await?;
+                Message::answer("200 OK", &[], "")
+            }
+            Some(Fault::HtmlBody) => {
+                upstream.call(&call).await?;
+                Message::answer("200 OK", &[("content-type", "text/html")], "<html></html>")
             }
             Some(Fault::Slow(delay)) => {
                 let answer = upstream.call(&call).await?;

@@ -27,6 +27,10 @@ pub enum Fault {
     ResetAfter,
     /// The call is done, and its answer ends before its last byte.
     CutBody,
+    /// The call is done, and answered with a 200 without a body.
+    EmptyBody,
+    /// The call is done, and answered with a 200 that has a page of HTML.
+    HtmlBody,
     /// The call is done, and answered this much later.
     Slow(Duration),
     /// Nothing is done and nothing is answered, as long as the caller waits.

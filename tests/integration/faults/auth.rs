@@ -66,6 +66,18 @@ async fn look_up_that_dynamodb_rejects_is_a_503() {
 }
 
 #[tokio::test]
+async fn look_up_that_has_no_answer_in_its_200_is_a_503() {
+    for fault in [Fault::EmptyBody, Fault::HtmlBody, Fault::CutBody] {
+        let (app, proxy, key) = app_behind_key_proxy().await;
+        proxy.set(fault.always().of("GetItem"));
+        for key in [&*key, "an-unknown-key"] {
+            assert_unavailable(&app.send(RequestBuilder::ping().key(key)).await);
+        }
+        assert_eq!(proxy.counts().of("GetItem"), 8, "{fault:?}: each look-up is sent four times");
+    }
+}
+
+#[tokio::test]
 async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
     let (app, proxy, key) = app_behind_key_proxy().await;
     let first = Timestamp::now();

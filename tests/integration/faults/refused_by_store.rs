@@ -25,7 +25,9 @@ async fn signal_that_dynamodb_rejects_is_rejected_alone() {
     assert_eq!((&response.json()["accepted"], &response.json()["rejected"]), (&json!(29), &json!(1)));
     assert_eq!(response.field_errors(), [("/signals/3".to_owned(), "refused-by-store".to_owned())]);
     assert_eq!(stored_numbers(&app).await, (0..30).filter(|n| *n != 3).collect::<Vec<_>>());
-    assert_eq!(proxy.counts().of("PutItem"), 26, "the 25 signals of its batch one by one, and its dead letter");
+    let counts = proxy.counts();
+    assert_eq!(counts.of("BatchWriteItem"), 28, "two batches, 25 of one signal each, and the dead letter");
+    assert_eq!(counts.of("PutItem"), 0);
 }
 
 #[tokio::test]

@@ -31,6 +31,8 @@ async fn reported_writes_are_those_that_are_stored() {
         Fault::ResetBefore,
         Fault::ResetAfter,
         Fault::CutBody,
+        Fault::EmptyBody,
+        Fault::HtmlBody,
         Fault::Unprocessed { done: 0 },
         Fault::Unprocessed { done: 7 },
     ];

@@ -3,11 +3,12 @@
 //! An SDK error may hold an item, so only its code and, where it helps, DynamoDB's message are passed on.
 
 use anyhow::{Error, anyhow};
+use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use store::error::{Cause, StoreError};
 
 /// The error of a call that the SDK made.
-pub(crate) fn call_error<E: ProvideErrorMetadata, R>(table: &str, error: SdkError<E, R>) -> Error {
+pub(crate) fn call_error<E: ProvideErrorMetadata>(table: &str, error: SdkError<E, HttpResponse>) -> Error {
     let reason = error.as_service_error().and_then(|service| service.message()).map(ToOwned::to_owned);
     match (StoreError::from(error), reason) {
         (StoreError::Invalid, Some(reason)) => anyhow!("Table {table}: DynamoDB rejected the request: {reason}"),
@@ -27,7 +28,11 @@ pub(crate) fn is_transient(error: &StoreError) -> bool {
 
 /// Whether a failure is transient, and what an operator can do. Only this looks at why a call failed.
 fn explain(error: &StoreError) -> (bool, &'static str) {
-    let StoreError::Unavailable(cause) = error else { return (false, "DynamoDB rejected an item.") };
+    let cause = match error {
+        StoreError::Unavailable(cause) => cause,
+        StoreError::Unserializable => return (false, "the request could not be written."),
+        _ => return (false, "DynamoDB rejected an item."),
+    };
     match cause {
         Cause::Timeout | Cause::DeadlineExceeded => (true, "DynamoDB did not answer in time. Run the command again."),
         Cause::DispatchFailure | Cause::ResponseError => {

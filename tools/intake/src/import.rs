@@ -132,7 +132,7 @@ impl Import {
             ensure_not_expired(checkpoint.state.received_at, retention)?;
             let position = checkpoint.state.position;
             let chunks = if position == Position::default() { chunks } else { input.read(position)? };
-            let writer = Writer::new(stack, &checkpoint.state, retention)?;
+            let writer = Writer::new(stack, &checkpoint.state, retention);
             store_or_stop(writer, chunks, &mut checkpoint, &mut errors).await?;
         }
         summary::print(&checkpoint.state, &errors.path, format)?;

@@ -12,14 +12,12 @@ use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::{RetryConfig, TokenBucket};
-use aws_sdk_dynamodb::config::{Builder, Credentials, ProvideCredentials as _};
+use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials as _};
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
-use aws_types::service_config::ServiceConfigKey;
 use clap::Args;
-use store::client::{Connection, Limits};
-use store::endpoint;
-use store::environment::{DYNAMODB, dynamodb_limits, http_client};
+use store::client::dynamodb_config;
+use store::environment::http_client;
 
 /// The timeouts of a connection and of one attempt of a call. An operator may be far from the region, on a slow line.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -183,27 +181,6 @@ impl Stack {
         Ok((days > 0).then(|| Duration::from_hours(days.saturating_mul(24))))
     }
 
-    /// A client for the tables of [`store`], with the retries of a function, but a larger retry budget and timeout.
-    pub(crate) fn store_client(&self) -> Result<store::client::Client> {
-        let region = self.config.region().context(NO_REGION)?.to_string();
-        let connection = Connection {
-            http_client: self.config.http_client().context("no HTTP client")?,
-            endpoint: endpoint_of_dynamodb(&self.config).unwrap_or_else(|| {
-                let is_set = |flag: Option<bool>| flag.unwrap_or_default();
-                endpoint::url(
-                    DYNAMODB.name,
-                    &region,
-                    is_set(self.config.use_fips()),
-                    is_set(self.config.use_dual_stack()),
-                )
-            }),
-            credentials: self.config.credentials_provider().context(NO_CREDENTIALS)?,
-            region,
-        };
-        let limits = Limits { attempt_timeout: ATTEMPT_TIMEOUT, budget: TokenBucket::default(), ..dynamodb_limits() };
-        Ok(store::client::Client::new(DYNAMODB, connection, limits))
-    }
-
     /// A query for the items of one partition of `table`.
     pub(crate) fn query(&self, table: &str, partition: String) -> QueryFluentBuilder {
         self.client
@@ -251,17 +228,9 @@ async fn check(config: &SdkConfig) -> Result<()> {
     credentials.map(drop).context(NO_CREDENTIALS)
 }
 
+/// A client with the retries of a function, but a larger retry budget and timeout.
 fn client(config: &SdkConfig) -> Client {
-    Client::from_conf(Builder::from(config).retry_config(dynamodb_limits().retries).build())
-}
-
-/// The endpoint that the operator configured, as the SDK's clients find it.
-fn endpoint_of_dynamodb(config: &SdkConfig) -> Option<String> {
-    let key =
-        ServiceConfigKey::builder().service_id("DynamoDB").env("AWS_ENDPOINT_URL").profile("endpoint_url").build();
-    let of_service = || config.service_config()?.load_config(key.ok()?);
-    let of_all = config.endpoint_url().map(ToOwned::to_owned);
-    if config.get_origin("endpoint_url").is_client_config() { of_all } else { of_service().or(of_all) }
+    Client::from_conf(dynamodb_config(config, ATTEMPT_TIMEOUT, TokenBucket::default()).build())
 }
 
 /// Streams are read for hours, and shared with other readers: throttling and short outages must not end that.

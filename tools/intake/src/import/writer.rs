@@ -58,9 +58,9 @@ enum UpdateResult {
 }
 
 impl Writer {
-    pub(super) fn new(stack: &Stack, state: &State, retention: Option<Duration>) -> Result<Self> {
-        let client = stack.store_client()?;
-        Ok(Self {
+    pub(super) fn new(stack: &Stack, state: &State, retention: Option<Duration>) -> Self {
+        let client = stack.client.clone();
+        Self {
             account: state.account.clone(),
             kind: state.kind,
             received_at: state.received_at,
@@ -68,7 +68,7 @@ impl Writer {
             table: state.table.clone(),
             signals: SignalsTable::new(client.clone(), &state.table, retention),
             customers: CustomersTable::new(client, &state.table),
-        })
+        }
     }
 
     /// Stores the valid lines of a chunk. When it returns, DynamoDB has acknowledged them.

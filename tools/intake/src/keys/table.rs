@@ -36,7 +36,7 @@ impl<'a> KeyTable<'a> {
 
     /// Adds a key; `false` if it already exists.
     pub(super) async fn add(&self, hash: &KeyHash, record: &KeyRecord) -> Result<bool> {
-        let keys = ApiKeysTable::new(self.stack.store_client()?, self.table);
+        let keys = ApiKeysTable::new(self.stack.client.clone(), self.table);
         match keys.create(hash, record, Deadline::after(WRITE_TIMEOUT)).await {
             Ok(()) => Ok(true),
             Err(CreateError::Exists) => Ok(false),

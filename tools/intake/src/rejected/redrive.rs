@@ -36,7 +36,7 @@ const EXPIRED: &str = "expired";
 
 pub(super) async fn redrive(stack: &Stack, rejected: &RejectedTable<'_>, args: &Redrive, format: Format) -> Result<()> {
     let table = stack.table(SIGNALS)?;
-    let signals = SignalsTable::new(stack.store_client()?, table, stack.retention()?);
+    let signals = SignalsTable::new(stack.client.clone(), table, stack.retention()?);
     let rows = Table::with_heading(["ID", "CODE", "MESSAGE"]);
     let mut run = Run { rejected, signals, table, args, format, rows, outcomes: HashMap::new() };
     if let Some(file) = &args.from {
