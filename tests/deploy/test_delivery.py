@@ -78,13 +78,13 @@ class Targets(DeliveryTemplate):
 
     def test_functions_run_as_those_of_the_other_template_do(self):
         other, own = (file["Globals"]["Function"] for file in (template.written(), self.template))
-        for setting in ("Runtime", "Handler", "Architectures", "LoggingConfig", "MemorySize", "Tracing"):
+        for setting in ("Runtime", "Handler", "Architectures", "LoggingConfig", "MemorySize"):
             self.assertEqual(own[setting], other[setting], setting)
 
     def test_parameters_that_both_templates_have_allow_the_same(self):
         other, own = template.written()["Parameters"], self.template["Parameters"]
         shared = set(other) & set(own)
-        self.assertEqual(shared, {"Architecture", "FunctionMemory", "KmsKeyArn", "LogLevel", "SystemLogLevel", "Tracing", "LogRetentionDays",
+        self.assertEqual(shared, {"Architecture", "FunctionMemory", "KmsKeyArn", "LogLevel", "SystemLogLevel", "LogRetentionDays",
                                   "AlarmTopicArn", "PermissionsBoundaryArn"})
         for name in shared:
             self.assertEqual(other[name] | {"Description": ""}, own[name] | {"Description": ""}, name)
@@ -155,7 +155,6 @@ class Permissions(DeliveryTemplate):
             (action, attribute(target)),
             ("s3:PutObject", json.dumps({"Fn::Sub": "${FailureBucket.Arn}/*"})), ("s3:ListBucket", attribute("FailureBucket")),
             *((f"logs:{write}", attribute(f"{name}LogGroup")) for write in ("CreateLogStream", "PutLogEvents")),
-            *((f"xray:{put}", json.dumps("*")) for put in ("PutTraceSegments", "PutTelemetryRecords")),
             *((f"kms:{use}", json.dumps({"Ref": "KmsKeyArn"})) for use in ("Decrypt", "DescribeKey", "GenerateDataKey")),
         }
 

@@ -60,12 +60,11 @@ class Permissions(unittest.TestCase):
                 for action in set(actions(statement)) - {"sqs:DeleteMessage"}:
                     self.assertNotRegex(action, r"[*?]|Scan|Query|Delete|PartiQL", name)
 
-    def test_only_traces_have_a_wildcard_resource(self):
+    def test_no_function_has_a_wildcard_resource(self):
         for name in self.function_roles:
             for statement in statements(self.processed, name):
                 self.assertNotIn("NotResource", statement)
-                if "*" in json.dumps(statement["Resource"]):
-                    self.assertEqual(set(actions(statement)), {"xray:PutTraceSegments", "xray:PutTelemetryRecords"})
+                self.assertNotIn("*", json.dumps(statement["Resource"]))
 
     def test_codedeploy_role_moves_the_aliases_of_the_functions_only(self):
         arns = [arn for name in ("CustomersFunction", "SignalsFunction")
@@ -173,8 +172,8 @@ PLACES = {
     "FailureBucket": "failure bucket", "LakeBucket": "lake", "lakebucket": "lake", "CustomersFunction": "aliases",
     "SignalsFunction": "aliases", "stack/": "stacks", "/aws/lambda/": "functions' logs",
 }
-# Each function writes to its own log group, to X-Ray, and uses KMS only through what it reaches: the tests above.
-COMMON = ("kms:", "logs:CreateLogStream", "logs:PutLogEvents", "xray:")
+# Each function writes to its own log group, and uses KMS only through what it reaches: the tests above.
+COMMON = ("kms:", "logs:CreateLogStream", "logs:PutLogEvents")
 ROLES = {
     "customers function": ("template.yaml", "CustomersRole"), "signals function": ("template.yaml", "SignalsRole"),
     "overflow function": ("template.yaml", "OverflowRole"), "CodeDeploy": ("template.yaml", "CodeDeployRole"),

@@ -146,7 +146,7 @@ class Parameters(unittest.TestCase):
 
     def test_parameter_of_a_function_publishes_a_new_version(self):
         shared_by_all = self.template["Globals"]["Function"]
-        shaping = ("Architectures", "Environment", "LoggingConfig", "MemorySize", "Tracing")
+        shaping = ("Architectures", "Environment", "LoggingConfig", "MemorySize")
         for name, function in of_type(self.template, "AWS::Serverless::Function").items():
             reaching = template.references([s.get(p, {}) for s in (shared_by_all, function["Properties"]) for p in shaping])
             reaching &= set(self.template["Parameters"])

@@ -38,8 +38,6 @@ pub struct ProcessOptions {
     pub concurrency: Option<u16>,
     /// The timeout of the function.
     pub invocation_timeout: Duration,
-    /// Whether X-Ray traces its invocations.
-    pub is_traced: bool,
     /// Its events, which it may share with other processes.
     pub events: EventQueue,
     /// Gets every line of standard output and standard error. Without it, only standard error is shown.
@@ -57,7 +55,6 @@ impl ProcessOptions {
             variables: Vec::new(),
             concurrency: None,
             invocation_timeout: Duration::from_secs(10),
-            is_traced: false,
             events: EventQueue::default(),
             log: None,
         }
@@ -78,7 +75,7 @@ impl FunctionProcess {
     /// # Errors
     /// When the program cannot be started.
     pub async fn start(options: &ProcessOptions) -> Result<Self> {
-        let api = RuntimeApi::start(options.events.clone(), options.invocation_timeout, options.is_traced).await?;
+        let api = RuntimeApi::start(options.events.clone(), options.invocation_timeout).await?;
         let mut words = options.wrapper.iter().map(OsString::as_os_str).chain([options.program.as_os_str()]);
         let program = words.next().unwrap_or_default();
         let (stdout, stderr) = match options.log {

@@ -1,7 +1,8 @@
 //! Lambda freezes a process between requests. Its connections may be dropped meanwhile, without a packet to the process.
 
-use testkit::RequestBuilder;
-use testkit::fault_proxy::Plan;
+use testkit::fake_sqs::FakeSqs;
+use testkit::fault_proxy::{FaultProxy, Plan};
+use testkit::{RequestBuilder, TestApp};
 
 use super::{app_behind_proxy, customer, stored_numbers, without_identifier};
 
@@ -20,4 +21,23 @@ async fn dropped_connections_fail_no_request() {
         assert_eq!(app.send(customer().key(&key)).await.status, 200);
         assert_eq!(proxy.counts().calls() - before, 1, "the pool has no dropped connection left");
     }
+}
+
+#[tokio::test]
+async fn dropped_connections_defer_at_most_one_request() {
+    let (emulator, sqs) = (TestApp::emulator(), FakeSqs::start().await.unwrap());
+    let direct = emulator.endpoint();
+    let proxy = FaultProxy::start(&direct, Plan::none()).await.unwrap();
+    let app = TestApp::with_queue(emulator, &direct, &proxy.endpoint(), None, Some(&sqs));
+    let key = app.key("shop").await;
+    let is_deferred = async || {
+        let response = app.send(without_identifier(400).key(&key)).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        response.json().get("deferred").is_some()
+    };
+    assert!(!is_deferred().await);
+    proxy.forget_connections();
+    // The two seconds before the queue end sooner than an attempt does.
+    let deferred = [is_deferred().await, is_deferred().await, is_deferred().await];
+    assert!(deferred.into_iter().filter(|deferred| *deferred).count() <= 1, "{deferred:?}");
 }
