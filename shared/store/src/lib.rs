@@ -11,7 +11,6 @@ pub mod client;
 pub mod customers;
 pub mod deadline;
 mod dynamodb_json;
-pub mod endpoint;
 pub mod environment;
 pub mod error;
 mod http;

@@ -228,7 +228,10 @@ impl Bucket {
 }
 
 /// What the hosts of a region end with. The SDK of DynamoDB, which every function has, knows that of each partition.
-async fn domain(region: &str) -> Result<String, BoxError> {
+///
+/// # Errors
+/// When `region` is none.
+pub async fn domain(region: &str) -> Result<String, BoxError> {
     let params = Params::builder().region(region).use_fips(false).use_dual_stack(false).build()?;
     let endpoint = DefaultResolver::new().resolve_endpoint(&params).await?;
     let domain = endpoint.url().strip_prefix(&format!("https://dynamodb.{region}."));

@@ -15,8 +15,8 @@ use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_runtime_api::client::identity::Identity;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use serde_json::Value;
-use store::endpoint::{domain, url};
 use store::environment;
+use store::s3::domain;
 
 use crate::http::{HttpClient, Received, request};
 
@@ -61,7 +61,7 @@ impl<'a> AwsClient<'a> {
         // CloudWatch speaks the older version of this protocol, the others the newer one: they differ in their name.
         let content_type =
             if service.0 == CLOUDWATCH.0 { "application/x-amz-json-1.0" } else { "application/x-amz-json-1.1" };
-        let url = format!("{}/", endpoint(service, self.region()?));
+        let url = format!("{}/", endpoint(service, self.region()?).await?);
         let headers = vec![("content-type", content_type), ("x-amz-target", target)];
         let call = Unsigned { service, method: "POST", url, headers, body: body.to_string() };
         let answer = self.send(&call).await.with_context(|| target.to_owned())?;
@@ -74,7 +74,7 @@ impl<'a> AwsClient<'a> {
         let base = match configured_endpoint(S3) {
             // Such as an emulator's. It need not have a host name for each bucket.
             Some(endpoint) => format!("{endpoint}/{bucket}"),
-            None => format!("https://{bucket}.s3.{region}.{}", domain(region, false)),
+            None => format!("https://{bucket}.s3.{region}.{}", domain_of(region).await?),
         };
         let url = format!("{base}/{path_and_query}");
         let call = Unsigned { service: S3, method: "GET", url, headers: Vec::new(), body: String::new() };
@@ -170,6 +170,13 @@ fn configured_endpoint(service: Service) -> Option<String> {
     environment::configured_endpoint(service.1).map(|url| url.trim_end_matches('/').to_owned())
 }
 
-fn endpoint(service: Service, region: &str) -> String {
-    configured_endpoint(service).unwrap_or_else(|| url(service.0, region, false, false))
+async fn endpoint(service: Service, region: &str) -> Result<String> {
+    match configured_endpoint(service) {
+        Some(url) => Ok(url),
+        None => Ok(format!("https://{}.{region}.{}", service.0, domain_of(region).await?)),
+    }
+}
+
+async fn domain_of(region: &str) -> Result<String> {
+    domain(region).await.map_err(|error| anyhow!(error))
 }
