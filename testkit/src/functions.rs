@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use dev::cargo_command;
+use sandbox::cargo::cargo_command;
 
 use crate::function_process::ProcessOptions;
 use crate::test_app::Tables;

@@ -10,27 +10,22 @@
 //! | [`sandbox`] | a process of a function, and what surrounds it | what is tested |
 //! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
 //! | [`fake_s3`] | keeping objects | what is in them |
-//! | [`fake_sqs`] | keeping the messages of a queue | what is in them |
 //! | `functions` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
 //! | [`stream_shard`] | giving the records of a shard to the delivery, again until they are delivered | what is in a record |
 //! | [`hostile_bodies`] | bodies that cost as much as they can | what they may cost |
 //! | `local_stack` | `cargo dev` as a process | what it serves |
-//! | [`history`] | many clients, faults and kills, and a check of what is stored | how the functions work |
 #![expect(
     clippy::missing_panics_doc,
     clippy::expect_used,
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "only tests call this: to panic is to fail the test"
 )]
 
 pub mod fake_s3;
-pub mod fake_sqs;
 mod functions;
-pub mod history;
 pub mod hostile_bodies;
 mod http_gateway;
 mod local_stack;
@@ -44,4 +39,4 @@ pub use http_gateway::HttpGateway;
 pub use local_stack::{LocalStack, Reply};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use sandbox::{billed_log, fake_targets, function_process, http_server, runtime_api};
-pub use test_app::{Tables, TestApp, client_at, template};
+pub use test_app::{Tables, TestApp, client_at, create_key, template};

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use dev::cargo_command;
+use sandbox::cargo::cargo_command;
 use serde_json::Value;
 use tempfile::TempDir;
 

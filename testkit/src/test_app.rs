@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::types::AttributeValue;
 use customers::CustomersFunction;
-use dev::{Emulator, Storage, Template};
+use emulator::{Emulator, Storage, Template};
 use model::api_key::ApiKey;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
@@ -27,8 +27,8 @@ use store::overflow::OverflowQueue;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
-use crate::fake_sqs::{FakeSqs, OVERFLOW_QUEUE};
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
+use emulator::sqs::{FakeSqs, OVERFLOW_QUEUE};
 
 static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../template.yaml");
@@ -72,7 +72,7 @@ fn dynamodb_at(endpoint: &str) -> Client {
 }
 
 /// Stores a new key of this account, whose record is changed before it is written.
-pub(crate) async fn create_key(endpoint: &str, account: &str, change: impl FnOnce(&mut KeyRecord)) -> String {
+pub async fn create_key(endpoint: &str, account: &str, change: impl FnOnce(&mut KeyRecord)) -> String {
     let key = ApiKey::random().unwrap();
     let mut record = KeyRecord {
         key_id: format!("key_of_{account}"),

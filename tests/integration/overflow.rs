@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::fake_sqs::FakeSqs;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{RequestBuilder, TestApp};
 

@@ -1,7 +1,7 @@
 //! README.md says what the code does: its errors and its examples; and it stays short.
 
 use customers::CustomersFunction;
-use dev::development_key;
+use emulator::development_key;
 use model::timestamp::Timestamp;
 use serde_json::Value;
 use service::problem::ProblemType;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use customers::CustomersFunction;
-use dev::Template;
+use emulator::Template;
 use service::route::Route;
 use service::runtime::Function as _;
 use signals::SignalsFunction;

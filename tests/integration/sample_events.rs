@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use dev::development_key;
+use emulator::development_key;
 use lambda_http::RequestExt as _;
 use lambda_http::request::from_str;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 
-use dev::development_key;
+use emulator::development_key;
 use libfuzzer_sys::fuzz_target;
 use testkit::{TestApp, template};
 use tokio::runtime::{Builder, Runtime};

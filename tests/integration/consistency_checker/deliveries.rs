@@ -1,8 +1,8 @@
 //! The checker of the delivery reports each violation of a broken delivery.
 
+use history::delivery_checker::{DeliveredSignal, Report, Violation, check, key_of};
+use history::{Fingerprint, StoredSignal};
 use testkit::fake_targets::Target;
-use testkit::history::delivery_checker::{DeliveredSignal, Report, Violation, check, key_of};
-use testkit::history::{Fingerprint, StoredSignal};
 
 use super::{at, sent_at};
 

@@ -1,6 +1,6 @@
 //! Lambda freezes a process between requests. Its connections may be dropped meanwhile, without a packet to the process.
 
-use testkit::fake_sqs::FakeSqs;
+use emulator::sqs::FakeSqs;
 use testkit::fault_proxy::{FaultProxy, Plan};
 use testkit::{RequestBuilder, TestApp};
 

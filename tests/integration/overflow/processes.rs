@@ -1,7 +1,7 @@
 //! The programs of both functions, with the queue between them.
 
+use emulator::sqs::OVERFLOW_QUEUE;
 use serde_json::{Value, json};
-use testkit::fake_sqs::OVERFLOW_QUEUE;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::function_process::FunctionProcess;
 use testkit::{RequestBuilder, build_functions, emulator_options};

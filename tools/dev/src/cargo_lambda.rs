@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
-use dev::cargo_command;
+use sandbox::cargo::cargo_command;
 use tokio::process::Command;
 
 use crate::process::succeeds;

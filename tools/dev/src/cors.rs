@@ -3,7 +3,7 @@
 
 use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_REQUEST_METHOD, HeaderName, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue, Method};
-use dev::template::Cors;
+use emulator::template::Cors;
 
 /// Which pages may call the API, and what they may do.
 #[derive(Default)]

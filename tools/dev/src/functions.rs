@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
-use dev::{Template, development_key};
+use emulator::{Template, development_key};
 use tokio::net::TcpSocket;
 
 use crate::cargo_lambda::CargoLambda;
@@ -195,7 +195,7 @@ mod tests {
     use std::io::ErrorKind;
     use std::net::{TcpListener, TcpStream};
 
-    use dev::Template;
+    use emulator::Template;
 
     use super::{HEALTH_CHECKS, reserve_port};
 

@@ -13,7 +13,7 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::uri::{PathAndQuery, Scheme, Uri};
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use axum::serve::ListenerExt as _;
-use dev::template::Route;
+use emulator::template::Route;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use dev::{Emulator, Template, development_key};
+use emulator::{Emulator, Template, development_key};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cargo_lambda::CargoLambda;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
-use dev::{Storage, Template};
+use emulator::{Storage, Template};
 
 use crate::cors::CorsPolicy;
 use crate::workspace::Workspace;

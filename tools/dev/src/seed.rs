@@ -3,7 +3,8 @@
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
-use dev::{cargo_command, development_key};
+use emulator::development_key;
+use sandbox::cargo::cargo_command;
 use tokio::process::Command;
 
 use crate::functions::UNWANTED_VARIABLES;

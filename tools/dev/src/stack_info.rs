@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use dev::development_key;
+use emulator::development_key;
 
 /// The region that local requests are signed for. The emulator takes any.
 const REGION: &str = "us-east-1";
@@ -109,7 +109,7 @@ fn quoted(path: &Path) -> String {
 mod tests {
     use std::process::Command;
 
-    use dev::Template;
+    use emulator::Template;
 
     use super::{StackInfo, curl_lines, quoted};
 

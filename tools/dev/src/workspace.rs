@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use dev::cargo_command;
+use sandbox::cargo::cargo_command;
 use serde_json::Value;
 use tokio::process::Command;
 

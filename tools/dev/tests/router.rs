@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use dev::Template;
+use emulator::Template;
 use serde_json::{Value, json};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

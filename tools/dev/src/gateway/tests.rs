@@ -2,7 +2,7 @@ use std::net::TcpListener;
 
 use axum::Router;
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
-use dev::template::{Cors, Route};
+use emulator::template::{Cors, Route};
 
 use super::Gateway;
 use crate::cors::CorsPolicy;

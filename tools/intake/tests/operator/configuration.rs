@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
 
-use testkit::fake_sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use testkit::{Tables, TestApp};
 
 use crate::operator::{Operator, VARIABLES};

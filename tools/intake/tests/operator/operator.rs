@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::fake_sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use testkit::{Tables, TestApp};
 
 /// The tables of template.yaml, by the variables that name them.

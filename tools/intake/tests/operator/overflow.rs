@@ -1,7 +1,7 @@
 //! `overflow`, and erasures while messages are queued.
 
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, arn, task};
 use serde_json::{Value, json};
-use testkit::fake_sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, arn, task};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;

@@ -12,7 +12,7 @@ use std::fmt;
 
 use consistency::{Fingerprint, Micros, StoredSignal};
 
-use crate::fake_targets::Target;
+use sandbox::fake_targets::Target;
 
 /// Examples that a report keeps of each kind of violation.
 const EXAMPLES: u64 = 5;

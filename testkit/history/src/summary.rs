@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use consistency::checker::Report;
 
-use super::delivery::Invocations;
-use super::delivery_checker;
-use super::deployment::Deployment;
-use super::drain::Drained;
-use super::environment::Environment;
-use crate::fault_proxy::CallCounts;
+use crate::delivery::Invocations;
+use crate::delivery_checker;
+use crate::deployment::Deployment;
+use crate::drain::Drained;
+use crate::environment::Environment;
+use fault_proxy::CallCounts;
 
 /// Requests with signals for one 503 while SQS is available: a machine that is too busy keeps SQS from answering in time.
 const REQUESTS_PER_503: u64 = 200;

@@ -7,8 +7,8 @@ use consistency::Fingerprint;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::stream_shard::Shard;
-use crate::test_app::Tables;
+use testkit::Tables;
+use testkit::stream_shard::Shard;
 
 /// Shards of the stream.
 pub(super) const SHARDS: usize = 4;

@@ -5,9 +5,9 @@ use consistency::Fingerprint;
 use model::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::delivery_checker::{DeliveredSignal, key_of};
-use super::stored::who;
-use crate::fake_targets::Target;
+use crate::delivery_checker::{DeliveredSignal, key_of};
+use crate::stored::who;
+use sandbox::fake_targets::Target;
 
 /// The fields of a signal that are attributes of its item.
 const FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::fault_proxy::FaultProxy;
-use crate::function_process::{FunctionProcess, ProcessOptions};
+use fault_proxy::FaultProxy;
+use sandbox::function_process::{FunctionProcess, ProcessOptions};
 
 /// How far the clocks of environments are apart, at most.
 pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(2);
@@ -76,7 +76,7 @@ impl SkewedClock {
         }
         let folder = tempfile::tempdir()?;
         let library = folder.path().join("clock_offset.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/history/clock_offset.c");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/clock_offset.c");
         let compiled = Command::new("cc").args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).arg(source).status();
         ensure!(
             compiled.context("cc, which Rust links with, cannot be started")?.success(),

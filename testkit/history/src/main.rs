@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use history::{Options, run};
 use testkit::build_functions;
-use testkit::history::{Options, run};
 
 /// Many clients, half of which never retry, against functions that are killed, over a DynamoDB and an SQS that fail, with a
 /// delivery whose targets fail; then checks that nothing acknowledged is lost, nothing stored twice or changed, nothing there

@@ -9,18 +9,18 @@ use consistency::{History, checker};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
-use super::clients::{self, Client, Shared};
-use super::delivery_checker;
-use super::deployment::{Deployment, RETENTION};
-use super::drain;
-use super::environment::{CLOCK_SKEW, Environment};
-use super::load::{CANARY, account_id};
-use super::log_check::LogCheck;
-use super::options::Options;
-use super::stored;
-use super::summary::{Calls, Drain, Summary};
-use super::windows::Windows;
-use crate::test_app::create_key;
+use crate::clients::{self, Client, Shared};
+use crate::delivery_checker;
+use crate::deployment::{Deployment, RETENTION};
+use crate::drain;
+use crate::environment::{CLOCK_SKEW, Environment};
+use crate::load::{CANARY, account_id};
+use crate::log_check::LogCheck;
+use crate::options::Options;
+use crate::stored;
+use crate::summary::{Calls, Drain, Summary};
+use crate::windows::Windows;
+use testkit::create_key;
 
 /// Clients that send signals.
 const SIGNAL_CLIENTS: u64 = 12;

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use model::timestamp::Timestamp;
 use service::context::MAX_REQUEST_DURATION;
 
-use super::environment::CLOCK_SKEW;
-use super::load::CANARY;
-use crate::fault_proxy::{Fault, Rule};
-use crate::test_app::Tables;
+use crate::environment::CLOCK_SKEW;
+use crate::load::CANARY;
+use fault_proxy::{Fault, Rule};
+use testkit::Tables;
 
 /// Later than any run ends.
 const LONGEST_RUN: Duration = Duration::from_hours(2);

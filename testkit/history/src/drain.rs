@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::fake_sqs::FakeSqs;
-use crate::runtime_api::EventQueue;
+use emulator::sqs::FakeSqs;
+use sandbox::runtime_api::EventQueue;
 
 /// Messages of a batch, and bytes of their bodies: template.yaml's, and what Lambda's limit of 6 MB leaves.
 const BATCH: usize = 10;

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use consistency::{History, Micros, Outcome, Request, Update};
 use serde_json::Value;
 
-use super::load::{Batch, Profile, subject};
-use crate::request_builder::RequestBuilder;
-use crate::runtime_api::EventQueue;
+use crate::load::{Batch, Profile, subject};
+use sandbox::runtime_api::EventQueue;
+use testkit::RequestBuilder;
 
 /// How long a client retries.
 const RETRY_TIMEOUT: Duration = Duration::from_mins(1);

@@ -1,16 +1,15 @@
-//! The local stack: what `cargo dev` starts, and what the tests start a private one of.
+//! DynamoDB and SQS on one machine: `cargo dev` serves them, and tests start private ones.
 //!
 //! [`template`] reads template.yaml, the only description of tables, routes and variables. [`emulator`] serves
-//! DynamoDB's protocol out of the calling process, with the tables of a template in it. [`development_key`] is the
-//! one key that an emulator may know from the start.
+//! DynamoDB's protocol out of the calling process, with the tables of a template in it; [`sqs`] serves a queue. [`development_key`]
+//! is the one key that an emulator may know from the start.
 //!
 //! Nothing here knows what a customer or a signal is, and nothing that is deployed depends on this package.
 
-mod cargo;
 pub mod development_key;
 pub mod emulator;
+pub mod sqs;
 pub mod template;
 
-pub use cargo::cargo_command;
 pub use emulator::{Emulator, Storage};
 pub use template::Template;

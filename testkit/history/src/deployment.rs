@@ -6,18 +6,18 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Result;
-use dev::Emulator;
+use emulator::Emulator;
 use tokio::sync::mpsc;
 
-use super::delivery::Delivery;
-use super::environment::{CLOCK_SKEWS, Environment, SkewedClock};
-use super::options::Options;
-use super::windows::Windows;
-use crate::fake_sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
-use crate::fault_proxy::{Capacity, Fault, FaultProxy, Limits, Plan, Rule};
-use crate::functions::emulator_options;
-use crate::runtime_api::EventQueue;
-use crate::test_app::TestApp;
+use crate::delivery::Delivery;
+use crate::environment::{CLOCK_SKEWS, Environment, SkewedClock};
+use crate::options::Options;
+use crate::windows::Windows;
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
+use fault_proxy::{Capacity, Fault, FaultProxy, Limits, Plan, Rule};
+use sandbox::runtime_api::EventQueue;
+use testkit::TestApp;
+use testkit::emulator_options;
 
 /// How long signals are kept.
 pub(super) const RETENTION: Duration = Duration::from_hours(30 * 24);

@@ -13,12 +13,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep;
 
-use super::delivered::Event;
-use super::delivery_checker::DeliveredSignal;
-use super::stream::{SHARDS, SignalStream, shard_of};
-use crate::fake_targets::{FakeTargets, Target};
-use crate::runtime_api::EventQueue;
-use crate::stream_shard::Shard;
+use crate::delivered::Event;
+use crate::delivery_checker::DeliveredSignal;
+use crate::stream::{SHARDS, SignalStream, shard_of};
+use sandbox::fake_targets::{FakeTargets, Target};
+use sandbox::runtime_api::EventQueue;
+use testkit::stream_shard::Shard;
 
 /// Records of a batch: delivery/template.yaml's for the bus.
 const BATCH: usize = 500;

@@ -11,7 +11,7 @@ use hyper::body::Bytes;
 use hyper::{Request, Response};
 use serde_json::{Value, json};
 
-use crate::http_server::{HttpServer, Service};
+use sandbox::http_server::{HttpServer, Service};
 
 /// The URL of the overflow queue.
 pub const OVERFLOW_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/000000000000/overflow";
@@ -106,6 +106,9 @@ impl FakeSqs {
     }
 
     /// Waits until clients have called this operation `times` times.
+    ///
+    /// # Panics
+    /// When they have not after a minute.
     pub fn wait_for(&self, operation: &str, times: usize) {
         let begin = Instant::now();
         let calls = |queues: &mut Queues| queues.calls.iter().filter(|(called, _)| called == operation).count();
@@ -133,6 +136,7 @@ impl State {
 }
 
 impl Service for State {
+    #[expect(clippy::unwrap_used, reason = "the statuses and codes of this file make valid responses")]
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let target = request.headers().get("x-amz-target").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let call = serde_json::from_slice(request.body()).unwrap_or_default();

@@ -6,8 +6,8 @@ use std::time::Duration;
 use consistency::{Fingerprint, KeptSignal, Stored, stored_signal};
 use serde_json::{Value, json};
 
-use super::load::{CANARY, subject};
-use crate::test_app::Tables;
+use crate::load::{CANARY, subject};
+use testkit::Tables;
 
 /// Everything in the tables of signals, rejected signals and customers. Signals have to expire after `retention`.
 pub(super) fn read(endpoint: &str, retention: Duration) -> Stored {
