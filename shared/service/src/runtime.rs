@@ -1,19 +1,23 @@
 //! Lambda's runtime: from an event to a function's request, and from its response to the event's answer.
 //!
-//! An invocation never ends in an error: a panic of a function becomes a 500, and the process goes on.
+//! An invocation never ends in an error: a panic of a function becomes a 500, and the process goes on. Only when AWS refuses its
+//! credentials, the process ends after its response: they are those of its environment, and another process gets new ones.
 
 pub mod event;
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use futures_util::FutureExt as _;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse;
 use lambda_http::http::Method;
 use lambda_http::{Body, Request, Response};
-use lambda_runtime::{Error, LambdaEvent, service_fn};
+use lambda_runtime::tower::util::MapResultLayer;
+use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use store::call_stats::CallStats;
+use store::error::{Cause, StoreError};
 
 use self::event::HttpApiEvent;
 use crate::auth::Authenticator;
@@ -41,10 +45,13 @@ pub trait Function: Sync {
     ) -> impl Future<Output = Result<Success, Problem>> + Send;
 }
 
+/// Whether AWS has refused the credentials of this process.
+static IS_REFUSED: AtomicBool = AtomicBool::new(false);
+
 /// Serves invocations until the process ends: one at a time, or several where `AWS_LAMBDA_MAX_CONCURRENCY` allows it.
 ///
 /// # Errors
-/// When Lambda's runtime API cannot be reached.
+/// When Lambda's runtime API cannot be reached, or AWS has refused the credentials.
 pub async fn run(function: impl Function + Send + 'static) -> Result<(), Error> {
     let function = &*Box::leak(Box::new(function));
     function.authenticator().warm_up().await;
@@ -55,7 +62,10 @@ pub async fn run(function: impl Function + Send + 'static) -> Result<(), Error> 
         let context = RequestContext::from_request(&request);
         Ok::<_, Infallible>(for_api_gateway(serve(function, &request, context).await))
     };
-    lambda_runtime::run_concurrent(service_fn(serve_event)).await
+    // This is asked after the response has been sent.
+    let end_if_refused =
+        |sent| if IS_REFUSED.load(Ordering::Relaxed) { Err("AWS refused the credentials".into()) } else { sent };
+    Runtime::new(service_fn(serve_event)).layer(MapResultLayer::new(end_if_refused)).run_concurrent().await
 }
 
 /// Serves one request: a response and a line in the log, whatever happens.
@@ -65,6 +75,10 @@ pub async fn serve(function: &impl Function, request: &Request, mut context: Req
     let handled = AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
     let (result, calls) = CallStats::of(handled).await;
     let result = result.unwrap_or(Err(Problem::InternalError));
+    let refused = StoreError::Unavailable(Cause::InvalidCredentials);
+    if matches!(&result, Err(Problem::StorageUnavailable { error, .. }) if *error == refused) {
+        IS_REFUSED.store(true, Ordering::Relaxed);
+    }
     let response = respond(&result, &context.invocation_id);
     request_log::emit(&context, &result, response.status(), &calls, started.elapsed());
     response

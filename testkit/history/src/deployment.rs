@@ -159,7 +159,7 @@ fn variables(sqs: String) -> [(String, OsString); 4] {
     .map(|(name, value)| (name.to_owned(), value.into()))
 }
 
-/// Every kind of fault, in about `share` of the calls.
+/// Every kind of fault but refused credentials, with which a process ends, in about `share` of the calls.
 fn faults(share: f64) -> impl Iterator<Item = Rule> {
     let parts = [
         (Fault::Throttled, 0.2),
@@ -170,8 +170,6 @@ fn faults(share: f64) -> impl Iterator<Item = Rule> {
         (Fault::ResetAfter, 0.17),
         (Fault::CutBody, 0.06),
         (Fault::Slow(Duration::from_millis(40)), 0.05),
-        (Fault::ExpiredToken, 0.004),
-        (Fault::UnrecognizedClient, 0.004),
         (Fault::Stall, 0.002),
         (Fault::Late(Duration::from_millis(10)), 0.002),
         (Fault::Late(Duration::from_secs(3)), 0.002),

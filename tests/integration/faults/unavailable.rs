@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use testkit::fault_proxy::{Fault, Plan};
-use testkit::{RequestBuilder, TestApp};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::function_process::FunctionProcess;
+use testkit::{RequestBuilder, TestApp, build_functions, emulator_options};
 
 use super::{
     FAILURES, app_behind_proxy, assert_unavailable, customer, signals, stored_numbers, with_identifier,
@@ -33,6 +34,23 @@ async fn lasting_fault_is_a_503_before_the_deadline() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn process_with_expired_credentials_ends_after_its_503() {
+    let app = TestApp::start();
+    let key = app.key("shop").await;
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), Plan::none()).await.unwrap();
+    let program = build_functions().unwrap().join("customers");
+    let mut process = FunctionProcess::start(&emulator_options(&program, &proxy.endpoint())).await.unwrap();
+    let status = async |process: &FunctionProcess| {
+        process.invoke(customer().key(&key).event()).await.unwrap().json()["statusCode"].clone()
+    };
+    assert_eq!(status(&process).await, 200);
+    proxy.set(Fault::ExpiredToken.always());
+    assert_eq!(status(&process).await, 503);
+    assert!(process.idle().await.is_err(), "it asks for no other event");
+    assert_eq!((process.has_ended(), process.invocation_errors()), (true, 0));
 }
 
 #[tokio::test]
