@@ -1,6 +1,6 @@
 """Deploys the service to an emulator of AWS and uses it, from nothing but Rust, Python and a package index.
 
-    python3 tests/deploy/run.py             everything
+    python3 tests/deploy/run.py             everything but the package
     python3 tests/deploy/run.py template    what the template alone can show, in seconds
     python3 tests/deploy/run.py permissions what its roles may do, in seconds
     python3 tests/deploy/run.py monitoring  what its alarms and its dashboard read, in seconds
@@ -9,9 +9,11 @@
     python3 tests/deploy/run.py workflows   what the workflows alone can show, in seconds
     python3 tests/deploy/run.py deployment  the deployment alone, in minutes
     python3 tests/deploy/run.py deployed_delivery   the deployment with the delivery, in minutes
+    python3 tests/deploy/run.py package     the archive that .ci/package made in target/package
     python3 tests/deploy/run.py tools       no test: installs the tools and prints the folder of their programs
     python3 tests/deploy/run.py sam         no test: the same for sam alone
 
+The functions are deployed as `cargo build` builds them; with INTAKE_RELEASED_PACKAGE=1, from the archive in target/package.
 Installs its tools into target/deploy-test, once for each content of their requirements. Needs Linux: the functions run
 as processes of this machine.
 """
@@ -25,6 +27,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parent.parent / "target" / "deploy-test"
+# What needs the released package is left to .ci/nightly.
+NIGHTLY_SUITES = ("package",)
 SUITES = ("template", "permissions", "monitoring", "delivery", "role", "workflows", "deployment", "deployed_delivery")
 
 
@@ -52,9 +56,9 @@ def main() -> int:
         print(installed_python(installed[sys.argv[1]]).parent)
         return 0
     suites = sys.argv[1:] or list(SUITES)
-    unknown = [suite for suite in suites if suite not in SUITES]
+    unknown = [suite for suite in suites if suite not in SUITES + NIGHTLY_SUITES]
     if unknown:
-        print(f"There is no suite named {unknown[0]}; there are: {', '.join(SUITES)}.", file=sys.stderr)
+        print(f"There is no suite named {unknown[0]}; there are: {', '.join(SUITES + NIGHTLY_SUITES)}.", file=sys.stderr)
         return 2
     python = installed_python()
     environment = dict(os.environ, PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1")

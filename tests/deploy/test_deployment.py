@@ -1,25 +1,17 @@
-"""The package, and the deployed functions used through the HTTP API and through the overflow queue."""
+"""The deployed functions, used through the HTTP API and through the overflow queue."""
 
 import json
-import os
 import re
 import subprocess
-import sys
 import time
 import unittest
 import uuid
-from pathlib import Path
-
-import tomlkit
 
 import deployed_stack
 import template
-from deployed_stack import ARCHITECTURE, PACKAGE, STACK
+from deployed_stack import STACK
 from template import PROJECT
 
-HERE = Path(__file__).resolve().parent
-DEPLOYED = ("template.yaml", "delivery/template.yaml")
-PROGRAMS = ("customers", "signals", "overflow", "deliver")
 DAY_SECONDS = 86_400
 # Lambda polls the queue, and on a busy machine the function takes seconds to start.
 DRAIN_WITHIN_SECONDS = 60
@@ -55,42 +47,6 @@ class Deployment(deployed_stack.DeployedStack):
         for table in ("Signals", "RejectedSignals", "Customers", "Idempotency"):
             items = self.aws("dynamodb").scan(TableName=self.outputs[f"{table}TableName"])["Items"]
             self.assertFalse([item for item in items if item["pk"]["S"].startswith(report["account"])], table)
-
-    def test_package_is_the_repository_with_its_functions_built(self):
-        files = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*") if path.is_file()}
-        files = {name for name in files if not name.startswith(".aws-sam/")}
-        sources = {Path(file).parent / function["Properties"]["CodeUri"] for file in DEPLOYED
-                   for function in template.of_type(template.written(file), "AWS::Serverless::Function").values()}
-        built = {"THIRD-PARTY-LICENSES.txt", *(f"{source}/bootstrap" for source in sources),
-                 *(f"sbom/{program}.cdx.json" for program in PROGRAMS)}
-        copied = {"CHANGELOG.md", "LICENSE", "deploy/deployment-role.yaml", "deploy/monitoring.yaml", "samconfig.toml"}
-        self.assertEqual(files, built | copied | set(DEPLOYED))
-        for name in copied:
-            self.assertEqual((PACKAGE / name).read_bytes(), (PROJECT / name).read_bytes(), name)
-        for source in sources:
-            self.assertTrue(os.access(PACKAGE / source / "bootstrap", os.X_OK), source)
-        for file in DEPLOYED:
-            expected = template.written(file)
-            expected["Parameters"]["Architecture"] |= {"Default": ARCHITECTURE, "AllowedValues": [ARCHITECTURE]}
-            self.assertEqual(template.written(PACKAGE / file), expected)
-
-    def test_bills_of_materials_and_licences_list_the_locked_versions_of_what_is_linked(self):
-        locked = {(package["name"], package["version"]) for package in
-                  tomlkit.parse((PROJECT / "Cargo.lock").read_text())["package"]}
-        for function in PROGRAMS:
-            bill = json.loads((PACKAGE / "sbom" / f"{function}.cdx.json").read_text())
-            listed = {(component["name"], component["version"]) for component in bill["components"]}
-            self.assertEqual((bill["bomFormat"], bill["metadata"]["component"]["name"]), ("CycloneDX", function))
-            self.assertLessEqual(listed, locked)
-            self.assertLessEqual({"aws-sdk-dynamodb", "lambda_http", "ring", "store"}, {name for name, _ in listed})
-            licenses = (PACKAGE / "THIRD-PARTY-LICENSES.txt").read_text()
-            for component in bill["components"]:
-                if component["bom-ref"].startswith("registry+"):
-                    self.assertIn(f"{component['name']} {component['version']} (", licenses)
-            # What the command line and the tests need.
-            self.assertFalse({"aws-sdk-sso", "dynoxide-rs", "proptest"} & {name for name, _ in listed})
-            # Procedural macros: the compiler runs them.
-            self.assertFalse({"syn", "serde_derive"} & {name for name, _ in listed})
 
     def test_verify_of_another_address_fails(self):
         done = self.verify(host="another.execute-api.localhost")

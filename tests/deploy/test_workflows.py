@@ -39,11 +39,11 @@ class Permissions(unittest.TestCase):
         self.assertEqual(more, {
             "deploy.deploy": {"contents": "read", "id-token": "write"},
             "deploy.verify": {"contents": "read", "id-token": "write"},
-            "release.publish": {"contents": "write", "id-token": "write", "attestations": "write"},
+            "deploy.publish": {"contents": "write", "id-token": "write", "attestations": "write"},
         })
 
     def test_jobs_with_credentials_neither_compile_nor_run_what_was_compiled(self):
-        for name in ("deploy.deploy", "release.publish"):
+        for name in ("deploy.deploy", "deploy.publish"):
             scripts = "\n".join(step.get("run", "") for step in jobs()[name]["steps"])
             self.assertNotRegex(scripts, r"\b(cargo|rustup|rustc|sam build|pip|npm)\b|\.ci/(?!unpack )", name)
             self.assertEqual(set(re.findall(r"run\.py (\w+)", scripts)), {"sam"} if name == "deploy.deploy" else set())
@@ -52,6 +52,23 @@ class Permissions(unittest.TestCase):
         deploying, verifying = jobs()["deploy.deploy"], jobs()["deploy.verify"]
         # deploy/deployment-role.yaml names the environments so.
         self.assertEqual(verifying["environment"], deploying["environment"].replace("'prod'", "'prod-verify'").replace("'dev'", "'dev-verify'"))
+
+    def test_job_below_one_that_may_be_skipped_says_when_it_runs(self):
+        deployment = {name.removeprefix("deploy."): job for name, job in jobs().items() if name.startswith("deploy.")}
+        # Without a condition of its own, a job is skipped when any job above it was.
+        below = {name for name, job in deployment.items() if {"nightly", "x86_64", "deploy"} & set(job.get("needs", []))}
+        self.assertEqual(below, {"deploy", "verify", "publish"})
+        self.assertEqual([name for name in below if "if" not in deployment[name]], [])
+        for name in ("nightly", "x86_64", "publish"):
+            self.assertEqual(deployment[name]["if"], "github.ref_type == 'tag'", name)
+
+    def test_a_tag_runs_one_workflow_and_every_step_of_the_checks_runs_in_some_job(self):
+        triggers = {path.name: yaml.safe_load(path.read_text())[True] for path in FOLDER.glob("*.yml")}
+        self.assertEqual([name for name, trigger in triggers.items() if "tags" in ((trigger or {}).get("push") or {})], ["deploy.yml"])
+        in_ci = [step for job in jobs()["ci.check"]["strategy"]["matrix"]["include"] for step in job["steps"].split()]
+        for script_name, used in (("run", [*in_ci, "tools"]), ("nightly", jobs()["nightly.check"]["strategy"]["matrix"]["step"])):
+            steps = re.findall(r'^  "(\w+) \d+ ', (PROJECT / ".ci" / script_name).read_text(), re.MULTILINE)
+            self.assertEqual(sorted(used), sorted(steps), script_name)
 
     def test_actions_are_pinned_to_commits(self):
         for path in FOLDER.glob("*.yml"):
@@ -123,7 +140,7 @@ class Deploying(Steps):
     def test_archives_with_other_checksums_are_not_published(self):
         for architecture in ("arm64", "x86_64"):
             (self.folder / f"intake-1.2.3-{architecture}.tar.gz").write_bytes(b"another")
-        done = self.run_script("release.publish", "Check the archives", GITHUB_REF_NAME="v1.2.3", ARM64="0" * 64, X86_64="0" * 64)
+        done = self.run_script("deploy.publish", "Check the archives", GITHUB_REF_NAME="v1.2.3", ARM64="0" * 64, X86_64="0" * 64)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout.count("FAILED"), 2)
 

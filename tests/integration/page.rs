@@ -23,9 +23,11 @@ impl Page {
 
     /// Every page.
     pub(crate) fn all() -> Vec<Self> {
-        let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
-        let docs = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
-        let docs = docs.map(|path| format!("docs/{}", path.file_name().unwrap().to_str().unwrap()));
+        let docs = ["docs", "docs/internals"].into_iter().flat_map(|folder| {
+            let entries = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+            let pages = entries.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+            pages.map(move |path| format!("{folder}/{}", path.file_name().unwrap().to_str().unwrap()))
+        });
         ["README.md", "CHANGELOG.md", "delivery/README.md"]
             .into_iter()
             .map(str::to_owned)

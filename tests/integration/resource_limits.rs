@@ -1,7 +1,7 @@
 //! Memory and processor time of a function for the worst bodies within the limits (docs/api.md, Limits), measured on its
 //! process.
 //!
-//! Memory is bounded in every build. Processor time is bounded only for released functions: `.ci/bench` sets their folder in
+//! Memory is bounded in every build. Processor time is bounded only for released functions: `.ci/run guard` sets their folder in
 //! `INTAKE_RELEASED_FUNCTIONS`.
 
 use std::path::{Path, PathBuf};
