@@ -28,7 +28,7 @@ pub fn build_functions() -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// A process of `program` over the emulator that `dynamodb` leads to. It logs as much as it can.
+/// A process of `program` over the emulator that `dynamodb` leads to.
 pub fn emulator_options(program: &Path, dynamodb: &str) -> ProcessOptions {
     let tables = [
         ("API_KEYS_TABLE", "ApiKeysTable"),
@@ -37,10 +37,9 @@ pub fn emulator_options(program: &Path, dynamodb: &str) -> ProcessOptions {
         ("IDEMPOTENCY_TABLE", "IdempotencyTable"),
         ("REJECTED_SIGNALS_TABLE", "RejectedSignalsTable"),
     ];
-    let tables = tables.map(|(variable, table)| (variable, Tables::name(table)));
-    let variables = tables.into_iter().chain([("LOG_LEVEL", "trace")]);
+    let variables = tables.map(|(variable, table)| (variable, Tables::name(table)));
     ProcessOptions {
-        variables: variables.map(|(name, value)| (name.to_owned(), value.into())).collect(),
+        variables: variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
         concurrency: Some(1),
         ..ProcessOptions::new(program, dynamodb)
     }

@@ -31,6 +31,12 @@ def alarms() -> dict:
             for name, alarm in of_type(written(file), "AWS::CloudWatch::Alarm").items()}
 
 
+def watched(alarm: dict) -> list[dict]:
+    """The metrics that an alarm reads."""
+    queries = alarm["Properties"].get("Metrics", [])
+    return [query["MetricStat"]["Metric"] for query in queries if "MetricStat" in query] or [alarm["Properties"]]
+
+
 def widgets() -> list[dict]:
     """The widgets of the dashboard with every alarm that a parameter can add, and with its references unresolved."""
     text, conditional = written("deploy/monitoring.yaml")["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]

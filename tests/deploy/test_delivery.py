@@ -84,7 +84,7 @@ class Targets(DeliveryTemplate):
     def test_parameters_that_both_templates_have_allow_the_same(self):
         other, own = template.written()["Parameters"], self.template["Parameters"]
         shared = set(other) & set(own)
-        self.assertEqual(shared, {"Architecture", "FunctionMemory", "KmsKeyArn", "LogLevel", "SystemLogLevel", "LogRetentionDays",
+        self.assertEqual(shared, {"Architecture", "FunctionMemory", "KmsKeyArn", "SystemLogLevel", "LogRetentionDays",
                                   "AlarmTopicArn", "PermissionsBoundaryArn"})
         for name in shared:
             self.assertEqual(other[name] | {"Description": ""}, own[name] | {"Description": ""}, name)
@@ -92,7 +92,7 @@ class Targets(DeliveryTemplate):
             self.assertTrue(parameter["Description"].endswith("."), name)
 
     def test_everything_of_a_target_is_left_out_when_it_is_off(self):
-        always = {"FailureBucket", "FailureBucketPolicy", "FailuresAlarm"}
+        always = {"FailureBucket", "FailureBucketPolicy", "FailuresAlarm", "AgeAlarm", "UndeliveredAlarm"}
         self.assertEqual({name for name, resource in self.resources.items() if "Condition" not in resource}, always)
         for name, resource in self.resources.items():
             if name not in always:
@@ -213,15 +213,18 @@ class Consumer(unittest.TestCase):
 
 
 class Alarms(DeliveryTemplate):
-    def test_alarms_watch_age_errors_discards_the_lake_and_the_failure_bucket(self):
-        watched = {name: (alarm["Properties"]["Namespace"], alarm["Properties"]["MetricName"])
-                   for name, alarm in of_type(self.processed, "AWS::CloudWatch::Alarm").items()}
-        expected = {"DataFreshnessAlarm": ("AWS/Firehose", "DeliveryToS3.DataFreshness"), "FailuresAlarm": ("AWS/S3", "NumberOfObjects")}
-        for function in ("Bus", "Lake"):
-            expected |= {f"{function}AgeAlarm": ("AWS/Lambda", "IteratorAge"), f"{function}ErrorsAlarm": ("AWS/Lambda", "Errors"),
-                         f"{function}UnreadableAlarm": ("Intake", "RecordsUnreadable"),
-                         f"{function}DiscardsAlarm": ("AWS/Lambda", "DestinationDeliveryFailures")}
-        self.assertEqual(watched, expected)
+    def test_alarms_watch_age_what_is_given_up_the_lake_and_the_failure_bucket(self):
+        self.assertEqual({name: {metric["MetricName"] for metric in template.watched(alarm)}
+                          for name, alarm in of_type(self.processed, "AWS::CloudWatch::Alarm").items()},
+                         {"AgeAlarm": {"IteratorAge"}, "UndeliveredAlarm": {"RecordsUnreadable", "DestinationDeliveryFailures"},
+                          "DataFreshnessAlarm": {"DeliveryToS3.DataFreshness"}, "FailuresAlarm": {"NumberOfObjects"}})
+
+    def test_alarms_over_both_functions_name_one_that_exists_when_the_other_is_off(self):
+        bus = {"Fn::If": ["HasBus", {"Ref": "BusFunction"}, {"Ref": "LakeFunction"}]}
+        lake = {"Fn::If": ["HasLake", {"Ref": "LakeFunction"}, {"Ref": "BusFunction"}]}
+        for name, metrics in (("AgeAlarm", 1), ("UndeliveredAlarm", 2)):
+            functions = [metric["Dimensions"][0]["Value"] for metric in template.watched(self.resources[name])]
+            self.assertEqual(functions, [bus, lake] * metrics, name)
 
     def test_metric_of_unreadable_records_is_one_that_the_function_writes(self):
         source = (PROJECT / "shared" / "service" / "src" / "telemetry" / "metric.rs").read_text()
@@ -233,8 +236,7 @@ class Alarms(DeliveryTemplate):
             self.assertEqual((alarm["Properties"]["AlarmActions"], alarm["Properties"]["OKActions"]), (to_topic, to_topic), name)
 
     def test_age_alarm_fires_long_before_lambda_discards(self):
-        for name in ("BusAgeAlarm", "LakeAgeAlarm"):
-            self.assertEqual(self.resources[name]["Properties"]["Threshold"], 15 * 60 * 1000, name)
+        self.assertEqual(self.resources["AgeAlarm"]["Properties"]["Threshold"], 15 * 60 * 1000)
 
 
 if __name__ == "__main__":

@@ -287,7 +287,7 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         resources = self.aws("cloudformation").list_stack_resources(StackName=DELIVERY)["StackResourceSummaries"]
         physical = {resource["PhysicalResourceId"] for resource in resources}
         alarms = [alarm for alarm in self.aws("cloudwatch").describe_alarms()["MetricAlarms"] if alarm["AlarmName"] in physical]
-        self.assertEqual(len(alarms), 10)
+        self.assertEqual(len(alarms), 4)
         watched = {dimension["Value"] for alarm in alarms for dimension in alarm["Dimensions"]} - {"AllStorageTypes"}
         self.assertLessEqual(watched, physical)
 

@@ -29,9 +29,7 @@ class Metrics(unittest.TestCase):
         """The names and the dimensions' names of the metrics that alarms and widgets read, of those that the functions write."""
         found = set()
         for alarm in self.alarms.values():
-            properties = alarm["Properties"]
-            calculated = [query["MetricStat"]["Metric"] for query in properties.get("Metrics", []) if "MetricStat" in query]
-            for metric in calculated or [properties]:
+            for metric in template.watched(alarm):
                 if metric["Namespace"] == "Intake":
                     name = metric["MetricName"]["Fn::Sub"] if isinstance(metric["MetricName"], dict) else metric["MetricName"]
                     found.add((name, *(d["Name"] for d in metric.get("Dimensions", []))))
@@ -82,7 +80,8 @@ class Metrics(unittest.TestCase):
         preferences = [f["Properties"]["DeploymentPreference"] for f in functions if "DeploymentPreference" in f["Properties"]]
         watched = [alarm["Ref"] for preference in preferences for alarm in preference["Alarms"]]
         self.assertEqual(set(of_type(self.template, "AWS::CloudWatch::Alarm")), set(watched))
-        self.assertEqual(len(watched), 4)
+        # One for both functions: CloudFormation rolls back both, whichever deployment fails.
+        self.assertEqual(watched, ["DefectsAlarm"] * 2)
 
     def test_the_nested_stack_gets_each_parameter_from_what_has_its_name(self):
         stack = self.template["Resources"]["Monitoring"]["Properties"]
@@ -105,6 +104,33 @@ class Metrics(unittest.TestCase):
             self.assertEqual(alarm["Properties"]["AlarmActions"], to_topic, name)
             self.assertEqual(alarm["Properties"]["OKActions"], to_topic, name)
 
+    def test_alarm_over_both_functions_reads_each_metric_of_each(self):
+        read = {name: [(metric["MetricName"], metric["Dimensions"][0]["Value"]["Ref"]) for metric in template.watched(self.alarms[name])]
+                for name in ("DefectsAlarm", "InactiveKeysAlarm", "KeyExpiryAlarm")}
+        self.assertEqual(read, {name: [(metric, f"{function}Function") for metric in metrics for function in ("Customers", "Signals")]
+                                for name, metrics in (("DefectsAlarm", ["Errors", "InternalErrors"]),
+                                                      ("InactiveKeysAlarm", ["InactiveKeys"]), ("KeyExpiryAlarm", ["KeyDaysLeft"]))})
+
+    def test_calculated_alarm_uses_every_metric_that_it_reads_and_fills_none(self):
+        for name, alarm in (template.alarms() | template.of_type(template.written("delivery/template.yaml"), "AWS::CloudWatch::Alarm")).items():
+            queries = alarm["Properties"].get("Metrics", [])
+            metrics = {query["Id"] for query in queries if "MetricStat" in query}
+            for expression in (query["Expression"] for query in queries if "Expression" in query):
+                self.assertEqual(set(re.findall(r"\b[a-z]\w*", expression)), metrics, name)
+                # The value that fills the latest period, before its metric arrives, would hide what the metric says. Only a rate, which
+                # looks at two of three periods, may fill (FILL in "Using math expressions with CloudWatch metrics").
+                self.assertTrue("FILL" not in expression or alarm["Properties"]["DatapointsToAlarm"] < alarm["Properties"]["EvaluationPeriods"], name)
+
+    def test_first_five_minutes_with_deferred_signals_ring(self):
+        alarm = self.alarms["DeferralsAlarm"]["Properties"]
+        self.assertEqual((alarm["MetricName"], alarm["Period"], alarm["EvaluationPeriods"], alarm["Threshold"]), ("SignalsDeferred", 300, 1, 1))
+
+    def test_operations_page_has_a_row_for_each_alarm(self):
+        page = (PROJECT / "docs" / "operations.md").read_text()
+        self.assertEqual(set(re.findall(r"^\| (\w+Alarm) \|", page, re.MULTILINE)), set(self.alarms))
+        always = [alarm for alarm in self.alarms.values() if "Condition" not in alarm]
+        metrics = sum(len(template.watched(alarm)) for alarm in always)
+        self.assertIn(f"without any traffic: {len(always)} alarms on {metrics} metrics at $0.10 (${metrics / 10:.2f})", page)
 
     def test_quiet_alarm_fires_without_data_and_can_be_disabled(self):
         quiet = self.alarms["QuietAlarm"]

@@ -171,7 +171,7 @@ class Parameters(unittest.TestCase):
         groups = of_type(gradual, "AWS::CodeDeploy::DeploymentGroup")
         self.assertEqual(set(groups), {"CustomersFunctionDeploymentGroup", "SignalsFunctionDeploymentGroup"})
         for group in groups.values():
-            self.assertEqual(len(group["Properties"]["AlarmConfiguration"]["Alarms"]), 2)
+            self.assertEqual(group["Properties"]["AlarmConfiguration"]["Alarms"], [{"Name": {"Ref": "DefectsAlarm"}}])
             self.assertEqual(group["Properties"]["ServiceRoleArn"], {"Fn::GetAtt": ["CodeDeployRole", "Arn"]})
         aliases = of_type(gradual, "AWS::Lambda::Alias")
         self.assertEqual({name for name, alias in aliases.items() if "CodeDeployLambdaAliasUpdate" in alias.get("UpdatePolicy", {})},

@@ -1,4 +1,4 @@
-//! Each request writes one log line. No line contains a key, a profile value or a body, at any level.
+//! Each request writes one log line. No line contains a key, a profile value or a body.
 
 mod bytes;
 mod queries;
@@ -10,9 +10,9 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::telemetry;
 use testkit::{RequestBuilder, TestApp};
+use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
-use tracing::{Dispatch, Level};
 
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -32,12 +32,12 @@ impl io::Write for Lines {
 /// caches the answer for all threads. With a second one it asks all, so that requests of other tests disable no call site.
 static SECOND_SUBSCRIBER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
 
-/// What these requests return, and the log that they write at this level, as text.
-async fn log_of<T>(level: Level, requests: impl Future<Output = T>) -> (T, String) {
+/// What these requests return, and the log that they write, as text.
+async fn log_of<T>(requests: impl Future<Output = T>) -> (T, String) {
     LazyLock::force(&SECOND_SUBSCRIBER);
     let lines = Lines::default();
     let written = lines.clone();
-    let returned = requests.with_subscriber(telemetry::subscriber(level, move || written.clone())).await;
+    let returned = requests.with_subscriber(telemetry::subscriber(move || written.clone())).await;
     let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     (returned, log)
 }
@@ -80,24 +80,22 @@ async fn send_requests() -> String {
 
 #[tokio::test]
 async fn request_line_has_the_outcome_and_no_sent_value() {
-    for level in [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE] {
-        let (key, log) = log_of(level, send_requests()).await;
-        assert!(!log.contains(CANARY) && !log.contains(&key), "{log}");
-        let lines = request_lines(&log);
-        let statuses: Vec<_> = lines.iter().map(|line| line["status"].as_u64().unwrap()).collect();
-        assert_eq!(statuses, [200, 400, 200, 400, 401, 503, 400, 503, 400, 401], "{level}: {log}");
-        let batch = &lines[2];
-        assert_eq!((&batch["accountId"], &batch["keyId"]), (&json!("shop"), &json!("key_of_shop")));
-        assert_eq!(batch["path"], "/api/event-flows/signal");
-        assert_eq!([&batch["SignalsAccepted"], &batch["SignalsRejected"], &batch["RejectionRate"]], [1, 1, 50]);
-        assert_eq!(batch["fieldErrorCounts"], json!({"invalid-type": 1}));
-    }
+    let (key, log) = log_of(send_requests()).await;
+    assert!(!log.contains(CANARY) && !log.contains(&key), "{log}");
+    let lines = request_lines(&log);
+    let statuses: Vec<_> = lines.iter().map(|line| line["status"].as_u64().unwrap()).collect();
+    assert_eq!(statuses, [200, 400, 200, 400, 401, 503, 400, 503, 400, 401], "{log}");
+    let batch = &lines[2];
+    assert_eq!((&batch["accountId"], &batch["keyId"]), (&json!("shop"), &json!("key_of_shop")));
+    assert_eq!(batch["path"], "/api/event-flows/signal");
+    assert_eq!([&batch["SignalsAccepted"], &batch["SignalsRejected"], &batch["RejectionRate"]], [1, 1, 50]);
+    assert_eq!(batch["fieldErrorCounts"], json!({"invalid-type": 1}));
 }
 
 #[tokio::test]
 async fn request_line_has_the_id_of_the_response() {
     let call = RequestBuilder::ping().invocation("5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90");
-    let (response, log) = log_of(Level::ERROR, async { TestApp::start().send(call).await }).await;
+    let (response, log) = log_of(async { TestApp::start().send(call).await }).await;
     let line = &request_lines(&log)[0];
     assert_eq!(line["requestId"], response.header("x-request-id"));
     assert_eq!(line["requestId"], "5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90");
@@ -127,7 +125,7 @@ async fn lines_of_stored_requests_have_these_members_and_no_others() {
             }
         }
     };
-    let ((), log) = log_of(Level::INFO, requests).await;
+    let ((), log) = log_of(requests).await;
     let line = |path: &str, bytes: u64, metric: &str, value: u64| {
         stable(json!({
             "timestamp": "2026-11-20T22:33:44.123Z", "requestId": "5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90",
@@ -157,7 +155,7 @@ async fn preflight_line_has_status_204_and_no_metric() {
             app.send(RequestBuilder::new("OPTIONS", path)).await;
         }
     };
-    let ((), log) = log_of(Level::INFO, preflights).await;
+    let ((), log) = log_of(preflights).await;
     let lines = request_lines(&log);
     let outcomes: Vec<_> = lines.iter().map(|line| [&line["path"], &line["status"], &line["code"]]).collect();
     let outcome = |path| [json!(path), json!(204), json!(null)];
@@ -193,7 +191,7 @@ async fn line_of_a_401_has_the_reason_and_names_a_known_key() {
             }
         }
     };
-    let ((), log) = log_of(Level::ERROR, requests).await;
+    let ((), log) = log_of(requests).await;
     let lines = request_lines(&log);
     let outcomes: Vec<_> =
         lines.iter().map(|line| [&line["status"], &line["reason"], &line["keyId"], &line["accountId"]]).collect();
@@ -215,7 +213,7 @@ async fn line_of_a_401_has_the_reason_and_names_a_known_key() {
 #[tokio::test]
 async fn metric_of_401s_is_written_by_reason() {
     let request = async { TestApp::start().send(RequestBuilder::ping().key("unknown")).await };
-    let (_, log) = log_of(Level::ERROR, request).await;
+    let (_, log) = log_of(request).await;
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let [line] = lines.iter().filter(|line| line["message"] == "unauthorized").collect::<Vec<_>>()[..] else {
         panic!("{log}")
@@ -249,7 +247,7 @@ async fn key_that_expires_within_thirty_days_reports_the_days_left() {
                 .await;
             app.send(RequestBuilder::ping().key(&key).at(now)).await
         };
-        let (response, log) = log_of(Level::ERROR, request).await;
+        let (response, log) = log_of(request).await;
         let line = &request_lines(&log)[0];
         assert_eq!((response.status, line["KeyDaysLeft"].as_u64()), (200, reported));
         assert_eq!(metrics(line).contains(&"KeyDaysLeft"), reported.is_some());

@@ -1,6 +1,6 @@
 //! The log: JSON lines on standard output, which Lambda sends to CloudWatch.
 //!
-//! Each request has one line, written by [`request_log`], at any level. Other events are this service's own: at TRACE, the
+//! Each request has one line, written by [`request_log`]. Other events are this service's own, from INFO on: at TRACE, the
 //! runtime logs whole events and the SDK whole requests, with keys and bodies, so nothing of theirs below WARN is written.
 //! The line of a panic has its location, but not its message, which may contain a value.
 
@@ -23,10 +23,6 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use self::emf_layer::{EMF_TARGET, EmfLayer};
 
-/// The variable with the log level: `error`, `warn` or `info`. A release contains no finer event, of its own or of its
-/// dependencies: they would be a twentieth of its size.
-pub const LEVEL_VARIABLE: &str = "LOG_LEVEL";
-
 /// The crates of this service.
 const OWN: [&str; 7] = ["customers", "deliver", "model", "overflow", "service", "signals", "store"];
 
@@ -36,16 +32,15 @@ pub(crate) static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// Writes events and panics to standard output from now on. Called once, at the start of the process.
 pub fn init() {
     LazyLock::force(&STARTED);
-    let level = std::env::var(LEVEL_VARIABLE).ok().and_then(|level| level.parse().ok()).unwrap_or(Level::INFO);
-    subscriber(level, std::io::stdout).init();
+    subscriber(std::io::stdout).init();
     std::panic::set_hook(Box::new(|panic| {
         let location = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(location, "panic");
     }));
 }
 
-/// Writes this service's events of `level` and above, and the line of each request, to `writer`.
-pub fn subscriber<W>(level: Level, writer: W) -> impl Subscriber + Send + Sync
+/// Writes this service's events and the line of each request to `writer`.
+pub fn subscriber<W>(writer: W) -> impl Subscriber + Send + Sync
 where
     W: for<'w> MakeWriter<'w> + Clone + Send + Sync + 'static,
 {
@@ -56,12 +51,10 @@ where
         .with_span_list(false)
         .with_writer(writer.clone());
     let emf = Targets::new().with_target(EMF_TARGET, Level::TRACE);
-    tracing_subscriber::registry()
-        .with(events.with_filter(own_events(level)))
-        .with(EmfLayer::new(writer).with_filter(emf))
+    tracing_subscriber::registry().with(events.with_filter(own_events())).with(EmfLayer::new(writer).with_filter(emf))
 }
 
-fn own_events(level: Level) -> Targets {
-    let others = Targets::new().with_default(level.min(Level::WARN)).with_target(EMF_TARGET, None);
-    OWN.iter().fold(others, |targets, own| targets.with_target(*own, level))
+fn own_events() -> Targets {
+    let others = Targets::new().with_default(Level::WARN).with_target(EMF_TARGET, None);
+    OWN.iter().fold(others, |targets, own| targets.with_target(*own, Level::INFO))
 }

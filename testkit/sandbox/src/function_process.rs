@@ -214,7 +214,7 @@ async fn send_lines(output: impl AsyncRead + Unpin, log: mpsc::UnboundedSender<S
 }
 
 /// What Lambda and template.yaml set, with the lengths that the values have there.
-const LAMBDA_VARIABLES: [(&str, &str); 13] = [
+const LAMBDA_VARIABLES: [(&str, &str); 12] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
     ("AWS_REGION", "eu-central-1"),
     ("AWS_DEFAULT_REGION", "eu-central-1"),
@@ -227,5 +227,4 @@ const LAMBDA_VARIABLES: [(&str, &str); 13] = [
     ("AWS_LAMBDA_LOG_STREAM_NAME", "2026/11/20/[1]0123456789abcdef0123456789abcdef"),
     ("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand"),
     ("SIGNAL_RETENTION_DAYS", "0"),
-    ("LOG_LEVEL", "info"),
 ];

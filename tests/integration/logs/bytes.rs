@@ -15,8 +15,7 @@ pub(super) async fn lines(function: &str, requests: impl FnOnce(&str) -> Vec<Req
     let key = app.key_with("acme", |record| "key_0123456789ab".clone_into(&mut record.key_id)).await;
     let (log, mut written) = mpsc::unbounded_channel();
     let mut options = emulator_options(&build_functions().unwrap().join(function), &app.emulator.endpoint());
-    let variables = [("AWS_LAMBDA_FUNCTION_NAME", FUNCTION_NAME), ("LOG_LEVEL", "info")];
-    options.variables.extend(variables.map(|(name, value)| (name.to_owned(), value.into())));
+    options.variables.push(("AWS_LAMBDA_FUNCTION_NAME".to_owned(), FUNCTION_NAME.into()));
     let process = FunctionProcess::start(&ProcessOptions { log: Some(log), ..options }).await.unwrap();
     let first = RequestBuilder::signals("{}").key(&key);
     for request in [first].into_iter().chain(requests(&key)) {

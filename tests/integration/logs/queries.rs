@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use service::telemetry::metric::Metric;
-use tracing::Level;
 
 use super::{bytes, log_of, send_requests};
 use crate::page::{Page, root};
@@ -100,7 +99,7 @@ fn queries(page: &Page) -> Vec<String> {
 
 #[tokio::test]
 async fn every_field_that_a_query_or_the_page_names_is_written_to_a_log() {
-    let (_, log) = log_of(Level::INFO, send_requests()).await;
+    let (_, log) = log_of(send_requests()).await;
     let of_process = bytes::lines("signals", |_| Vec::new()).await;
     let lines = log.lines().map(str::to_owned).chain(of_process);
     let mut written: BTreeSet<String> = lines
