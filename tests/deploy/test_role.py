@@ -127,7 +127,7 @@ class DeploymentRole(unittest.TestCase):
         }})
 
     def test_role_gives_permissions_only_to_roles_with_the_boundary(self):
-        boundary = {"StringEquals": {"iam:PermissionsBoundary": {"Ref": "PermissionsBoundary"}}}
+        boundary = {"StringEquals": {"iam:PermissionsBoundary": {"Ref": "PermissionsBoundary"}}} | ONLY_CLOUDFORMATION
         for action in NEEDS_BOUNDARY:
             self.assertEqual([s["Condition"] for s in self.granting(action)], [boundary], action)
 
@@ -174,7 +174,7 @@ class DeploymentRole(unittest.TestCase):
 
     def test_role_maps_event_sources_to_functions_of_the_stack_only(self):
         own = {"ArnLike": {"lambda:FunctionArn": {
-            "Fn::Sub": "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${StackName}-*"}}}
+            "Fn::Sub": "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${StackName}-*"}}} | ONLY_CLOUDFORMATION
         for action in ("Create", "Delete", "Get", "Update"):
             # `lambda:*` on functions does not reach an event source mapping.
             granting = [s for s in self.granting(f"lambda:{action}EventSourceMapping") if s["Resource"] == "*"]
