@@ -90,9 +90,9 @@ class Permissions(unittest.TestCase):
             actions_on_storage(self.processed, "SignalsRole"),
             {
                 "ApiKeysTable": {"dynamodb:GetItem"},
-                "SignalsTable": {batch, put},
+                "SignalsTable": {batch},
                 "IdempotencyTable": {put},
-                "RejectedSignalsTable": {batch, put},
+                "RejectedSignalsTable": {batch},
                 "OverflowQueue": {"sqs:SendMessage"},
                 "KeySnapshotBucket": {"s3:GetObject"},
             },
@@ -114,9 +114,9 @@ class Permissions(unittest.TestCase):
         self.assertEqual(
             actions_on_storage(self.processed, "OverflowRole"),
             {
-                "SignalsTable": {batch, put},
+                "SignalsTable": {batch},
                 "IdempotencyTable": {put},
-                "RejectedSignalsTable": {batch, put},
+                "RejectedSignalsTable": {batch},
                 # What Lambda's AWSLambdaSQSQueueExecutionRole grants on every queue.
                 "OverflowQueue": {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"},
                 "OverflowDeadLetterQueue": {"sqs:SendMessage"},
