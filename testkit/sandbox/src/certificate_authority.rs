@@ -13,14 +13,11 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 /// Authorities in the bundle of a function: as many as it has embedded, so that the count includes parsing them.
 const AUTHORITIES: usize = 5;
 
-/// Where Linux has the system's authorities: on Debian, on Amazon Linux.
-const SYSTEM_BUNDLES: [&str; 2] = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"];
-
 /// An authority, and a server that it vouches for.
 pub struct Authority {
     /// Accepts connections to `localhost`.
     pub acceptor: TlsAcceptor,
-    few: String,
+    bundle: String,
 }
 
 impl Authority {
@@ -30,9 +27,9 @@ impl Authority {
     /// When the system has no randomness to give.
     pub fn new() -> Result<Self> {
         let (key, authority) = (KeyPair::generate()?, authority(0));
-        let mut few = authority.self_signed(&key)?.pem();
+        let mut bundle = authority.self_signed(&key)?.pem();
         for index in 1..AUTHORITIES {
-            few.push_str(&self::authority(index).self_signed(&KeyPair::generate()?)?.pem());
+            bundle.push_str(&self::authority(index).self_signed(&KeyPair::generate()?)?.pem());
         }
         let (server_key, server) = (KeyPair::generate()?, CertificateParams::new(["localhost".to_owned()])?);
         let certificate = server.signed_by(&server_key, &Issuer::new(authority, key))?;
@@ -43,17 +40,15 @@ impl Authority {
             .with_single_cert(vec![certificate.der().clone()], private)?;
         // DynamoDB speaks nothing newer.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), few })
+        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), bundle })
     }
 
-    /// Writes what a function is to trust: `few` authorities, and `many` as a system has them.
+    /// Writes what a function is to trust.
     ///
     /// # Errors
-    /// When the files cannot be written.
-    pub fn write(&self, few: &Path, many: &Path) -> Result<()> {
-        let system = SYSTEM_BUNDLES.iter().find_map(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
-        std::fs::write(few, &self.few).with_context(|| format!("{} cannot be written", few.display()))?;
-        std::fs::write(many, system + &self.few).with_context(|| format!("{} cannot be written", many.display()))
+    /// When the file cannot be written.
+    pub fn write(&self, bundle: &Path) -> Result<()> {
+        std::fs::write(bundle, &self.bundle).with_context(|| format!("{} cannot be written", bundle.display()))
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use hyper::body::Bytes;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
@@ -158,24 +158,6 @@ impl FunctionProcess {
         let (_, fields) = stat.rsplit_once(')').context("/proc has no process name")?;
         let ticks: Result<Vec<u32>, _> = fields.split_whitespace().skip(11).take(2).map(str::parse).collect();
         Ok(TICK.saturating_mul(ticks?.iter().sum()))
-    }
-
-    /// The processor time of the threads that have not ended, to the nanosecond: for differences that are shorter than the
-    /// ticks of [`Self::processor_time`].
-    ///
-    /// # Errors
-    /// When `/proc` does not have it.
-    pub fn threads_processor_time(&self) -> Result<Duration> {
-        let id = self.child.id().context("the process has ended")?;
-        let mut nanoseconds = 0_u64;
-        for thread in std::fs::read_dir(format!("/proc/{id}/task"))? {
-            // A thread may end meanwhile.
-            let schedule = std::fs::read_to_string(thread?.path().join("schedstat")).unwrap_or_default();
-            let ran = schedule.split(' ').next().and_then(|ran| ran.parse().ok()).unwrap_or(0);
-            nanoseconds = nanoseconds.saturating_add(ran);
-        }
-        ensure!(nanoseconds > 0, "/proc has no schedstat");
-        Ok(Duration::from_nanos(nanoseconds))
     }
 
     fn proc(&self, file: &str) -> Result<String> {

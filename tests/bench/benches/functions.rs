@@ -4,12 +4,12 @@
 
 use std::process::ExitCode;
 
-use bench::options::Options;
+use bench::run::Options;
 use clap::Parser as _;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> ExitCode {
-    match bench::run(&Options::parse()).await {
+    match bench::run::run(&Options::parse()).await {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -1,85 +1,39 @@
 //! The baseline: the committed instruction counts that later counts are compared with. Must not know how they are counted.
-//!
-//! It names the toolchain that it was counted with. Another compiler generates other instructions, so the margin is wider
-//! there until its counts are accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::process::Command;
 
-use anyhow::{Context as _, Error, Result};
-use serde::{Deserialize, Serialize};
+use anyhow::{Context as _, Result};
 
-use crate::Counted;
-use crate::instructions::Instructions;
-use crate::target::{root, run};
+use crate::program::root;
 
-/// By how many percent a count may differ from the baseline.
-const MARGIN_PERCENT: u64 = 5;
+/// By how many percent a count may differ from the baseline: another valgrind or C library has other counts.
+const MARGIN_PERCENT: u64 = 10;
 
-/// The same where the compiler or valgrind is not the one that the baseline was counted with.
-const MARGIN_OTHER_TOOLCHAIN_PERCENT: u64 = 15;
+/// Instructions by what was counted.
+pub(crate) type Counts = BTreeMap<String, u64>;
 
-/// tests/bench/baseline.json.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Baseline {
-    counted_with: Toolchain,
-    /// Instructions by what was counted.
-    pub(crate) instructions: BTreeMap<String, u64>,
+/// The committed counts.
+pub(crate) fn read() -> Result<Counts> {
+    let text = std::fs::read_to_string(path()).context("there is no baseline: cargo bench -- --accept")?;
+    serde_json::from_str(&text).context("tests/bench/baseline.json is malformed: cargo bench -- --accept")
 }
 
-/// What the number of instructions depends on beside the source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Toolchain {
-    rustc: String,
-    valgrind: String,
-    target: String,
+/// Makes these the committed counts.
+pub(crate) fn write(counts: &Counts) -> Result<()> {
+    Ok(std::fs::write(path(), serde_json::to_string_pretty(counts)? + "\n")?)
 }
 
-impl Baseline {
-    /// The counts of this run.
-    pub(crate) fn from_counts(counted: &Counted) -> Result<Self> {
-        let named = |(name, counted): &(&str, Instructions)| {
-            let Instructions { start, first, warm } = counted;
-            [("start", *start), ("first request", first.instructions), ("warm request", warm.instructions)]
-                .map(|(what, count)| (format!("{name}: {what}"), count))
-        };
-        let version = |program| Ok::<_, Error>(run(Command::new(program).arg("--version"))?.trim().to_owned());
-        let target = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
-        let counted_with = Toolchain { rustc: version("rustc")?, valgrind: version("valgrind")?, target };
-        Ok(Self { counted_with, instructions: counted.iter().flat_map(named).collect() })
-    }
-
-    /// The committed baseline.
-    pub(crate) fn read() -> Result<Self> {
-        let text = std::fs::read_to_string(path()).context("there is no baseline: cargo bench -- --accept")?;
-        serde_json::from_str(&text).context("tests/bench/baseline.json is malformed: cargo bench -- --accept")
-    }
-
-    /// Makes this the committed baseline.
-    pub(crate) fn write(&self) -> Result<()> {
-        Ok(std::fs::write(path(), serde_json::to_string_pretty(self)? + "\n")?)
-    }
-
-    /// Every count that is not within the margin of `committed`, in a sentence each.
-    pub(crate) fn deviations(&self, committed: &Self) -> Vec<String> {
-        let same = self.counted_with == committed.counted_with;
-        let percent = if same { MARGIN_PERCENT } else { MARGIN_OTHER_TOOLCHAIN_PERCENT };
-        let names: BTreeSet<_> = self.instructions.keys().chain(committed.instructions.keys()).collect();
-        let compare = |name: &String| match (self.instructions.get(name), committed.instructions.get(name)) {
-            (Some(counted), Some(expected)) => {
-                let margin = expected.saturating_mul(percent) / 100;
-                (counted.abs_diff(*expected) > margin).then(|| {
-                    let word = if counted > expected { "more" } else { "fewer" };
-                    let off = counted.abs_diff(*expected).saturating_mul(100).checked_div(*expected).unwrap_or(100);
-                    format!("{name}: {counted} instructions, {off} % {word} than {expected} (margin {percent} %)")
-                })
-            }
-            (Some(counted), None) => Some(format!("{name}: {counted} instructions, not in the baseline")),
-            (None, _) => Some(format!("{name}: in the baseline, not counted")),
-        };
-        names.into_iter().filter_map(compare).collect()
-    }
+/// Every count that is not within the margin of the `committed` one, in a sentence each.
+pub(crate) fn deviations(counts: &Counts, committed: &Counts) -> Vec<String> {
+    let names: BTreeSet<_> = counts.keys().chain(committed.keys()).collect();
+    let deviation = |name: &String| match (counts.get(name), committed.get(name)) {
+        (Some(count), Some(expected)) => (count.abs_diff(*expected) > expected * MARGIN_PERCENT / 100)
+            .then(|| format!("{name}: {count} instructions, {expected} in the baseline (margin {MARGIN_PERCENT} %)")),
+        (Some(count), None) => Some(format!("{name}: {count} instructions, not in the baseline")),
+        (None, _) => Some(format!("{name}: in the baseline, not counted")),
+    };
+    names.into_iter().filter_map(deviation).collect()
 }
 
 fn path() -> PathBuf {
@@ -90,27 +44,24 @@ fn path() -> PathBuf {
 mod tests {
     use super::*;
 
-    fn baseline(rustc: &str, count: u64) -> Baseline {
-        let counted_with = Toolchain { rustc: rustc.into(), valgrind: "3".into(), target: "x".into() };
-        Baseline { counted_with, instructions: BTreeMap::from([("customers: start".into(), count)]) }
+    fn counts(count: u64) -> Counts {
+        Counts::from([("Customer: start".into(), count)])
     }
 
     #[test]
-    fn count_within_the_margin_is_no_deviation() {
-        assert_eq!(baseline("1", 1050).deviations(&baseline("1", 1000)), Vec::<String>::new());
+    fn count_outside_the_margin_is_a_deviation_upwards_and_downwards() {
+        let committed = counts(1_000);
+        assert!(deviations(&counts(1_100), &committed).is_empty());
         assert_eq!(
-            baseline("1", 1060).deviations(&baseline("1", 1000)),
-            ["customers: start: 1060 instructions, 6 % more than 1000 (margin 5 %)"]
+            deviations(&counts(1_101), &committed),
+            ["Customer: start: 1101 instructions, 1000 in the baseline (margin 10 %)"]
         );
-        assert_eq!(
-            baseline("1", 900).deviations(&baseline("1", 1000)),
-            ["customers: start: 900 instructions, 10 % fewer than 1000 (margin 5 %)"]
-        );
+        assert_eq!(deviations(&counts(899), &committed).len(), 1);
     }
 
     #[test]
-    fn another_compiler_has_a_wider_margin() {
-        assert_eq!(baseline("2", 1100).deviations(&baseline("1", 1000)), Vec::<String>::new());
-        assert_eq!(baseline("2", 1200).deviations(&baseline("1", 1000)).len(), 1);
+    fn count_without_a_counterpart_is_a_deviation() {
+        assert_eq!(deviations(&counts(1), &Counts::new()), ["Customer: start: 1 instructions, not in the baseline"]);
+        assert_eq!(deviations(&Counts::new(), &counts(1)), ["Customer: start: in the baseline, not counted"]);
     }
 }

@@ -1,19 +1,19 @@
-//! Instructions of the start, the first request and a warm request, by callgrind. Must not know which goals there are.
+//! Instructions of a start, the first request and a warm request, by callgrind. Must not know which goals there are.
 //!
 //! Each count is a difference between runs that end while the function waits for its next event: nothing is under way then.
 
-use anyhow::{Context as _, Result, ensure};
-use hyper::body::Bytes;
+use std::path::Path;
 
-use crate::process::{Mode, Process};
-use crate::profile::Profile;
-use crate::target::Target;
+use anyhow::{Context as _, Result, ensure};
+
+use crate::process::Process;
+use crate::workload::Workload;
 
 /// Requests until a function is warm.
 const WARMED_UP: u64 = 3;
 
 /// Warm requests, of which the mean is taken.
-pub(crate) const WARM: u64 = 10;
+const WARM: u64 = 10;
 
 /// How often a run is tried.
 const ATTEMPTS: usize = 5;
@@ -24,51 +24,86 @@ pub(crate) struct Instructions {
     /// From exec until it asks for its first event.
     pub(crate) start: u64,
     /// From there until it has responded and asks for its second event.
-    pub(crate) first: Profile,
-    pub(crate) warm: Profile,
+    pub(crate) first: u64,
+    pub(crate) warm: Counted,
 }
 
-impl Instructions {
-    /// From exec through the first request.
-    pub(crate) fn cold(&self) -> u64 {
-        self.start.saturating_add(self.first.instructions)
-    }
+/// What callgrind counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) instructions: u64,
+    /// The part that is SHA-256, whichever crate implements it. Processors have instructions for it, callgrind does not.
+    pub(crate) sha256: u64,
 }
 
-/// Counts the instructions of `target` for `event`, and of `requests` warm ones the mean.
-pub(crate) async fn count(target: &Target, event: &Bytes, requests: u64) -> Result<Instructions> {
-    let start = profile(target, event, 0).await?;
-    let first = profile(target, event, 1).await?.per_request(start, 1);
-    Ok(Instructions { start: start.instructions, first, warm: warm(target, event, requests).await? })
+/// Counts the instructions of `workload`.
+pub(crate) async fn count(workload: Workload) -> Result<Instructions> {
+    let file = tempfile::NamedTempFile::new()?;
+    let start = run(workload, 0, file.path()).await?.instructions;
+    let first = run(workload, 1, file.path()).await?.instructions.saturating_sub(start);
+    let few = run(workload, WARMED_UP, file.path()).await?;
+    let many = run(workload, WARMED_UP + WARM, file.path()).await?;
+    let mean = |many: u64, few: u64| many.saturating_sub(few) / WARM;
+    let warm =
+        Counted { instructions: mean(many.instructions, few.instructions), sha256: mean(many.sha256, few.sha256) };
+    Ok(Instructions { start, first, warm })
 }
 
-/// The mean of `requests` warm requests.
-pub(crate) async fn warm(target: &Target, event: &Bytes, requests: u64) -> Result<Profile> {
-    let few = profile(target, event, WARMED_UP).await?;
-    let many = profile(target, event, WARMED_UP.saturating_add(requests)).await?;
-    Ok(many.per_request(few, requests))
-}
-
-/// Instructions from exec until the function has served this many requests and waits for the next.
+/// Instructions from exec until the function has served this many requests and waits for the next. Callgrind writes `file`.
 ///
 /// Callgrind makes a function some fifty times slower, and its timeouts stay the same: on a busy machine it closes a
 /// connection during the handshake and opens another. Such a run is repeated.
-pub(crate) async fn profile(target: &Target, event: &Bytes, requests: u64) -> Result<Profile> {
+pub(crate) async fn run(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
     for _ in 1..ATTEMPTS {
-        if let Ok(profile) = profile_once(target, event, requests).await {
-            return Ok(profile);
+        if let Ok(counted) = run_once(workload, requests, file).await {
+            return Ok(counted);
         }
     }
-    let context = || format!("{} could not be counted; the machine may be too busy", target.name);
-    profile_once(target, event, requests).await.with_context(context)
+    let context = || format!("{workload:?} could not be counted; the machine may be too busy");
+    run_once(workload, requests, file).await.with_context(context)
 }
 
-async fn profile_once(target: &Target, event: &Bytes, requests: u64) -> Result<Profile> {
-    let mut process = Process::start(target, Mode::Callgrind).await?;
+async fn run_once(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
+    let mut process = Process::start_counted(workload, file).await?;
+    let event = workload.event()?;
     for _ in 0..requests {
-        process.invoke(event).await?;
+        process.invoke(&event).await?;
     }
     let failed_handshakes = process.dynamodb.take_counts().failed_handshakes;
     ensure!(failed_handshakes == 0, "it closed a connection during the handshake");
-    process.profile(None).await
+    // Callgrind writes its file when a signal ends the program.
+    process.function.terminate().await?;
+    parse(&std::fs::read_to_string(file).context("callgrind wrote nothing")?)
+}
+
+/// Reads a file of callgrind with neither names nor positions compressed.
+fn parse(text: &str) -> Result<Counted> {
+    let (mut is_sha256, mut is_call, mut sha256, mut total) = (false, false, 0, None);
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("fn=") {
+            is_sha256 = name.contains("sha256") || name.contains("Sha256");
+        } else if line.starts_with("calls=") {
+            // The next line is the cost of the called function.
+            is_call = true;
+        } else if line.starts_with(|first: char| first.is_ascii_digit()) {
+            let cost: u64 = line.split(' ').nth(1).and_then(|cost| cost.parse().ok()).unwrap_or_default();
+            if !std::mem::take(&mut is_call) && is_sha256 {
+                sha256 += cost;
+            }
+        } else if let Some(sum) = line.strip_prefix("totals:").or_else(|| line.strip_prefix("summary:")) {
+            total = sum.trim().parse().ok().or(total);
+        }
+    }
+    Ok(Counted { instructions: total.context("callgrind's file has no total")?, sha256 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_not_counted_as_the_callers_instructions() {
+        let text = "fn=Sha256::update\n1 10\ncalls=2 5\n2 700\n3 20\nfn=main\n5 700\n\ntotals: 730\n";
+        assert_eq!(parse(text).unwrap(), Counted { instructions: 730, sha256: 30 });
+    }
 }

@@ -1,0 +1,76 @@
+//! What `cargo bench` does. Must not know how anything is measured.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use clap::{Parser, ValueEnum as _};
+
+use crate::baseline::{self, Counts};
+use crate::instructions::Instructions;
+use crate::report::{print_table, step};
+use crate::workload::Workload;
+use crate::{comparison, goals, instructions, program};
+
+/// Counts the instructions of the functions, compares them with the baseline, and measures the goals.
+#[derive(Debug, Parser)]
+#[command(name = "cargo bench --", no_binary_name = false)]
+pub struct Options {
+    /// Makes the counts the new baseline
+    #[arg(long)]
+    accept: bool,
+    /// Measures the same in Python and Node.js, too
+    #[arg(long)]
+    compare: bool,
+    /// Only counts requests into a file for `callgrind_annotate`
+    #[arg(long, value_name = "FILE", requires = "of")]
+    profile: Option<PathBuf>,
+    /// What is profiled
+    #[arg(long, value_enum)]
+    of: Option<Workload>,
+    /// How many requests are profiled; 0 shows the start alone
+    #[arg(long, default_value_t = 20)]
+    requests: u64,
+    // Cargo adds it.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// Does what the command line says; `false` when counts differ from the baseline.
+///
+/// # Errors
+/// When something cannot be built or measured.
+pub async fn run(options: &Options) -> Result<bool> {
+    program::build_functions()?;
+    if let Some(file) = &options.profile {
+        let counted = instructions::run(options.of.context("--profile needs --of")?, options.requests, file).await?;
+        println!("{} instructions, {} of them SHA-256", counted.instructions, counted.sha256);
+        return Ok(true);
+    }
+    let mut counted = Vec::new();
+    for workload in Workload::value_variants() {
+        step(format!("counting instructions: {workload:?}"));
+        counted.push((*workload, instructions::count(*workload).await?));
+    }
+    let mut counts = Counts::new();
+    for (workload, Instructions { start, first, warm }) in &counted {
+        for (what, count) in [("start", *start), ("first request", *first), ("warm request", warm.instructions)] {
+            let name = format!("{workload:?}: {what}");
+            println!("{name}: {count} instructions");
+            counts.insert(name, count);
+        }
+    }
+    let [(_, customer), (_, signal), (_, batch), ..] = counted[..] else { return Ok(false) };
+    print_table(&goals::table([customer, signal, batch]).await?);
+    if options.compare {
+        print_table(&comparison::table().await?);
+    }
+    if options.accept {
+        baseline::write(&counts)?;
+        return Ok(true);
+    }
+    let deviations = baseline::deviations(&counts, &baseline::read()?);
+    if !deviations.is_empty() {
+        println!("\n{}\nIf this is intended: cargo bench -- --accept", deviations.join("\n"));
+    }
+    Ok(deviations.is_empty())
+}
