@@ -227,19 +227,6 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         (profile,) = [event for event in events if event["source"].endswith("/customers")]
         self.assertEqual((profile["subject"], profile["data"]), (customer, {"new": {"email": "a@example.com"}}))
 
-    def test_verify_finds_its_signals_in_the_lake_and_they_can_be_removed(self):
-        # Without --yes it would describe a table, of which the emulator sends the value of a parameter as a string.
-        done = subprocess.run(
-            ["cargo", "intake", "--stack", STACK, "verify", "--yes", "--signals", "600", "--json", "--base-url", self.emulator.url,
-             "--host", self.host, "--delivery", DELIVERY, "--delivery-timeout", "5m"],
-            cwd=PROJECT, env=self.emulator.environment(), stdin=subprocess.DEVNULL, text=True, capture_output=True)
-        self.assertTrue(done.stdout, done.stderr[-3000:])
-        report = json.loads(done.stdout)
-        (check,) = [check for check in report["checks"] if check["name"] == "Every signal is in the lake"]
-        self.assertEqual((check["result"], report["lake"]["signals"]), ("held", report["signals"]), check)
-        printed = self.run_command(sys.executable, HOME / "forget.py", self.delivery["LakeBucketName"], report["account"], "*")
-        self.assertGreaterEqual(sum(int(removed) for removed in re.findall(r": removed (\d+) of", printed)), report["signals"])
-
     def test_forgotten_customer_is_gone_from_the_lake_and_another_is_not(self):
         customer, other = str(uuid.uuid4()), str(uuid.uuid4())
         request = self.send(*({"customerId": one, "eventType": "purchase"} for one in (customer, other, customer)))

@@ -218,9 +218,8 @@ class Verification(unittest.TestCase):
     def setUpClass(cls):
         cls.account = template.written("deploy/deployment-role.yaml")
         cls.role = cls.account["Resources"]["VerificationRole"]["Properties"]
-        policy, lake = cls.role["Policies"]
+        (policy,) = cls.role["Policies"]
         cls.statements = policy["PolicyDocument"]["Statement"]
-        cls.condition, cls.lake, _ = lake["Fn::If"]
 
     def test_role_is_assumed_from_another_environment_than_the_one_that_deploys(self):
         def subject(role: str) -> str:
@@ -244,19 +243,7 @@ class Verification(unittest.TestCase):
         self.assertEqual({action for s in self.statements for action in actions(s)}, {
             "cloudformation:DescribeStacks", "dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable",
             "dynamodb:PutItem", "dynamodb:Query", "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey",
-            "kms:ReEncryptFrom", "kms:ReEncryptTo", "logs:FilterLogEvents"})
-
-    def test_role_reads_the_lake_only_where_a_parameter_says_so(self):
-        self.assertEqual(self.account["Conditions"][self.condition], {"Fn::Equals": [{"Ref": "LakeVerification"}, "on"]})
-        self.assertEqual(self.account["Parameters"]["LakeVerification"]["Default"], "off")
-        bucket = "arn:aws:s3:::intake-dev-delivery-lakebucket-*"
-        allowed = {action: resolved(self.account, s["Resource"]) for s in self.lake["PolicyDocument"]["Statement"] for action in actions(s)}
-        self.assertEqual(allowed, {
-            "cloudformation:DescribeStacks": "arn:aws:cloudformation:eu-west-1:123456789012:stack/intake-dev-delivery/*",
-            "s3:ListBucket": bucket, "s3:GetObject": f"{bucket}/events/*",
-            "kms:Decrypt": "arn:aws:kms:eu-west-1:123456789012:key/*"})
-        delivery = template.processed(template.written("delivery/template.yaml"))
-        self.assertTrue(fnmatch.fnmatch(arn(delivery, "LakeBucket"), bucket))
+            "kms:ReEncryptFrom", "kms:ReEncryptTo"})
 
 
 if __name__ == "__main__":

@@ -221,10 +221,8 @@ class Unpacking(Steps):
         program = b'#!/bin/sh\nprintf "%s\\n" "$@"\n'
         done = self.unpack(job="deploy.verify", step="Unpack the command line", names=["intake"], program=program)
         self.assertEqual(done.returncode, 0, done.stderr)
-        for variable, options in (("", []), ("off", []), ("on", ["--delivery", "intake-prod-delivery"])):
-            done = self.run_script("deploy.verify", "Verify", STACK="intake-prod", GITHUB_STEP_SUMMARY="summary.md", DELIVERY=variable)
-            self.assertEqual(done.stdout.split(), ["--stack", "intake-prod", "verify", "--yes", "--signals", "3000",
-                                                   "--report", "summary.md", *options])
+        done = self.run_script("deploy.verify", "Verify", STACK="intake-prod", GITHUB_STEP_SUMMARY="summary.md")
+        self.assertEqual(done.stdout.split(), ["--stack", "intake-prod", "verify", "--yes", "--signals", "3000", "--report", "summary.md"])
 
 
 if __name__ == "__main__":

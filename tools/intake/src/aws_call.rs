@@ -1,16 +1,13 @@
 //! Calls to services for which there is no client here, signed with the operator's credentials.
 //!
-//! Only a few calls that read: the clients of CloudWatch, Logs and S3 would be the largest crates of the tool.
+//! Only a few calls that read: the clients of CloudWatch and Service Quotas would be the largest crates of the tool.
 
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::ProvideCredentials as _;
-use aws_sigv4::http_request::{
-    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
-    sign,
-};
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_runtime_api::client::identity::Identity;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
@@ -33,9 +30,6 @@ pub(crate) struct Service(&'static str, &'static str);
 
 pub(crate) const CLOUDWATCH: Service = Service("monitoring", "AWS_ENDPOINT_URL_CLOUDWATCH");
 pub(crate) const QUOTAS: Service = Service("servicequotas", "AWS_ENDPOINT_URL_SERVICE_QUOTAS");
-pub(crate) const LOGS: Service = Service("logs", "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS");
-
-const S3: Service = Service("s3", "AWS_ENDPOINT_URL_S3");
 
 pub(crate) struct AwsClient<'a> {
     config: &'a SdkConfig,
@@ -66,19 +60,6 @@ impl<'a> AwsClient<'a> {
         let call = Unsigned { service, method: "POST", url, headers, body: body.to_string() };
         let answer = self.send(&call).await.with_context(|| target.to_owned())?;
         Ok(serde_json::from_slice(&answer).unwrap_or_default())
-    }
-
-    /// Reads from a bucket: an object by its key, or the list that `path_and_query` asks for.
-    pub(crate) async fn read_bucket(&self, bucket: &str, path_and_query: &str) -> Result<Vec<u8>> {
-        let region = self.region()?;
-        let base = match configured_endpoint(S3) {
-            // Such as an emulator's. It need not have a host name for each bucket.
-            Some(endpoint) => format!("{endpoint}/{bucket}"),
-            None => format!("https://{bucket}.s3.{region}.{}", domain_of(region).await?),
-        };
-        let url = format!("{base}/{path_and_query}");
-        let call = Unsigned { service: S3, method: "GET", url, headers: Vec::new(), body: String::new() };
-        self.send(&call).await.with_context(|| format!("the bucket {bucket}"))
     }
 
     /// The body of the answer, after some attempts if the service is busy.
@@ -113,7 +94,7 @@ impl<'a> AwsClient<'a> {
             .region(self.region()?)
             .name(service.0)
             .time(SystemTime::now())
-            .settings(settings(*service))
+            .settings(SigningSettings::default())
             .build()?
             .into();
         let signable =
@@ -128,55 +109,24 @@ impl<'a> AwsClient<'a> {
     }
 }
 
-/// S3 signs otherwise than all other services.
-fn settings(service: Service) -> SigningSettings {
-    let mut settings = SigningSettings::default();
-    if service.0 == S3.0 {
-        settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
-        settings.percent_encoding_mode = PercentEncodingMode::Single;
-        settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
-    }
-    settings
-}
-
 /// Whether another attempt would be refused, too.
 fn is_final(answer: &Received) -> bool {
     (400..500).contains(&answer.status) && !String::from_utf8_lossy(&answer.body).contains("Throttl")
 }
 
-/// Why a call failed: the service's own words, in JSON or, from S3, in XML.
+/// Why a call failed: the service's own words.
 fn reason(answer: &Received) -> String {
     let Received { status, body, .. } = answer;
-    let Ok(body) = serde_json::from_slice::<Value>(body) else {
-        let text = String::from_utf8_lossy(body);
-        return [Some(status.to_string().as_str()), element(&text, "Code"), element(&text, "Message")]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" ");
-    };
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
     format!("{status} {} {}{}", text("__type"), text("message"), text("Message"))
 }
 
-/// The text of the first element with this name, which has no attributes.
-pub(crate) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
-    Some(rest.split_once(&format!("</{name}>"))?.0)
-}
-
-/// The address that the SDKs' variables set, without a slash at its end.
-fn configured_endpoint(service: Service) -> Option<String> {
-    environment::configured_endpoint(service.1).map(|url| url.trim_end_matches('/').to_owned())
-}
-
+/// The address that the SDKs' variables set, or else that of AWS; without a slash at its end.
 async fn endpoint(service: Service, region: &str) -> Result<String> {
-    match configured_endpoint(service) {
-        Some(url) => Ok(url),
-        None => Ok(format!("https://{}.{region}.{}", service.0, domain_of(region).await?)),
+    if let Some(url) = environment::configured_endpoint(service.1) {
+        return Ok(url.trim_end_matches('/').to_owned());
     }
-}
-
-async fn domain_of(region: &str) -> Result<String> {
-    domain(region).await.map_err(|error| anyhow!(error))
+    let domain = domain(region).await.map_err(|error| anyhow!(error))?;
+    Ok(format!("https://{}.{region}.{domain}", service.0))
 }

@@ -66,23 +66,6 @@ fn value_json(value: &AttributeValue) -> Value {
     }
 }
 
-/// The size of an item in bytes, by which DynamoDB charges ("DynamoDB item sizes and formats").
-pub(crate) fn size(item: &Item) -> usize {
-    item.iter().map(|(name, value)| name.len().saturating_add(value_size(value))).sum()
-}
-
-fn value_size(value: &AttributeValue) -> usize {
-    // Each map and list has 3 bytes, and one for each of its values.
-    let nested = |sizes: usize, count: usize| sizes.saturating_add(count).saturating_add(3);
-    match value {
-        AttributeValue::S(text) => text.len(),
-        AttributeValue::N(number) => number.len().div_ceil(2).saturating_add(1),
-        AttributeValue::L(list) => nested(list.iter().map(value_size).sum(), list.len()),
-        AttributeValue::M(map) => nested(size(map), map.len()),
-        _ => 1,
-    }
-}
-
 /// A value for people: a string as it is, anything else as JSON.
 pub(crate) fn display(value: &AttributeValue) -> String {
     match value {

@@ -30,9 +30,7 @@ Without --stack and --local, variables describe the stack. A command needs those
   OVERFLOW_QUEUE_URL, DEAD_LETTER_QUEUE_URL
                          the overflow queue and its dead-letter queue, if there are, for overflow and erase
   BASE_URL               the address of the API, for verify
-  CORS_ORIGINS           the origins of pages that may call it, if there are, for verify
-  THROTTLE_RATE, THROTTLE_BURST
-                         the request rates of a route, for verify --burst and doctor
+  THROTTLE_RATE          the request rate of a route, for doctor
   DELETION_PROTECTION    whether the tables are protected (true or false), for doctor
   INTAKE_VERSION         the version that is deployed, for doctor
 
@@ -43,8 +41,7 @@ Except with --local, credentials and region are those of the AWS command line:
                          credentials in place of a profile
   AWS_CA_BUNDLE          a PEM file of certificate authorities in place of Amazon's, behind a proxy that ends TLS
   AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_DYNAMODB_STREAMS, AWS_ENDPOINT_URL_SQS,
-  AWS_ENDPOINT_URL_CLOUDFORMATION, AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL_CLOUDWATCH_LOGS,
-  AWS_ENDPOINT_URL_SERVICE_QUOTAS, AWS_ENDPOINT_URL_S3
+  AWS_ENDPOINT_URL_CLOUDFORMATION, AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL_SERVICE_QUOTAS
                          other addresses of AWS or of single services, such as that of an emulator
 
 --local reads them from the file of `cargo dev`: target/dev.env, or dev.env in CARGO_TARGET_DIR.";

@@ -40,11 +40,9 @@ pub(crate) const IDEMPOTENCY: &str = "IDEMPOTENCY_TABLE";
 pub(crate) const OVERFLOW_QUEUE: &str = "OVERFLOW_QUEUE_URL";
 pub(crate) const DEAD_LETTER_QUEUE: &str = "DEAD_LETTER_QUEUE_URL";
 
-/// The variables that hold the address of the API, the origins of pages that may call it, and the rates of its routes.
+/// The variables that hold the address of the API and the request rate of its routes.
 pub(crate) const BASE_URL: &str = "BASE_URL";
-pub(crate) const CORS_ORIGINS: &str = "CORS_ORIGINS";
 pub(crate) const THROTTLE_RATE: &str = "THROTTLE_RATE";
-pub(crate) const THROTTLE_BURST: &str = "THROTTLE_BURST";
 
 /// The variable that says whether the tables have deletion protection.
 pub(crate) const DELETION_PROTECTION: &str = "DELETION_PROTECTION";
@@ -140,11 +138,6 @@ impl Stack {
     /// The value of a variable that a stack may not have.
     pub(crate) fn optional(&self, variable: &str) -> Option<&str> {
         self.variables.find(variable)
-    }
-
-    /// An output of another CloudFormation stack, if it has it.
-    pub(crate) async fn output_of(&self, stack: &str, key: &str) -> Result<Option<String>> {
-        cloudformation::output(&self.config, stack, key).await
     }
 
     /// The URLs of the overflow queue and of its dead-letter queue; `None` when there is no overflow queue.

@@ -1,5 +1,5 @@
-//! `verify`: proves a deployment. It sends requests as clients do, reads back what is stored, compares, measures, and removes
-//! what it stored.
+//! `verify`: proves a deployment. It sends requests as clients do, reads back what is stored, compares, and removes what it
+//! stored.
 //!
 //! Each phase is a module that adds checks to a [`Run`]. What API Gateway or Lambda alone can show is skipped on other stacks.
 
@@ -8,15 +8,10 @@ mod batches;
 mod check;
 mod clean_up;
 mod compare;
-mod contract;
-mod gateway;
-mod lake;
-mod limits;
 mod load;
-mod measure;
 mod report;
+mod requests;
 mod run;
-mod starts;
 mod stored;
 
 use std::num::NonZeroUsize;
@@ -31,12 +26,9 @@ use model::timestamp::Timestamp;
 
 use self::api::{Api, Call, PING};
 use self::clean_up::Cleanup;
-use self::contract::OtherKeys;
-use self::lake::Delays;
 use self::report::Report;
+use self::requests::OtherKeys;
 use self::run::Run;
-use self::starts::Starts;
-use self::stored::Found;
 use crate::check_result::CheckResult;
 use crate::confirm::confirm;
 use crate::error::call_error;
@@ -44,7 +36,6 @@ use crate::interrupt::until_interrupted;
 use crate::keys::TemporaryKeys;
 use crate::output::{Format, note};
 use crate::stack::{SIGNALS, Stack};
-use crate::time_args::duration;
 
 /// How long a function may still work on a request that was given up.
 const ABANDONED_REQUESTS: Duration = Duration::from_secs(12);
@@ -63,18 +54,6 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "N", default_value = "10000")]
     signals: NonZeroUsize,
 
-    /// Also send more requests than a route takes at once: other clients may get a 429 meanwhile
-    #[arg(long)]
-    burst: bool,
-
-    /// The stack of delivery/template.yaml: also look for the signals in its lake, where they stay
-    #[arg(long, value_name = "NAME")]
-    delivery: Option<String>,
-
-    /// How long to wait for the lake, such as 10m
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = lake::TIMEOUT, requires = "delivery")]
-    delivery_timeout: Duration,
-
     /// Also write the report in Markdown
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -92,20 +71,9 @@ pub(crate) struct Verify {
     yes: bool,
 }
 
-/// What the phases measured.
-struct Measured {
-    first_request_ms: u128,
-    found: Found,
-    starts: Starts,
-    lake: Option<Delays>,
-}
-
 impl Verify {
     /// `version` is that of the tool.
     pub(crate) async fn run(self, stack: &Stack, version: &'static str, format: Format) -> Result<()> {
-        if stack.is_local && self.delivery.is_some() {
-            bail!("The stack of `cargo dev` has no delivery.");
-        }
         self.ask(stack).await?;
         let (began, began_at) = (Instant::now(), Timestamp::now());
         let random = uuid::Uuid::new_v4().simple().to_string();
@@ -126,9 +94,8 @@ impl Verify {
             if self.signals.get() > TIMED_SIGNALS {
                 return phases.await;
             }
-            let limit = self.delivery().map_or(TIME_LIMIT, |(_, timeout)| TIME_LIMIT.saturating_add(timeout));
-            let took = tokio::time::timeout(limit, phases).await;
-            took.with_context(|| format!("It took longer than {} minutes", limit.as_secs() / 60))?
+            let took = tokio::time::timeout(TIME_LIMIT, phases).await;
+            took.with_context(|| format!("It took longer than {} minutes", TIME_LIMIT.as_secs() / 60))?
         };
         let outcome = until_interrupted(Box::pin(work)).await;
         let mut removed_at_once = Vec::new();
@@ -141,31 +108,21 @@ impl Verify {
         }
         note("Cleaning up ...");
         let cleanup = clean_up(stack, &keys, &account, run.as_ref(), began_at).await;
-        let (Some(measured), Some(run)) = (outcome.inspect_err(|_| note_left(&cleanup.left))?, run) else {
+        let (Some(signals), Some(run)) = (outcome.inspect_err(|_| note_left(&cleanup.left))?, run) else {
             note_left(&cleanup.left);
             bail!("Interrupted. Removed: {}.", removed_at_once.join(", "));
         };
-        let cold = measured.starts.cold_requests();
         let report = Report {
             version,
             began_at,
             seconds: began.elapsed().as_secs(),
             account: account.to_string(),
-            signals: measured.found.stored.signals.len(),
+            signals,
             requests: run.attempts(),
             checks: run.checks(),
-            first_request_ms: measured.first_request_ms,
-            latencies: measure::latencies(&run.latencies(), cold.as_ref(), &measured.found.sizes),
-            write_units_per_signal: measure::units_per_signal(&measured.found.sizes),
-            starts: measured.starts,
-            lake: measured.lake,
             cleanup,
         };
         self.write(&report, format)
-    }
-
-    fn delivery(&self) -> Option<(&str, Duration)> {
-        self.delivery.as_deref().map(|name| (name, self.delivery_timeout))
     }
 
     /// Asks the operator before it writes into tables with deletion protection, which usually hold the data of real customers.
@@ -187,29 +144,21 @@ impl Verify {
         Ok(())
     }
 
-    async fn phases(&self, run: &Run<'_>, stack: &Stack, keys: &OtherKeys, began_at: Timestamp) -> Result<Measured> {
-        let is_gateway = !stack.is_local && run.api.is_https();
+    /// Returns how many signals are stored.
+    async fn phases(&self, run: &Run<'_>, stack: &Stack, keys: &OtherKeys, began_at: Timestamp) -> Result<usize> {
         note(&format!("1/4 Keys, customers, errors, under the account {} ...", run.account));
-        let first = run.api.send_on_new_connection(&Call::new("GET", PING)).await;
-        let first = first.context("The API does not answer")?;
-        contract::keys(run, keys).await;
-        contract::customers(run).await;
-        contract::signals(run).await;
-        contract::errors(run).await;
-        note("2/4 Limits, API Gateway, browsers ...");
-        limits::check(run, is_gateway).await;
-        gateway::own_responses(run, is_gateway).await;
-        gateway::pages(run, stack).await;
+        run.api.send(&Call::new("GET", PING)).await.context("The API does not answer")?;
+        requests::keys(run, keys).await;
+        requests::customers(run).await;
+        requests::signals(run).await;
+        requests::errors(run).await;
+        note("2/4 Limits ...");
+        requests::limits(run).await;
+        requests::gateway(run, !stack.is_local && run.api.is_https()).await;
         note("3/4 Batches ...");
         batches::send(run, self.signals.get()).await;
-        if self.burst {
-            gateway::burst(run, stack).await;
-        }
         note("4/4 Reading back ...");
-        let found = compare::compare(run, stack, began_at).await?;
-        let starts = Starts::read(stack, began_at).await;
-        let lake = lake::check(run, stack, self.delivery(), &found.ids, began_at).await?;
-        Ok(Measured { first_request_ms: first.took.as_millis(), found, starts, lake })
+        compare::compare(run, stack, began_at).await
     }
 
     fn write(&self, report: &Report, format: Format) -> Result<()> {
@@ -217,7 +166,7 @@ impl Verify {
             std::fs::write(path, report.to_markdown()).with_context(|| format!("Cannot write {}", path.display()))?;
         }
         report.print(format)?;
-        let failed = report.count(CheckResult::Failed);
+        let failed = report.with_result(CheckResult::Failed).count();
         if failed > 0 {
             bail!("{failed} promise(s) did not hold.");
         }

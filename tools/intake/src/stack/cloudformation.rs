@@ -8,13 +8,13 @@ use aws_sdk_cloudformation::Client;
 use aws_sdk_cloudformation::error::ProvideErrorMetadata;
 
 use super::{
-    API_KEYS, BASE_URL, CORS_ORIGINS, CUSTOMERS, DEAD_LETTER_QUEUE, DELETION_PROTECTION, IDEMPOTENCY, OVERFLOW_QUEUE,
-    REJECTED_SIGNALS, RETENTION, SIGNALS, THROTTLE_BURST, THROTTLE_RATE, VERSION,
+    API_KEYS, BASE_URL, CUSTOMERS, DEAD_LETTER_QUEUE, DELETION_PROTECTION, IDEMPOTENCY, OVERFLOW_QUEUE,
+    REJECTED_SIGNALS, RETENTION, SIGNALS, THROTTLE_RATE, VERSION,
 };
 
 /// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for. An older stack
 /// has no outputs of queues.
-const VARIABLES: [(&str, &str); 14] = [
+const VARIABLES: [(&str, &str); 12] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),
     ("SignalsTableName", SIGNALS),
@@ -24,16 +24,17 @@ const VARIABLES: [(&str, &str); 14] = [
     ("OverflowDeadLetterQueueUrl", DEAD_LETTER_QUEUE),
     ("SignalRetentionDays", RETENTION),
     ("BaseUrl", BASE_URL),
-    ("CorsOrigins", CORS_ORIGINS),
     ("DeletionProtection", DELETION_PROTECTION),
     ("ThrottleRate", THROTTLE_RATE),
-    ("ThrottleBurst", THROTTLE_BURST),
     ("Version", VERSION),
 ];
 
 /// The variables that the stack's functions have, as far as the tool needs them.
 pub(super) async fn variables(config: &SdkConfig, name: &str) -> Result<HashMap<String, String>> {
-    let stack = describe(config, name).await?;
+    let region = config.region().map(ToString::to_string).unwrap_or_default();
+    let described = Client::new(config).describe_stacks().stack_name(name).send().await;
+    let described = described.map_err(|error| explain(&error, name, &region))?;
+    let stack = described.stacks().first().context("CloudFormation described no stack")?;
     let outputs = stack.outputs().iter().map(|output| (output.output_key(), output.output_value()));
     let parameters = stack.parameters().iter().map(|one| (one.parameter_key(), one.parameter_value()));
     let mut variables = HashMap::new();
@@ -44,20 +45,6 @@ pub(super) async fn variables(config: &SdkConfig, name: &str) -> Result<HashMap<
         }
     }
     Ok(variables)
-}
-
-/// An output of a stack, if it has it.
-pub(super) async fn output(config: &SdkConfig, name: &str, key: &str) -> Result<Option<String>> {
-    let stack = describe(config, name).await?;
-    let output = stack.outputs().iter().find(|output| output.output_key() == Some(key));
-    Ok(output.and_then(|output| output.output_value()).map(ToOwned::to_owned))
-}
-
-async fn describe(config: &SdkConfig, name: &str) -> Result<aws_sdk_cloudformation::types::Stack> {
-    let region = config.region().map(ToString::to_string).unwrap_or_default();
-    let described = Client::new(config).describe_stacks().stack_name(name).send().await;
-    let described = described.map_err(|error| explain(&error, name, &region))?;
-    described.stacks.and_then(|stacks| stacks.into_iter().next()).context("CloudFormation described no stack")
 }
 
 fn explain(error: &impl ProvideErrorMetadata, stack: &str, region: &str) -> Error {

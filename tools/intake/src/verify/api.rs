@@ -43,8 +43,7 @@ pub(super) struct Call {
     path: &'static str,
     key: Key,
     headers: Vec<(&'static str, String)>,
-    body: Option<String>,
-    padding: usize,
+    body: String,
     gzip: bool,
 }
 
@@ -75,11 +74,6 @@ impl Api {
         self.base_url.starts_with("https:")
     }
 
-    /// Sends a request on a connection of its own.
-    pub(super) async fn send_on_new_connection(&self, call: &Call) -> Result<Response> {
-        self.send_by(&HttpClient::new(CONNECT_TIMEOUT)?, call).await
-    }
-
     /// Sends a request, and again when API Gateway answers that there are too many: it did not call the function.
     pub(super) async fn send(&self, call: &Call) -> Result<Response> {
         let mut response = self.send_once(call).await;
@@ -93,11 +87,7 @@ impl Api {
         response
     }
 
-    pub(super) async fn send_once(&self, call: &Call) -> Result<Response> {
-        self.send_by(&self.client, call).await
-    }
-
-    async fn send_by(&self, client: &HttpClient, call: &Call) -> Result<Response> {
+    async fn send_once(&self, call: &Call) -> Result<Response> {
         let key = match &call.key {
             Key::Valid => Some(format!("Bearer {}", self.key)),
             Key::Other(key) => Some(format!("Bearer {key}")),
@@ -111,7 +101,7 @@ impl Api {
         let request =
             request(call.method, url, headers, call.bytes()?).context("The address of the API is not a URL")?;
         let began = Instant::now();
-        let Received { status, headers, body } = client.send(request, RESPONSE_TIMEOUT).await?;
+        let Received { status, headers, body } = self.client.send(request, RESPONSE_TIMEOUT).await?;
         let body = serde_json::from_slice(&body).unwrap_or_default();
         Ok(Response { status, headers, body, took: began.elapsed() })
     }
@@ -120,12 +110,12 @@ impl Api {
 impl Call {
     /// A request without a body.
     pub(super) fn new(method: &'static str, path: &'static str) -> Self {
-        Self { method, path, key: Key::Valid, headers: Vec::new(), body: None, padding: 0, gzip: false }
+        Self { method, path, key: Key::Valid, headers: Vec::new(), body: String::new(), gzip: false }
     }
 
     /// `POST` with this JSON.
     pub(super) fn post(path: &'static str, body: impl Into<String>) -> Self {
-        let call = Self { body: Some(body.into()), ..Self::new("POST", path) };
+        let call = Self { body: body.into(), ..Self::new("POST", path) };
         call.header("content-type", "application/json")
     }
 
@@ -146,9 +136,9 @@ impl Call {
     }
 
     /// With blanks after the body, so that the whole has this many bytes.
-    pub(super) fn padded_to(self, bytes: usize) -> Self {
-        let length = self.body.as_ref().map_or(0, String::len);
-        Self { padding: bytes.saturating_sub(length), ..self }
+    pub(super) fn padded_to(mut self, bytes: usize) -> Self {
+        self.body.push_str(&" ".repeat(bytes.saturating_sub(self.body.len())));
+        self
     }
 
     pub(super) fn gzip(self) -> Self {
@@ -156,29 +146,17 @@ impl Call {
     }
 
     fn bytes(&self) -> Result<Vec<u8>> {
-        let mut bytes = self.body.clone().unwrap_or_default().into_bytes();
-        bytes.resize(bytes.len().saturating_add(self.padding), b' ');
         if !self.gzip {
-            return Ok(bytes);
+            return Ok(self.body.clone().into_bytes());
         }
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(&bytes)?;
+        encoder.write_all(self.body.as_bytes())?;
         Ok(encoder.finish()?)
     }
 
     /// The request as a line for a shell in which `BASE_URL` and `API_KEY` are set. It has no key.
     pub(super) fn to_curl(&self) -> String {
-        let mut line = String::new();
-        let body = self.body.as_deref();
-        let is_shown = body.is_none_or(|body| body.len() <= SHOWN_BODY_BYTES);
-        let text = body.map(quoted).unwrap_or_default();
-        let piped = is_shown && (self.padding > 0 || self.gzip);
-        if piped {
-            let _ = write!(line, "{{ printf %s {text}; printf %{}s ''; }} | ", self.padding);
-            line = line.replace("; printf %0s ''", "");
-            line.push_str(if self.gzip { "gzip | " } else { "" });
-        }
-        let _ = write!(line, "curl -isS -X {} \"$BASE_URL{}\"", self.method, self.path);
+        let mut line = format!("curl -isS -X {} \"$BASE_URL{}\"", self.method, self.path);
         match &self.key {
             Key::Valid => line.push_str(" -H \"Authorization: Bearer $API_KEY\""),
             Key::Other(_) => line.push_str(" -H \"Authorization: Bearer $OTHER_KEY\""),
@@ -187,13 +165,12 @@ impl Call {
         for (name, value) in &self.headers {
             let _ = write!(line, " -H {}", quoted(&format!("{name}: {value}")));
         }
-        match body {
-            None => {}
-            Some(_) if piped => line.push_str(" --data-binary @-"),
-            Some(_) if is_shown => _ = write!(line, " -d {text}"),
-            Some(body) => _ = write!(line, " --data-binary @body.json  # a body of {} bytes", body.len()),
+        match self.body.len() {
+            0 => line,
+            SHOWN_BODY_BYTES.. => format!("{line} --data-binary @body.json  # a body of {} bytes", self.body.len()),
+            _ if self.gzip => format!("printf %s {} | gzip | {line} --data-binary @-", quoted(&self.body)),
+            _ => format!("{line} -d {}", quoted(&self.body)),
         }
-        line
     }
 }
 
@@ -229,9 +206,11 @@ mod tests {
         let call = Call::post(SIGNALS, r#"{"a":"it's"}"#);
         let sent = r#"curl -isS -X POST "$BASE_URL/api/event-flows/signal" -H "Authorization: Bearer $API_KEY" -H 'content-type: application/json'"#;
         assert_eq!(call.to_curl(), format!(r#"{sent} -d '{{"a":"it'\''s"}}'"#));
-        let padded = call.clone().padded_to(20).to_curl();
-        assert_eq!(padded, format!(r#"{{ printf %s '{{"a":"it'\''s"}}'; printf %8s ''; }} | {sent} --data-binary @-"#));
-        assert_eq!(call.clone().padded_to(20).bytes().unwrap(), &b"{\"a\":\"it's\"}        "[..]);
+        let gzip = call.clone().gzip().to_curl();
+        assert_eq!(
+            gzip,
+            format!(r#"printf %s '{{"a":"it'\''s"}}' | gzip | {sent} -H 'content-encoding: gzip' --data-binary @-"#)
+        );
         let key = call.key(Some("intake_sk_secret")).to_curl();
         assert!(!key.contains("secret"), "{key}");
     }

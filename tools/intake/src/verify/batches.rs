@@ -16,7 +16,7 @@ use super::run::{Run, now};
 use crate::progress;
 
 /// The sizes of the batches.
-pub(super) const SIZES: [usize; 3] = [1, 25, 500];
+const SIZES: [usize; 3] = [1, 25, 500];
 
 /// Requests at the same time.
 const CONCURRENCY: usize = 4;
@@ -88,7 +88,7 @@ fn plan(run: &Run<'_>, signals: usize) -> Vec<(Batch, Retry)> {
         match n % 4 {
             1 => (batch, Retry::After),
             3 => (batch, Retry::During),
-            0 if n % 8 == 0 => (batch.without_identifier(), Retry::Never),
+            0 if n % 8 == 0 => (batch.identifier(None), Retry::Never),
             _ => (batch, Retry::Never),
         }
     };
@@ -113,9 +113,6 @@ async fn deliver(run: &Run<'_>, mut batch: Batch, retry: Retry) -> Option<Deviat
     } else {
         vec![first.await]
     };
-    if let Some((Ok(response), _)) = responses.first().filter(|_| retry != Retry::During) {
-        run.note_latency(batch.sent.len(), response);
-    }
     let mut deviation = None;
     let mut last_call = call.clone();
     while !responses.iter().any(|(response, _)| is_success(response)) && responses.len() < ATTEMPTS {

@@ -65,14 +65,14 @@ impl Check {
 /// What a response has to be.
 #[derive(Clone, Default)]
 pub(super) struct Expected {
-    statuses: Vec<u16>,
+    status: u16,
     body: Vec<(&'static str, Value)>,
     headers: Vec<(&'static str, &'static str)>,
 }
 
 impl Expected {
     pub(super) fn status(status: u16) -> Self {
-        Self { statuses: vec![status], ..Self::default() }
+        Self { status, ..Self::default() }
     }
 
     /// A problem, as a function writes it.
@@ -86,7 +86,7 @@ impl Expected {
 
     /// A response of API Gateway itself.
     pub(super) fn gateway(status: u16) -> Self {
-        Self::status(status).header("content-type", "application/json").without_code()
+        Self::status(status).header("content-type", "application/json").body("/code", Value::Null)
     }
 
     /// The counts of a batch.
@@ -95,11 +95,6 @@ impl Expected {
             .body("/received", received.into())
             .body("/accepted", accepted.into())
             .body("/rejected", received.saturating_sub(accepted).into())
-    }
-
-    pub(super) fn or_status(mut self, status: u16) -> Self {
-        self.statuses.push(status);
-        self
     }
 
     /// With this value at this pointer of the body; null: with nothing there.
@@ -114,15 +109,10 @@ impl Expected {
         self
     }
 
-    fn without_code(self) -> Self {
-        self.body("/code", Value::Null)
-    }
-
     /// The first difference.
     pub(super) fn difference(&self, response: &Response) -> Option<String> {
-        if !self.statuses.contains(&response.status) {
-            let statuses: Vec<String> = self.statuses.iter().map(ToString::to_string).collect();
-            return Some(format!("expected status {}", statuses.join(" or ")));
+        if response.status != self.status {
+            return Some(format!("expected status {}", self.status));
         }
         for (pointer, value) in &self.body {
             if response.body.pointer(pointer).unwrap_or(&Value::Null) != value {

@@ -10,7 +10,7 @@ use super::api::{Call, SIGNALS};
 use super::check::Check;
 use super::load::subject_id;
 use super::run::Run;
-use super::stored::{self, Found};
+use super::stored;
 use crate::output::note;
 use crate::stack::Stack;
 
@@ -29,16 +29,17 @@ const VIOLATIONS: [(Violation, &str, &str); 7] = [
     (Violation::Stale, "Customers", "Each customer has its last update"),
 ];
 
-/// Reads everything back and adds a check for each kind of violation.
-pub(super) async fn compare(run: &Run<'_>, stack: &Stack, since: Timestamp) -> Result<Found> {
+/// Reads everything back and adds a check for each kind of violation. Returns how many signals
+/// are stored.
+pub(super) async fn compare(run: &Run<'_>, stack: &Stack, since: Timestamp) -> Result<usize> {
     let history = run.history();
     let began = Instant::now();
-    let (found, report) = loop {
-        let found = stored::read(stack, run.account, since).await?;
-        let report = check(&history, &found.stored);
+    let (signals, report) = loop {
+        let stored = stored::read(stack, run.account, since).await?;
+        let report = check(&history, &stored);
         let is_draining = run.deferred() > 0 && report.count(Violation::Lost) > 0;
         if !is_draining || began.elapsed() > DRAIN_TIMEOUT {
-            break (found, report);
+            break (stored.signals.len(), report);
         }
         note("Waiting for deferred signals to be stored ...");
         tokio::time::sleep(INTERVAL).await;
@@ -57,7 +58,7 @@ pub(super) async fn compare(run: &Run<'_>, stack: &Stack, since: Timestamp) -> R
             Check::failed(promise, name, format!("{missing} signals are missing after {} s", DRAIN_TIMEOUT.as_secs()))
         });
     }
-    Ok(found)
+    Ok(signals)
 }
 
 fn check_of(run: &Run<'_>, report: &Report, violation: Violation, promise: &'static str, name: &str) -> Check {

@@ -3,6 +3,7 @@
 
 use consistency::{Fingerprint, Sent};
 use model::account::AccountId;
+use model::limits::{MAX_IDENTIFIER_CHARS, MAX_SIGNAL_BYTES};
 use serde_json::{Value, json};
 
 /// The customers and emitters that signals are for.
@@ -35,10 +36,6 @@ impl Batch {
         self
     }
 
-    pub(super) fn without_identifier(self) -> Self {
-        Self { identifier: None, ..self }
-    }
-
     pub(super) fn identifier(self, identifier: Option<String>) -> Self {
         Self { identifier, ..self }
     }
@@ -50,11 +47,11 @@ impl Batch {
     }
 
     /// With blanks inside the first signal, so that it has this many bytes, which may be too many.
-    pub(super) fn with_first_signal_of(mut self, bytes: usize, is_valid: bool) -> Self {
+    pub(super) fn with_first_signal_of(mut self, bytes: usize) -> Self {
         if let Some((text, sent)) = self.texts.first_mut().zip(self.sent.first_mut()) {
             let blanks = " ".repeat(bytes.saturating_sub(text.len()));
             text.insert_str(1, &blanks);
-            if !is_valid {
+            if bytes > MAX_SIGNAL_BYTES {
                 *sent = Sent { refused: true, content: Fingerprint::of(text), ..*sent };
             }
         }
@@ -64,7 +61,7 @@ impl Batch {
     fn push(&mut self, account: &AccountId, who: u32, event_type: &str) {
         let signal = Signal { who, request: self.number, n: self.sent.len(), event_type };
         let text = signal.text();
-        let refused = event_type.trim().is_empty() || event_type.len() > model::limits::MAX_IDENTIFIER_CHARS;
+        let refused = event_type.trim().is_empty() || event_type.len() > MAX_IDENTIFIER_CHARS;
         // A rejected signal is stored as it was sent.
         let content = if refused { Fingerprint::of(&text) } else { Fingerprint::of(&signal.item(account).to_string()) };
         self.sent.push(Sent { who, refused, content });

@@ -1,4 +1,4 @@
-//! What the phases share: the API, the history so far, the checks, what was measured. Must not know what is correct.
+//! What the phases share: the API, the history so far, the checks. Must not know what is correct.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -7,11 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use consistency::{History, Micros, Outcome, Request, Update};
 use model::account::AccountId;
+use model::timestamp::Timestamp;
 
 use super::api::{Api, Call, Response, SIGNALS};
 use super::check::{Check, Expected};
 use super::load::Batch;
-use super::measure::Sample;
 
 /// How far the clocks of two functions may be apart.
 const FUNCTION_CLOCK_SKEW: Micros = 50_000;
@@ -21,14 +21,13 @@ pub(super) struct Run<'a> {
     pub(super) account: &'a AccountId,
     history: RefCell<History>,
     checks: RefCell<Vec<Check>>,
-    latencies: RefCell<Vec<Sample>>,
     batches: RefCell<BTreeMap<u64, Batch>>,
     /// Signals that went to the overflow queue.
     deferred: Cell<u64>,
     /// The requests with signals, each attempt counted.
     attempts: Cell<u64>,
-    /// What is added to this machine's clock to get the functions' clock, and how exact that is.
-    clock: Cell<(i64, Micros)>,
+    /// The shortest round trip of a request that read the functions' clock, and what is added to this machine's clock for it.
+    clock: Cell<Option<(Micros, i64)>>,
 }
 
 impl<'a> Run<'a> {
@@ -38,11 +37,10 @@ impl<'a> Run<'a> {
             account,
             history: RefCell::default(),
             checks: RefCell::default(),
-            latencies: RefCell::default(),
             batches: RefCell::default(),
             deferred: Cell::new(0),
             attempts: Cell::new(0),
-            clock: Cell::new((0, 0)),
+            clock: Cell::new(None),
         }
     }
 
@@ -86,10 +84,10 @@ impl<'a> Run<'a> {
 
     /// Sends a call with signals.
     pub(super) async fn send(&self, call: &Call) -> Result<Response> {
-        self.attempts.set(self.attempts.get().saturating_add(1));
+        self.attempts.set(self.attempts.get() + 1);
         let response = self.api.send(call).await;
         if let Ok(response) = &response {
-            self.deferred.set(self.deferred.get().saturating_add(response.count("deferred")));
+            self.deferred.set(self.deferred.get() + response.count("deferred"));
         }
         response
     }
@@ -105,17 +103,11 @@ impl<'a> Run<'a> {
         self.history.borrow_mut().updates.push(update);
     }
 
-    pub(super) fn note_latency(&self, size: usize, response: &Response) {
-        let request_id = response.header("x-request-id").to_owned();
-        self.latencies.borrow_mut().push(Sample { size, request_id, took: response.took });
-    }
-
-    pub(super) fn latencies(&self) -> Vec<Sample> {
-        self.latencies.borrow().clone()
-    }
-
-    pub(super) fn set_clock(&self, offset: i64, exactness: Micros) {
-        self.clock.set((offset, exactness));
+    /// Notes that the clock of the functions was `at` between these two times of this machine's clock.
+    pub(super) fn note_clock(&self, at: Timestamp, sent: Micros, received: Micros) {
+        let at = i64::try_from(at.millis() * 1_000).unwrap_or(i64::MAX);
+        let reading = (received.saturating_sub(sent), at.saturating_sub_unsigned(sent.midpoint(received)));
+        self.clock.set(Some(self.clock.get().map_or(reading, |best| best.min(reading))));
     }
 
     pub(super) fn deferred(&self) -> u64 {
@@ -138,9 +130,10 @@ impl<'a> Run<'a> {
 
     /// The history, with the times of the functions' clock.
     pub(super) fn history(&self) -> History {
-        let (offset, exactness) = self.clock.get();
+        let (round_trip, offset) = self.clock.get().unwrap_or_default();
         let mut history = self.history.borrow().clone();
-        history.clock_skew = exactness.saturating_add(FUNCTION_CLOCK_SKEW);
+        // A time of the functions is in whole milliseconds.
+        history.clock_skew = round_trip.div_ceil(2) + 1_000 + FUNCTION_CLOCK_SKEW;
         let at = |time: Micros| time.saturating_add_signed(offset);
         for request in history.requests.values_mut() {
             request.sent = at(request.sent).saturating_sub(history.clock_skew);

@@ -13,7 +13,7 @@ use store::rejected_signals::{SHARDS, day, partition_key};
 
 use super::load::{SUBJECTS, subject_id};
 use crate::error::call_error;
-use crate::item::{Item, dynamodb_json, size, text};
+use crate::item::{Item, dynamodb_json, text};
 use crate::stack::{CUSTOMERS, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// Calls at the same time.
@@ -22,31 +22,20 @@ const CONCURRENCY: usize = 8;
 /// Attributes of a customer that are no profile fields.
 const OWN_ATTRIBUTES: [&str; 5] = ["pk", "accountId", "customerId", "createdAt", "updatedAt"];
 
-/// What is stored; the sizes of the signals in bytes, and their sort keys, which are the ids of their events.
-#[derive(Default)]
-pub(super) struct Found {
-    pub(super) stored: Stored,
-    pub(super) sizes: Vec<usize>,
-    pub(super) ids: BTreeSet<String>,
-}
-
-pub(super) async fn read(stack: &Stack, account: &AccountId, since: Timestamp) -> Result<Found> {
-    let mut found = Found::default();
+pub(super) async fn read(stack: &Stack, account: &AccountId, since: Timestamp) -> Result<Stored> {
+    let mut stored = Stored::default();
     let retention = stack.retention()?;
     for (who, items) in partitions(stack, SIGNALS, subjects(account)).await?.into_iter().enumerate() {
         for item in items {
-            found.sizes.push(size(&item));
-            found.ids.extend(text(&item, "sk").map(ToOwned::to_owned));
             let mut json = dynamodb_json(&item);
-            found.stored.signals.push(stored_signal(&mut json, u32::try_from(who).ok(), retention));
+            stored.signals.push(stored_signal(&mut json, u32::try_from(who).ok(), retention));
         }
     }
     let rejected = partitions(stack, REJECTED_SIGNALS, rejected_partitions(account, since)).await?;
-    found.stored.rejected = rejected.iter().flatten().map(kept_signal).collect();
+    stored.rejected = rejected.iter().flatten().map(kept_signal).collect();
     let customers = partitions(stack, CUSTOMERS, subjects(account)).await?;
-    found.stored.customers =
-        (0..).zip(customers).filter_map(|(who, items)| Some((who, fields(items.first()?)))).collect();
-    Ok(found)
+    stored.customers = (0..).zip(customers).filter_map(|(who, items)| Some((who, fields(items.first()?)))).collect();
+    Ok(stored)
 }
 
 fn kept_signal(item: &Item) -> KeptSignal {
