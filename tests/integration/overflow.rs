@@ -4,7 +4,7 @@
 mod processes;
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use emulator::sqs::FakeSqs;
@@ -230,6 +230,66 @@ async fn rejected_signals_of_a_deferred_batch_are_reported_and_kept() {
     let counts = ["received", "accepted", "rejected", "deferred"].map(|name| &response[name]);
     assert_eq!((status, counts), (200, [&json!(2), &json!(1), &json!(1), &json!(1)]), "{response}");
     assert_eq!(stack.app.items("RejectedSignalsTable").await.len(), 1);
+}
+
+#[tokio::test]
+async fn rejected_signals_of_a_deferred_batch_are_kept_at_the_drain() {
+    let body = json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": "e"}, {"customerId": "c"}, 17]});
+    let mut expected = {
+        let stack = Stack::start(Plan::none()).await;
+        stack.send(&body, NOW).await;
+        stack.app.items("RejectedSignalsTable").await
+    };
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let (status, response) = stack.send(&body, NOW).await;
+    assert_eq!((status, &response["rejected"], &response["deferred"]), (200, &json!(2), &json!(1)), "{response}");
+    stack.proxy.set(Plan::none());
+    assert_eq!(stack.drain().await, [""; 0]);
+    let drained = NOW.plus(Duration::from_mins(1));
+    for item in &mut expected {
+        let end = drained.plus(Duration::from_hours(14 * 24)).seconds();
+        item.insert("expiresAt".to_owned(), AttributeValue::N(end.to_string()));
+    }
+    assert_eq!(stack.app.items("RejectedSignalsTable").await, expected);
+    assert_eq!(stack.stored().await.len(), 1);
+}
+
+#[tokio::test]
+async fn messages_of_an_account_are_its_group() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    stack.send(&named(1), NOW).await;
+    assert_eq!(stack.sqs.take_groups(), [Some("shop".to_owned())]);
+    stack.drain_all(&["unreadable".to_owned()]).await;
+    assert_eq!(stack.sqs.take_groups(), [None]);
+}
+
+#[tokio::test]
+async fn throttled_message_neither_fails_nor_delays_the_others() {
+    for hot in [Fault::UnprocessedWhere("hot-customer"), Fault::Throttled] {
+        let stack = Stack::start(Fault::ResetBefore.always()).await;
+        for n in 0..10 {
+            let customer = if n == 0 { "hot-customer".to_owned() } else { format!("c{n}") };
+            let signal = json!({"customerId": customer, "eventType": "view"});
+            assert_eq!(stack.send(&json!({"signals": [signal, signal, signal]}), NOW).await.1["deferred"], 3);
+        }
+        let messages = stack.sqs.take_messages();
+        stack.proxy.set(hot.where_body_has("hot-customer"));
+        let drain = async { (stack.drain_all(&messages).await, Instant::now()) };
+        let others_are_stored = async {
+            while stack.stored().await.len() < 27 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            Instant::now()
+        };
+        let began = Instant::now();
+        let ((failed, drained), stored) = tokio::join!(drain, others_are_stored);
+        assert_eq!(failed, messages[..1]);
+        assert!(stored < drained, "the others waited for the throttled message");
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        stack.proxy.set(Plan::none());
+        assert_eq!(stack.drain_all(&failed).await, [""; 0]);
+        assert_eq!(stack.stored().await.len(), 30);
+    }
 }
 
 #[tokio::test]

@@ -2,12 +2,14 @@
 //! time (docs/reliability.md, Overflow).
 //!
 //! A message is deleted only after all of its signals are stored, valid or rejected: a drain that fails or is killed runs
-//! again, and writes the same items over themselves. This crate has the order of the steps.
+//! again, and writes the same items over themselves. The messages of an event are drained at the same time, and share the
+//! calls that each table allows, so that one that DynamoDB throttles delays no other. This crate has the order of the steps.
 
 mod event;
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use lambda_runtime::Context;
 use model::batch::Batch;
 use model::deadline::Deadline;
@@ -20,17 +22,21 @@ use service::context::deadline_of;
 use service::telemetry::drain_log::{self, Drained};
 use store::batch_context::BatchContext;
 use store::client::dynamodb;
+use store::deadline::WRITE_TIMEOUT;
 use store::environment::sdk_config;
 use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, Outcome};
 use store::overflow::{DeferredBatch, OverflowQueue, UnreadableMessage};
-use store::rejected_signals::RejectedSignalsTable;
+use store::rejected_signals::{RejectedSignalRecord, RejectedSignalsTable};
 use store::signals::SignalsTable;
 
 pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 
-/// The longest that one invocation may take: longer than DynamoDB takes for the largest event.
+/// The longest that one invocation may take: longer than its messages may, and than the dead-letter queue takes for them.
 const MAX_DRAIN_DURATION: Duration = Duration::from_secs(50);
+
+/// The longest that a message may take. One of a throttled customer must not occupy the function.
+const MESSAGE_TIMEOUT: Duration = WRITE_TIMEOUT;
 
 /// The function: its tables, and the queue for messages that it cannot read.
 #[derive(Debug)]
@@ -39,6 +45,14 @@ pub struct OverflowFunction {
     signals: SignalsTable,
     rejected: RejectedSignalsTable,
     dead_letters: Option<OverflowQueue>,
+}
+
+/// An invocation.
+#[derive(Clone, Copy)]
+struct Drain<'a> {
+    invocation_id: &'a str,
+    now: Timestamp,
+    deadline: Deadline,
 }
 
 /// Why a message was not drained.
@@ -63,7 +77,7 @@ impl OverflowFunction {
         Ok(Self::new(
             IdempotencyTable::new(client.clone(), idempotency),
             SignalsTable::new(client.clone(), signals, None),
-            RejectedSignalsTable::new(client, rejected),
+            RejectedSignalsTable::new(&client, rejected),
             optional_env_var("DEAD_LETTER_QUEUE_URL").map(|url| OverflowQueue::new(&config, url)),
         ))
     }
@@ -81,32 +95,32 @@ impl OverflowFunction {
     /// Stores the signals of each message of an event that came at `now`. Returns the messages that are to be delivered again.
     pub async fn drain(&self, event: SqsEvent, lambda: &Context, now: Timestamp) -> SqsBatchResponse {
         let deadline = deadline_of(lambda.deadline, now, MAX_DRAIN_DURATION);
-        let mut response = SqsBatchResponse::default();
-        for SqsMessage { message_id, body } in event.records {
-            let is_drained = match self.drain_message(&body, &lambda.request_id, now, deadline).await {
-                Ok(()) => true,
-                Err(DrainError::Store(error)) => {
-                    drain_log::failed(now, &lambda.request_id, &error);
-                    false
-                }
-                // Delivered again, it would be as unreadable.
-                Err(DrainError::Unreadable(_)) => self.dead_letter(body, &lambda.request_id, now, deadline).await,
-            };
-            if !is_drained {
-                response.batch_item_failures.push(BatchItemFailure { item_identifier: message_id });
-            }
-        }
-        response
+        let drain = Drain { invocation_id: &lambda.request_id, now, deadline };
+        let failures = join_all(event.records.into_iter().map(async |SqsMessage { message_id, body }| {
+            let is_drained = self.drain_or_report(body, drain).await;
+            (!is_drained).then_some(BatchItemFailure { item_identifier: message_id })
+        }));
+        SqsBatchResponse { batch_item_failures: failures.await.into_iter().flatten().collect() }
     }
 
-    async fn drain_message(
-        &self,
-        body: &str,
-        invocation_id: &str,
-        now: Timestamp,
-        deadline: Deadline,
-    ) -> Result<(), DrainError> {
-        let deferred = DeferredBatch::parse(body)?;
+    /// Drains a message. Returns whether it is done with.
+    async fn drain_or_report(&self, body: String, drain: Drain<'_>) -> bool {
+        match self.drain_message(&body, drain).await {
+            Ok(()) => true,
+            Err(DrainError::Store(error)) => {
+                drain_log::failed(drain.now, drain.invocation_id, &error);
+                false
+            }
+            // Delivered again, it would be as unreadable.
+            Err(DrainError::Unreadable(_)) => self.dead_letter(body, drain).await,
+        }
+    }
+
+    async fn drain_message(&self, body: &str, drain: Drain<'_>) -> Result<(), DrainError> {
+        let Drain { invocation_id, now, .. } = drain;
+        let deadline = drain.deadline.min(MESSAGE_TIMEOUT);
+        let mut deferred = DeferredBatch::parse(body)?;
+        let rejected_by_request = std::mem::take(&mut deferred.rejected);
         let request_identifier = deferred.request_identifier()?;
         let mut context = BatchContext {
             account_id: &deferred.account_id,
@@ -116,7 +130,7 @@ impl OverflowFunction {
             invocation_id,
         };
         let mut is_conflict = false;
-        if deferred.has_record {
+        if deferred.needs_record {
             match self.idempotency.begin_deferred(context, &deferred, now, deadline).await? {
                 Outcome::New => {}
                 // An attempt came first, and its items have its time.
@@ -129,7 +143,10 @@ impl OverflowFunction {
         let signals = self.signals.with_retention(deferred.retention());
         let invalid = signals.put(context, &batch.signals, deadline).await.map_err(StoreError::from)?;
         batch.refused_by_store(&invalid);
-        self.rejected.put(context, &batch.rejected, deadline).await?;
+        let rejected_now = batch.rejected.iter().map(|signal| RejectedSignalRecord::new(context, signal, now));
+        let rejected_by_request = rejected_by_request.into_iter().map(|record| record.stored_at(now));
+        let rejected: Vec<_> = rejected_now.chain(rejected_by_request).collect();
+        self.rejected.put(&rejected, deadline).await.map_err(StoreError::from)?;
         drain_log::drained(&Drained {
             now,
             context,
@@ -141,12 +158,12 @@ impl OverflowFunction {
     }
 
     /// Sends a message that cannot be read to the dead-letter queue. Returns whether that has it.
-    async fn dead_letter(&self, body: String, invocation_id: &str, now: Timestamp, deadline: Deadline) -> bool {
+    async fn dead_letter(&self, body: String, drain: Drain<'_>) -> bool {
         let sent = match &self.dead_letters {
-            Some(queue) => queue.send(vec![body], deadline).await.is_ok(),
+            Some(queue) => queue.send(vec![body], None, drain.deadline).await.is_ok(),
             None => false,
         };
-        drain_log::unreadable(now, invocation_id, sent);
+        drain_log::unreadable(drain.now, drain.invocation_id, sent);
         sent
     }
 }

@@ -53,7 +53,7 @@ impl SignalsFunction {
         let storage = Storage {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), table, retention),
-            rejected: RejectedSignalsTable::new(client.clone(), rejected),
+            rejected: RejectedSignalsTable::new(&client, rejected),
             overflow: optional_env_var("OVERFLOW_QUEUE_URL").map(|url| OverflowQueue::new(&config, url)),
         };
         Ok(Self::new(ApiKeysTable::new(client, keys), storage))
@@ -90,14 +90,14 @@ impl Function for SignalsFunction {
                 StoredBatch::default(),
             )));
         }
-        let context = BatchContext {
+        let batch_context = BatchContext {
             account_id: &key.account_id,
             key_id: &key.key_id,
             request_identifier: &request_identifier,
             received_at: request_context.received_at,
             invocation_id: &request_context.invocation_id,
         };
-        let mut received = ReceivedBatch { batch, body: &body, context, request: request_context };
+        let mut received = ReceivedBatch { batch, body: &body, batch_context, request_context };
         let stored = self.storage.store(&mut received).await?;
         let response = BatchResponse::new(received.batch, &request_identifier, stored);
         if response.counts.accepted == 0 {

@@ -1,10 +1,12 @@
 //! Storing a batch: the idempotency record, the valid signals and, for the operator, the rejected ones; what DynamoDB does not
 //! acknowledge in time goes to the overflow queue (docs/api.md, When DynamoDB is unavailable).
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use model::batch::Batch;
 use model::deadline::Deadline;
+use model::signal::RejectedSignal;
 use service::context::RequestContext;
 use service::problem::Problem;
 use service::success::StoredBatch;
@@ -14,7 +16,7 @@ use store::deadline::WRITE_TIMEOUT;
 use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, Outcome};
 use store::overflow::{DeferredBatch, OverflowQueue};
-use store::rejected_signals::RejectedSignalsTable;
+use store::rejected_signals::{RejectedSignalRecord, RejectedSignalsTable};
 use store::signals::{SignalsTable, UnstoredSignals};
 
 /// [`WRITE_TIMEOUT`] where there is an overflow queue: throttling that lasts longer is left to the queue.
@@ -27,7 +29,7 @@ const OVERFLOW_RESERVE: Duration = Duration::from_secs(3);
 const LATE_RECORD_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long storing rejected signals may take, so that it does not cost the accepted ones their response.
-const DEAD_LETTER_TIMEOUT: Duration = Duration::from_secs(2);
+const REJECTED_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The tables of the function, and its queue if it has one.
 #[derive(Debug)]
@@ -46,21 +48,16 @@ pub struct Storage {
 pub(crate) struct ReceivedBatch<'a> {
     pub(crate) batch: Batch<'a>,
     pub(crate) body: &'a str,
-    pub(crate) context: BatchContext<'a>,
-    pub(crate) request: &'a RequestContext,
-}
-
-impl ReceivedBatch<'_> {
-    /// Whether there is to be an idempotency record. Without a valid signal, a retry could store nothing twice.
-    fn has_record(&self) -> bool {
-        self.batch.request_identifier.is_some() && !self.batch.signals.is_empty()
-    }
+    pub(crate) batch_context: BatchContext<'a>,
+    pub(crate) request_context: &'a RequestContext,
 }
 
 /// The idempotency record of a batch, and so the time of its signals.
 enum Record {
-    /// There is none, or this request wrote it.
-    Own,
+    /// There is none: the client named no requestIdentifier, or no signal is valid, so that a retry stores nothing twice.
+    NotNeeded,
+    /// This request wrote it.
+    New,
     /// An earlier attempt wrote it, and its time is that of the signals.
     Earlier,
     /// Its write may take effect later, or never. No signal may be written now: an attempt that comes later could write it
@@ -68,52 +65,50 @@ enum Record {
     Unknown(StoreError),
 }
 
+/// What DynamoDB did not store of a batch.
+struct Unstored {
+    /// Valid signals.
+    signals: Option<UnstoredSignals>,
+    /// Rejected signals, and those that DynamoDB found invalid.
+    rejected: Vec<UnstoredSignals>,
+}
+
 impl Storage {
     /// Stores or defers every valid signal. Signals that DynamoDB finds invalid become rejected ones.
     pub(crate) async fn store(&self, received: &mut ReceivedBatch<'_>) -> Result<StoredBatch, Problem> {
-        let (patience, reserve) = match self.overflow {
-            Some(_) => (WRITE_TIMEOUT_BEFORE_OVERFLOW, OVERFLOW_RESERVE),
-            None => (WRITE_TIMEOUT, LATE_RECORD_TIMEOUT),
-        };
-        let deadline = received.request.deadline.minus(reserve).min(patience);
+        let timeout = if self.overflow.is_some() { WRITE_TIMEOUT_BEFORE_OVERFLOW } else { WRITE_TIMEOUT };
+        let deadline = self.deadline(received, timeout);
         let record = self.begin(received, deadline).await?;
-        let ReceivedBatch { batch, context, request, .. } = &*received;
-        let dead_letter_deadline = || request.deadline.min(DEAD_LETTER_TIMEOUT);
-        let (stored, dead_letters) = tokio::join!(
-            async {
-                match &record {
-                    Record::Own | Record::Earlier => self.signals.put(*context, &batch.signals, deadline).await,
-                    Record::Unknown(error) => Err(UnstoredSignals::all(error.clone(), &batch.signals)),
-                }
-            },
-            self.rejected.put(*context, &batch.rejected, dead_letter_deadline()),
-        );
-        let (invalid, deferred) = match stored {
-            Ok(invalid) => (invalid, 0),
-            Err(UnstoredSignals { error, invalid, unacknowledged }) => {
-                if !self.defer(received, &unacknowledged).await {
-                    request_log::dead_letters(request, &dead_letters);
-                    return Err(self.unavailable(received, error, &record).await);
-                }
-                (invalid, unacknowledged.len())
-            }
+        let Unstored { signals, rejected } = self.write(received, &record, deadline).await;
+        let replayed = matches!(record, Record::Earlier);
+        let Some(UnstoredSignals { error, unacknowledged, .. }) = signals else {
+            report(received, &rejected);
+            return Ok(StoredBatch { replayed, deferred: 0 });
         };
-        let (context, deadline) = (*context, dead_letter_deadline());
-        let refused = received.batch.refused_by_store(&invalid);
-        let also_refused = self.rejected.put(context, &refused, deadline).await;
-        request_log::dead_letters(received.request, &dead_letters.and(also_refused));
-        Ok(StoredBatch { replayed: matches!(record, Record::Earlier), deferred })
+        if self.defer(received, &unacknowledged, &rejected).await {
+            report(received, rejected.iter().filter(|unstored| !unstored.invalid.is_empty()));
+            return Ok(StoredBatch { replayed, deferred: unacknowledged.len() });
+        }
+        report(received, &rejected);
+        Err(self.unavailable(received, error, &record).await)
+    }
+
+    /// The deadline of writes that may take `timeout`. It leaves time for what follows when they fail.
+    fn deadline(&self, received: &ReceivedBatch<'_>, timeout: Duration) -> Deadline {
+        let reserve = if self.overflow.is_some() { OVERFLOW_RESERVE } else { LATE_RECORD_TIMEOUT };
+        received.request_context.deadline.minus(reserve).min(timeout)
     }
 
     /// Writes the idempotency record, if there is to be one, and gives the signals of a retry the time of the record.
     async fn begin(&self, received: &mut ReceivedBatch<'_>, deadline: Deadline) -> Result<Record, Problem> {
-        if !received.has_record() {
-            return Ok(Record::Own);
+        let ReceivedBatch { batch, body, batch_context, .. } = received;
+        if batch.request_identifier.is_none() || batch.signals.is_empty() {
+            return Ok(Record::NotNeeded);
         }
-        match self.idempotency.begin(received.context, received.body, &received.batch, deadline).await {
-            Ok(Outcome::New) => Ok(Record::Own),
+        match self.idempotency.begin(*batch_context, body, batch, deadline).await {
+            Ok(Outcome::New) => Ok(Record::New),
             Ok(Outcome::Replay { received_at }) => {
-                received.context.received_at = received_at;
+                batch_context.received_at = received_at;
                 Ok(Record::Earlier)
             }
             Ok(Outcome::Conflict) => Err(Problem::RequestIdentifierReused),
@@ -122,16 +117,49 @@ impl Storage {
         }
     }
 
-    /// Queues the signals with these indices. Returns whether the queue acknowledged them.
-    async fn defer(&self, received: &ReceivedBatch<'_>, unacknowledged: &[usize]) -> bool {
-        let ReceivedBatch { batch, body, context, request } = received;
+    /// Writes the valid signals, unless the record forbids it, and the rejected ones.
+    async fn write(&self, received: &mut ReceivedBatch<'_>, record: &Record, deadline: Deadline) -> Unstored {
+        let ReceivedBatch { batch, batch_context, .. } = &*received;
+        let valid = async {
+            match record {
+                Record::NotNeeded | Record::New | Record::Earlier => {
+                    self.signals.put(*batch_context, &batch.signals, deadline).await
+                }
+                Record::Unknown(error) => Err(UnstoredSignals::all(error.clone(), &batch.signals)),
+            }
+        };
+        let (valid, rejected) = tokio::join!(valid, self.keep(received, &batch.rejected));
+        let (invalid, signals) = match valid {
+            Ok(invalid) => (invalid, None),
+            Err(mut unstored) => (std::mem::take(&mut unstored.invalid), Some(unstored)),
+        };
+        let refused = received.batch.refused_by_store(&invalid);
+        let refused = self.keep(received, &refused).await;
+        Unstored { signals, rejected: [rejected, refused].into_iter().filter_map(Result::err).collect() }
+    }
+
+    /// Stores rejected signals for the operator.
+    async fn keep(&self, received: &ReceivedBatch<'_>, rejected: &[RejectedSignal<'_>]) -> Result<(), UnstoredSignals> {
+        let ReceivedBatch { batch_context, request_context, .. } = received;
+        let record = |signal| RejectedSignalRecord::new(*batch_context, signal, request_context.received_at);
+        let records: Vec<_> = rejected.iter().map(record).collect();
+        self.rejected.put(&records, self.deadline(received, REJECTED_TIMEOUT)).await
+    }
+
+    /// Queues the signals with these indices, and the rejected ones that are not stored. Returns whether the queue
+    /// acknowledged them.
+    async fn defer(&self, received: &ReceivedBatch<'_>, signals: &[usize], rejected: &[UnstoredSignals]) -> bool {
+        let ReceivedBatch { batch, body, batch_context, request_context } = received;
         let Some(overflow) = &self.overflow else { return false };
-        let expires_at = self.signals.expires_at(context.received_at);
-        let is_deferred = |index| unacknowledged.binary_search(&index).is_ok();
-        let messages = DeferredBatch::messages(batch, body, *context, expires_at, is_deferred);
-        let sent = overflow.send(messages, request.deadline.minus(LATE_RECORD_TIMEOUT)).await;
+        let rejected = rejected.iter().flat_map(|unstored| &unstored.unacknowledged);
+        let deferred: HashSet<_> = signals.iter().chain(rejected).collect();
+        let expires_at = self.signals.expires_at(batch_context.received_at);
+        let messages =
+            DeferredBatch::messages(batch, body, *batch_context, expires_at, |index| deferred.contains(&index));
+        let deadline = request_context.deadline.minus(LATE_RECORD_TIMEOUT);
+        let sent = overflow.send(messages, Some(batch_context.account_id), deadline).await;
         if let Err(error) = &sent {
-            tracing::error!(%error, requestId = request.invocation_id, "the overflow queue did not take signals");
+            tracing::error!(%error, requestId = request_context.invocation_id, "the overflow queue did not take signals");
         }
         sent.is_ok()
     }
@@ -139,14 +167,23 @@ impl Storage {
     /// The problem when signals are neither stored nor queued. A request without a requestIdentifier gets one to retry with,
     /// if its record can be written after all.
     async fn unavailable(&self, received: &ReceivedBatch<'_>, error: StoreError, record: &Record) -> Problem {
-        let ReceivedBatch { batch, body, context, .. } = received;
-        let deadline = Deadline::after(LATE_RECORD_TIMEOUT);
+        let ReceivedBatch { batch, body, batch_context, .. } = received;
         let can_retry = match record {
             Record::Unknown(_) => false,
-            Record::Own | Record::Earlier if received.has_record() => true,
-            _ => self.idempotency.record_after_failure(*context, body, batch, deadline).await,
+            Record::New | Record::Earlier => true,
+            Record::NotNeeded => {
+                let deadline = Deadline::after(LATE_RECORD_TIMEOUT);
+                self.idempotency.record_after_failure(*batch_context, body, batch, deadline).await
+            }
         };
-        let retry_identifier = can_retry.then(|| context.request_identifier.clone());
+        let retry_identifier = can_retry.then(|| batch_context.request_identifier.clone());
         Problem::StorageUnavailable { error, retry_identifier }
+    }
+}
+
+/// Tells the operator of rejected signals that are stored nowhere.
+fn report<'a>(received: &ReceivedBatch<'_>, rejected: impl IntoIterator<Item = &'a UnstoredSignals>) {
+    for unstored in rejected {
+        request_log::rejected_not_stored(received.request_context, &unstored.error);
     }
 }

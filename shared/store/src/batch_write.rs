@@ -5,6 +5,7 @@
 //! batch takes a fraction of the memory that the SDK's values of it would.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::HttpRequest;
@@ -14,6 +15,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use model::deadline::Deadline;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::deadline::{before, yield_for_connection_reuse};
 use crate::dynamodb_json::DynamoDbJson;
@@ -51,7 +53,41 @@ pub(super) struct BatchTable {
     client: Client,
     name: String,
     throttle: TableThrottle,
-    concurrent_calls: usize,
+    in_flight: InFlight,
+}
+
+/// The calls to a table that are under way at the same time, of all requests or messages of this process together.
+#[derive(Clone, Debug)]
+struct InFlight {
+    bytes: Arc<Semaphore>,
+    /// What a call counts at least, in bytes, however small it is. It limits the number of calls.
+    min_bytes: usize,
+}
+
+impl InFlight {
+    fn new(max_calls: usize) -> Self {
+        Self { bytes: Arc::new(Semaphore::new(CONCURRENT_BYTES)), min_bytes: CONCURRENT_BYTES / max_calls.max(1) }
+    }
+
+    /// What a batch of this text counts. One that is larger than all that may be under way is sent alone.
+    fn cost(&self, bytes: usize) -> u32 {
+        u32::try_from(bytes.clamp(self.min_bytes, CONCURRENT_BYTES)).unwrap_or(u32::MAX)
+    }
+
+    /// Waits until a batch of this text can be sent. Who waits longest is next.
+    ///
+    /// # Errors
+    /// When it cannot before the deadline.
+    async fn wait_for(&self, bytes: usize, deadline: Deadline) -> Result<SemaphorePermit<'_>, StoreError> {
+        let permit = before(deadline, self.bytes.acquire_many(self.cost(bytes))).await?;
+        // It is never closed.
+        permit.map_err(|_| Cause::DeadlineExceeded.into())
+    }
+
+    /// Whether a batch of this text can be sent at once.
+    fn try_for(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
+        self.bytes.try_acquire_many(self.cost(bytes)).ok()
+    }
 }
 
 /// The result of one batch, or of several.
@@ -79,10 +115,10 @@ impl<I> Sent<I> {
 }
 
 impl BatchTable {
-    /// The table called `name`. A request makes at most `concurrent_calls` at the same time, and so opens as many
-    /// connections.
-    pub(super) fn new(client: Client, name: impl Into<String>, concurrent_calls: usize) -> Self {
-        Self { client, name: name.into(), throttle: TableThrottle::default(), concurrent_calls }
+    /// The table called `name`. All requests of the process together make at most `max_calls` at the same time, and so
+    /// open as many connections.
+    pub(super) fn new(client: Client, name: impl Into<String>, max_calls: usize) -> Self {
+        Self { client, name: name.into(), throttle: TableThrottle::default(), in_flight: InFlight::new(max_calls) }
     }
 
     /// Puts `items`. Returns those that DynamoDB found invalid; every other one is stored.
@@ -91,10 +127,10 @@ impl BatchTable {
     /// When DynamoDB did not acknowledge all of them before the deadline.
     pub(super) async fn put<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Vec<I>, Unstored<I>> {
         let mut backoff = self.throttle.backoff(deadline);
-        let mut concurrent_calls = if backoff.is_limited() { CALLS_WHILE_THROTTLED } else { self.concurrent_calls };
+        let mut max_calls = if backoff.is_limited() { CALLS_WHILE_THROTTLED } else { usize::MAX };
         let (mut unsent, mut invalid) = (items, Vec::new());
         loop {
-            let sent = self.put_once(unsent, &mut concurrent_calls, &mut backoff, deadline).await;
+            let sent = self.put_once(unsent, &mut max_calls, &mut backoff, deadline).await;
             invalid.extend(sent.invalid);
             unsent = sent.unprocessed;
             if unsent.is_empty() {
@@ -115,25 +151,30 @@ impl BatchTable {
     async fn put_once<I: BatchItem>(
         &self,
         items: Vec<I>,
-        concurrent_calls: &mut usize,
+        max_calls: &mut usize,
         backoff: &mut Backoff,
         deadline: Deadline,
     ) -> Sent<I> {
         let mut unsent = batches(items);
         let mut sent = Sent { unprocessed: Vec::new(), invalid: Vec::new(), error: None };
-        let (mut calls, mut concurrent_bytes, mut is_throttled) = (FuturesUnordered::new(), 0_usize, false);
+        let (mut calls, mut is_throttled) = (FuturesUnordered::new(), false);
         loop {
-            // While the table throttles, less text is sent as well: formatting it again costs processor time.
-            let max_bytes = if *concurrent_calls == CALLS_WHILE_THROTTLED { BATCH_BYTES } else { CONCURRENT_BYTES };
-            while calls.len() < *concurrent_calls && !is_throttled && sent.error.is_none() {
-                let fits = |next: &Batch<I>| calls.is_empty() || concurrent_bytes + next.bytes <= max_bytes;
-                let Some(batch) = unsent.pop_front_if(|next| fits(next)) else { break };
-                concurrent_bytes += batch.bytes;
-                calls
-                    .push(async move { (batch.bytes, batch.items.len(), self.put_batch(batch.items, deadline).await) });
+            while calls.len() < *max_calls && !is_throttled && sent.error.is_none() {
+                let Some(next) = unsent.front() else { break };
+                let permit = if calls.is_empty() {
+                    self.in_flight.wait_for(next.bytes, deadline).await.map_err(|late| sent.error = Some(late)).ok()
+                } else {
+                    self.in_flight.try_for(next.bytes)
+                };
+                let Some(permit) = permit else { break };
+                let Some(batch) = unsent.pop_front() else { break };
+                calls.push(async move {
+                    let (length, outcome) = (batch.items.len(), self.put_batch(batch.items, deadline).await);
+                    drop(permit);
+                    (length, outcome)
+                });
             }
-            let Some((bytes, length, outcome)) = calls.next().await else { break };
-            concurrent_bytes -= bytes;
+            let Some((length, outcome)) = calls.next().await else { break };
             let Sent { unprocessed, invalid, error } = outcome;
             if error.is_some() {
                 sent.error = error;
@@ -143,7 +184,7 @@ impl BatchTable {
                 is_throttled = true;
             }
             if !unprocessed.is_empty() {
-                *concurrent_calls = CALLS_WHILE_THROTTLED;
+                *max_calls = CALLS_WHILE_THROTTLED;
             }
             sent.unprocessed.extend(unprocessed);
             sent.invalid.extend(invalid);

@@ -32,6 +32,15 @@ const RETRY_TOKENS: u32 = RETRY_BUDGET * RETRY_COST;
 
 /// The client of a function.
 pub fn dynamodb(config: &SdkConfig) -> Client {
+    Client::from_conf(dynamodb_config(config, ATTEMPT_TIMEOUT, retry_tokens()).build())
+}
+
+/// A client of a function with the connections of `client` and a retry budget of its own.
+pub(crate) fn with_own_retries(client: &Client) -> Client {
+    Client::from_conf(client.config().to_builder().retry_partition(partition(retry_tokens())).build())
+}
+
+fn retry_tokens() -> TokenBucket {
     let tokens = TokenBucket::builder()
         .capacity(usize::try_from(RETRY_TOKENS).unwrap_or(usize::MAX))
         .retry_cost(RETRY_COST)
@@ -39,14 +48,18 @@ pub fn dynamodb(config: &SdkConfig) -> Client {
         // More than there are: the SDK never retries a throttled call. The store waits instead, without tokens and until the
         // deadline.
         .throttling_retry_cost(RETRY_TOKENS.saturating_add(1));
-    Client::from_conf(dynamodb_config(config, ATTEMPT_TIMEOUT, tokens.build()).build())
+    tokens.build()
+}
+
+fn partition(retry_tokens: TokenBucket) -> RetryPartition {
+    RetryPartition::custom("dynamodb").token_bucket(retry_tokens).build()
 }
 
 /// A client with other limits, for a caller that may wait longer than a client of this service.
 pub fn dynamodb_config(config: &SdkConfig, attempt_timeout: Duration, retry_tokens: TokenBucket) -> Builder {
     Builder::from(config)
         .retry_config(retries(MAX_ATTEMPTS))
-        .retry_partition(RetryPartition::custom("dynamodb").token_bucket(retry_tokens).build())
+        .retry_partition(partition(retry_tokens))
         .retry_classifier(MalformedResponse)
         .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(attempt_timeout).build())
         .interceptor(CallStatsInterceptor)

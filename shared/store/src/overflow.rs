@@ -13,6 +13,7 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::config::retry::RetryPartition;
 use futures_util::future::try_join_all;
+use model::account::AccountId;
 use model::deadline::Deadline;
 
 pub use self::deferred_batch::{DeferredBatch, DeferredSignal, UnreadableMessage};
@@ -44,13 +45,21 @@ impl OverflowQueue {
         Self { client: Client::from_conf(config.build()), url: url.into() }
     }
 
-    /// Sends all messages.
+    /// Sends all messages. Those of an account form a group: when one account has many messages or its messages take long,
+    /// SQS delivers those of the others first ("Amazon SQS fair queues" in the SQS developer guide). A group's name has at most
+    /// 128 letters, digits and punctuation marks, so that every account's name is one.
     ///
     /// # Errors
     /// When SQS did not acknowledge all of them before the deadline: some may be queued, some not.
-    pub async fn send(&self, messages: Vec<String>, deadline: Deadline) -> Result<(), StoreError> {
+    pub async fn send(
+        &self,
+        messages: Vec<String>,
+        account: Option<&AccountId>,
+        deadline: Deadline,
+    ) -> Result<(), StoreError> {
         let sent = messages.into_iter().map(|message| {
             let call = self.client.send_message().queue_url(&self.url).message_body(message);
+            let call = call.set_message_group_id(account.map(ToString::to_string));
             async { call.send().await.map_err(StoreError::from) }
         });
         before(deadline, try_join_all(sent)).await?.map(drop)

@@ -18,9 +18,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::attributes::{Item, from_item};
 use crate::batch_context::BatchContext;
-use crate::batch_write::{BatchItem, BatchTable};
+use crate::batch_write::{BatchItem, BatchTable, Unstored};
+use crate::client::with_own_retries;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
+use crate::signals::UnstoredSignals;
 
 /// How long a rejected signal is stored.
 pub const RETENTION: Duration = Duration::from_hours(14 * 24);
@@ -35,7 +37,7 @@ pub const MAX_PAYLOAD_BYTES: usize = 300 * 1024;
 /// Hexadecimal digits of the payload's SHA-256 in the key: 64 bits, enough to tell 500 signals of one index apart.
 const PAYLOAD_HASH_DIGITS: usize = 16;
 
-/// Calls of one request at the same time. Few, since each needs a connection beside those for the valid signals.
+/// Calls at the same time. Few, since each needs a connection beside those for the valid signals.
 const CONCURRENT_CALLS: usize = 4;
 
 /// A rejected signal as it is stored: an item of the table.
@@ -73,7 +75,8 @@ pub struct RejectedSignalRecord<'a> {
 }
 
 impl<'a> RejectedSignalRecord<'a> {
-    fn new(context: BatchContext<'a>, rejected: &'a RejectedSignal<'a>) -> Self {
+    /// The record of a rejected signal that is stored at `now`.
+    pub fn new(context: BatchContext<'a>, rejected: &'a RejectedSignal<'a>, now: Timestamp) -> Self {
         let RejectedSignal { index, payload, subject_id, errors } = rejected;
         let request_identifier = context.request_identifier.canonical();
         let shard = shard_of(&request_identifier, *index);
@@ -92,8 +95,14 @@ impl<'a> RejectedSignalRecord<'a> {
             payload: stored_payload.into(),
             truncated: stored_payload.len() < payload.len(),
             errors: Cow::Borrowed(errors),
-            expires_at: context.received_at.plus(RETENTION).seconds(),
+            expires_at: now.plus(RETENTION).seconds(),
         }
+    }
+
+    /// The same record, stored at `now`.
+    #[must_use]
+    pub fn stored_at(self, now: Timestamp) -> Self {
+        Self { expires_at: now.plus(RETENTION).seconds(), ..self }
     }
 
     /// Reads an item of the table.
@@ -128,24 +137,24 @@ pub struct RejectedSignalsTable {
 }
 
 impl RejectedSignalsTable {
-    /// The table called `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { table: BatchTable::new(client, table, CONCURRENT_CALLS) }
+    /// The table called `table`. Its calls have a retry budget of their own: those for accepted signals need theirs.
+    pub fn new(client: &Client, table: impl Into<String>) -> Self {
+        Self { table: BatchTable::new(with_own_retries(client), table, CONCURRENT_CALLS) }
     }
 
-    /// Stores rejected signals.
+    /// Stores rejected signals of one request.
     ///
     /// # Errors
-    /// When DynamoDB did not store all of them before the deadline.
-    pub async fn put(
-        &self,
-        context: BatchContext<'_>,
-        rejected: &[RejectedSignal<'_>],
-        deadline: Deadline,
-    ) -> Result<(), StoreError> {
-        let records: Vec<_> = rejected.iter().map(|rejected| RejectedSignalRecord::new(context, rejected)).collect();
-        let invalid = self.table.put(records.iter().collect(), deadline).await.map_err(|unstored| unstored.error)?;
-        if invalid.is_empty() { Ok(()) } else { Err(StoreError::Invalid) }
+    /// When DynamoDB found one invalid, or did not acknowledge all of them before the deadline.
+    pub async fn put(&self, records: &[RejectedSignalRecord<'_>], deadline: Deadline) -> Result<(), UnstoredSignals> {
+        let put = self.table.put(records.iter().collect(), deadline).await;
+        let Unstored { error, invalid, unacknowledged } = match put {
+            Ok(invalid) if invalid.is_empty() => return Ok(()),
+            Ok(invalid) => Unstored { error: StoreError::Invalid, invalid, unacknowledged: Vec::new() },
+            Err(unstored) => unstored,
+        };
+        let indices = |records: Vec<&RejectedSignalRecord<'_>>| records.iter().map(|record| record.index).collect();
+        Err(UnstoredSignals { error, invalid: indices(invalid), unacknowledged: indices(unacknowledged) })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::batch_write::{BatchItem, BatchTable, Unstored};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 
-/// Calls of one request at the same time.
+/// Calls of a process at the same time.
 const CONCURRENT_CALLS: usize = 16;
 
 /// The table.
@@ -110,9 +110,9 @@ fn positions(items: &[SignalItem<'_>]) -> Vec<usize> {
 pub struct UnstoredSignals {
     /// Why.
     pub error: StoreError,
-    /// The indices of those that DynamoDB found invalid, in order.
+    /// The indices of those that DynamoDB found invalid.
     pub invalid: Vec<usize>,
-    /// The indices of those that DynamoDB did not acknowledge, in order: they may be stored or not.
+    /// The indices of those that DynamoDB did not acknowledge: they may be stored or not.
     pub unacknowledged: Vec<usize>,
 }
 

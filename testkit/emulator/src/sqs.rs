@@ -38,6 +38,8 @@ struct State(Mutex<Queues>);
 #[derive(Debug, Default)]
 struct Queues {
     messages: Vec<String>,
+    /// The `MessageGroupId` of each message that was sent.
+    groups: Vec<Option<String>>,
     is_unavailable: bool,
     overflow_counts: Answers<[u64; 3]>,
     dead_letter_counts: Answers<[u64; 3]>,
@@ -83,6 +85,11 @@ impl FakeSqs {
     /// Takes the messages of the overflow queue.
     pub fn take_messages(&self) -> Vec<String> {
         self.state.queues(|queues| std::mem::take(&mut queues.messages))
+    }
+
+    /// The groups of the messages that were sent since the last time.
+    pub fn take_groups(&self) -> Vec<Option<String>> {
+        self.state.queues(|queues| std::mem::take(&mut queues.groups))
     }
 
     /// What the queues count from here on, call after call: waiting, in flight, delayed.
@@ -178,6 +185,12 @@ impl Queues {
         if body.len() > MAX_BYTES || !body.chars().all(is_allowed) {
             return Err((400, "InvalidMessageContents", ""));
         }
+        let group = call["MessageGroupId"].as_str().map(ToOwned::to_owned);
+        let is_group = |group: &String| matches!(group.len(), 1..=128) && group.chars().all(|c| c.is_ascii_graphic());
+        if !group.as_ref().is_none_or(is_group) {
+            return Err((400, "InvalidParameterValue", ""));
+        }
+        self.groups.push(group);
         let id = self.messages.len().to_string();
         self.messages.push(body.to_owned());
         Ok(json!({"MessageId": id, "MD5OfMessageBody": ""}))

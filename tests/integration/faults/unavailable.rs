@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::function_process::FunctionProcess;
-use testkit::{RequestBuilder, TestApp, build_functions, emulator_options};
+use testkit::{RequestBuilder, Tables, TestApp, build_functions, emulator_options};
 
 use super::{
     FAILURES, app_behind_proxy, assert_unavailable, customer, signals, stored_numbers, with_identifier,
@@ -88,6 +88,18 @@ async fn idempotency_record_survives_a_503_and_the_retry_completes() {
     let response = app.send(with_identifier(60).key(&key)).await;
     assert_eq!((response.status, &response.json()["replayed"]), (200, &json!(true)));
     assert_eq!(stored_numbers(&app).await, (0..60).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn rejected_signals_use_up_no_retry_of_accepted_ones() {
+    let fault = Fault::InternalServerError.always().about(Tables::name("RejectedSignalsTable"));
+    let (app, proxy, key) = app_behind_proxy(fault).await;
+    let mixed = || RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]})).key(&key);
+    for _ in 0..10 {
+        assert_eq!(app.send(mixed()).await.status, 200);
+    }
+    proxy.set(Fault::InternalServerError.at(1));
+    assert_eq!(app.send(without_identifier(1).key(&key)).await.status, 200);
 }
 
 #[tokio::test]

@@ -59,10 +59,9 @@ pub(crate) fn emit(
     }
 }
 
-/// Writes a line if the rejected signals of a request could not be stored. The response does not say so: the operator has to
+/// Writes a line when rejected signals of a request could not be stored. The response does not say so: the operator has to
 /// know.
-pub fn dead_letters(context: &RequestContext, stored: &Result<(), StoreError>) {
-    let Err(error) = stored else { return };
+pub fn rejected_not_stored(context: &RequestContext, error: &StoreError) {
     let error = error.to_string();
     let members = [
         ("message", Some(Value::Text("rejected signals could not be stored"))),

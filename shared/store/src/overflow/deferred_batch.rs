@@ -1,5 +1,5 @@
 //! The message of the overflow queue: signals as they were sent, and whatever it takes to write the very items that the
-//! request would have written.
+//! request would have written; and the request's rejected signals that could not be stored either.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch_context::BatchContext;
 use crate::idempotency::signals_hash;
+use crate::rejected_signals::RejectedSignalRecord;
 
 /// The largest message, in bytes ("Amazon SQS message quotas" in the SQS developer guide). All messages of one call together
 /// have the same limit.
@@ -29,7 +30,7 @@ pub struct DeferredBatch<'a> {
     /// The client's requestIdentifier, or the generated one.
     request_identifier: Cow<'a, str>,
     /// Whether there is to be an idempotency record: the client named the requestIdentifier.
-    pub has_record: bool,
+    pub needs_record: bool,
     /// When the request was received; of a retry, when it was first received. The time in the items' keys.
     pub received_at: Timestamp,
     /// When the signals expire, in seconds since 1970.
@@ -41,6 +42,9 @@ pub struct DeferredBatch<'a> {
     /// The signals.
     #[serde(borrow)]
     pub signals: Vec<DeferredSignal<'a>>,
+    /// Rejected signals of the request, as they are to be stored. They expire when the drain says.
+    #[serde(default)]
+    pub rejected: Vec<RejectedSignalRecord<'a>>,
 }
 
 /// A deferred signal.
@@ -59,7 +63,7 @@ pub struct DeferredSignal<'a> {
 pub struct UnreadableMessage;
 
 impl<'a> DeferredBatch<'a> {
-    /// The messages for the valid signals of `batch` that `is_deferred` selects by their index, as JSON.
+    /// The messages for the signals of `batch` that `is_deferred` selects by their index, valid and rejected ones, as JSON.
     pub fn messages(
         batch: &'a Batch<'a>,
         body: &str,
@@ -67,33 +71,27 @@ impl<'a> DeferredBatch<'a> {
         expires_at: Option<Timestamp>,
         is_deferred: impl Fn(usize) -> bool,
     ) -> Vec<String> {
-        let mut message = Self {
+        let mut messages = Messages::new(Self {
             account_id: Cow::Borrowed(context.account_id),
             key_id: context.key_id.into(),
             request_identifier: context.request_identifier.as_sent().into(),
-            has_record: batch.request_identifier.is_some(),
+            needs_record: batch.request_identifier.is_some(),
             received_at: context.received_at,
             expires_at: expires_at.map(Timestamp::seconds),
             body_hash: Digest::of(body).to_hex().into(),
             signals_hash: signals_hash(batch).into(),
             signals: Vec::new(),
-        };
-        let overhead = json(&message).len();
-        let mut bytes = overhead;
-        let mut messages = Vec::new();
+            rejected: Vec::new(),
+        });
         for signal in batch.signals.iter().filter(|signal| is_deferred(signal.index)) {
             let signal = DeferredSignal { index: signal.index, text: signal.payload.into() };
-            let length = json(&signal).len() + ",".len();
-            if bytes + length > MAX_MESSAGE_BYTES && !message.signals.is_empty() {
-                messages.push(json(&message));
-                message.signals.clear();
-                bytes = overhead;
-            }
-            bytes += length;
-            message.signals.push(signal);
+            messages.message_for(&signal).signals.push(signal);
         }
-        messages.push(json(&message));
-        messages
+        for rejected in batch.rejected.iter().filter(|rejected| is_deferred(rejected.index)) {
+            let rejected = RejectedSignalRecord::new(context, rejected, context.received_at);
+            messages.message_for(&rejected).rejected.push(rejected);
+        }
+        messages.finish()
     }
 
     /// Reads a message.
@@ -115,6 +113,41 @@ impl<'a> DeferredBatch<'a> {
     /// When it is none.
     pub fn request_identifier(&self) -> Result<RequestIdentifier, UnreadableMessage> {
         UuidText::parse(self.request_identifier.as_ref()).map(RequestIdentifier::from).ok_or(UnreadableMessage)
+    }
+}
+
+/// Messages while signals are added to the last one.
+struct Messages<'a> {
+    full: Vec<String>,
+    last: DeferredBatch<'a>,
+    /// The length of a message without signals.
+    overhead: usize,
+    /// The length of the last message.
+    bytes: usize,
+}
+
+impl<'a> Messages<'a> {
+    fn new(empty: DeferredBatch<'a>) -> Self {
+        let overhead = json(&empty).len();
+        Self { full: Vec::new(), last: empty, overhead, bytes: overhead }
+    }
+
+    /// The message that has room for this signal. The largest signal fits into a message of its own.
+    fn message_for(&mut self, signal: &impl Serialize) -> &mut DeferredBatch<'a> {
+        let length = json(signal).len() + ",".len();
+        if self.bytes + length > MAX_MESSAGE_BYTES && self.bytes > self.overhead {
+            self.full.push(json(&self.last));
+            self.last.signals.clear();
+            self.last.rejected.clear();
+            self.bytes = self.overhead;
+        }
+        self.bytes += length;
+        &mut self.last
+    }
+
+    fn finish(mut self) -> Vec<String> {
+        self.full.push(json(&self.last));
+        self.full
     }
 }
 
@@ -153,6 +186,21 @@ mod tests {
         assert!(messages.iter().all(|message| !message.contains(['\u{fffe}', '\u{ffff}', '\n', '\t'])));
         let message = DeferredBatch::parse(&messages[0]).unwrap();
         assert_eq!((message.signals[0].index, message.signals[0].text.as_ref()), (0, text));
+    }
+
+    #[test]
+    fn rejected_signal_is_cut_as_it_would_be_stored_and_fits_a_message() {
+        // Each quotation mark is four bytes in the message, with the backslash that the client sent before it.
+        let longest = "\\\"".repeat(200 * 1024);
+        let body = format!("{{\"signals\":[{{\"customerId\":\"c\",\"eventType\":\"{longest}\"}},17]}}");
+        let messages = messages_of(&body);
+        assert!(messages.iter().all(|message| message.len() <= MAX_MESSAGE_BYTES));
+        let rejected: Vec<_> =
+            messages.iter().flat_map(|message| DeferredBatch::parse(message).unwrap().rejected).collect();
+        let stored: Vec<_> =
+            rejected.iter().map(|record| (record.index, record.payload.len(), record.truncated)).collect();
+        assert_eq!(stored, [(0, 300 * 1024, true), (1, 2, false)]);
+        assert_eq!(rejected[1].errors.len(), 1);
     }
 
     #[test]

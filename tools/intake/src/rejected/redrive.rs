@@ -15,7 +15,6 @@ use model::timestamp::Timestamp;
 use model::validation::{FieldError, FieldErrorCode};
 use serde_json::json;
 use store::batch_context::BatchContext;
-use store::rejected_signals::RETENTION;
 use store::signals::SignalsTable;
 
 use super::id::RejectedSignalId;
@@ -26,7 +25,6 @@ use super::{Redrive, edited};
 use crate::error::store_error;
 use crate::output::{Format, Table, note, print_json, print_line};
 use crate::stack::{SIGNALS, Stack, WRITE_TIMEOUT};
-use crate::time_args::before;
 
 /// How many signals are stored at once.
 const CONCURRENT_SIGNALS: usize = 16;
@@ -48,7 +46,7 @@ pub(super) async fn redrive(stack: &Stack, rejected: &RejectedTable<'_>, args: &
             run.redrive_one(id, None).await?;
         }
     } else {
-        let since = args.since.unwrap_or_else(|| before(Timestamp::now(), RETENTION));
+        let since = args.since.unwrap_or(Timestamp::from_millis(0));
         for day in days(since) {
             let mut signals = rejected.of_day(&args.account, &day, since).await?;
             signals.retain(|signal| args.code.as_ref().is_none_or(|code| signal.has_code(code)));

@@ -19,6 +19,10 @@ use crate::progress;
 use crate::stack::{REJECTED_SIGNALS, Stack};
 use crate::time_args::before;
 
+/// How long a rejected signal may wait in the overflow queue before it is kept: SQS's longest retention, once more in the
+/// dead-letter queue.
+const QUEUED: Duration = Duration::from_hours(2 * 14 * 24);
+
 /// How long after its expiry DynamoDB may take to delete an item: "within a few days".
 const DELETION_DELAY: Duration = Duration::from_hours(10 * 24);
 
@@ -89,7 +93,7 @@ pub(super) fn days(since: Timestamp) -> impl Iterator<Item = String> {
 
 /// Not more days than items can exist of.
 fn days_between(since: Timestamp, now: Timestamp) -> Vec<String> {
-    let oldest = before(now, RETENTION + DELETION_DELAY);
+    let oldest = before(now, QUEUED + RETENTION + DELETION_DELAY);
     let mut time = since.max(oldest);
     let mut days = vec![day(time)];
     while days.last().is_some_and(|last| *last < day(now)) {
@@ -110,6 +114,6 @@ mod tests {
         assert_eq!(days_between(at("2026-11-18T23:00:00.000Z"), now), ["2026-11-18", "2026-11-19", "2026-11-20"]);
         assert_eq!(days_between(now, now), ["2026-11-20"]);
         assert_eq!(days_between(at("2026-11-21T00:00:00.000Z"), now), ["2026-11-21"]);
-        assert_eq!(days_between(Timestamp::from_millis(0), now).len(), 25);
+        assert_eq!(days_between(Timestamp::from_millis(0), now).len(), 53);
     }
 }
