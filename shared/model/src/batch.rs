@@ -2,6 +2,7 @@
 //!
 //! An error in the envelope costs the request; an error in a signal costs that signal.
 
+use crate::digest::Digest;
 use crate::identifier::{RequestIdentifier, read_uuid};
 use crate::json::{JsonText, Object, Value};
 use crate::limits::MAX_SIGNALS_PER_REQUEST;
@@ -48,13 +49,13 @@ impl<'a> Batch<'a> {
         builder.build()
     }
 
-    /// All signals as they were sent, in the order in which they were sent.
-    pub fn payloads(&self) -> impl Iterator<Item = &'a str> {
+    /// SHA-256 of all signals as they were sent, in hexadecimal.
+    pub fn signals_hash(&self) -> String {
         let valid = self.signals.iter().map(|signal| (signal.index, signal.payload));
         let mut all: Vec<_> =
             valid.chain(self.rejected.iter().map(|rejected| (rejected.index, rejected.payload))).collect();
         all.sort_unstable_by_key(|(index, _)| *index);
-        all.into_iter().map(|(_, payload)| payload)
+        Digest::of_all(all.into_iter().map(|(_, payload)| payload)).to_hex()
     }
 
     /// Rejects the valid signals with these indices, which DynamoDB found invalid. Returns them; `rejected` contains them

@@ -83,7 +83,7 @@ impl IdempotencyTable {
         deadline: Deadline,
     ) -> Result<Outcome, StoreError> {
         let record = record(context, Digest::of(body).to_hex(), None);
-        self.write(&record, context.received_at, || signals_hash(batch).into(), deadline).await
+        self.write(&record, context.received_at, || batch.signals_hash().into(), deadline).await
     }
 
     /// Writes the record of a deferred request, unless there is one of the last 24 hours. It expires 24 hours after `now`.
@@ -111,8 +111,8 @@ impl IdempotencyTable {
         batch: &Batch<'_>,
         deadline: Deadline,
     ) -> bool {
-        let record = record(context, Digest::of(body).to_hex(), Some(signals_hash(batch)));
-        let written = self.write(&record, context.received_at, || signals_hash(batch).into(), deadline).await;
+        let record = record(context, Digest::of(body).to_hex(), Some(batch.signals_hash()));
+        let written = self.write(&record, context.received_at, || batch.signals_hash().into(), deadline).await;
         matches!(written, Ok(Outcome::New))
     }
 
@@ -186,9 +186,4 @@ fn compare<'a>(
     } else {
         Outcome::Replay { received_at: existing.received_at }
     }
-}
-
-/// SHA-256 of all signals of a request, in hexadecimal.
-pub(crate) fn signals_hash(batch: &Batch<'_>) -> String {
-    Digest::of_all(batch.payloads()).to_hex()
 }

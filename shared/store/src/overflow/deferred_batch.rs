@@ -12,7 +12,6 @@ use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::batch_context::BatchContext;
-use crate::idempotency::signals_hash;
 use crate::rejected_signals::RejectedSignalRecord;
 
 /// The largest message, in bytes ("Amazon SQS message quotas" in the SQS developer guide). All messages of one call together
@@ -79,7 +78,7 @@ impl<'a> DeferredBatch<'a> {
             received_at: context.received_at,
             expires_at: expires_at.map(Timestamp::seconds),
             body_hash: Digest::of(body).to_hex().into(),
-            signals_hash: signals_hash(batch).into(),
+            signals_hash: batch.signals_hash().into(),
             signals: Vec::new(),
             rejected: Vec::new(),
         });
