@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr2;
+
 use crate::validation::{FieldErrorCode, Violation};
 
 /// A string as it was sent, quotes included.
@@ -41,34 +43,12 @@ pub(super) fn after_string(after_quote: &[u8]) -> (&[u8], bool) {
     let mut escaped = false;
     let mut rest = after_quote;
     loop {
-        match from_quote_or_backslash(rest) {
+        let found = memchr2(b'"', b'\\', rest);
+        match found.and_then(|at| rest.get(at..)).unwrap_or_default() {
             [b'\\', _, after @ ..] => (escaped, rest) = (true, after),
             end => return (end.get(1..).unwrap_or_default(), escaped),
         }
     }
-}
-
-/// `bytes` from the first quote or backslash on, found eight bytes at a time: most strings are so short that a call of
-/// `memchr` costs more than the search.
-fn from_quote_or_backslash(mut bytes: &[u8]) -> &[u8] {
-    const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
-    const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
-    while let Some((word, after)) = bytes.split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*word);
-        let found = zero_bytes(word ^ QUOTES) | zero_bytes(word ^ BACKSLASHES);
-        if found != 0 {
-            return bytes.get((found.trailing_zeros() / 8) as usize..).unwrap_or_default();
-        }
-        bytes = after;
-    }
-    let at = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\'));
-    at.and_then(|at| bytes.get(at..)).unwrap_or_default()
-}
-
-/// The highest bit of each byte of `word` that is zero. Only the lowest of these bits is certain: the subtraction may
-/// borrow from the bytes above.
-fn zero_bytes(word: u64) -> u64 {
-    word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080
 }
 
 impl From<UnpairedSurrogate> for Violation {
