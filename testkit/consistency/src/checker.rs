@@ -84,7 +84,7 @@ impl Report {
 
     fn add(&mut self, violation: Violation, signal: Option<(u64, u64)>, text: impl FnOnce() -> String) {
         let count = self.counts.entry(violation).or_default();
-        *count = count.saturating_add(1);
+        *count += 1;
         if *count <= EXAMPLES as u64 {
             self.examples.push(Example { violation, signal, text: text() });
         }
@@ -135,7 +135,7 @@ fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
             report.add(Violation::Wrong, Some(place(found)), || format!("{found:?}: {what}"));
         }
         if let Some(copies) = copies.get_mut(&found.request).and_then(|copies| copies.get_mut(index)) {
-            *copies = copies.saturating_add(1);
+            *copies += 1;
         }
     }
     for (number, request) in &history.requests {
@@ -149,7 +149,7 @@ fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
                 Outcome::Acknowledged(_) => (&mut report.acknowledged, 1, 1),
                 Outcome::Unknown => (&mut report.unknown, 0, 1),
             };
-            *total = total.saturating_add(1);
+            *total += 1;
             if copies < at_least {
                 report.add(Violation::Lost, at, text);
             } else if copies > at_most {
@@ -167,7 +167,7 @@ fn place(found: &StoredSignal) -> (u64, u64) {
 fn wrong(history: &History, request: &Request, sent: &Sent, found: &StoredSignal) -> Option<&'static str> {
     let earliest = request.sent.saturating_sub(MILLISECOND);
     let latest = match request.outcome {
-        Outcome::Acknowledged(at) => at.saturating_add(history.clock_skew),
+        Outcome::Acknowledged(at) => at + history.clock_skew,
         Outcome::Refused | Outcome::Unknown => Micros::MAX,
     };
     if found.contradiction.is_some() {
@@ -219,7 +219,7 @@ fn check_order(history: &History, one: &[StoredSignal], report: &mut Report) {
         let Some(request) = history.requests.get(&found.request) else { continue };
         let in_request = before.is_none_or(|before| before.request != found.request || before.index < found.index);
         let in_time = match request.outcome {
-            Outcome::Acknowledged(at) => millis(at.saturating_add(history.clock_skew)) >= millis(latest_sent),
+            Outcome::Acknowledged(at) => millis(at + history.clock_skew) >= millis(latest_sent),
             Outcome::Refused | Outcome::Unknown => true,
         };
         if !in_request || !in_time {
@@ -256,7 +256,7 @@ fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
         }
     }
     for ((customer, field), writes) in &writes {
-        report.fields = report.fields.saturating_add(1);
+        report.fields += 1;
         let value = stored.customers.get(customer).and_then(|fields| fields.get(*field)).map(String::as_str);
         // Before any write there was nothing.
         let mut candidates = writes.iter().chain([&(None, 0, Some(0))]);

@@ -44,7 +44,7 @@ pub fn stored_signal(item: &mut Value, who: Option<u32>, retention: Option<Durat
         index,
         content: Fingerprint::of(&item.to_string()),
         identifier,
-        received_at: time.map_or(0, |time| time.millis().saturating_mul(1_000)),
+        received_at: time.map_or(0, |time| time.millis() * 1_000),
         contradiction,
     }
 }

@@ -43,12 +43,12 @@ impl FaultProxy {
         let connected = Arc::clone(&shared);
         let serve = move |stream| {
             let shared = Arc::clone(&connected);
-            shared.open.send_modify(|open| *open = open.saturating_add(1));
-            let number = shared.accepted.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+            shared.open.send_modify(|open| *open += 1);
+            let number = shared.accepted.fetch_add(1, Ordering::Relaxed) + 1;
             async move {
                 // Connections that break are expected here.
                 let _ = connection::serve(stream, number, &shared).await;
-                shared.open.send_modify(|open| *open = open.saturating_sub(1));
+                shared.open.send_modify(|open| *open -= 1);
             }
         };
         Ok(Self { shared, server: LoopbackServer::start(serve).await? })

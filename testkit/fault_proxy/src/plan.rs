@@ -152,7 +152,7 @@ impl Rule {
         if self.window.is_some_and(|window| began.elapsed() >= window) {
             return false;
         }
-        self.seen = self.seen.saturating_add(1);
+        self.seen += 1;
         match self.when {
             When::Always => true,
             When::Nth(n) => self.seen == n,

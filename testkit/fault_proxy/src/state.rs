@@ -78,7 +78,7 @@ impl Shared {
 
     pub(crate) fn count_throttled(&self, is_throttled: bool) {
         let throttled = &mut self.state().counts.throttled;
-        *throttled = throttled.saturating_add(is_throttled.into());
+        *throttled += u64::from(is_throttled);
     }
 
     pub(crate) fn capacity(&self) -> Option<Capacity> {
@@ -89,11 +89,11 @@ impl Shared {
     pub(crate) fn decide(&self, connection: u64, operation: &str, body: &[u8]) -> Option<Fault> {
         let mut state = self.state();
         let calls = state.counts.operations.entry(operation.to_owned()).or_default();
-        *calls = calls.saturating_add(1);
+        *calls += 1;
         let frozen = connection <= self.frozen.load(Ordering::Relaxed);
         let fault = if frozen { Some(Fault::Stall) } else { state.plan.decide(operation, body) };
         if fault.is_some() {
-            state.counts.faulted = state.counts.faulted.saturating_add(1);
+            state.counts.faulted += 1;
         }
         fault
     }

@@ -95,7 +95,7 @@ impl Client {
 pub(super) async fn signals(shared: Rc<Shared>, client: Client, quota: u64, end: Instant) {
     let mut random = client.random();
     let mut acknowledged = 0_u64;
-    for number in client.number.saturating_mul(10_000_000).. {
+    for number in client.number * 10_000_000.. {
         if acknowledged >= quota {
             if Instant::now() >= end {
                 return;
@@ -112,7 +112,7 @@ pub(super) async fn signals(shared: Rc<Shared>, client: Client, quota: u64, end:
         let outcome = deliver(&shared, &client, &batch, &mut identifier, &mut random.fork()).await;
         if matches!(outcome, Outcome::Acknowledged(_)) {
             let accepted = batch.sent.iter().filter(|sent| !sent.refused).count() as u64;
-            acknowledged = acknowledged.saturating_add(accepted);
+            acknowledged += accepted;
             add(&shared.counts.acknowledged, accepted);
         }
         let request = Request { sent, outcome, identifier, signals: batch.sent };
@@ -195,7 +195,7 @@ async fn pause(random: &mut fastrand::Rng) {
 }
 
 fn add(count: &Cell<u64>, more: u64) {
-    count.set(count.get().saturating_add(more));
+    count.set(count.get() + more);
 }
 
 fn now() -> Micros {

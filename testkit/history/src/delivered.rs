@@ -56,7 +56,7 @@ impl Event {
         let mut id = self.id.split('#');
         let mut next = || id.next().unwrap_or_default();
         let (time, identifier, index) = (next(), next(), next().parse().unwrap_or(u64::MAX));
-        let received_at = time.parse().map_or(0, |time: Timestamp| time.millis().saturating_mul(1_000));
+        let received_at = time.parse().map_or(0, |time: Timestamp| time.millis() * 1_000);
         let item = self.data.as_deref().map(|data| self.item(data));
         let is_in = |item: &Value| {
             [("customerId", "eventType"), ("emitterId", "stepNodeId")]
@@ -130,8 +130,8 @@ fn without_exponent(number: &str) -> String {
     if exponent >= 0 {
         return format!("{sign}{digits}{}", "0".repeat(places));
     }
-    let padded = format!("{digits:0>width$}", width = places.saturating_add(1));
-    let (whole, fraction) = padded.split_at(padded.len().saturating_sub(places));
+    let padded = format!("{digits:0>width$}", width = places + 1);
+    let (whole, fraction) = padded.split_at(padded.len() - places);
     format!("{sign}{whole}.{fraction}")
 }
 

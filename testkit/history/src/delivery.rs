@@ -206,21 +206,21 @@ impl EventSource {
                 continue;
             }
             let mut batches = self.batches.get();
-            batches[shard] = batches[shard].saturating_add(1);
+            batches[shard] += 1;
             self.batches.set(batches);
             let response = self.events.invoke(batch.event.clone().into()).await.map(|invocation| invocation.json());
             self.collect();
             let mut invocations = self.invocations.get();
-            invocations.total = invocations.total.saturating_add(1);
+            invocations.total += 1;
             let is_delivered = match response.filter(|response| response["batchItemFailures"].is_array()) {
                 None => {
-                    invocations.lost = invocations.lost.saturating_add(1);
+                    invocations.lost += 1;
                     false
                 }
                 Some(response) => {
                     self.stream.borrow_mut().shards[shard].advance(&batch, &response);
                     let is_failed = response["batchItemFailures"][0].is_object();
-                    invocations.failed = invocations.failed.saturating_add(is_failed.into());
+                    invocations.failed += u64::from(is_failed);
                     !is_failed
                 }
             };
@@ -250,7 +250,7 @@ impl EventSource {
             let [pk, sk] = event.key();
             let shard = shard_of(&pk);
             // Unlike those of the other shards.
-            let batch = self.batches.get()[shard].saturating_mul(SHARDS as u64).saturating_add(shard as u64);
+            let batch = self.batches.get()[shard] * SHARDS as u64 + shard as u64;
             let signal = event.signal(target, batch, stream.position(&pk, &sk));
             self.delivered.borrow_mut().push(signal);
         }

@@ -83,7 +83,7 @@ impl Report {
 
     fn add(&mut self, violation: Violation, example: impl FnOnce() -> String) {
         let count = self.counts.entry(violation).or_default();
-        *count = count.saturating_add(1);
+        *count += 1;
         if *count <= EXAMPLES {
             self.examples.push((violation, example()));
         }
@@ -126,14 +126,14 @@ fn check_presence(stored: &[StoredSignal], delivered: &[DeliveredSignal], report
     let mut found: HashMap<_, _> = stored.iter().map(|signal| (key(signal), (signal.content, [false; 2]))).collect();
     for signal in delivered {
         let Some(place) = TARGETS.iter().position(|target| *target == signal.target) else { continue };
-        report.taken[place] = report.taken[place].saturating_add(1);
+        report.taken[place] += 1;
         let Some((content, is_taken)) = found.get_mut(&signal.key) else {
             report.add(Violation::PhantomDelivery, || format!("{signal:?} is not stored"));
             continue;
         };
         is_taken[place] = true;
         let is_pointer = signal.target == Target::Bus && signal.content.is_none();
-        report.pointers = report.pointers.saturating_add(is_pointer.into());
+        report.pointers += u64::from(is_pointer);
         if signal.contradiction.is_some() || !is_pointer && signal.content != Some(*content) {
             report.add(Violation::AlteredDelivery, || format!("{signal:?}"));
         }

@@ -133,7 +133,7 @@ impl Deployment {
 
     /// Ends the functions that write, and waits until nothing that they sent is on its way.
     pub(super) async fn end_writers(&mut self) {
-        let writers = self.environments.len().saturating_sub(DELIVERERS);
+        let writers = self.environments.len() - DELIVERERS;
         for environment in self.environments.iter_mut().take(writers) {
             environment.end().await;
         }

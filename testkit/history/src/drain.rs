@@ -56,7 +56,7 @@ pub(super) async fn run(
         let is_last = is_over();
         let now = Instant::now();
         let arrived = queue.take_messages();
-        drained.messages = drained.messages.saturating_add(arrived.len() as u64);
+        drained.messages += arrived.len() as u64;
         waiting.extend(arrived.into_iter().zip(&mut ids).map(|(body, id)| Message {
             id,
             body: body.into(),
@@ -80,10 +80,10 @@ pub(super) async fn run(
                 }
                 let (failed, done): (Vec<_>, Vec<_>) =
                     batch.into_iter().partition(|message| failed.as_ref().is_none_or(|failed| failed.contains(&message.id)));
-                drained.failures = drained.failures.saturating_add(failed.len() as u64);
+                drained.failures += failed.len() as u64;
                 waiting.extend(failed);
                 let repeated: Vec<_> = done.into_iter().filter(|_| random.u8(..20) == 0).collect();
-                drained.repeated = drained.repeated.saturating_add(repeated.len() as u64);
+                drained.repeated += repeated.len() as u64;
                 waiting.extend(repeated);
             }
             () = sleep(Duration::from_millis(20)) => {}
@@ -96,9 +96,9 @@ fn take_batch(waiting: &mut VecDeque<Message>, now: Instant) -> Vec<Message> {
     let (mut batch, mut bytes) = (Vec::new(), 0_usize);
     for _ in 0..waiting.len() {
         let Some(message) = waiting.pop_front() else { break };
-        bytes = bytes.saturating_add(message.body.len());
+        bytes += message.body.len();
         if message.visible_at > now || batch.len() == BATCH || bytes > BATCH_BYTES {
-            bytes = bytes.saturating_sub(message.body.len());
+            bytes -= message.body.len();
             waiting.push_back(message);
         } else {
             batch.push(message);

@@ -50,7 +50,7 @@ impl Environment {
 
     /// How many invocations ended in an error.
     pub(super) fn invocation_errors(&self) -> u64 {
-        self.errors.saturating_add(self.process.invocation_errors())
+        self.errors + self.process.invocation_errors()
     }
 
     /// Whether the process had ended by itself when it was ended.
@@ -87,7 +87,7 @@ impl SkewedClock {
 
     /// Sets the clock of a process that will be started. Its deadlines are those of its own clock.
     pub(super) fn set(&self, options: &mut ProcessOptions, ahead: Duration) {
-        options.invocation_timeout = options.invocation_timeout.saturating_add(ahead);
+        options.invocation_timeout += ahead;
         options.variables.push(("LD_PRELOAD".to_owned(), self.library.clone().into()));
         options.variables.push(("CLOCK_OFFSET_MILLIS".to_owned(), OsString::from(ahead.as_millis().to_string())));
     }

@@ -149,7 +149,7 @@ impl Signal {
 
 /// The number of a customer or an emitter of an account, unlike those of all other accounts.
 pub(super) fn subject(account: u32, who: u32) -> u32 {
-    account.saturating_mul(SUBJECTS_PER_ACCOUNT).saturating_add(who)
+    account * SUBJECTS_PER_ACCOUNT + who
 }
 
 /// The id of the `account`-th account.
@@ -173,8 +173,8 @@ impl Profile {
     /// The `number`-th of a client: its customers move on with its number, so that at the end there are customers whose
     /// last writes were at any time of the run.
     pub(super) fn random(random: &mut fastrand::Rng, client: u64, number: u64) -> Self {
-        let window = u32::try_from(number / UPDATES_PER_WINDOW).unwrap_or(u32::MAX).saturating_mul(WINDOW);
-        let customer = window.saturating_add(random.u32(..WINDOW));
+        let window = u32::try_from(number / UPDATES_PER_WINDOW).unwrap() * WINDOW;
+        let customer = window + random.u32(..WINDOW);
         let mut fields = FIELDS.to_vec();
         random.shuffle(&mut fields);
         fields.truncate(random.usize(1..=3));

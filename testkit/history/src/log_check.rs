@@ -23,9 +23,9 @@ impl LogCheck {
     pub(super) async fn run(mut log: mpsc::UnboundedReceiver<String>, secrets: Vec<String>) -> Self {
         let mut check = Self::default();
         while let Some(line) = log.recv().await {
-            check.lines = check.lines.saturating_add(1);
+            check.lines += 1;
             if line.contains("DeadLetterFailures") {
-                check.unkept = check.unkept.saturating_add(1);
+                check.unkept += 1;
             }
             check.unavailable.extend(unavailable_at(&line));
             if secrets.iter().any(|secret| line.contains(secret)) {

@@ -211,7 +211,7 @@ async fn kill(
             tokio::time::sleep(Duration::from_millis(random.u64(..60))).await;
             let which = random.usize(..environments.len());
             environments[which].kill().await;
-            kills = kills.saturating_add(1);
+            kills += 1;
         }
     }
     kills

@@ -90,7 +90,7 @@ impl Summary {
     pub fn holds(&self) -> bool {
         let Self { report, leaks, calls, dead_letters, requests: [requests, _], .. } = self;
         let [_, unexplained, _] = self.unavailable;
-        let is_available = unexplained.saturating_mul(REQUESTS_PER_503) <= *requests;
+        let is_available = unexplained * REQUESTS_PER_503 <= *requests;
         let is_delivered = self.delivery.holds() && self.unreadable == 0;
         report.holds()
             && is_delivered

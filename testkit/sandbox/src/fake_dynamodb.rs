@@ -86,11 +86,11 @@ impl State {
 
 impl Service for State {
     fn connected(&self) {
-        self.count(|counts| counts.connections = counts.connections.saturating_add(1));
+        self.count(|counts| counts.connections += 1);
     }
 
     fn handshake_failed(&self) {
-        self.count(|counts| counts.failed_handshakes = counts.failed_handshakes.saturating_add(1));
+        self.count(|counts| counts.failed_handshakes += 1);
     }
 
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
@@ -100,11 +100,11 @@ impl Service for State {
         let written = written(&operation, &call);
         self.count(|counts| {
             let calls = counts.calls.entry(operation.clone()).or_default();
-            *calls = calls.saturating_add(1);
-            counts.items = counts.items.saturating_add(u64::try_from(written.len()).unwrap_or(u64::MAX));
-            counts.write_units = written.iter().fold(counts.write_units, |sum, bytes| {
-                sum.saturating_add(u64::try_from(bytes.div_ceil(1024)).unwrap_or(u64::MAX))
-            });
+            *calls += 1;
+            counts.items += u64::try_from(written.len()).unwrap_or(u64::MAX);
+            counts.write_units = written
+                .iter()
+                .fold(counts.write_units, |sum, bytes| sum + u64::try_from(bytes.div_ceil(1024)).unwrap_or(u64::MAX));
         });
         let delay = Duration::from_micros(self.delay_micros.load(Ordering::Relaxed));
         if !delay.is_zero() {
@@ -170,7 +170,7 @@ fn written(operation: &str, call: &Value) -> Vec<usize> {
 
 /// An update costs what the whole item has afterwards; here the item is what the update sets.
 fn updated_bytes(call: &Value) -> usize {
-    let own = "accountIdcustomerIdcreatedAtupdatedAt".len().saturating_add("2026-11-20T22:33:44.123Z".len());
+    let own = "accountIdcustomerIdcreatedAtupdatedAt".len() + "2026-11-20T22:33:44.123Z".len();
     let names = call["ExpressionAttributeNames"].as_object().into_iter().flat_map(Map::values);
     let names: usize = names.filter_map(Value::as_str).map(str::len).sum();
     let values = call["ExpressionAttributeValues"].as_object().into_iter().flat_map(Map::values);
@@ -179,7 +179,7 @@ fn updated_bytes(call: &Value) -> usize {
 
 fn item_bytes(item: &Value) -> usize {
     let members = item.as_object().into_iter().flatten();
-    members.map(|(name, value)| name.len().saturating_add(value_bytes(value))).sum()
+    members.map(|(name, value)| name.len() + value_bytes(value)).sum()
 }
 
 /// The size of a value as DynamoDB counts it: text by its UTF-8, a number by its digits in pairs, a map or list by three
@@ -190,12 +190,10 @@ fn value_bytes(value: &Value) -> usize {
         ("S", Value::String(text)) => text.len(),
         ("N", Value::String(number)) => {
             let digits = number.trim_matches('0').bytes().filter(u8::is_ascii_digit).count();
-            digits.div_ceil(2).saturating_add(if number.starts_with('-') { 2 } else { 1 })
+            digits.div_ceil(2) + if number.starts_with('-') { 2 } else { 1 }
         }
-        ("M", map @ Value::Object(members)) => item_bytes(map).saturating_add(members.len()).saturating_add(3),
-        ("L", Value::Array(list)) => {
-            list.iter().map(value_bytes).sum::<usize>().saturating_add(list.len()).saturating_add(3)
-        }
+        ("M", map @ Value::Object(members)) => item_bytes(map) + members.len() + 3,
+        ("L", Value::Array(list)) => list.iter().map(value_bytes).sum::<usize>() + list.len() + 3,
         _ => 1,
     }
 }

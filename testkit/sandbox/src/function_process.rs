@@ -145,7 +145,7 @@ impl FunctionProcess {
         let status = self.proc("status")?;
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("/proc has no peak memory")?;
         let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse()?;
-        Ok(kibibytes.saturating_mul(1024))
+        Ok(kibibytes * 1024)
     }
 
     /// The processor time that the process has used so far, in user mode and in the kernel.

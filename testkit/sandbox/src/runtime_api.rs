@@ -57,7 +57,7 @@ impl Default for EventQueue {
 impl EventQueue {
     /// Waits until a process has responded to this event; `None` when the process ended first.
     pub async fn invoke(&self, event: Bytes) -> Option<Invocation> {
-        let number = self.sent.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        let number = self.sent.fetch_add(1, Ordering::Relaxed) + 1;
         let (invocation, responded) = oneshot::channel();
         // Ids follow each other, so that an instruction count does not depend on chance.
         let event = Event { id: format!("{number:08}-0000-4000-8000-000000000000"), body: event, invocation };
@@ -132,12 +132,12 @@ impl State {
     }
 
     async fn next(&self) -> Response<Full<Bytes>> {
-        self.waiting.send_modify(|waiting| *waiting = waiting.saturating_add(1));
+        self.waiting.send_modify(|waiting| *waiting += 1);
         let event = self.events.receiver.lock().await.recv().await;
-        self.waiting.send_modify(|waiting| *waiting = waiting.saturating_sub(1));
+        self.waiting.send_modify(|waiting| *waiting -= 1);
         let Some(event) = event else { return status(StatusCode::GONE) };
         self.open().insert(event.id.clone(), (Instant::now(), event.invocation));
-        let deadline = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().saturating_add(self.timeout);
+        let deadline = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default() + self.timeout;
         let mut response = Response::new(Full::new(event.body));
         for (name, value) in [
             ("content-type", "application/json".to_owned()),

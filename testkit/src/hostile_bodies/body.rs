@@ -65,7 +65,7 @@ pub(super) fn elements(bytes: usize, element: impl Fn(usize) -> String) -> Strin
     let mut text = element(0);
     for index in 1.. {
         let next = element(index);
-        if text.len().saturating_add(next.len()) >= bytes {
+        if text.len() + next.len() >= bytes {
             break;
         }
         text.push(',');
