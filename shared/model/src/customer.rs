@@ -18,7 +18,7 @@ pub const PROFILE_FIELDS: [&str; 10] =
 pub const RESERVED_FIELDS: [&str; 6] = ["pk", "accountId", "customerId", "createdAt", "updatedAt", "expiresAt"];
 
 /// The most changes that an update can have: more are rejected, as duplicates or as too many, and need not be kept.
-const MOST_CHANGES: usize = PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS;
+const MAX_CHANGES: usize = PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS;
 
 /// An update of one customer that obeys every rule of the contract.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
             } else {
                 self.read_unknown_field(&field)
             };
-            if self.changes.len() < MOST_CHANGES {
+            if self.changes.len() < MAX_CHANGES {
                 self.changes.extend(change.map(|change| (field.name, change)));
             }
         }

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 /// More header lines than the SDK, the emulator or Lambda's runtime send.
-const MOST_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 
 /// What is read at once, at least.
 const READ_BYTES: usize = 16 * 1024;
@@ -120,7 +120,7 @@ impl Stream {
     fn take(&mut self) -> io::Result<Option<Message>> {
         let Some(line_end) = self.read.windows(2).position(|bytes| bytes == b"\r\n") else { return Ok(None) };
         let after_line = line_end.saturating_add(2);
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let Some((first_line, rest)) = self.read.split_at_checked(after_line) else { return Ok(None) };
         let parsed = httparse::parse_headers(rest, &mut headers);
         let Ok(httparse::Status::Complete((length, headers))) = parsed else {

@@ -11,16 +11,13 @@ const LARGEST: usize = MAX_BODY_BYTES / MAX_SIGNAL_BYTES;
 /// What is filled into each of them.
 const LARGEST_ROOM: usize = MAX_SIGNAL_BYTES - 200;
 
-/// As many signals as a request may have.
-const MOST: usize = MAX_SIGNALS_PER_REQUEST;
-
-/// What is filled into each of them.
-const MOST_ROOM: usize = MAX_BODY_BYTES / MAX_SIGNALS_PER_REQUEST - 100;
+/// What is filled into each of as many signals as a request may have.
+const SIGNAL_ROOM: usize = MAX_BODY_BYTES / MAX_SIGNALS_PER_REQUEST - 100;
 
 pub(super) const BODIES: &[HostileBody] = &[
     accepted("16 signals of dense digits", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "1")))),
     accepted("16 signals of dense digits, packed", || packed(&signals(LARGEST, &array(LARGEST_ROOM, "1")))),
-    accepted("500 signals of dense digits", || plain(&signals(MOST, &array(MOST_ROOM, "1")))),
+    accepted("500 signals of dense digits", || plain(&signals(MAX_SIGNALS_PER_REQUEST, &array(SIGNAL_ROOM, "1")))),
     accepted("16 signals of dense numbers with an exponent", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "1e5")))),
     accepted("16 signals of dense empty strings", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "\"\"")))),
     accepted("16 signals of dense empty objects", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "{}")))),
@@ -31,18 +28,22 @@ pub(super) const BODIES: &[HostileBody] = &[
         plain(&signals(LARGEST, &format!("\"data\":{{{}}}", members(LARGEST_ROOM, "\\n"))))
     }),
     accepted("16 signals of many unknown fields", || plain(&signals(LARGEST, &members(LARGEST_ROOM, "\\n")))),
-    accepted("500 signals of many unknown fields", || plain(&signals(MOST, &members(MOST_ROOM, "")))),
-    accepted("500 signals of many unknown fields, packed", || packed(&signals(MOST, &members(MOST_ROOM, "\\n")))),
+    accepted("500 signals of many unknown fields", || {
+        plain(&signals(MAX_SIGNALS_PER_REQUEST, &members(SIGNAL_ROOM, "")))
+    }),
+    accepted("500 signals of many unknown fields, packed", || {
+        packed(&signals(MAX_SIGNALS_PER_REQUEST, &members(SIGNAL_ROOM, "\\n")))
+    }),
     accepted("500 signals with 5 warnings at long paths", || {
-        plain(&signals(MOST, &elements(MOST_ROOM, |index| format!("\"\\n{index:01200}\":0"))))
+        plain(&signals(MAX_SIGNALS_PER_REQUEST, &elements(SIGNAL_ROOM, |index| format!("\"\\n{index:01200}\":0"))))
     }),
     invalid("500 signals with 5 errors at long paths", || {
         let long = "\\u0001".repeat(30);
-        plain(&signals(MOST, &elements(MOST_ROOM, |index| format!("\"{long}{index}\":1e999"))))
+        plain(&signals(MAX_SIGNALS_PER_REQUEST, &elements(SIGNAL_ROOM, |index| format!("\"{long}{index}\":1e999"))))
     }),
     invalid("500 signals with 5 errors at paths too long to report", || {
-        let name = "x".repeat(MOST_ROOM - 40);
-        plain(&signals(MOST, &format!("\"{name}\":[1e999,1e999,1e999,1e999,1e999]")))
+        let name = "x".repeat(SIGNAL_ROOM - 40);
+        plain(&signals(MAX_SIGNALS_PER_REQUEST, &format!("\"{name}\":[1e999,1e999,1e999,1e999,1e999]")))
     }),
     invalid("16 signals with 40,000 errors", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "1e999")))),
     invalid("16 signals of many names, each twice", || {
@@ -51,7 +52,7 @@ pub(super) const BODIES: &[HostileBody] = &[
     }),
     invalid("16 rejected signals, all quotes", || plain(&rejected_signals())),
     invalid("500 rejected signals, all escapes", || {
-        plain(&signals(MOST, &format!("\"data\":\"{}\"", "\\\\".repeat(MOST_ROOM / 2 - 5))))
+        plain(&signals(MAX_SIGNALS_PER_REQUEST, &format!("\"data\":\"{}\"", "\\\\".repeat(SIGNAL_ROOM / 2 - 5))))
     }),
     invalid("signal of 4 MiB of dense digits", || plain(&signals(1, &array(ROOM, "1")))),
     invalid("signal of 4 MiB of many unknown fields", || plain(&signals(1, &members(ROOM, "\\n")))),
@@ -76,8 +77,12 @@ pub(super) const BODIES: &[HostileBody] = &[
 /// Those that grow the most on their way to DynamoDB, and so on their way back.
 pub(super) const UNPROCESSED: &[HostileBody] = &[
     unavailable("16 signals of dense digits, unprocessed", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "1")))),
-    unavailable("500 signals of dense digits, unprocessed", || plain(&signals(MOST, &array(MOST_ROOM, "1")))),
-    unavailable("500 signals of many unknown fields, unprocessed", || plain(&signals(MOST, &members(MOST_ROOM, "")))),
+    unavailable("500 signals of dense digits, unprocessed", || {
+        plain(&signals(MAX_SIGNALS_PER_REQUEST, &array(SIGNAL_ROOM, "1")))
+    }),
+    unavailable("500 signals of many unknown fields, unprocessed", || {
+        plain(&signals(MAX_SIGNALS_PER_REQUEST, &members(SIGNAL_ROOM, "")))
+    }),
     invalid("16 rejected signals, all quotes, unprocessed", || plain(&rejected_signals())),
 ];
 
