@@ -76,7 +76,7 @@ impl<'a> AwsClient<'a> {
                 return Err(error);
             }
             tokio::time::sleep(PAUSE).await;
-            attempt = attempt.saturating_add(1);
+            attempt += 1;
         }
     }
 

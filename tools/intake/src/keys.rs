@@ -169,7 +169,7 @@ pub(crate) async fn active_keys(stack: &Stack) -> Result<Vec<KeyRecord>> {
 
 /// The end of a key, `lifetime` after `begin`, in whole seconds as the table holds it.
 fn end_after(begin: Timestamp, lifetime: Duration) -> Timestamp {
-    Timestamp::from_millis(begin.plus(lifetime).seconds().saturating_mul(1000))
+    Timestamp::from_millis(begin.plus(lifetime).seconds() * 1_000)
 }
 
 /// Shows the operator the key that was stored.

@@ -34,11 +34,11 @@ pub(super) async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Findin
         let mut page = client.call(CLOUDWATCH, "GraniteServiceVersion20100801.DescribeAlarms", &call).await?;
         for alarm in page.get("MetricAlarms").and_then(Value::as_array).into_iter().flatten() {
             let text = |name: &str| alarm.get(name).and_then(Value::as_str).unwrap_or_default();
-            count = count.saturating_add(1);
+            count += 1;
             match text("StateValue") {
                 "OK" => {}
                 "ALARM" => firing.push(format!("{} fires", text("AlarmName"))),
-                _ => unknown = unknown.saturating_add(1),
+                _ => unknown += 1,
             }
         }
         token = page.get_mut("NextToken").map(Value::take).unwrap_or_default();
@@ -91,7 +91,7 @@ pub(super) async fn quotas(stack: &Stack, client: &AwsClient<'_>) -> Result<Find
     let answer = client.call(QUOTAS, "ServiceQuotasV20190624.GetServiceQuota", &call).await?;
     let executions = answer.pointer("/Quota/Value").and_then(Value::as_f64).context("the answer has no quota")?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a quota is a whole number")]
-    let requests = (executions as u64).saturating_mul(REQUESTS_PER_SECOND);
+    let requests = executions as u64 * REQUESTS_PER_SECOND;
     let rate: u64 = stack.optional(THROTTLE_RATE).and_then(|rate| rate.parse().ok()).unwrap_or_default();
     let limits = stack.client.describe_limits().send().await.ok();
     let units = limits.and_then(|limits| limits.table_max_write_capacity_units);

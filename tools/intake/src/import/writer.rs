@@ -171,7 +171,7 @@ impl Writer {
                 result => return result.map_err(|error| store_error(&self.table, &error)),
             }
             retries -= 1;
-            backoff = backoff.saturating_mul(2);
+            backoff *= 2;
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     pub(crate) fn total(&self) -> u64 {
-        self.waiting.saturating_add(self.in_flight).saturating_add(self.delayed)
+        self.waiting + self.in_flight + self.delayed
     }
 }
 
