@@ -9,13 +9,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use service::telemetry::delivery_log::{Counts, Failure};
 
-use crate::DeliverFunction;
 use crate::bus::{Bus, Entry};
 use crate::clients::{Cause, Undelivered};
 use crate::cloud_event::{CloudEvent, IN_THE_LAKE};
 use crate::event::RecordName;
 use crate::lake::Lake;
 use crate::record::{event_of, timestamp};
+use crate::targets::Targets;
 
 /// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32 characters and at most 40.
 const MAX_NAME_CHARS: usize = 128;
@@ -31,7 +31,7 @@ const MALFORMED: &str = "EventBridge found the event malformed";
 
 /// A batch on its way.
 pub(crate) struct Delivery<'a> {
-    function: &'a DeliverFunction,
+    targets: &'a Targets,
     deadline: Deadline,
     now: Timestamp,
     /// The events of all records before the first failed one.
@@ -74,9 +74,9 @@ struct KeptRecord<'a> {
 }
 
 impl<'a> Delivery<'a> {
-    pub(crate) fn new(function: &'a DeliverFunction, deadline: Deadline, now: Timestamp) -> Self {
+    pub(crate) fn new(targets: &'a Targets, deadline: Deadline, now: Timestamp) -> Self {
         Self {
-            function,
+            targets,
             deadline,
             now,
             events: Vec::new(),
@@ -115,7 +115,7 @@ impl<'a> Delivery<'a> {
             Place::FailureBucket => Some(self.keep(record, TOO_LARGE).await?),
         };
         // Nowhere but in the failure bucket.
-        if self.function.bus.is_none() && dataref.as_deref() != Some(IN_THE_LAKE) {
+        if self.targets.bus.is_none() && dataref.as_deref() != Some(IN_THE_LAKE) {
             self.unreadable.push(position);
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl<'a> Delivery<'a> {
 
     /// Sends the events to the lake, if there is one.
     pub(crate) async fn fill_lake(&mut self) {
-        let Some(lake) = &self.function.lake else { return };
+        let Some(lake) = &self.targets.lake else { return };
         let is_for_lake = |pending: &&PendingEvent<'_>| pending.dataref.as_deref() == Some(IN_THE_LAKE);
         let for_lake: Vec<_> = self.events.iter().filter(is_for_lake).collect();
         let events: Vec<_> = for_lake.iter().map(|pending| pending.event.json.as_str()).collect();
@@ -137,7 +137,7 @@ impl<'a> Delivery<'a> {
 
     /// Sends the events to the bus, if there is one.
     pub(crate) async fn notify_bus(&mut self) {
-        let Some(bus) = &self.function.bus else { return };
+        let Some(bus) = &self.targets.bus else { return };
         let (pointers, failed) = {
             let mut entries: Vec<_> = self.events.iter().map(PendingEvent::entry).collect();
             let failed = self.send(bus, &mut entries).await.err();
@@ -198,7 +198,7 @@ impl<'a> Delivery<'a> {
     }
 
     fn place_of(&self, event: &CloudEvent) -> Place {
-        let DeliverFunction { bus, has_lake, .. } = self.function;
+        let Targets { bus, has_lake, .. } = self.targets;
         if *has_lake && Lake::fits(&event.json) {
             Place::Lake
         } else if bus.is_some() && is_whole_on_bus(event) {
@@ -210,7 +210,7 @@ impl<'a> Delivery<'a> {
 
     /// Writes a record to the failure bucket. The key is the same when the record is delivered again.
     async fn keep(&self, record: &RawValue, reason: &str) -> Result<String, Cause> {
-        let failures = &self.function.failures;
+        let failures = &self.targets.failures;
         let key = self.failure_key(record);
         // Strings and JSON always serialize.
         let body = serde_json::to_string(&KeptRecord { reason, record }).unwrap_or_default();

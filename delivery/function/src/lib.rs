@@ -27,37 +27,29 @@ mod failure_bucket;
 mod lake;
 mod plain_json;
 mod record;
+mod targets;
 
 use std::time::{Duration, Instant};
 
 use lambda_runtime::Context;
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
-use service::config::{ConfigError, env_var, optional_env_var};
+use service::config::ConfigError;
 use service::context::deadline_of;
 use service::telemetry::delivery_log;
 
-use self::bus::Bus;
 use self::delivery::Delivery;
 pub use self::event::{BatchItemFailure, StreamBatchResponse};
 use self::event::{RecordName, StreamEvent};
-use self::failure_bucket::FailureBucket;
-use self::lake::Lake;
+use self::targets::Targets;
 
 /// The longest that one invocation may take.
 const MAX_DELIVERY_DURATION: Duration = Duration::from_secs(50);
 
-/// The variables of the targets, for the error when there is none.
-const TARGETS: &str = "EVENT_BUS_NAME or DELIVERY_STREAM_NAME";
-
-/// The function: its targets, of which one may be missing, and the bucket for what cannot be delivered.
+/// The function.
 #[derive(Debug)]
 pub struct DeliverFunction {
-    bus: Option<Bus>,
-    lake: Option<Lake>,
-    /// Whether the lake gets the events that it can have: by this function, or by another.
-    has_lake: bool,
-    failures: FailureBucket,
+    targets: Targets,
 }
 
 /// The payload of an invocation is no event of a stream. It is not kept: Lambda delivers it again.
@@ -71,14 +63,7 @@ impl DeliverFunction {
     /// # Errors
     /// When there is no target or no failure bucket, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_environment() -> Result<Self, ConfigError> {
-        let failures = FailureBucket::from_environment(env_var("FAILURE_BUCKET_NAME")?)?;
-        let (bus, lake) = (optional_env_var("EVENT_BUS_NAME"), optional_env_var("DELIVERY_STREAM_NAME"));
-        if bus.is_none() && lake.is_none() {
-            return Err(ConfigError::Variable(TARGETS));
-        }
-        let (bus, lake) = (bus.map(Bus::from_environment).transpose()?, lake.map(Lake::from_environment).transpose()?);
-        let has_lake = lake.is_some() || optional_env_var("LAKE_BUCKET_NAME").is_some();
-        Ok(Self { bus, lake, has_lake, failures })
+        Ok(Self { targets: Targets::from_environment()? })
     }
 
     /// Delivers the records of an event that came at `now`. Returns the first one that is to be delivered again.
@@ -96,7 +81,7 @@ impl DeliverFunction {
             delivery_log::unreadable_event(now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
-        let mut delivery = Delivery::new(self, deadline_of(lambda.deadline, now, MAX_DELIVERY_DURATION), now);
+        let mut delivery = Delivery::new(&self.targets, deadline_of(lambda.deadline, now, MAX_DELIVERY_DURATION), now);
         delivery.read(&records).await;
         delivery.fill_lake().await;
         delivery.notify_bus().await;
