@@ -1,6 +1,7 @@
 //! Where events go, as the environment variables say. Must not know what is sent there, or in which order.
 
-use service::config::{ConfigError, env_var, optional_env_var};
+use service::config::{ConfigError, env_var};
+use store::environment::optional_env_var;
 
 use crate::bus::Bus;
 use crate::failure_bucket::FailureBucket;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use store::environment::EnvironmentError;
+use store::environment::{EnvironmentError, optional_env_var};
 
 /// Why a function cannot start.
 #[derive(thiserror::Error)]
@@ -28,11 +28,6 @@ impl fmt::Debug for ConfigError {
 /// [`ConfigError::Variable`] when it is not set or empty.
 pub fn env_var(name: &'static str) -> Result<String, ConfigError> {
     optional_env_var(name).ok_or(ConfigError::Variable(name))
-}
-
-/// The variable `name`; `None` when it is not set or empty.
-pub fn optional_env_var(name: &'static str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The variable `name` as a whole number.

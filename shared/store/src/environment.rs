@@ -37,7 +37,7 @@ pub enum EnvironmentError {
 /// # Errors
 /// When a variable is missing, or [`http_client`] fails.
 pub fn sdk_config() -> Result<SdkConfig, EnvironmentError> {
-    let is_true = |name| variable(name).is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let is_true = |name| optional_env_var(name).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let config = defaults(CONNECT_TIMEOUT)?
         .region(Region::new(region()?))
         .credentials_provider(credentials()?)
@@ -62,13 +62,16 @@ pub fn s3() -> Result<S3Connection, EnvironmentError> {
 
 fn credentials() -> Result<SharedCredentialsProvider, EnvironmentError> {
     for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
-        variable(name).ok_or(EnvironmentError::Variable(name))?;
+        optional_env_var(name).ok_or(EnvironmentError::Variable(name))?;
     }
     Ok(SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new()))
 }
 
 fn region() -> Result<String, EnvironmentError> {
-    ["AWS_REGION", "AWS_DEFAULT_REGION"].into_iter().find_map(variable).ok_or(EnvironmentError::Variable("AWS_REGION"))
+    ["AWS_REGION", "AWS_DEFAULT_REGION"]
+        .into_iter()
+        .find_map(optional_env_var)
+        .ok_or(EnvironmentError::Variable("AWS_REGION"))
 }
 
 /// What every configuration has, whosever credentials it gets: the behavior version and an HTTP client.
@@ -86,7 +89,7 @@ pub fn defaults(connect_timeout: Duration) -> Result<sdk_config::Builder, CaBund
 
 /// The endpoint that the operator set for a service, by its variable, or for all services.
 pub fn configured_endpoint(endpoint_variable: &str) -> Option<String> {
-    [endpoint_variable, "AWS_ENDPOINT_URL"].into_iter().find_map(variable)
+    [endpoint_variable, "AWS_ENDPOINT_URL"].into_iter().find_map(optional_env_var)
 }
 
 /// Finds the endpoint of a service in the variables. The clients ask for nothing else.
@@ -99,7 +102,8 @@ impl LoadServiceConfig for EndpointVariables {
     }
 }
 
-fn variable(name: &str) -> Option<String> {
+/// The variable `name`; `None` when it is not set or empty.
+pub fn optional_env_var(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
