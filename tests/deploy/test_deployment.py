@@ -106,7 +106,8 @@ class Deployment(deployed_stack.DeployedStack):
         self.fail(f"The overflow queue is not drained: {left}")
 
     def test_messages_of_the_overflow_queue_are_drained_and_an_unreadable_one_is_a_dead_letter(self):
-        sample = (PROJECT / "events" / "overflow" / "message.json").read_text().rstrip("\n")
+        (record,) = json.loads((PROJECT / "events" / "overflow" / "event.json").read_text())["Records"]
+        sample = record["body"]
         entries = [{"Id": str(n), "MessageBody": body} for n, body in enumerate([sample, "unreadable", sample])]
         sent = self.aws("sqs").send_message_batch(QueueUrl=self.outputs["OverflowQueueUrl"], Entries=entries)
         self.assertEqual(len(sent["Successful"]), 3, sent)

@@ -1,10 +1,13 @@
 //! `cargo dev`, end to end: the compiled functions behind HTTP, and what they wrote, read through DynamoDB's protocol.
 
+use emulator::{Emulator, Storage};
 use serde_json::json;
 use testkit::{LocalStack, client_at};
 
 #[tokio::test]
-async fn cargo_dev_serves_every_endpoint_until_sigint() {
+async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
+    // A stack on the default ports, where `cargo lambda watch` would send the functions. A developer's may have them already.
+    let other = Emulator::start(testkit::template(), &Storage::Memory, 8000);
     let stack = LocalStack::start(&[]);
     let key = stack.variable("API_KEY");
 
@@ -44,6 +47,10 @@ async fn cargo_dev_serves_every_endpoint_until_sigint() {
     assert_eq!(stored.len(), 2);
     let prices = stored.iter().filter_map(|signal| signal["data"].as_m().unwrap().get("price"));
     assert_eq!(prices.map(|price| price.as_n().unwrap().as_str()).collect::<Vec<_>>(), [exact]);
+    if let Ok(other) = other {
+        let customers = stack.variable("CUSTOMERS_TABLE");
+        assert_eq!(client_at(&other.endpoint()).scan().table_name(customers).send().await.unwrap().count, 0);
+    }
 
     stack.stop("INT");
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "only tests are in here: to panic is to fail the test")]
 
 mod auth;
+mod configuration;
 mod consistency_checker;
 mod customers;
 mod data_model;

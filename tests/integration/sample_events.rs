@@ -6,8 +6,13 @@ use std::path::Path;
 use emulator::development_key;
 use lambda_http::RequestExt as _;
 use lambda_http::request::from_str;
+use lambda_runtime::Context;
+use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp, TestResponse, read_event};
+use uuid::Uuid;
+
+use crate::page::Page;
 
 /// The response to a sample event, and the numbers of customers, signals and rejected signals that it stores.
 struct Expected {
@@ -43,9 +48,8 @@ fn folder() -> std::path::PathBuf {
 
 #[test]
 fn every_sample_event_has_an_expected_response() {
-    // The sample data in events/seed is for `cargo intake import`, whose tests read it. The message in events/overflow is for the
-    // overflow function: a test of the store and the deployment test read it. The records in events/stream are for the consumers
-    // on docs/data-model.md.
+    // The sample data in events/seed is for `cargo intake import`, whose tests read it. The records in events/stream are for
+    // the consumers on docs/data-model.md and the delivery.
     let files = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     let names: BTreeSet<_> = files.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
     assert_eq!(names, expected().map(|expected| expected.file.to_owned()).into());
@@ -70,6 +74,27 @@ async fn sample_events_get_their_responses_and_are_stored() {
             assert_eq!(items.len(), count, "{file}: {items:?}");
             assert!(items.iter().all(|item| item["accountId"].as_s().unwrap() == development_key::ACCOUNT_ID));
         }
+    }
+}
+
+#[tokio::test]
+async fn sample_event_of_the_overflow_queue_is_drained() {
+    let app = TestApp::start();
+    let event = std::fs::read_to_string(folder().join("overflow/event.json")).unwrap();
+    let drained =
+        app.overflow.drain(serde_json::from_str(&event).unwrap(), &Context::default(), Timestamp::now()).await;
+    assert_eq!(drained.batch_item_failures.len(), 0);
+    assert_eq!(app.items("SignalsTable").await.len(), 2);
+}
+
+#[test]
+fn sample_event_can_be_invoked_after_the_requests_of_the_readme() {
+    let readme = Page::read("README.md");
+    let identifiers: Vec<_> = readme.text.split('"').filter(|text| text.parse::<Uuid>().is_ok()).collect();
+    assert!(!identifiers.is_empty());
+    for Expected { file, .. } in expected() {
+        let event = std::fs::read_to_string(folder().join(file)).unwrap();
+        assert!(!identifiers.iter().any(|identifier| event.contains(identifier)), "{file} would be a 422");
     }
 }
 

@@ -4,12 +4,15 @@ use deliver::DeliverFunction;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
-use service::telemetry;
+use service::{runtime, telemetry};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let function = &DeliverFunction::from_environment()?;
+    let function = &match DeliverFunction::from_environment() {
+        Ok(function) => function,
+        Err(error) => return runtime::fail(error).await,
+    };
     let deliver = |event: LambdaEvent<Box<RawValue>>| async move {
         Ok::<_, Error>(function.deliver(&event.payload, &event.context, Timestamp::now()).await?)
     };

@@ -29,7 +29,7 @@ impl Targets {
         let failures = FailureBucket::from_environment(env_var("FAILURE_BUCKET_NAME")?)?;
         let (bus, lake) = (optional_env_var("EVENT_BUS_NAME"), optional_env_var("DELIVERY_STREAM_NAME"));
         if bus.is_none() && lake.is_none() {
-            return Err(ConfigError::Variable(TARGETS));
+            return Err(ConfigError::Missing(TARGETS));
         }
         let (bus, lake) = (bus.map(Bus::from_environment).transpose()?, lake.map(Lake::from_environment).transpose()?);
         let has_lake = lake.is_some() || optional_env_var("LAKE_BUCKET_NAME").is_some();

@@ -7,5 +7,8 @@ use service::{runtime, telemetry};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    runtime::run(CustomersFunction::from_environment()?).await
+    match CustomersFunction::from_environment() {
+        Ok(function) => runtime::run(function).await,
+        Err(error) => runtime::fail(error).await,
+    }
 }

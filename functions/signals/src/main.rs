@@ -7,5 +7,8 @@ use signals::SignalsFunction;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    runtime::run(SignalsFunction::from_environment()?).await
+    match SignalsFunction::from_environment() {
+        Ok(function) => runtime::run(function).await,
+        Err(error) => runtime::fail(error).await,
+    }
 }

@@ -15,12 +15,14 @@ use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse;
 use lambda_http::http::Method;
 use lambda_http::{Body, Request, Response};
 use lambda_runtime::tower::util::MapResultLayer;
-use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
+use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
+use serde::de::IgnoredAny;
 use store::call_stats::CallStats;
 use store::error::{Cause, StoreError};
 
 use self::event::HttpApiEvent;
 use crate::auth::Authenticator;
+use crate::config::ConfigError;
 use crate::context::RequestContext;
 use crate::problem::Problem;
 use crate::response::respond;
@@ -66,6 +68,18 @@ pub async fn run(function: impl Function + Send + 'static) -> Result<(), Error> 
     let end_if_refused =
         |sent| if IS_REFUSED.load(Ordering::Relaxed) { Err("AWS refused the credentials".into()) } else { sent };
     Runtime::new(service_fn(serve_event)).layer(MapResultLayer::new(end_if_refused)).run_concurrent().await
+}
+
+/// Answers every invocation with why the function cannot start. Ending the process instead would tell the log alone, and
+/// `cargo lambda invoke` waits for a process that has ended for as long as it is left to.
+///
+/// # Errors
+/// When Lambda's runtime API cannot be reached.
+pub async fn fail(error: ConfigError) -> Result<(), Error> {
+    tracing::error!(%error, "the function cannot start");
+    let why = || Diagnostic { error_type: "ConfigError".to_owned(), error_message: error.to_string() };
+    let why = &why;
+    lambda_runtime::run(service_fn(|_: LambdaEvent<IgnoredAny>| async move { Err::<(), _>(why()) })).await
 }
 
 /// Serves one request: a response and a line in the log, whatever happens.

@@ -25,7 +25,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
     /// A variable is missing.
-    #[error("the environment variable {0} is missing")]
+    #[error("the environment variable {0} is missing: Lambda sets it, and `cargo dev` provides it locally")]
     Variable(&'static str),
     /// The file of certificate authorities cannot be used.
     #[error(transparent)]

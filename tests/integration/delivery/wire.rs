@@ -1,10 +1,9 @@
 //! What goes over the wire to each target, and which targets there are.
 
 use serde_json::{Value, json};
-use testkit::fake_targets::{FakeTargets, Target};
-use testkit::function_process::FunctionProcess;
+use testkit::fake_targets::Target;
 
-use super::{BOTH, Delivery, id, ids, ids_of, ids_of_lines, options, signal, signals};
+use super::{BOTH, Delivery, id, ids, ids_of, ids_of_lines, signal, signals};
 
 #[tokio::test]
 async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {
@@ -110,22 +109,16 @@ async fn each_target_may_be_absent_or_empty() {
 }
 
 #[tokio::test]
-async fn process_without_a_target_or_a_failure_bucket_ends_and_names_the_variable() {
+async fn process_without_a_target_or_a_failure_bucket_names_the_variable() {
     for (variables, name) in [
         (&[][..], "EVENT_BUS_NAME or DELIVERY_STREAM_NAME"),
         (&[BOTH[0], ("FAILURE_BUCKET_NAME", "")], "FAILURE_BUCKET_NAME"),
     ] {
-        let targets = FakeTargets::start().await.unwrap();
-        let (options, mut log) = options(&targets, variables);
-        let mut process = FunctionProcess::start(&options).await.unwrap();
-        assert!(process.idle().await.is_err());
-        drop((process, options));
-        let mut lines = Vec::new();
-        while let Some(line) = log.recv().await {
-            lines.push(line);
-        }
-        let lines = lines.concat();
-        assert!(lines.contains(&format!("the environment variable {name} is missing or malformed")), "{lines}");
+        let mut delivery = Delivery::start(variables).await;
+        let answer = delivery.deliver(&[]).await;
+        let why = format!("the environment variable {name} is missing: ");
+        assert!(answer["errorMessage"].as_str().unwrap().starts_with(&why), "{answer}");
+        assert!(delivery.log.recv().await.unwrap().contains(&why));
     }
 }
 

@@ -13,6 +13,9 @@ const REGION: &str = "us-east-1";
 /// The SDK's variable for the address of DynamoDB.
 pub(crate) const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
+/// Tunes the functions' allocator. Its value has an `=`, which `cargo lambda watch --env-file` does not read.
+const ALLOCATOR_VARIABLE: &str = "GLIBC_TUNABLES";
+
 /// Stand-in credentials: an SDK does not send a request without, and the emulator takes any.
 const ACCESS_KEY: &str = "local";
 
@@ -63,8 +66,8 @@ Try it in another terminal:
         let _ = std::io::stdout().write_all(text.as_bytes());
     }
 
-    /// One `NAME=value` a line, and last an export of the two that curl lines use. The others stay variables of the shell, so
-    /// that those of AWS do not direct other programs to this stack. An AWS variable that the shell already exports is
+    /// One `NAME=value` a line, as sh, `cargo lambda watch --env-file` and dotenv read it. A shell that reads it exports none of
+    /// them, so that those of AWS do not direct other programs to this stack. An AWS variable that the shell already exports is
     /// replaced, and stays exported.
     pub(crate) fn variables(&self) -> String {
         let own = [
@@ -73,12 +76,11 @@ Try it in another terminal:
             ("ACCOUNT_ID", development_key::ACCOUNT_ID),
         ];
         let environment = self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let mut text = own.into_iter().chain(environment).fold(String::new(), |mut text, (name, value)| {
+        let variables = own.into_iter().chain(environment).filter(|(name, _)| *name != ALLOCATOR_VARIABLE);
+        variables.fold(String::new(), |mut text, (name, value)| {
             let _ = writeln!(text, "{name}={value}");
             text
-        });
-        text.push_str("export BASE_URL API_KEY\n");
-        text
+        })
     }
 }
 
@@ -114,7 +116,8 @@ mod tests {
     use super::{StackInfo, curl_lines, quoted};
 
     fn stack_info() -> StackInfo {
-        StackInfo::new(9000, "http://127.0.0.1:8000", vec![("SIGNALS_TABLE".to_owned(), "Signals".to_owned())])
+        let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
+        StackInfo::new(9000, "http://127.0.0.1:8000", template.environment().unwrap())
     }
 
     #[test]
@@ -129,35 +132,31 @@ mod tests {
     }
 
     #[test]
-    fn variables_have_one_line_each() {
+    fn sh_cargo_lambda_and_dotenv_read_every_line_alike() {
         let text = stack_info().variables();
-        let names = text.lines().map(|line| line.split('=').next().unwrap()).collect::<Vec<_>>();
-        assert_eq!(
-            names,
-            [
-                "BASE_URL",
-                "API_KEY",
-                "ACCOUNT_ID",
-                "AWS_ENDPOINT_URL_DYNAMODB",
-                "AWS_REGION",
-                "AWS_ACCESS_KEY_ID",
-                "AWS_SECRET_ACCESS_KEY",
-                "SIGNALS_TABLE",
-                "export BASE_URL API_KEY",
-            ]
-        );
+        for line in text.lines() {
+            let (name, value) = line.split_once('=').unwrap();
+            assert!(name.chars().all(|c| c.is_ascii_uppercase() || c == '_'), "{line}");
+            assert!(
+                !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || ":/._-".contains(c)),
+                "{line}"
+            );
+        }
+        for name in ["BASE_URL", "API_KEY", "ACCOUNT_ID", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_REGION", "SIGNALS_TABLE"] {
+            assert!(text.lines().any(|line| line.starts_with(&format!("{name}="))), "{name}: {text}");
+        }
     }
 
     #[test]
-    fn sourced_variables_are_exported_for_curl_and_no_others() {
+    fn sourced_variables_are_set_and_not_exported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("it's a file.env");
         std::fs::write(&path, stack_info().variables()).unwrap();
-        let script = format!(". {}; echo $SIGNALS_TABLE; env", quoted(&path));
+        let script = format!(". {}; echo $SIGNALS_TABLE $BASE_URL; env", quoted(&path));
         let output = Command::new("sh").args(["-c", &script]).env_clear().output().unwrap();
 
         let text = String::from_utf8(output.stdout).unwrap();
-        assert!(text.starts_with("Signals\n") && text.contains("\nBASE_URL=http://127.0.0.1:9000\n"), "{text}");
-        assert!(text.contains("\nAPI_KEY=intake_sk_") && !text.contains("AWS_"), "{text}");
+        assert!(text.starts_with("SignalsTable http://127.0.0.1:9000\n"), "{text}");
+        assert!(!text.contains("AWS_") && !text.contains("BASE_URL="), "{text}");
     }
 }

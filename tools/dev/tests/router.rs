@@ -42,6 +42,34 @@ fn cargo_lambda_router_has_the_routes_of_the_template() {
 }
 
 #[test]
+fn cargo_lambda_environment_is_that_of_cargo_dev_on_its_default_ports() {
+    let mut expected: BTreeMap<_, _> = template().environment().unwrap().into_iter().collect();
+    // It tunes what is deployed.
+    assert!(expected.remove("GLIBC_TUNABLES").is_some());
+    let port = dev_default("--dynamodb-port");
+    for (name, value) in [
+        ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}").as_str()),
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_ACCESS_KEY_ID", "local"),
+        ("AWS_SECRET_ACCESS_KEY", "local"),
+        // Of the delivery, whose template the local stack does not read.
+        ("EVENT_BUS_NAME", "none"),
+        ("FAILURE_BUCKET_NAME", "none"),
+    ] {
+        expected.insert(name.to_owned(), value.to_owned());
+    }
+    assert_eq!(lambda_metadata()["watch"]["env"], json!(expected));
+}
+
+/// The default that `cargo dev --help` shows for an option.
+fn dev_default(option: &str) -> String {
+    let help = Command::new(env!("CARGO_BIN_EXE_dev")).arg("--help").output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let after = help.split_once(option).unwrap().1.split_once("[default: ").unwrap().1;
+    after.split_once(']').unwrap().0.to_owned()
+}
+
+#[test]
 fn cargo_lambda_builds_only_the_functions_of_the_templates() {
     // Those that the local stack leaves out too.
     let mut packages = BTreeSet::new();

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn message_of_a_batch_is_the_sample_that_the_deployment_test_sends() {
+    fn message_of_a_batch_is_that_of_the_sample_event() {
         let body = "{\"requestIdentifier\":\"5F1A3C7E-0b44-4f5e-9d3a-7c2f5b1e8a90\",\"signals\":[\
             {\"customerId\":\"c-overflow\",\"eventType\":\"purchase\",\"data\":{\"price\":12.50,\"brand\":\"\u{fffe}\\\"é\"}},\
             {\"customerId\":\"c-overflow\",\"eventType\":\"stored\"},\
@@ -218,7 +218,9 @@ mod tests {
             invocation_id: "",
         };
         let messages = DeferredBatch::messages(&batch, body, context, None, |index| index != 1);
-        let sample = include_str!("../../../../events/overflow/message.json").trim_end();
+        let event: serde_json::Value =
+            serde_json::from_str(include_str!("../../../../events/overflow/event.json")).unwrap();
+        let sample = event["Records"][0]["body"].as_str().unwrap();
         assert_eq!(messages, [sample]);
         let message = DeferredBatch::parse(sample).unwrap();
         assert_eq!(message.signals.iter().map(|signal| signal.index).collect::<Vec<_>>(), [0, 2]);
