@@ -143,18 +143,25 @@ async fn strict_batch_with_an_invalid_signal_stores_nothing() {
     let app = TestApp::start();
     let key = app.key("shop").await;
     let mut signals = mixed(5);
-    signals[2] = json!({});
-    let body = json!({"requestIdentifier": REQUEST, "signals": signals});
+    signals[2] = json!({"unknown": 1});
+    signals[3]["unknown"] = json!(1);
+    let body = json!({"requestIdentifier": REQUEST, "signals": signals, "other": 1});
     let strict = || RequestBuilder::signals(&body).key(&key).header("prefer", "handling=strict");
     let response = app.send(strict()).await;
     response.assert_problem(400, "validation-failed");
     assert_eq!((&response.json()["accepted"], &response.json()["rejected"]), (&json!(0), &json!(5)));
     let detail = "Nothing was stored: 1 of 5 signals is invalid and Prefer: handling=strict was set. fieldErrors says what is wrong.";
     assert_eq!(response.json()["detail"], detail);
+    let warned = |response: &Value| {
+        let warnings = response["warnings"].as_array().unwrap().iter();
+        warnings.map(|warning| warning["pointer"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(warned(&response.json()), ["/other"]);
     assert_eq!(app.items("SignalsTable").await, []);
     assert_eq!(app.items("IdempotencyTable").await, []);
-    let lenient = RequestBuilder::signals(&body).key(&key).header("prefer", "handling=lenient");
-    assert_eq!(app.send(lenient).await.status, 200);
+    let lenient = app.send(RequestBuilder::signals(&body).key(&key).header("prefer", "handling=lenient")).await;
+    assert_eq!(lenient.status, 200);
+    assert_eq!(warned(&lenient.json()), ["/other", "/signals/3/unknown"], "a rejected signal has none");
 }
 
 #[tokio::test]

@@ -7,8 +7,8 @@ use crate::identifier::{RequestIdentifier, read_uuid};
 use crate::json::{JsonText, Object, Value};
 use crate::limits::MAX_SIGNALS_PER_REQUEST;
 use crate::pointer::JsonPointer;
-use crate::signal::{Parsed, RejectedSignal, Signal};
-use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Warning, Warnings};
+use crate::signal::{RejectedSignal, Signal};
+use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Warning, WarningCode, Warnings};
 
 /// A request's signals, each read on its own.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Batch<'a> {
     pub signals: Vec<Signal<'a>>,
     /// The others, in the order in which they were sent.
     pub rejected: Vec<RejectedSignal<'a>>,
-    /// Fields that are not in the contract, of the envelope and of the signals.
+    /// Fields of the envelope that are not in the contract. The signals have warnings of their own.
     pub warnings: Vec<Warning>,
 }
 
@@ -92,7 +92,6 @@ struct Builder<'a> {
     rejected: Vec<RejectedSignal<'a>>,
     errors: FieldErrors,
     warnings: Warnings,
-    signal_warnings: Vec<Warning>,
 }
 
 impl<'a> Builder<'a> {
@@ -108,7 +107,10 @@ impl<'a> Builder<'a> {
                 // The duplicate is an error, whatever it contains.
                 "signals" if self.sent.is_some() => {}
                 "signals" => self.sent = Some(self.read_signals(field.value, &path)),
-                _ => self.warnings.add(&path, || "is not in the contract; it was ignored"),
+                _ => {
+                    let ignored = || "is not in the contract; it was ignored";
+                    self.warnings.add(&path, WarningCode::UndocumentedMember, ignored);
+                }
             }
         }
         if self.sent.is_none() {
@@ -129,7 +131,10 @@ impl<'a> Builder<'a> {
         let mut sent = 0_usize;
         for signal in signals {
             if sent < MAX_SIGNALS_PER_REQUEST {
-                self.add(Parsed::from_value(signal, sent, &JsonPointer::Element(path, sent)));
+                match Signal::from_value(signal, sent, &JsonPointer::Element(path, sent)) {
+                    Ok(signal) => self.signals.push(signal),
+                    Err(rejected) => self.rejected.push(rejected),
+                }
             }
             sent += 1;
         }
@@ -139,14 +144,6 @@ impl<'a> Builder<'a> {
         sent
     }
 
-    fn add(&mut self, parsed: Parsed<'a>) {
-        match parsed.outcome {
-            Ok(signal) => self.signals.push(signal),
-            Err(rejected) => self.rejected.push(rejected),
-        }
-        self.signal_warnings.extend(parsed.warnings);
-    }
-
     fn build(self) -> Result<Batch<'a>, BatchError> {
         if !self.errors.is_empty() {
             return Err(BatchError::Invalid(self.errors.into_vec()));
@@ -154,13 +151,11 @@ impl<'a> Builder<'a> {
         if let Some(sent) = self.sent.filter(|sent| *sent > MAX_SIGNALS_PER_REQUEST) {
             return Err(BatchError::TooManySignals { sent });
         }
-        let mut warnings = self.warnings.into_vec(&JsonPointer::Root);
-        warnings.extend(self.signal_warnings);
         Ok(Batch {
             request_identifier: self.request_identifier,
             signals: self.signals,
             rejected: self.rejected,
-            warnings,
+            warnings: self.warnings.into_vec(&JsonPointer::Root),
         })
     }
 }

@@ -7,8 +7,8 @@ use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{MAX_PROFILE_VALUE_CHARS, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS, MAX_UNKNOWN_VALUE_CHARS};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
-use crate::suggestion::suggest_field;
-use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, Warnings};
+use crate::suggestion::{PROFILE_SYNONYMS, suggest_field};
+use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, WarningCode, Warnings};
 
 /// The fields of customerData in the contract (docs/api.md, Customers).
 pub const PROFILE_FIELDS: [&str; 10] =
@@ -83,7 +83,10 @@ impl<'a> Builder<'a> {
                         None => self.errors.add(&path, FieldErrorCode::InvalidType, "must be an object"),
                     }
                 }
-                _ => self.warnings.add(&path, || "is not in the contract; it was ignored"),
+                _ => {
+                    let ignored = || "is not in the contract; it was ignored";
+                    self.warnings.add(&path, WarningCode::UndocumentedMember, ignored);
+                }
             }
         }
         for (is_there, name) in [(self.customer_id.is_some(), "customerId"), (self.has_profile, "customerData")] {
@@ -126,9 +129,11 @@ impl<'a> Builder<'a> {
     fn read_unknown_field(&mut self, field: &Field<'a, '_>) -> Option<Change<'a>> {
         let path = field.path();
         self.unknown_fields += 1;
-        self.warnings.add(&path, || match suggest_field(&field.name, &PROFILE_FIELDS) {
-            Some(like) => format!("is not in the contract; it is stored as it was sent. Did you mean {like}?"),
-            None => "is not in the contract; it is stored as it was sent".to_owned(),
+        self.warnings.add(&path, WarningCode::UndocumentedMember, || {
+            match suggest_field(&field.name, &PROFILE_FIELDS, &PROFILE_SYNONYMS) {
+                Some(like) => format!("is not in the contract; it is stored as it was sent. Did you mean {like}?"),
+                None => "is not in the contract; it is stored as it was sent".to_owned(),
+            }
         });
         let chars = field.name.chars().count();
         if chars > MAX_UNKNOWN_NAME_CHARS {

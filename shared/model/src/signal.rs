@@ -7,8 +7,9 @@ use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
-use crate::unknown_fields::UnknownFields;
-use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, Warnings};
+use crate::suggestion::{SIGNAL_SYNONYMS, suggest_field};
+use crate::unknown_fields::{SIGNAL_FIELDS, UnknownFields};
+use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, WarningCode, Warnings};
 
 /// A signal that obeys every rule of the contract.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Signal<'a> {
     pub unknown_fields: UnknownFields<'a>,
     /// As it was sent.
     pub payload: &'a str,
+    /// Fields that are not in the contract or, in its data, of another type.
+    pub warnings: Vec<Warning>,
 }
 
 /// Who, and what they did, in either of the two shapes.
@@ -75,34 +78,29 @@ impl<'a> Signal<'a> {
     /// # Errors
     /// The signal with its validation errors.
     pub fn parse(text: JsonText<'a>, index: usize, path: &JsonPointer<'_>) -> Result<Self, RejectedSignal<'a>> {
-        Parsed::from_value(text.value(), index, path).outcome
+        Self::from_value(text.value(), index, path)
+    }
+
+    /// Reads `value` as the signal at `path`, the `index`-th of its request.
+    pub(crate) fn from_value(
+        value: Value<'a>,
+        index: usize,
+        path: &JsonPointer<'_>,
+    ) -> Result<Self, RejectedSignal<'a>> {
+        let mut builder = Builder::new(value.text(), path);
+        if let Some(signal) = value.as_object(path) {
+            builder.read(signal);
+            builder.check_identity(value, path);
+        } else {
+            builder.errors.add(path, FieldErrorCode::InvalidType, "must be an object");
+        }
+        builder.build(index, value, path)
     }
 
     pub(crate) fn reject(self, error: FieldError) -> RejectedSignal<'a> {
         let (Identity::Event { customer_id: subject_id, .. } | Identity::Step { emitter_id: subject_id, .. }) =
             self.identity;
         RejectedSignal { index: self.index, payload: self.payload, subject_id: Some(subject_id), errors: vec![error] }
-    }
-}
-
-/// A parsed signal, valid or rejected, and its warnings.
-pub(crate) struct Parsed<'a> {
-    pub(crate) outcome: Result<Signal<'a>, RejectedSignal<'a>>,
-    pub(crate) warnings: Vec<Warning>,
-}
-
-impl<'a> Parsed<'a> {
-    /// Reads `value` as the signal at `path`, the `index`-th of its request.
-    pub(crate) fn from_value(value: Value<'a>, index: usize, path: &JsonPointer<'_>) -> Self {
-        let mut builder = Builder::new(value.text(), path);
-        if let Some(signal) = value.as_object(path) {
-            builder.read(signal);
-            builder.check_identity(path);
-        } else {
-            builder.errors.add(path, FieldErrorCode::InvalidType, "must be an object");
-        }
-        let warnings = std::mem::take(&mut builder.warnings).into_vec(path);
-        Self { outcome: builder.build(index, value), warnings }
     }
 }
 
@@ -117,7 +115,7 @@ struct Builder<'a> {
     emitter_id: Found<Cow<'a, str>>,
     step_node_id: Found<Cow<'a, str>>,
     eventflow_identifier: Found<UuidText<'a>>,
-    data: Option<StorableJson<'a>>,
+    data: Option<Value<'a>>,
     has_unknown_fields: bool,
     errors: FieldErrors,
     warnings: Warnings,
@@ -147,7 +145,7 @@ impl<'a> Builder<'a> {
                 "eventflowIdentifier" => self.eventflow_identifier = self.read_field(&field, read_uuid),
                 _ if field.value.is_null() => {}
                 "data" => self.read_data(field.value, &field.path()),
-                _ => self.read_unknown_field(field.value, &field.path()),
+                _ => self.read_unknown_field(&field),
             }
         }
     }
@@ -162,26 +160,35 @@ impl<'a> Builder<'a> {
 
     fn read_data(&mut self, data: Value<'a>, path: &JsonPointer<'_>) {
         if data.as_object(path).is_some() {
-            self.data = StorableJson::validate(data, 0, path, &mut self.errors);
+            StorableJson::validate(data, 0, path, &mut self.errors);
+            self.data = Some(data);
         } else {
             self.errors.add(path, FieldErrorCode::InvalidType, "must be an object or null");
         }
     }
 
-    fn read_unknown_field(&mut self, value: Value<'a>, path: &JsonPointer<'_>) {
+    fn read_unknown_field(&mut self, field: &Field<'a, '_>) {
+        let path = field.path();
         self.has_unknown_fields = true;
         // It is stored inside one map, `undocumented`.
-        StorableJson::validate(value, 1, path, &mut self.errors);
-        self.warnings.add(path, || "is not in the contract; it is stored with the signal under undocumented");
+        StorableJson::validate(field.value, 1, &path, &mut self.errors);
+        self.warnings.add(&path, WarningCode::UndocumentedMember, || {
+            let stored = "is not in the contract; it is stored with the signal under undocumented";
+            match suggest_field(&field.name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS) {
+                Some(like) => format!("{stored}. Did you mean {like}?"),
+                None => stored.to_owned(),
+            }
+        });
     }
 
     /// Checks that there is one complete identity pair, and an eventflowIdentifier in a workflow step.
-    fn check_identity(&mut self, signal: &JsonPointer<'_>) {
+    fn check_identity(&mut self, signal: Value<'a>, path: &JsonPointer<'_>) {
         let is_event = self.customer_id.is_some() || self.event_type.is_some();
         let is_step = self.emitter_id.is_some() || self.step_node_id.is_some();
-        let mut require = |name, present: bool, message| {
+        let mut require = |name, present: bool, message: &str| {
             if !present {
-                self.errors.add(&JsonPointer::Member(signal, name), FieldErrorCode::Required, message);
+                let message = format!("{message}{}", similar_fields(signal, &[name]));
+                self.errors.add(&JsonPointer::Member(path, name), FieldErrorCode::Required, message);
             }
         };
         match (is_event, is_step) {
@@ -196,19 +203,48 @@ impl<'a> Builder<'a> {
                 require("eventflowIdentifier", has_flow, "is required in a workflow step");
             }
             (false, false) => {
-                let message = "must have customerId and eventType, or emitterId and stepNodeId";
-                self.errors.add(signal, FieldErrorCode::Required, message);
+                let similar = similar_fields(signal, &SIGNAL_FIELDS);
+                let message = format!("must have customerId and eventType, or emitterId and stepNodeId{similar}");
+                self.errors.add(path, FieldErrorCode::Required, message);
             }
             (true, true) => {
                 let message = "must have either customerId and eventType or emitterId and stepNodeId, not both";
-                self.errors.add(signal, FieldErrorCode::AmbiguousIdentity, message);
+                self.errors.add(path, FieldErrorCode::AmbiguousIdentity, message);
             }
         }
     }
 
-    fn build(self, index: usize, signal: Value<'a>) -> Result<Signal<'a>, RejectedSignal<'a>> {
+    /// Warns of each attribute of an event's data that has another type than in the contract, and is not null.
+    fn check_attributes(&mut self, data: Value<'a>, path: &JsonPointer<'_>) {
+        for (name, value) in data.raw_fields().filter(|(_, value)| !value.is_null()) {
+            let Ok(name) = name.decode() else { continue };
+            let expected = match name.as_ref() {
+                "price" if !value.is_number() => "a number",
+                "brand" | "productId" | "category" | "subCategory1" | "subCategory2" | "subCategory3"
+                    if value.as_string().is_none() =>
+                {
+                    "a string"
+                }
+                _ => continue,
+            };
+            let path = JsonPointer::Member(path, "data");
+            self.warnings.add(&JsonPointer::Member(&path, &name), WarningCode::UnexpectedType, || {
+                format!("should be {expected}; it is stored as it was sent")
+            });
+        }
+    }
+
+    fn build(
+        mut self,
+        index: usize,
+        signal: Value<'a>,
+        path: &JsonPointer<'_>,
+    ) -> Result<Signal<'a>, RejectedSignal<'a>> {
         let payload = signal.text();
         let is_valid = self.errors.is_empty();
+        if let (Some(_), Some(data), true) = (&self.event_type, self.data, is_valid) {
+            self.check_attributes(data, path);
+        }
         let identity = match (self.customer_id, self.event_type, self.emitter_id, self.step_node_id) {
             (Some(Ok(customer_id)), Some(Ok(event_type)), ..) if is_valid => {
                 Identity::Event { customer_id, event_type }
@@ -225,11 +261,24 @@ impl<'a> Builder<'a> {
             index,
             identity,
             eventflow_identifier: self.eventflow_identifier.and_then(Result::ok),
-            data: self.data.unwrap_or(StorableJson::EMPTY_OBJECT),
+            data: self.data.map_or(StorableJson::EMPTY_OBJECT, StorableJson::validated),
             unknown_fields: if self.has_unknown_fields { UnknownFields::of(signal) } else { UnknownFields::default() },
             payload,
+            warnings: self.warnings.into_vec(path),
         })
     }
+}
+
+/// The end of a sentence about missing `fields`: which unknown fields of `signal` the client may have meant by them. Only the
+/// first few are looked at.
+fn similar_fields(signal: Value<'_>, fields: &[&str]) -> String {
+    let names = UnknownFields::of(signal).iter().take(MAX_ERRORS_PER_SIGNAL).filter_map(|(name, _)| name.decode().ok());
+    let similar = names.filter_map(|name| {
+        let like = suggest_field(&name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS)?;
+        fields.contains(&like).then(|| format!("{name} for {like}"))
+    });
+    let similar: Vec<_> = similar.collect();
+    if similar.is_empty() { String::new() } else { format!("; did you write {}?", similar.join(", ")) }
 }
 
 #[cfg(test)]

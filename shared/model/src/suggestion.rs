@@ -1,9 +1,26 @@
-//! Which profile field the client may have meant by an unknown one (docs/api.md, Customers).
+//! Which field of the contract the client may have meant by an unknown one (docs/api.md, Warnings).
 
 use crate::limits::MAX_UNKNOWN_NAME_CHARS;
 
-/// What other systems call the profile fields, in lower case and without separators.
-const SYNONYMS: [(&str, &str); 21] = [
+/// What other systems call a field, in lower case and without separators, and the field.
+pub type Synonym = (&'static str, &'static str);
+
+/// What they call the members of a signal. A time of the client's own belongs into its data.
+pub const SIGNAL_SYNONYMS: [Synonym; 10] = [
+    ("user", "customerId"),
+    ("userid", "customerId"),
+    ("event", "eventType"),
+    ("eventname", "eventType"),
+    ("type", "eventType"),
+    ("attributes", "data"),
+    ("payload", "data"),
+    ("properties", "data"),
+    ("time", "data.time"),
+    ("timestamp", "data.timestamp"),
+];
+
+/// What they call the profile fields.
+pub const PROFILE_SYNONYMS: [Synonym; 21] = [
     ("mail", "email"),
     ("emailaddress", "email"),
     ("mobile", "phoneNumber"),
@@ -33,15 +50,15 @@ const SHORTEST_PREFIX: usize = 3;
 /// The largest edit distance of a typing error.
 const TYPING_ERRORS: usize = 2;
 
-/// The one of `fields` that `name` resembles: equal but for case and separators, a known synonym, a prefix of it (or the
+/// The one of `fields` that `name` resembles: equal but for case and separators, one of its `synonyms`, a prefix of it (or the
 /// other way round), or a typing error away.
-pub fn suggest_field(name: &str, fields: &[&'static str]) -> Option<&'static str> {
+pub fn suggest_field(name: &str, fields: &[&'static str], synonyms: &[Synonym]) -> Option<&'static str> {
     // A longer name is an error anyway, and comparing one as long as the body would take a second.
     if name.chars().nth(MAX_UNKNOWN_NAME_CHARS).is_some() {
         return None;
     }
     let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    if let Some((_, field)) = SYNONYMS.iter().find(|(synonym, _)| *synonym == name) {
+    if let Some((_, field)) = synonyms.iter().find(|(synonym, _)| *synonym == name) {
         return Some(field);
     }
     let folded = |field: &str| field.to_lowercase();
@@ -63,9 +80,29 @@ pub fn suggest_field(name: &str, fields: &[&'static str]) -> Option<&'static str
 mod tests {
     use super::*;
     use crate::customer::PROFILE_FIELDS;
+    use crate::unknown_fields::SIGNAL_FIELDS;
 
     fn suggestion(name: &str) -> Option<&'static str> {
-        suggest_field(name, &PROFILE_FIELDS)
+        suggest_field(name, &PROFILE_FIELDS, &PROFILE_SYNONYMS)
+    }
+
+    #[test]
+    fn name_that_resembles_a_member_of_a_signal_gets_a_suggestion() {
+        for (name, like) in [
+            ("customer_id", "customerId"),
+            ("userId", "customerId"),
+            ("event", "eventType"),
+            ("type", "eventType"),
+            ("properties", "data"),
+            ("timestamp", "data.timestamp"),
+            ("emitter", "emitterId"),
+            ("eventFlowIdentifier", "eventflowIdentifier"),
+        ] {
+            assert_eq!(suggest_field(name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS), Some(like), "{name}");
+        }
+        for name in ["sessionId", "source", "channel", "id"] {
+            assert_eq!(suggest_field(name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS), None, "{name}");
+        }
     }
 
     #[test]

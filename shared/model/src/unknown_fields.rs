@@ -4,7 +4,8 @@ use crate::json::{RawString, Value};
 use crate::storable::StorableJson;
 
 /// The fields of a signal in the contract, of both shapes.
-const SIGNAL_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];
+pub(crate) const SIGNAL_FIELDS: [&str; 6] =
+    ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];
 
 /// The fields of a valid signal that are not in the contract and not null, in the order in which they were sent. Each
 /// iteration reads them from the text again: a list of them would take several times the memory of the text.
@@ -12,7 +13,7 @@ const SIGNAL_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepN
 pub struct UnknownFields<'a>(Option<Value<'a>>);
 
 impl<'a> UnknownFields<'a> {
-    /// The unknown fields of `signal`, which was validated and has at least one.
+    /// The unknown fields of `signal`, an object that has at least one.
     pub(crate) fn of(signal: Value<'a>) -> Self {
         Self(Some(signal))
     }

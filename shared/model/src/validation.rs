@@ -89,26 +89,33 @@ impl Violation {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invalid;
 
-/// A warning about a field that is not in the contract.
+/// The codes of warnings (docs/api.md, Warnings).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarningCode {
+    /// A field that is not in the contract.
+    UndocumentedMember,
+    /// An attribute of an event's `data` that has another JSON type than in the contract.
+    UnexpectedType,
+}
+
+/// A warning about a field that was accepted as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// Where.
     #[serde(flatten)]
     pub at: FieldRef,
-    /// Always `undocumented-member`.
-    pub code: &'static str,
+    /// What the warning is about.
+    pub code: WarningCode,
     /// A sentence for a person.
     pub message: String,
 }
 
 impl Warning {
-    /// The code of every warning.
-    pub const CODE: &'static str = "undocumented-member";
-
-    fn new(path: &JsonPointer<'_>, predicate: &str) -> Self {
+    fn new(path: &JsonPointer<'_>, code: WarningCode, predicate: &str) -> Self {
         let at = path.to_field_ref();
         let message = at.message(predicate);
-        Self { at, code: Self::CODE, message }
+        Self { at, code, message }
     }
 }
 
@@ -166,29 +173,33 @@ impl Default for FieldErrors {
 #[derive(Debug)]
 pub struct Warnings {
     list: Vec<Warning>,
-    found: usize,
     limit: usize,
+    /// How many there were beyond the limit.
+    more: usize,
+    /// The code of the last one.
+    last: WarningCode,
 }
 
 impl Warnings {
     /// Keeps the first `limit`.
     pub fn with_limit(limit: usize) -> Self {
-        Self { list: Vec::new(), found: 0, limit }
+        Self { list: Vec::new(), limit, more: 0, last: WarningCode::UndocumentedMember }
     }
 
     /// Adds a warning about the field at `path`. `predicate` is called only below the limit.
-    pub fn add<M: AsRef<str>>(&mut self, path: &JsonPointer<'_>, predicate: impl FnOnce() -> M) {
-        self.found += 1;
+    pub fn add<M: AsRef<str>>(&mut self, path: &JsonPointer<'_>, code: WarningCode, predicate: impl FnOnce() -> M) {
+        self.last = code;
         if self.list.len() < self.limit {
-            self.list.push(Warning::new(path, predicate().as_ref()));
+            self.list.push(Warning::new(path, code, predicate().as_ref()));
+        } else {
+            self.more += 1;
         }
     }
 
     /// The warnings up to the limit; if there were more, a last one at `whole` counts them.
     pub fn into_vec(mut self, whole: &JsonPointer<'_>) -> Vec<Warning> {
-        let more = self.found.saturating_sub(self.list.len());
-        if more > 0 {
-            self.list.push(Warning::new(whole, &format!("has {more} more members that are not in the contract")));
+        if self.more > 0 {
+            self.list.push(Warning::new(whole, self.last, &format!("has {} more members with a warning", self.more)));
         }
         self.list
     }
@@ -216,10 +227,11 @@ mod tests {
     fn warnings_beyond_the_limit_are_counted() {
         let mut warnings = Warnings::with_limit(2);
         for name in ["a", "b", "c", "d"] {
-            warnings.add(&JsonPointer::Member(&JsonPointer::Root, name), || "m");
+            warnings.add(&JsonPointer::Member(&JsonPointer::Root, name), WarningCode::UnexpectedType, || "m");
         }
         let list = warnings.into_vec(&JsonPointer::Root);
         assert_eq!(list.len(), 3);
-        assert_eq!(list[2].message, "The body has 2 more members that are not in the contract.");
+        assert_eq!(list[2].message, "The body has 2 more members with a warning.");
+        assert_eq!(serde_json::to_value(list[2].code).unwrap(), "unexpected-type");
     }
 }

@@ -47,7 +47,7 @@ pub struct BatchResponse {
     pub counts: BatchCounts,
     /// The validation errors, in the order of the signals.
     pub field_errors: Vec<FieldError>,
-    /// Fields that are not in the contract.
+    /// Fields of the envelope and of accepted signals that are not as in the contract.
     pub warnings: Vec<Warning>,
 }
 
@@ -85,23 +85,27 @@ impl BatchResponse {
     /// The response to `batch`, of which every valid signal is stored or, if it is among the `deferred` ones, queued.
     pub fn new(batch: Batch<'_>, request_identifier: &RequestIdentifier, stored: StoredBatch) -> Self {
         let StoredBatch { replayed, deferred } = stored;
+        let counts = BatchCounts {
+            received: batch.received(),
+            accepted: batch.signals.len(),
+            rejected: batch.rejected.len(),
+            deferred,
+            replayed,
+        };
+        let mut warnings = batch.warnings;
+        warnings.extend(batch.signals.into_iter().flat_map(|signal| signal.warnings));
         Self {
             request_identifier: request_identifier.as_sent().to_owned(),
-            counts: BatchCounts {
-                received: batch.received(),
-                accepted: batch.signals.len(),
-                rejected: batch.rejected.len(),
-                deferred,
-                replayed,
-            },
+            counts,
             field_errors: batch.rejected.into_iter().flat_map(|rejected| rejected.errors).collect(),
-            warnings: batch.warnings,
+            warnings,
         }
     }
 
     /// The response when the whole batch is rejected, whether all of its signals are invalid or only one. Nothing is stored,
-    /// so nothing is replayed.
-    pub(crate) fn rejecting_all(self) -> Self {
+    /// so nothing is replayed, and only the envelope has warnings.
+    pub(crate) fn rejecting_all(mut self) -> Self {
+        self.warnings.retain(|warning| !warning.at.pointer.starts_with("/signals/"));
         let received = self.counts.received;
         let counts = BatchCounts { received, accepted: 0, rejected: received, deferred: 0, replayed: false };
         Self { counts, ..self }

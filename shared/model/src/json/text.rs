@@ -30,7 +30,11 @@ impl<'a> JsonText<'a> {
             Ok(raw) => Ok(Self(raw.get())),
             Err(error) => {
                 let sentence = error.to_string();
-                let reason = sentence.split(" at line ").next().unwrap_or_default();
+                let reason = match sentence.split(" at line ").next() {
+                    // JSON has none (RFC 8259, section 8.1). Editors do not show it.
+                    _ if text.starts_with('\u{feff}') => "a byte order mark before the JSON",
+                    reason => reason.unwrap_or_default(),
+                };
                 Err(JsonSyntaxError { reason: reason.to_owned(), line: error.line(), column: error.column() })
             }
         }

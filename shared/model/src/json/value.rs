@@ -26,13 +26,18 @@ impl<'a> Value<'a> {
         if let Token::String(string) = self.first { Some(string) } else { None }
     }
 
+    /// Whether it is a number.
+    pub(crate) fn is_number(self) -> bool {
+        matches!(self.first, Token::Number(_))
+    }
+
     /// The elements in order, if it is an array.
     pub fn as_array(self) -> Option<impl Iterator<Item = Value<'a>>> {
         let mut lexer = Lexer::inside(self.text);
         matches!(self.first, Token::BeginArray).then(|| std::iter::from_fn(move || lexer.next_value()))
     }
 
-    /// The names and values in order, if it is an object of which the names were checked before.
+    /// The names and values in order, if it is an object. Unlike [`Self::as_object`], this checks no name.
     pub(crate) fn raw_fields(self) -> impl Iterator<Item = (RawString<'a>, Value<'a>)> {
         let mut lexer = Lexer::inside(self.text);
         std::iter::from_fn(move || Some((lexer.next_name()?, lexer.next_value()?)))

@@ -4,18 +4,18 @@ use super::*;
 
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
-fn read_one(json: &str) -> Parsed<'_> {
-    let value = JsonText::parse(json).unwrap().value();
-    Parsed::from_value(value, 3, &JsonPointer::Element(&JsonPointer::Member(&JsonPointer::Root, "signals"), 3))
+fn read_one(json: &str) -> Result<Signal<'_>, RejectedSignal<'_>> {
+    let path = JsonPointer::Member(&JsonPointer::Root, "signals");
+    Signal::parse(JsonText::parse(json).unwrap(), 3, &JsonPointer::Element(&path, 3))
 }
 
 fn accepted(json: &str) -> Signal<'_> {
-    read_one(json).outcome.unwrap_or_else(|rejected| panic!("{json}: {:?}", rejected.errors))
+    read_one(json).unwrap_or_else(|rejected| panic!("{json}: {:?}", rejected.errors))
 }
 
 /// The pointers and codes of the validation errors of a signal.
 fn errors(json: &str) -> Vec<(String, &'static str)> {
-    let rejected = read_one(json).outcome.expect_err(json);
+    let rejected = read_one(json).expect_err(json);
     assert_eq!(rejected.payload, json);
     rejected
         .errors
@@ -123,12 +123,11 @@ fn signal_over_256_kib_with_padding_is_too_large() {
 
 #[test]
 fn unknown_fields_are_stored_with_a_warning() {
-    let read = read_one(
+    let signal = accepted(
         r#"{"customerId":"c","priority":[1],"d\u0061ta":{"x":1},"none":null,"us\u0065r":"ada","eventType":"t","emitterId":null}"#,
     );
-    let names: Vec<_> = read.warnings.iter().map(|warning| warning.at.pointer.as_str()).collect();
+    let names: Vec<_> = signal.warnings.iter().map(|warning| warning.at.pointer.as_str()).collect();
     assert_eq!(names, ["/signals/3/priority", "/signals/3/user"]);
-    let signal = read.outcome.unwrap();
     let kept: Vec<_> = signal.unknown_fields.iter().map(|(name, value)| (name.quoted(), value.as_str())).collect();
     assert_eq!(kept, [("\"priority\"", "[1]"), (r#""us\u0065r""#, "\"ada\"")]);
 }
@@ -140,5 +139,56 @@ fn unknown_field_nests_one_level_less_than_data() {
     assert_eq!(
         errors(&format!(r#"{{"customerId":"c","eventType":"t","x":{}}}"#, nested(31))),
         [(format!("/x{}", "/0".repeat(30)), "nested-too-deep")]
+    );
+}
+
+/// The pointers and messages of the warnings of a signal.
+fn warnings(json: &str) -> Vec<(String, String)> {
+    let warnings = accepted(json).warnings.into_iter();
+    warnings.map(|warning| (warning.at.pointer.replace("/signals/3", ""), warning.message)).collect()
+}
+
+#[test]
+fn attribute_of_another_type_in_the_data_of_an_event_has_a_warning() {
+    let event = |data: &str| format!(r#"{{"customerId":"c","eventType":"t","data":{{{data}}}}}"#);
+    for (data, name, expected) in [
+        (r#""price":"49.90""#, "price", "a number"),
+        (r#""price":true"#, "price", "a number"),
+        (r#""brand":7"#, "brand", "a string"),
+        (r#""productId":17"#, "productId", "a string"),
+        (r#""category":["shoes"]"#, "category", "a string"),
+        (r#""subCategory1":{}"#, "subCategory1", "a string"),
+        (r#""subCategory2":1"#, "subCategory2", "a string"),
+        (r#""sub\u0043ategory3":1"#, "subCategory3", "a string"),
+    ] {
+        let message = format!("signals[3].data.{name} should be {expected}; it is stored as it was sent.");
+        assert_eq!(warnings(&event(data)), [(format!("/data/{name}"), message)]);
+        assert_eq!(accepted(&event(data)).data.as_str(), format!("{{{data}}}"));
+    }
+    let documented = r#""price":1e2,"brand":"","productId":null,"x":{"price":"1"},"Price":"1""#;
+    assert_eq!(warnings(&event(documented)), []);
+    let step = format!(r#"{{"emitterId":"e","stepNodeId":"n","eventflowIdentifier":"{FLOW}","data":{{"price":"1"}}}}"#);
+    assert_eq!(warnings(&step), []);
+}
+
+#[test]
+fn unknown_field_that_resembles_one_of_the_contract_is_suggested() {
+    let stored = "is not in the contract; it is stored with the signal under undocumented.";
+    assert_eq!(
+        warnings(r#"{"customerId":"c","eventType":"t","properties":{},"timestamp":1}"#),
+        [
+            ("/properties".to_owned(), format!("signals[3].properties {stored} Did you mean data?")),
+            ("/timestamp".to_owned(), format!("signals[3].timestamp {stored} Did you mean data.timestamp?")),
+        ]
+    );
+    let message = |json: &str| read_one(json).unwrap_err().errors[0].message.clone();
+    assert_eq!(
+        message(r#"{"customer_id":"c","eventType":"t"}"#),
+        "signals[3].customerId is required beside eventType; did you write customer_id for customerId?"
+    );
+    assert_eq!(
+        message(r#"{"userId":"c","event":"t","properties":{}}"#),
+        "signals[3] must have customerId and eventType, or emitterId and stepNodeId; did you write userId for customerId, \
+         event for eventType, properties for data?"
     );
 }

@@ -90,6 +90,9 @@ fn body_over_4_mib_is_rejected_compressed_or_not() {
 fn invalid_utf_8_is_reported_with_line_and_column() {
     let error = decode_body(&request(&[JSON], b"{\n \"a\xff\"}".to_vec())).unwrap_err();
     assert!(matches!(error, Problem::MalformedJson(JsonSyntaxError { line: 2, column: 4, .. })), "{error:?}");
+    let error = decode_body(&request(&[JSON], b"\xff\xfe{\0}\0".to_vec())).unwrap_err();
+    let reason = "a byte order mark of UTF-16, not UTF-8".to_owned();
+    assert!(matches!(error, Problem::MalformedJson(error) if error == JsonSyntaxError { reason, line: 1, column: 1 }));
 }
 
 #[test]

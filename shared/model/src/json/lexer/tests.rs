@@ -39,6 +39,9 @@ fn malformed_json_is_an_error_with_its_position() {
     assert_eq!(error, JsonSyntaxError { reason: "expected value".into(), line: 2, column: 8 });
     assert_eq!(JsonText::parse("{} x").unwrap_err().reason, "trailing characters");
     assert_eq!(JsonText::parse("").unwrap_err().reason, "EOF while parsing a value");
+    let error = JsonText::parse("\u{feff}{}").unwrap_err();
+    let reason = "a byte order mark before the JSON".to_owned();
+    assert_eq!(error, JsonSyntaxError { reason, line: 1, column: 1 });
 }
 
 #[test]
