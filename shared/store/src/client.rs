@@ -32,7 +32,7 @@ const RETRY_TOKENS: u32 = RETRY_BUDGET * RETRY_COST;
 
 /// The client of a function.
 pub fn dynamodb(config: &SdkConfig) -> Client {
-    Client::from_conf(dynamodb_config(config, ATTEMPT_TIMEOUT, retry_tokens()).build())
+    dynamodb_with(config, ATTEMPT_TIMEOUT, retry_tokens())
 }
 
 /// A client of a function with the connections of `client` and a retry budget of its own.
@@ -55,14 +55,15 @@ fn partition(retry_tokens: TokenBucket) -> RetryPartition {
     RetryPartition::custom("dynamodb").token_bucket(retry_tokens).build()
 }
 
-/// A client with other limits, for a caller that may wait longer than a client of this service.
-pub fn dynamodb_config(config: &SdkConfig, attempt_timeout: Duration, retry_tokens: TokenBucket) -> Builder {
-    Builder::from(config)
+/// A client with other limits, for a caller that has more time than a function.
+pub fn dynamodb_with(config: &SdkConfig, attempt_timeout: Duration, retry_tokens: TokenBucket) -> Client {
+    let config = Builder::from(config)
         .retry_config(retries(MAX_ATTEMPTS))
         .retry_partition(partition(retry_tokens))
         .retry_classifier(MalformedResponse)
         .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(attempt_timeout).build())
-        .interceptor(CallStatsInterceptor)
+        .interceptor(CallStatsInterceptor);
+    Client::from_conf(config.build())
 }
 
 /// So many attempts, with waits that suit a service in the same region.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use aws_config::environment::EnvironmentVariableCredentialsProvider;
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_credential_types::provider::SharedCredentialsProvider;
-use aws_smithy_runtime_api::client::http::{SharedHttpClient, SharedHttpConnector};
+use aws_sdk_dynamodb::config::{SharedCredentialsProvider, SharedHttpClient};
+use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use aws_types::sdk_config;
 use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
 

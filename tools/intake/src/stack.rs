@@ -16,7 +16,7 @@ use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials as _};
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
-use store::client::dynamodb_config;
+use store::client::dynamodb_with;
 use store::environment::http_client;
 
 /// The timeouts of a connection and of one attempt of a call. An operator may be far from the region, on a slow line.
@@ -223,7 +223,7 @@ async fn check(config: &SdkConfig) -> Result<()> {
 
 /// A client with the retries of a function, but a larger retry budget and timeout.
 fn client(config: &SdkConfig) -> Client {
-    Client::from_conf(dynamodb_config(config, ATTEMPT_TIMEOUT, TokenBucket::default()).build())
+    dynamodb_with(config, ATTEMPT_TIMEOUT, TokenBucket::default())
 }
 
 /// Streams are read for hours, and shared with other readers: throttling and short outages must not end that.
