@@ -113,3 +113,18 @@ impl<E: ProvideErrorMetadata> From<SdkError<E, HttpResponse>> for StoreError {
 fn is_about_item_size(message: &str) -> bool {
     message.contains("Item size")
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::operation::put_item::PutItemError;
+
+    use super::*;
+    use crate::attributes::to_item;
+
+    #[test]
+    fn request_that_cannot_be_written_is_none_that_dynamodb_found_invalid() {
+        assert_eq!(to_item(&17), Err(StoreError::Unserializable), "no item");
+        let unsent: SdkError<PutItemError, HttpResponse> = SdkError::construction_failure("no table name");
+        assert_eq!(StoreError::from(unsent), StoreError::Unserializable);
+    }
+}
