@@ -26,7 +26,7 @@ impl FailureBucket {
 
     /// Writes an object, whose key consists of unreserved characters and slashes.
     pub(crate) async fn put(&self, key: &str, body: String, deadline: Deadline) -> Result<(), Cause> {
-        let deadline = deadline.min(ATTEMPT_TIMEOUT);
+        let deadline = deadline.at_most(ATTEMPT_TIMEOUT);
         let put = self.0.put(key, body.into_bytes(), "application/json", Replaces::Anything, deadline).await;
         put.map_err(|error| match error {
             S3Error::Unavailable(cause) => cause.into(),

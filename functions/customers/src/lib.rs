@@ -62,7 +62,7 @@ impl Function for CustomersFunction {
         authorize(&key, Endpoint::Customers)?;
         let body = read_body(request, context)?;
         let update = CustomerUpdate::parse(JsonText::parse(&body)?)?;
-        let deadline = context.deadline.min(WRITE_TIMEOUT);
+        let deadline = context.deadline.at_most(WRITE_TIMEOUT);
         let upserted = self.table.upsert(&key.account_id, &update, context.received_at, deadline).await;
         let UpsertOutcome { result, updated_at } = upserted.map_err(Problem::from_upsert)?;
         let CustomerUpdate { customer_id, warnings, .. } = update;

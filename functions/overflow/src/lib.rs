@@ -118,7 +118,7 @@ impl OverflowFunction {
 
     async fn drain_message(&self, body: &str, drain: Drain<'_>) -> Result<(), DrainError> {
         let Drain { invocation_id, now, .. } = drain;
-        let deadline = drain.deadline.min(MESSAGE_TIMEOUT);
+        let deadline = drain.deadline.at_most(MESSAGE_TIMEOUT);
         let mut deferred = DeferredBatch::parse(body)?;
         let rejected_by_request = std::mem::take(&mut deferred.rejected);
         let request_identifier = deferred.request_identifier()?;

@@ -96,7 +96,7 @@ impl Storage {
     /// The deadline of writes that may take `timeout`. It leaves time for what follows when they fail.
     fn deadline(&self, received: &ReceivedBatch<'_>, timeout: Duration) -> Deadline {
         let reserve = if self.overflow.is_some() { OVERFLOW_RESERVE } else { LATE_RECORD_TIMEOUT };
-        received.request_context.deadline.minus(reserve).min(timeout)
+        received.request_context.deadline.minus(reserve).at_most(timeout)
     }
 
     /// Writes the idempotency record, if there is to be one, and gives the signals of a retry the time of the record.

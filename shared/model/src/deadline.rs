@@ -22,7 +22,7 @@ impl Deadline {
 
     /// This deadline, or the one `duration` from now if that is sooner.
     #[must_use]
-    pub fn min(self, duration: Duration) -> Self {
+    pub fn at_most(self, duration: Duration) -> Self {
         Self { until: self.until.min(Self::after(duration).until) }
     }
 

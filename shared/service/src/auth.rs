@@ -133,7 +133,7 @@ impl Authenticator {
             CachedKey::Stale(_) => STALE_LOOKUP_TIMEOUT,
             CachedKey::Miss => LOOKUP_TIMEOUT,
         };
-        match (self.keys.find(&hash, context.deadline.min(timeout)).await, cached) {
+        match (self.keys.find(&hash, context.deadline.at_most(timeout)).await, cached) {
             (Ok(found), _) => {
                 let found = found.map(Arc::new);
                 self.with_cache(|cache| cache.insert(hash, found.clone(), now));
