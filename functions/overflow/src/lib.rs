@@ -142,7 +142,7 @@ impl OverflowFunction {
         let mut batch = parse(&deferred)?;
         let signals = self.signals.with_retention(deferred.retention());
         let invalid = signals.put(context, &batch.signals, deadline).await.map_err(StoreError::from)?;
-        batch.refused_by_store(&invalid);
+        batch.reject(&invalid);
         let rejected_now = batch.rejected.iter().map(|signal| RejectedSignalRecord::new(context, signal, now));
         let rejected_by_request = rejected_by_request.into_iter().map(|record| record.stored_at(now));
         let rejected: Vec<_> = rejected_now.chain(rejected_by_request).collect();

@@ -133,7 +133,7 @@ impl Storage {
             Ok(invalid) => (invalid, None),
             Err(mut unstored) => (std::mem::take(&mut unstored.invalid), Some(unstored)),
         };
-        let refused = received.batch.refused_by_store(&invalid);
+        let refused = received.batch.reject(&invalid);
         let refused = self.keep(received, &refused).await;
         Unstored { signals, rejected: [rejected, refused].into_iter().filter_map(Result::err).collect() }
     }

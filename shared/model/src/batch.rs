@@ -60,7 +60,7 @@ impl<'a> Batch<'a> {
 
     /// Rejects the valid signals with these indices, which DynamoDB found invalid. Returns them; `rejected` contains them
     /// from now on as well, in the order in which they were sent.
-    pub fn refused_by_store(&mut self, indices: &[usize]) -> Vec<RejectedSignal<'a>> {
+    pub fn reject(&mut self, indices: &[usize]) -> Vec<RejectedSignal<'a>> {
         let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
         let rejects = |signal: &mut Signal<'a>| indices.contains(&signal.index);
         let newly: Vec<_> = self
