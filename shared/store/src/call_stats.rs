@@ -16,7 +16,7 @@ tokio::task_local! {
 #[derive(Debug)]
 pub struct CallStats {
     began: Instant,
-    calls: AtomicU32,
+    attempts: AtomicU32,
     first_microseconds: AtomicU64,
     last_microseconds: AtomicU64,
 }
@@ -26,7 +26,7 @@ impl CallStats {
     pub async fn of<T>(work: impl Future<Output = T>) -> (T, Arc<Self>) {
         let call_stats = Arc::new(Self {
             began: Instant::now(),
-            calls: AtomicU32::new(0),
+            attempts: AtomicU32::new(0),
             first_microseconds: AtomicU64::new(u64::MAX),
             last_microseconds: AtomicU64::new(0),
         });
@@ -37,23 +37,23 @@ impl CallStats {
     pub(crate) async fn attempts_of<T>(call: impl Future<Output = T>) -> (T, u32) {
         let Ok(current) = CURRENT.try_with(Arc::clone) else {
             let (result, call_stats) = Self::of(call).await;
-            return (result, call_stats.calls());
+            return (result, call_stats.attempts());
         };
-        let before = current.calls();
+        let before = current.attempts();
         let result = call.await;
-        (result, current.calls().saturating_sub(before))
+        (result, current.attempts().saturating_sub(before))
     }
 
     /// Attempts that were sent.
-    pub fn calls(&self) -> u32 {
-        self.calls.load(Ordering::Relaxed)
+    pub fn attempts(&self) -> u32 {
+        self.attempts.load(Ordering::Relaxed)
     }
 
     /// The time from the start of the first call to the end of the last; `None` without calls.
     pub fn latency(&self) -> Option<Duration> {
         let (first, last) =
             (self.first_microseconds.load(Ordering::Relaxed), self.last_microseconds.load(Ordering::Relaxed));
-        (self.calls() > 0).then(|| Duration::from_micros(last.saturating_sub(first)))
+        (self.attempts() > 0).then(|| Duration::from_micros(last.saturating_sub(first)))
     }
 
     fn elapsed(&self) -> u64 {
@@ -78,7 +78,7 @@ impl Intercept for CallStatsInterceptor {
     ) -> Result<(), BoxError> {
         // Tools and tests make calls outside a request: those are not counted.
         let _ = CURRENT.try_with(|call_stats| {
-            call_stats.calls.fetch_add(1, Ordering::Relaxed);
+            call_stats.attempts.fetch_add(1, Ordering::Relaxed);
             call_stats.first_microseconds.fetch_min(call_stats.elapsed(), Ordering::Relaxed);
         });
         Ok(())

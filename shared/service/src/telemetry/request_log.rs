@@ -91,7 +91,7 @@ impl<'a> RequestLog<'a> {
             Err(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
             _ => None,
         };
-        let calls = usize::try_from(self.calls.calls()).unwrap_or(usize::MAX);
+        let attempts = usize::try_from(self.calls.attempts()).unwrap_or(usize::MAX);
         let members = [
             ("requestId", Some(Value::Text(invocation_id))),
             ("path", path.map(Value::Text)),
@@ -104,7 +104,7 @@ impl<'a> RequestLog<'a> {
             ("fieldErrorCounts", (!errors.is_empty()).then_some(Value::Counts(errors))),
             ("storeError", store_error.as_deref().map(Value::Text)),
             ("durationMs", Some(Value::Milliseconds(duration))),
-            ("calls", (calls > 0).then_some(Value::Count(calls))),
+            ("calls", (attempts > 0).then_some(Value::Count(attempts))),
             ("coldStart", self.is_cold_start.then_some(Value::Bool(true))),
             ("initDurationMs", self.init_duration().map(Value::Milliseconds)),
         ];
