@@ -50,7 +50,7 @@ pub struct OverflowFunction {
 /// An invocation.
 #[derive(Clone, Copy)]
 struct Drain<'a> {
-    invocation_id: &'a str,
+    request_id: &'a str,
     now: Timestamp,
     deadline: Deadline,
 }
@@ -95,7 +95,7 @@ impl OverflowFunction {
     /// Stores the signals of each message of an event that came at `now`. Returns the messages that are to be delivered again.
     pub async fn drain(&self, event: SqsEvent, lambda: &Context, now: Timestamp) -> SqsBatchResponse {
         let deadline = deadline_of(lambda.deadline, now, MAX_DRAIN_DURATION);
-        let drain = Drain { invocation_id: &lambda.request_id, now, deadline };
+        let drain = Drain { request_id: &lambda.request_id, now, deadline };
         let failures = join_all(event.records.into_iter().map(async |SqsMessage { message_id, body }| {
             let is_drained = self.drain_or_report(body, drain).await;
             (!is_drained).then_some(BatchItemFailure { item_identifier: message_id })
@@ -108,7 +108,7 @@ impl OverflowFunction {
         match self.drain_message(&body, drain).await {
             Ok(()) => true,
             Err(DrainError::Store(error)) => {
-                drain_log::failed(drain.now, drain.invocation_id, &error);
+                drain_log::failed(drain.now, drain.request_id, &error);
                 false
             }
             // Delivered again, it would be as unreadable.
@@ -117,7 +117,7 @@ impl OverflowFunction {
     }
 
     async fn drain_message(&self, body: &str, drain: Drain<'_>) -> Result<(), DrainError> {
-        let Drain { invocation_id, now, .. } = drain;
+        let Drain { request_id, now, .. } = drain;
         let deadline = drain.deadline.at_most(MESSAGE_TIMEOUT);
         let mut deferred = DeferredBatch::parse(body)?;
         let rejected_by_request = std::mem::take(&mut deferred.rejected);
@@ -127,7 +127,7 @@ impl OverflowFunction {
             key_id: &deferred.key_id,
             request_identifier: &request_identifier,
             received_at: deferred.received_at,
-            invocation_id,
+            request_id,
         };
         let mut is_conflict = false;
         if deferred.needs_record {
@@ -163,7 +163,7 @@ impl OverflowFunction {
             Some(queue) => queue.send(vec![body], None, drain.deadline).await.is_ok(),
             None => false,
         };
-        drain_log::unreadable(drain.now, drain.invocation_id, sent);
+        drain_log::unreadable(drain.now, drain.request_id, sent);
         sent
     }
 }

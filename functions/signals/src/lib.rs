@@ -95,7 +95,7 @@ impl Function for SignalsFunction {
             key_id: &key.key_id,
             request_identifier: &request_identifier,
             received_at: request_context.received_at,
-            invocation_id: &request_context.invocation_id,
+            request_id: &request_context.request_id,
         };
         let mut received = ReceivedBatch { batch, body: &body, batch_context, request_context };
         let stored = self.storage.store(&mut received).await?;

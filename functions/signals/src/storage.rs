@@ -159,7 +159,7 @@ impl Storage {
         let deadline = request_context.deadline.minus(LATE_RECORD_TIMEOUT);
         let sent = overflow.send(messages, Some(batch_context.account_id), deadline).await;
         if let Err(error) = &sent {
-            tracing::error!(%error, requestId = request_context.invocation_id, "the overflow queue did not take signals");
+            tracing::error!(%error, requestId = request_context.request_id, "the overflow queue did not take signals");
         }
         sent.is_ok()
     }

@@ -21,8 +21,8 @@ pub const RESPONSE_RESERVE: Duration = Duration::from_secs(1);
 /// One request and its invocation.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
-    /// Lambda's id of the invocation: the `x-request-id` of the response.
-    pub invocation_id: String,
+    /// Lambda's id of the invocation, which it calls the request's: the `x-request-id` of the response and `requestId` in the log.
+    pub request_id: String,
     /// When the request was received.
     pub received_at: Timestamp,
     /// When the last call to DynamoDB must have ended.
@@ -42,7 +42,7 @@ impl RequestContext {
         let received_at = Timestamp::now();
         let invocation_ends = lambda.map_or(0, |lambda| lambda.deadline);
         Self {
-            invocation_id: lambda.map(|lambda| lambda.request_id.clone()).unwrap_or_default(),
+            request_id: lambda.map(|lambda| lambda.request_id.clone()).unwrap_or_default(),
             received_at,
             deadline: deadline_of(invocation_ends, received_at, MAX_REQUEST_DURATION),
             path: None,

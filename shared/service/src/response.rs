@@ -12,17 +12,17 @@ use crate::success::Success;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The response to the request of this invocation.
-pub fn respond(result: &Result<Success, Problem>, invocation_id: &str) -> Response<Body> {
+pub fn respond(result: &Result<Success, Problem>, request_id: &str) -> Response<Body> {
     let mut response = match result {
         Ok(success) => of_success(success),
         Err(problem) => {
-            let mut response = json("application/problem+json", &ProblemDocument::new(problem, invocation_id));
+            let mut response = json("application/problem+json", &ProblemDocument::new(problem, request_id));
             *response.status_mut() = StatusCode::from_u16(problem.problem_type().status).unwrap_or_default();
             response.headers_mut().extend(problem_document::headers(problem));
             response
         }
     };
-    if let Ok(id) = HeaderValue::from_str(invocation_id) {
+    if let Ok(id) = HeaderValue::from_str(request_id) {
         response.headers_mut().insert(REQUEST_ID, id);
     }
     response

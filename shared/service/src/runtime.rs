@@ -93,7 +93,7 @@ pub async fn serve(function: &impl Function, request: &Request, mut context: Req
     if matches!(&result, Err(Problem::StorageUnavailable { error, .. }) if *error == refused) {
         IS_REFUSED.store(true, Ordering::Relaxed);
     }
-    let response = respond(&result, &context.invocation_id);
+    let response = respond(&result, &context.request_id);
     request_log::emit(&context, &result, response.status(), &calls, started.elapsed());
     response
 }
@@ -156,7 +156,7 @@ mod tests {
             let mut request = Request::new(Body::Empty).with_raw_http_path("/");
             *request.method_mut() = method;
             let mut context = RequestContext::from_request(&request);
-            context.invocation_id = "i1".to_owned();
+            context.request_id = "i1".to_owned();
             serve(&function, &request, context).await
         };
         let failed = send(Method::POST).await;

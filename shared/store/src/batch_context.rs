@@ -15,8 +15,8 @@ pub struct BatchContext<'a> {
     pub request_identifier: &'a RequestIdentifier,
     /// When the request was received; of a retry, when it was first received.
     pub received_at: Timestamp,
-    /// Lambda's id of the invocation.
-    pub invocation_id: &'a str,
+    /// Lambda's id of the invocation. It is not the client's requestIdentifier.
+    pub request_id: &'a str,
 }
 
 impl<'a> BatchContext<'a> {
@@ -26,6 +26,6 @@ impl<'a> BatchContext<'a> {
         request_identifier: &'a RequestIdentifier,
         received_at: Timestamp,
     ) -> Self {
-        Self { account_id, key_id: "", request_identifier, received_at, invocation_id: "" }
+        Self { account_id, key_id: "", request_identifier, received_at, request_id: "" }
     }
 }

@@ -46,7 +46,8 @@ struct IdempotencyRecord {
     signals_hash: Option<String>,
     received_at: Timestamp,
     /// Lambda's id of the invocation that wrote the record.
-    invocation: String,
+    #[serde(rename = "invocation")]
+    request_id: String,
     /// Seconds since 1970.
     expires_at: u64,
 }
@@ -166,7 +167,7 @@ fn record(context: BatchContext<'_>, body_hash: String, signals_hash: Option<Str
         body_hash,
         signals_hash,
         received_at: context.received_at,
-        invocation: context.invocation_id.to_owned(),
+        request_id: context.request_id.to_owned(),
         expires_at: context.received_at.plus(IDEMPOTENCY_TTL).seconds(),
     }
 }
@@ -181,7 +182,7 @@ fn compare<'a>(
     let is_same_body = existing.body_hash == record.body_hash;
     if !is_same_body && existing.signals_hash.as_ref().is_none_or(|hash| *hash != signals_hash()) {
         Outcome::Conflict
-    } else if (&existing.invocation, existing.received_at) == (&record.invocation, record.received_at) {
+    } else if (&existing.request_id, existing.received_at) == (&record.request_id, record.received_at) {
         Outcome::New
     } else {
         Outcome::Replay { received_at: existing.received_at }

@@ -38,7 +38,7 @@ pub struct Failure {
 }
 
 /// A batch is delivered, or a part of it.
-pub fn delivered(now: Timestamp, invocation_id: &str, counts: &Counts, duration: Duration) {
+pub fn delivered(now: Timestamp, request_id: &str, counts: &Counts, duration: Duration) {
     let Counts { records, delivered, skipped, unreadable, undelivered, pointers, failure } = counts;
     let level = match failure {
         Some(_) => Some("ERROR"),
@@ -47,7 +47,7 @@ pub fn delivered(now: Timestamp, invocation_id: &str, counts: &Counts, duration:
     };
     let members = [
         ("message", Some(Value::Text("delivered"))),
-        ("requestId", Some(Value::Text(invocation_id))),
+        ("requestId", Some(Value::Text(request_id))),
         ("records", Some(Value::Count(*records))),
         ("failedTarget", failure.as_ref().map(|failure| Value::Text(failure.target))),
         ("cause", failure.as_ref().map(|failure| Value::Text(&failure.cause))),
@@ -64,10 +64,10 @@ pub fn delivered(now: Timestamp, invocation_id: &str, counts: &Counts, duration:
 }
 
 /// The payload of an invocation is no event of a stream. Lambda delivers it again.
-pub fn unreadable_event(now: Timestamp, invocation_id: &str) {
+pub fn unreadable_event(now: Timestamp, request_id: &str) {
     let members = [
         ("message", Some(Value::Text("the payload is not an event of a DynamoDB stream"))),
-        ("requestId", Some(Value::Text(invocation_id))),
+        ("requestId", Some(Value::Text(request_id))),
     ];
     write(&EmfRecord { at: now, level: Some("ERROR"), members: &members, dimension: None, metrics: &[] });
 }

@@ -31,7 +31,7 @@ pub fn drained(drained: &Drained<'_>) {
     let received_at = context.received_at.to_string();
     let members = [
         ("message", Some(Value::Text("drained"))),
-        ("requestId", Some(Value::Text(context.invocation_id))),
+        ("requestId", Some(Value::Text(context.request_id))),
         ("accountId", Some(Value::Text(context.account_id.as_str()))),
         ("keyId", Some(Value::Text(context.key_id))),
         ("requestIdentifier", Some(Value::Text(context.request_identifier.as_sent()))),
@@ -47,24 +47,24 @@ pub fn drained(drained: &Drained<'_>) {
 }
 
 /// A message could not be drained. It will be delivered again.
-pub fn failed(now: Timestamp, invocation_id: &str, error: &StoreError) {
-    error_line(now, invocation_id, "a message could not be drained", Some(&error.to_string()));
+pub fn failed(now: Timestamp, request_id: &str, error: &StoreError) {
+    error_line(now, request_id, "a message could not be drained", Some(&error.to_string()));
 }
 
 /// A message cannot be read. It is in the dead-letter queue, or will be delivered again.
-pub fn unreadable(now: Timestamp, invocation_id: &str, is_in_dead_letter_queue: bool) {
+pub fn unreadable(now: Timestamp, request_id: &str, is_in_dead_letter_queue: bool) {
     let message = if is_in_dead_letter_queue {
         "a message cannot be read; it is in the dead-letter queue"
     } else {
         "a message cannot be read and is not in the dead-letter queue"
     };
-    error_line(now, invocation_id, message, None);
+    error_line(now, request_id, message, None);
 }
 
-fn error_line(now: Timestamp, invocation_id: &str, message: &str, store_error: Option<&str>) {
+fn error_line(now: Timestamp, request_id: &str, message: &str, store_error: Option<&str>) {
     let members = [
         ("message", Some(Value::Text(message))),
-        ("requestId", Some(Value::Text(invocation_id))),
+        ("requestId", Some(Value::Text(request_id))),
         ("storeError", store_error.map(Value::Text)),
     ];
     let metrics = [(Metric::DrainFailures, Some(Value::Count(1)))];

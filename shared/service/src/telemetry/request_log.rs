@@ -65,7 +65,7 @@ pub fn rejected_not_stored(context: &RequestContext, error: &StoreError) {
     let error = error.to_string();
     let members = [
         ("message", Some(Value::Text("rejected signals could not be stored"))),
-        ("requestId", Some(Value::Text(&context.invocation_id))),
+        ("requestId", Some(Value::Text(&context.request_id))),
         ("accountId", context.key.as_ref().map(|key| Value::Text(key.account_id.as_str()))),
         ("keyId", context.key.as_ref().map(|key| Value::Text(&key.key_id))),
         ("storeError", Some(Value::Text(&error))),
@@ -85,7 +85,7 @@ struct RequestLog<'a> {
 
 impl<'a> RequestLog<'a> {
     fn write(&self, errors: &BTreeMap<&'static str, usize>, duration: Duration) {
-        let RequestContext { invocation_id, received_at, path, key, body_bytes, .. } = self.context;
+        let RequestContext { request_id, received_at, path, key, body_bytes, .. } = self.context;
         let code = self.result.as_ref().err().map(|problem| problem.problem_type().code);
         let store_error = match self.result {
             Err(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
@@ -93,7 +93,7 @@ impl<'a> RequestLog<'a> {
         };
         let attempts = usize::try_from(self.calls.attempts()).unwrap_or(usize::MAX);
         let members = [
-            ("requestId", Some(Value::Text(invocation_id))),
+            ("requestId", Some(Value::Text(request_id))),
             ("path", path.map(Value::Text)),
             ("status", Some(Value::Count(usize::from(self.status.as_u16())))),
             ("code", code.map(Value::Text)),

@@ -215,7 +215,7 @@ mod tests {
             key_id: "key_0123456789ab",
             request_identifier: batch.request_identifier.as_ref().unwrap(),
             received_at: NOW,
-            invocation_id: "",
+            request_id: "",
         };
         let messages = DeferredBatch::messages(&batch, body, context, None, |index| index != 1);
         let event: serde_json::Value =
