@@ -44,12 +44,12 @@ const OVER_OLDER: &str = "attribute_not_exists(updatedAt) OR updatedAt < :now";
 /// Lines of one import may have the same time: they are written over one another, in their order.
 const OVER_OLDER_OR_SAME: &str = "attribute_not_exists(updatedAt) OR updatedAt <= :now";
 
-/// The result of a call.
-enum Written {
+/// The outcome of one attempt to update.
+enum AttemptOutcome {
     /// The update is stored. These are the attributes that it replaced.
-    Over(Item),
+    Written(Item),
     /// The update is not stored: the customer was updated at the same time or later.
-    Newer { updated_at: Timestamp },
+    NewerIsStored { updated_at: Timestamp },
 }
 
 /// The result of an update.
@@ -112,7 +112,7 @@ impl CustomersTable {
                 continue;
             }
             match written? {
-                Written::Over(old) => {
+                AttemptOutcome::Written(old) => {
                     let is_new = match get_timestamp(&old, "createdAt")? {
                         None => true,
                         Some(created_at) => in_doubt.contains(&created_at),
@@ -120,7 +120,7 @@ impl CustomersTable {
                     let result = if is_new { UpsertResult::Created } else { UpsertResult::Updated };
                     return Ok(UpsertOutcome { result, updated_at: attempt.now });
                 }
-                Written::Newer { updated_at } => attempt.now = updated_at.plus(Duration::from_millis(1)),
+                AttemptOutcome::NewerIsStored { updated_at } => attempt.now = updated_at.plus(Duration::from_millis(1)),
             }
         }
     }
@@ -144,25 +144,25 @@ impl CustomersTable {
         loop {
             let written = before(deadline, self.write(attempt, &mut Vec::new())).await?;
             if !backoff.repeats(&written).await {
-                return written.map(|written| matches!(written, Written::Over(_)));
+                return written.map(|written| matches!(written, AttemptOutcome::Written(_)));
             }
         }
     }
 
-    async fn write(&self, attempt: Attempt<'_>, in_doubt: &mut Vec<Timestamp>) -> Result<Written, StoreError> {
+    async fn write(&self, attempt: Attempt<'_>, in_doubt: &mut Vec<Timestamp>) -> Result<AttemptOutcome, StoreError> {
         // On the heap, as in `before`.
         let (sent, attempts) = CallStats::attempts_of(Box::pin(self.update(attempt).send())).await;
         if attempts > 1 {
             in_doubt.push(attempt.now);
         }
         let error = match sent {
-            Ok(output) => return Ok(Written::Over(output.attributes.unwrap_or_default())),
+            Ok(output) => return Ok(AttemptOutcome::Written(output.attributes.unwrap_or_default())),
             Err(error) => error,
         };
         match error.as_service_error() {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
                 let updated_at = failed.item().map(|item| get_timestamp(item, "updatedAt")).transpose()?.flatten();
-                Ok(Written::Newer { updated_at: updated_at.ok_or(StoreError::Corrupt)? })
+                Ok(AttemptOutcome::NewerIsStored { updated_at: updated_at.ok_or(StoreError::Corrupt)? })
             }
             _ => Err(error.into()),
         }
