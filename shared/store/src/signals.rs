@@ -1,7 +1,6 @@
 //! The table Signals: one item per signal. The keys are chosen so that one Query returns the history of a customer or an
 //! emitter in order, and so that a retry overwrites its own items.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -57,52 +56,20 @@ impl SignalsTable {
         deadline: Deadline,
     ) -> Result<Vec<usize>, UnstoredSignals> {
         let common = &CommonAttributes::new(context, self.expires_at(context.received_at));
-        let items = signals.iter().map(|signal| SignalItem { common, signal, position: signal.index }).collect();
-        self.put_items(items, deadline).await
-    }
-
-    /// Stores signals of different requests of one account. Returns the positions in `signals` of those that DynamoDB found invalid, in
-    /// order; every other one is stored. Of signals with the same key, the last one is stored.
-    ///
-    /// # Errors
-    /// As [`put`](Self::put).
-    pub async fn put_each(
-        &self,
-        signals: &[(BatchContext<'_>, Signal<'_>)],
-        deadline: Deadline,
-    ) -> Result<Vec<usize>, UnstoredSignals> {
-        let is_of_one_request = |a: BatchContext<'_>, b: BatchContext<'_>| {
-            (a.received_at, a.request_identifier) == (b.received_at, b.request_identifier)
-        };
-        let requests = signals.chunk_by(|(a, _), (b, _)| is_of_one_request(*a, *b));
-        let requests = requests.filter_map(|of_one| {
-            let context = of_one.first()?.0;
-            Some((CommonAttributes::new(context, self.expires_at(context.received_at)), of_one))
-        });
-        let requests: Vec<_> = requests.collect();
-        let items = requests.iter().flat_map(|(common, of_one)| of_one.iter().map(move |(_, signal)| (common, signal)));
-        let items = items.enumerate().map(|(position, (common, signal))| SignalItem { common, signal, position });
-        let items: Vec<_> = items.collect();
-        // DynamoDB rejects a batch that has a key twice.
-        let mut keys = HashSet::with_capacity(items.len());
-        let items = items.into_iter().rev().filter(|item| keys.insert(item.key())).collect();
-        self.put_items(items, deadline).await
-    }
-
-    async fn put_items(&self, items: Vec<SignalItem<'_>>, deadline: Deadline) -> Result<Vec<usize>, UnstoredSignals> {
+        let items = signals.iter().map(|signal| SignalItem { common, signal }).collect();
         match self.table.put(items, deadline).await {
-            Ok(invalid) => Ok(positions(&invalid)),
+            Ok(invalid) => Ok(indices(&invalid)),
             Err(Unstored { error, invalid, unacknowledged }) => {
-                Err(UnstoredSignals { error, invalid: positions(&invalid), unacknowledged: positions(&unacknowledged) })
+                Err(UnstoredSignals { error, invalid: indices(&invalid), unacknowledged: indices(&unacknowledged) })
             }
         }
     }
 }
 
-fn positions(items: &[SignalItem<'_>]) -> Vec<usize> {
-    let mut positions: Vec<_> = items.iter().map(|item| item.position).collect();
-    positions.sort_unstable();
-    positions
+fn indices(items: &[SignalItem<'_>]) -> Vec<usize> {
+    let mut indices: Vec<_> = items.iter().map(|item| item.signal.index).collect();
+    indices.sort_unstable();
+    indices
 }
 
 /// Not all signals were stored.
@@ -164,18 +131,11 @@ impl CommonAttributes {
 struct SignalItem<'a> {
     common: &'a CommonAttributes,
     signal: &'a Signal<'a>,
-    /// Where the caller has the signal.
-    position: usize,
 }
 
-impl<'a> SignalItem<'a> {
+impl SignalItem<'_> {
     fn partition_key(self) -> String {
         [&self.common.partition_prefix, self.signal.identity.subject_id()].concat()
-    }
-
-    /// What distinguishes its key from those of other items of the same account.
-    fn key(self) -> (&'a str, usize, &'a str) {
-        (&self.common.sort_prefix, self.signal.index, self.signal.identity.subject_id())
     }
 }
 
@@ -189,7 +149,7 @@ impl BatchItem for SignalItem<'_> {
     }
 
     fn write(self, json: &mut DynamoDbJson) {
-        let Self { common, signal, .. } = self;
+        let Self { common, signal } = self;
         let [(subject, subject_id), (action, action_value)] = match &signal.identity {
             Identity::Event { customer_id, event_type } => [("customerId", customer_id), ("eventType", event_type)],
             Identity::Step { emitter_id, step_node_id } => [("emitterId", emitter_id), ("stepNodeId", step_node_id)],

@@ -18,34 +18,28 @@ pub(crate) fn call_error<E: ProvideErrorMetadata>(table: &str, error: SdkError<E
 
 /// The error of a call that [`store`] made.
 pub(crate) fn store_error(table: &str, error: &StoreError) -> Error {
-    anyhow!("Table {table}: {} ({error})", explain(error).1)
+    anyhow!("Table {table}: {} ({error})", explain(error))
 }
 
-/// Whether the same call may succeed a little later.
-pub(crate) fn is_transient(error: &StoreError) -> bool {
-    explain(error).0
-}
-
-/// Whether a failure is transient, and what an operator can do. Only this looks at why a call failed.
-fn explain(error: &StoreError) -> (bool, &'static str) {
+/// What an operator can do. Only this looks at why a call failed.
+fn explain(error: &StoreError) -> &'static str {
     let cause = match error {
         StoreError::Unavailable(cause) => cause,
-        StoreError::Unserializable => return (false, "the request could not be written."),
-        _ => return (false, "DynamoDB rejected an item."),
+        StoreError::Unserializable => return "the request could not be written.",
+        _ => return "DynamoDB rejected an item.",
     };
     match cause {
-        Cause::Timeout | Cause::DeadlineExceeded => (true, "DynamoDB did not answer in time. Run the command again."),
+        Cause::Timeout | Cause::DeadlineExceeded => "DynamoDB did not answer in time. Run the command again.",
         Cause::DispatchFailure | Cause::ResponseError => {
-            (true, "cannot reach DynamoDB. Check the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set.")
+            "cannot reach DynamoDB. Check the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set."
         }
-        Cause::Throttled => (true, "DynamoDB throttles it. Wait a minute and run the command again."),
-        Cause::ServerError => (true, "DynamoDB failed. Run the command again."),
-        Cause::NoSuchTable => (
-            false,
-            "it does not exist in this region and AWS account. Check --stack, --local, the table variables and AWS_REGION.",
-        ),
-        Cause::AccessDenied => (false, "these credentials do not permit this. Use those of an operator."),
-        Cause::InvalidCredentials => (false, "AWS rejected the credentials. Sign in again."),
-        Cause::Other(_) => (false, "DynamoDB failed."),
+        Cause::Throttled => "DynamoDB throttles it. Wait a minute and run the command again.",
+        Cause::ServerError => "DynamoDB failed. Run the command again.",
+        Cause::NoSuchTable => {
+            "it does not exist in this region and AWS account. Check --stack, --local, the table variables and AWS_REGION."
+        }
+        Cause::AccessDenied => "these credentials do not permit this. Use those of an operator.",
+        Cause::InvalidCredentials => "AWS rejected the credentials. Sign in again.",
+        Cause::Other(_) => "DynamoDB failed.",
     }
 }

@@ -1,9 +1,15 @@
-//! The input in chunks of lines. Where a chunk ends depends only on where it began and on the input.
+//! The file in chunks of lines. Where a chunk ends depends only on where it began and on the file.
 
-use std::io::{BufRead, Read as _};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 
+use anyhow::{Context as _, Result, ensure};
 use model::limits::{MAX_BODY_BYTES, MAX_SIGNALS_PER_REQUEST};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+
+use super::Kind;
 
 /// The most lines of a chunk: a chunk of signals is stored like a request, and keyed like one.
 const CHUNK_LINES: usize = MAX_SIGNALS_PER_REQUEST;
@@ -14,7 +20,10 @@ const CHUNK_BYTES: usize = 4 * 1024 * 1024;
 /// The longest line, in bytes: no client could send more at once.
 const MAX_LINE_BYTES: usize = MAX_BODY_BYTES;
 
-/// Where in the input a chunk begins.
+/// How gzip begins (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Where in the file a chunk begins.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct Position {
     /// The number of chunks before it.
@@ -46,13 +55,55 @@ pub(super) fn trim(text: &str) -> &str {
     text.trim_start_matches('\u{feff}').trim()
 }
 
-/// The chunks of `reader`, of which the first begins at `position`.
-pub(super) fn read(mut reader: impl BufRead, mut position: Position) -> impl Iterator<Item = std::io::Result<Chunk>> {
-    std::iter::from_fn(move || {
-        let chunk = read_chunk(&mut reader, position).transpose()?;
+/// What the lines of a file are, by its first one; `None` when that says nothing.
+pub(super) fn detect_kind(path: &Path) -> Result<Option<Kind>> {
+    let name = path.display();
+    let mut reader = open(path, Position::default())?;
+    let begin = reader.fill_buf().with_context(|| format!("Cannot read {name}"))?;
+    ensure!(!begin.starts_with(&GZIP), "{name} is gzip. Unpack it: `gunzip FILE`.");
+    let chunk = read_chunk(&mut reader, Position::default()).with_context(|| format!("Cannot read {name}"))?;
+    let lines = chunk.map_or_else(Vec::new, |chunk| chunk.lines);
+    let mut texts = lines.iter().filter_map(|line| if let Line::Text(text) = line { Some(trim(text)) } else { None });
+    let Some(first) = texts.find(|text| !text.is_empty()) else { return Ok(None) };
+    ensure!(
+        !first.starts_with('['),
+        "{name} is an array, and an import reads one JSON object a line. Convert it: `jq -c '.[]' FILE > FILE.ndjson`."
+    );
+    Ok(Some(kind_of(first)))
+}
+
+/// What a line is: a customer has customerData or, from `customers show --json`, updatedAt.
+fn kind_of(line: &str) -> Kind {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Probe {
+        customer_data: Option<IgnoredAny>,
+        updated_at: Option<IgnoredAny>,
+        event_type: Option<IgnoredAny>,
+    }
+    let is_customer =
+        |probe: Probe| probe.customer_data.is_some() || (probe.updated_at.is_some() && probe.event_type.is_none());
+    if serde_json::from_str(line).is_ok_and(is_customer) { Kind::Customers } else { Kind::Signals }
+}
+
+/// The chunks of a file from `position` on.
+pub(super) fn read(path: &Path, mut position: Position) -> Result<impl Iterator<Item = Result<Chunk>>> {
+    let mut reader = open(path, position)?;
+    let cannot_read = format!("Cannot read {}", path.display());
+    Ok(std::iter::from_fn(move || {
+        let chunk = read_chunk(&mut reader, position).with_context(|| cannot_read.clone()).transpose()?;
         position = chunk.as_ref().map_or(position, |chunk| chunk.end);
         Some(chunk)
-    })
+    }))
+}
+
+fn open(path: &Path, position: Position) -> Result<BufReader<File>> {
+    let open = || {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(position.byte))?;
+        Ok::<_, std::io::Error>(BufReader::with_capacity(256 * 1024, file))
+    };
+    open().with_context(|| format!("Cannot read {}", path.display()))
 }
 
 fn read_chunk(reader: &mut impl BufRead, begin: Position) -> std::io::Result<Option<Chunk>> {

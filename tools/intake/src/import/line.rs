@@ -44,19 +44,22 @@ impl<'a> ImportLine<'a> {
     pub(super) fn of_signal(line: JsonText<'a>) -> Result<Self, LineError> {
         let Some((received_at, fields)) = time_and_fields(line, "receivedAt") else { return Ok(Self::as_sent(line)) };
         let time = Some(read_time("receivedAt", received_at)?);
-        let mut rewritten = JsonObject::default();
         let Some(request_identifier) = get(&fields, "requestIdentifier") else {
-            rewritten.extend(fields, &["receivedAt"]);
-            return Ok(Self { line, rewritten: Some(rewritten.finish()), time, origin: None });
+            return Ok(Self {
+                line,
+                rewritten: Some(object(texts(&fields, |name| name != "receivedAt"))),
+                time,
+                origin: None,
+            });
         };
         let origin = Some((read_request_identifier(request_identifier)?, read_index(get(&fields, "index"))?));
-        let unknown_fields = get(&fields, "undocumented").and_then(self::fields);
         // An expiry is computed anew: the retention may have changed.
-        let mut without = vec!["receivedAt", "requestIdentifier", "index", "expiresAt"];
-        without.extend(unknown_fields.is_some().then_some("undocumented"));
-        rewritten.extend(fields, &without);
-        rewritten.extend(unknown_fields.unwrap_or_default(), &[]);
-        Ok(Self { line, rewritten: Some(rewritten.finish()), time, origin })
+        let unknown_fields = get(&fields, "undocumented").and_then(self::fields);
+        let own = ["receivedAt", "requestIdentifier", "index", "expiresAt"];
+        let is_sent = |name: &str| !own.contains(&name) && (name != "undocumented" || unknown_fields.is_none());
+        let unknown_fields = unknown_fields.iter().flat_map(|fields| texts(fields, |_| true));
+        let rewritten = object(texts(&fields, is_sent).chain(unknown_fields));
+        Ok(Self { line, rewritten: Some(rewritten), time, origin })
     }
 
     /// Reads the line of a customer. `updatedAt` is when it was updated. A line that has it and no `customerData` is one of
@@ -64,30 +67,26 @@ impl<'a> ImportLine<'a> {
     pub(super) fn of_customer(line: JsonText<'a>) -> Result<Self, LineError> {
         let Some((updated_at, fields)) = time_and_fields(line, "updatedAt") else { return Ok(Self::as_sent(line)) };
         let time = Some(read_time("updatedAt", updated_at)?);
-        let mut rewritten = JsonObject::default();
-        if get(&fields, "customerData").is_some() {
-            rewritten.extend(fields, &["updatedAt"]);
+        let rewritten = if get(&fields, "customerData").is_some() {
+            object(texts(&fields, |name| name != "updatedAt"))
         } else {
-            let mut profile = JsonObject::default();
-            let (own, others) = fields.into_iter().partition(|(name, _)| RESERVED_FIELDS.contains(&name.as_ref()));
-            profile.extend(others, &[]);
-            rewritten.extend(own, &["accountId", "createdAt", "updatedAt"]);
-            rewritten.push("customerData", &profile.finish());
-        }
-        Ok(Self { line, rewritten: Some(rewritten.finish()), time, origin: None })
+            let profile = object(texts(&fields, |name| !RESERVED_FIELDS.contains(&name)));
+            let is_own = |name: &str| {
+                RESERVED_FIELDS.contains(&name) && !["accountId", "createdAt", "updatedAt"].contains(&name)
+            };
+            object(texts(&fields, is_own).chain([("customerData", profile.as_str())]))
+        };
+        Ok(Self { line, rewritten: Some(rewritten), time, origin: None })
     }
 }
 
 /// The JSON text of a line; `None` when the line is empty.
 pub(super) fn parse(line: &Line) -> Result<Option<JsonText<'_>>, LineError> {
     match line {
-        Line::Text(text) => match trim(text) {
-            "" => Ok(None),
-            text => JsonText::parse(text).map(Some).map_err(|error| {
-                let message = format!("The line is not JSON: {} at column {}.", error.reason, error.column);
-                LineError::malformed(message)
-            }),
-        },
+        Line::Text(text) if trim(text).is_empty() => Ok(None),
+        Line::Text(text) => JsonText::parse(trim(text)).map(Some).map_err(|error| {
+            LineError::malformed(format!("The line is not JSON: {} at column {}.", error.reason, error.column))
+        }),
         Line::NotUtf8 => Err(LineError::malformed("The line is not UTF-8.".to_owned())),
         Line::TooLong => {
             let message = "The line is longer than a request may be.".to_owned();
@@ -149,28 +148,13 @@ fn read_index(value: Option<Value<'_>>) -> Result<usize, LineError> {
     index.ok_or_else(|| error(FieldErrorCode::InvalidType, &format!("must be a whole number from 0 to {MAX_INDEX}")))
 }
 
-/// A JSON object while it is written.
-#[derive(Default)]
-struct JsonObject(String);
+/// The names and the JSON texts of the fields to keep.
+fn texts<'f>(fields: &'f Fields<'_>, keep: impl Fn(&str) -> bool) -> impl Iterator<Item = (&'f str, &'f str)> {
+    fields.iter().map(|(name, value)| (name.as_ref(), value.text())).filter(move |(name, _)| keep(name))
+}
 
-impl JsonObject {
-    /// Appends the fields whose names are not in `without`.
-    fn extend(&mut self, fields: Fields<'_>, without: &[&str]) {
-        for (name, value) in fields {
-            if !without.contains(&name.as_ref()) {
-                self.push(&name, value.text());
-            }
-        }
-    }
-
-    fn push(&mut self, name: &str, json: &str) {
-        self.0.push(if self.0.is_empty() { '{' } else { ',' });
-        self.0.push_str(&serde_json::Value::from(name).to_string());
-        self.0.push(':');
-        self.0.push_str(json);
-    }
-
-    fn finish(self) -> String {
-        if self.0.is_empty() { "{}".to_owned() } else { self.0 + "}" }
-    }
+/// The JSON text of an object with these fields.
+fn object<'f>(fields: impl Iterator<Item = (&'f str, &'f str)>) -> String {
+    let members: Vec<String> = fields.map(|(name, json)| format!("{}:{json}", serde_json::Value::from(name))).collect();
+    format!("{{{}}}", members.join(","))
 }

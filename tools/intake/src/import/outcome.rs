@@ -1,4 +1,4 @@
-//! What became of the lines of a chunk.
+//! What became of the lines of an import.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,10 @@ use model::pointer::JsonPointer;
 use model::validation::{FieldError, FieldErrorCode};
 use serde::{Deserialize, Serialize};
 
-use super::chunks::Position;
-
-/// A chunk that is stored.
-pub(super) struct StoredChunk {
-    pub(super) end: Position,
-    pub(super) counts: Counts,
-    pub(super) unknown_fields: UnknownFields,
-    /// The errors of the rejected lines, in the order of the lines.
-    pub(super) errors: Vec<LineErrors>,
-}
+use crate::output::escape_control;
 
 /// How many lines had which outcome. An empty line has none.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
 pub(super) struct Counts {
     pub(super) stored: u64,
     pub(super) rejected: u64,
@@ -37,17 +27,16 @@ impl Counts {
         self.expired += expired;
         self.skipped += skipped;
     }
+
+    /// Whether a line was stored, or none had to be.
+    pub(super) fn is_success(self) -> bool {
+        self.stored + self.skipped > 0 || self.rejected + self.expired == 0
+    }
 }
 
-/// The names of unknown fields. Only the first names are kept: a file may have any number.
+/// How many lines have an unknown field of a name. Only the first names are kept: a file may have any number.
 #[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct UnknownFields {
-    /// How many lines have a field of this name.
-    pub(super) lines: BTreeMap<String, u64>,
-    /// How many fields have other names.
-    pub(super) others: u64,
-}
+pub(super) struct UnknownFields(BTreeMap<String, u64>);
 
 impl UnknownFields {
     /// The most names.
@@ -57,18 +46,21 @@ impl UnknownFields {
     const MAX_CHARS: usize = 64;
 
     /// Adds `lines` to the number of lines that have a field of this name.
-    pub(super) fn count(&mut self, name: &str, lines: u64) {
+    fn count(&mut self, name: &str, lines: u64) {
         let name: String = name.chars().take(Self::MAX_CHARS).collect();
-        if self.lines.len() < Self::MAX_NAMES || self.lines.contains_key(&name) {
-            *self.lines.entry(name).or_default() += lines;
-        } else {
-            self.others += lines;
+        if self.0.len() < Self::MAX_NAMES || self.0.contains_key(&name) {
+            *self.0.entry(name).or_default() += lines;
         }
     }
 
     pub(super) fn add(&mut self, other: &Self) {
-        other.lines.iter().for_each(|(name, lines)| self.count(name, *lines));
-        self.others += other.others;
+        other.0.iter().for_each(|(name, lines)| self.count(name, *lines));
+    }
+
+    /// The names, if there are any.
+    pub(super) fn names(&self) -> Option<String> {
+        let names = self.0.iter().map(|(name, lines)| format!("{} (lines: {lines})", escape_control(name)));
+        (!self.0.is_empty()).then(|| names.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -76,8 +68,8 @@ impl UnknownFields {
 #[derive(Debug, Serialize)]
 pub(super) struct LineErrors {
     /// The number of the line, counted from 1.
-    pub(super) line: u64,
-    pub(super) errors: Vec<LineError>,
+    line: u64,
+    errors: Vec<LineError>,
 }
 
 /// One thing that is wrong with a line.
@@ -100,35 +92,39 @@ impl LineError {
     }
 }
 
-/// The outcomes of the lines of a chunk while it is stored.
+/// The outcomes of the lines of a chunk.
 #[derive(Default)]
 pub(super) struct Outcomes {
     pub(super) counts: Counts,
     pub(super) unknown_fields: UnknownFields,
-    errors: Vec<(usize, Vec<LineError>)>,
+    /// Of the rejected lines.
+    pub(super) errors: Vec<LineErrors>,
 }
 
 impl Outcomes {
-    /// The line with this index in the chunk is rejected.
-    pub(super) fn reject(&mut self, index: usize, errors: impl IntoIterator<Item = FieldError>) {
-        self.errors.push((index, errors.into_iter().map(LineError::Validation).collect()));
+    /// The line with this number is rejected.
+    pub(super) fn reject(&mut self, line: u64, errors: Vec<LineError>) {
+        self.counts.rejected += 1;
+        self.errors.push(LineErrors { line, errors });
     }
 
-    pub(super) fn reject_unparsed(&mut self, index: usize, error: LineError) {
-        self.errors.push((index, vec![error]));
+    pub(super) fn reject_invalid(&mut self, line: u64, errors: impl IntoIterator<Item = FieldError>) {
+        self.reject(line, errors.into_iter().map(LineError::Validation).collect());
     }
 
     /// DynamoDB has refused the line.
-    pub(super) fn refused(&mut self, index: usize) {
-        self.reject(index, [FieldError::refused_by_store(&JsonPointer::Root)]);
+    pub(super) fn reject_refused(&mut self, line: u64) {
+        self.reject_invalid(line, [FieldError::refused_by_store(&JsonPointer::Root)]);
     }
 
-    /// The result of the chunk from `begin` to `end`.
-    pub(super) fn into_stored_chunk(mut self, begin: Position, end: Position) -> StoredChunk {
-        self.counts.rejected = self.errors.len() as u64;
-        self.errors.sort_by_key(|(index, _)| *index);
-        let number = |index: usize| begin.line + index as u64 + 1;
-        let errors = self.errors.into_iter().map(|(index, errors)| LineErrors { line: number(index), errors });
-        StoredChunk { end, counts: self.counts, unknown_fields: self.unknown_fields, errors: errors.collect() }
+    /// A line has fields of these names.
+    pub(super) fn note_unknown_fields(&mut self, names: impl IntoIterator<Item = impl AsRef<str>>) {
+        names.into_iter().for_each(|name| self.unknown_fields.count(name.as_ref(), 1));
+    }
+
+    /// The same, with the errors in the order of the lines.
+    pub(super) fn sorted(mut self) -> Self {
+        self.errors.sort_by_key(|error| error.line);
+        self
     }
 }

@@ -1,5 +1,6 @@
 //! Stores a chunk as the functions would store its lines.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -20,20 +21,14 @@ use uuid::Uuid;
 
 use super::Kind;
 use super::checkpoint::State;
-use super::chunks::{Chunk, Line};
+use super::chunks::{Chunk, Position};
 use super::line::{self, ImportLine};
-use super::outcome::{LineError, Outcomes, StoredChunk};
-use crate::error::{is_transient, store_error};
+use super::outcome::{LineError, Outcomes};
+use crate::error::store_error;
 use crate::stack::{Stack, WRITE_TIMEOUT};
 
-/// The retries of a call. A table that was just created takes a while to grow.
-const RETRIES: u32 = 5;
-
-/// The wait before the first retry; it doubles each time.
-const BACKOFF_BASE: Duration = Duration::from_secs(1);
-
-/// How many customers are updated at once.
-const CONCURRENT_CUSTOMERS: usize = 32;
+/// How many requests of a chunk of signals, or customers, are stored at once.
+const CONCURRENCY: usize = 32;
 
 /// Stores the chunks of one import.
 pub(super) struct Writer {
@@ -46,8 +41,16 @@ pub(super) struct Writer {
     customers: CustomersTable,
 }
 
-/// The index of a line in its chunk, the time of the update, and the update.
-type Update<'a> = (usize, Timestamp, CustomerUpdate<'a>);
+/// Signals that have the time and the request identifier of one request, and the numbers of their lines.
+struct Request<'a> {
+    received_at: Timestamp,
+    identifier: &'a RequestIdentifier,
+    signals: Vec<Signal<'a>>,
+    lines: Vec<u64>,
+}
+
+/// The number of a line, the time of the update, and the update.
+type Update<'a> = (u64, Timestamp, CustomerUpdate<'a>);
 
 /// What became of an update.
 enum UpdateResult {
@@ -72,107 +75,117 @@ impl Writer {
     }
 
     /// Stores the valid lines of a chunk. When it returns, DynamoDB has acknowledged them.
-    pub(super) async fn store(&self, chunk: Chunk) -> Result<StoredChunk> {
+    pub(super) async fn store(&self, chunk: Chunk) -> Result<(Position, Outcomes)> {
         let mut outcomes = Outcomes::default();
         match self.kind {
             Kind::Signals => self.store_signals(&chunk, &mut outcomes).await?,
             Kind::Customers => self.store_customers(&chunk, &mut outcomes).await?,
         }
-        Ok(outcomes.into_stored_chunk(chunk.begin, chunk.end))
+        Ok((chunk.end, outcomes.sorted()))
     }
 
     async fn store_signals(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
         let (now, chunk_identifier) = (Timestamp::now(), request_identifier(self.import, chunk.begin.chunk));
-        let lines = parse_lines(&chunk.lines, outcomes, ImportLine::of_signal);
-        let (mut signals, mut indices) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
-        for (index, line) in &lines {
+        let lines = parse_lines(chunk, outcomes, ImportLine::of_signal);
+        let mut requests: HashMap<(Timestamp, String), Request<'_>> = HashMap::new();
+        for (number, line) in &lines {
             let received_at = line.time.unwrap_or(self.received_at);
             if self.signals.has_expired(received_at, now) {
                 outcomes.counts.expired += 1;
                 continue;
             }
-            let origin = line.origin.as_ref().map(|(identifier, index)| (identifier, *index));
-            let (identifier, index_in_request) = origin.unwrap_or((&chunk_identifier, *index));
-            match Signal::parse(line.json(), index_in_request, &JsonPointer::Root) {
+            let index_in_chunk = usize::try_from(number - chunk.begin.line - 1).unwrap_or_default();
+            let (identifier, index) = match &line.origin {
+                Some((identifier, index)) => (identifier, *index),
+                None => (&chunk_identifier, index_in_chunk),
+            };
+            match Signal::parse(line.json(), index, &JsonPointer::Root) {
                 Ok(signal) => {
                     let names = signal.unknown_fields.iter().filter_map(|(name, _)| name.decode().ok());
-                    names.for_each(|name| outcomes.unknown_fields.count(&name, 1));
-                    indices.push(*index);
-                    signals.push((BatchContext::without_request(&self.account, identifier, received_at), signal));
+                    outcomes.note_unknown_fields(names);
+                    outcomes.counts.stored += 1;
+                    let new = Request { received_at, identifier, signals: Vec::new(), lines: Vec::new() };
+                    requests.entry((received_at, identifier.as_sent().to_owned())).or_insert(new).add(*number, signal);
                 }
-                Err(rejected) => outcomes.reject(*index, rejected.errors),
+                Err(rejected) => outcomes.reject_invalid(*number, rejected.errors),
             }
         }
-        let refused =
-            self.retry(async || Ok(self.signals.put_each(&signals, Deadline::after(WRITE_TIMEOUT)).await?)).await?;
-        outcomes.counts.stored = (signals.len() - refused.len()) as u64;
-        refused.into_iter().filter_map(|position| indices.get(position)).for_each(|index| outcomes.refused(*index));
+        let work: Vec<_> = requests.values().map(|request| self.store_request(request)).collect();
+        let refused: Vec<u64> = stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await?;
+        for number in refused {
+            outcomes.counts.stored -= 1;
+            outcomes.reject_refused(number);
+        }
         Ok(())
     }
 
+    /// Returns the numbers of the lines that DynamoDB refused.
+    async fn store_request(&self, request: &Request<'_>) -> Result<Vec<u64>> {
+        let Request { received_at, identifier, signals, lines } = request;
+        let context = BatchContext::without_request(&self.account, identifier, *received_at);
+        let refused = self.signals.put(context, signals, Deadline::after(WRITE_TIMEOUT)).await;
+        let refused = refused.map_err(|unstored| store_error(&self.table, &unstored.error))?;
+        let is_refused = |signal: &Signal<'_>| refused.contains(&signal.index);
+        Ok(signals.iter().zip(lines).filter(|(signal, _)| is_refused(signal)).map(|(_, line)| *line).collect())
+    }
+
     async fn store_customers(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
-        let lines = parse_lines(&chunk.lines, outcomes, ImportLine::of_customer);
-        let mut updates = Vec::with_capacity(lines.len());
-        for (index, line) in &lines {
+        let lines = parse_lines(chunk, outcomes, ImportLine::of_customer);
+        let mut updates: Vec<Update<'_>> = Vec::with_capacity(lines.len());
+        for (number, line) in &lines {
             match CustomerUpdate::parse(line.json()) {
                 Ok(update) => {
                     // One warning has no field: it says that there are more than it lists.
                     let names = update.warnings.iter().map(|warning| &warning.at.field).filter(|name| !name.is_empty());
-                    names.for_each(|name| outcomes.unknown_fields.count(name, 1));
-                    updates.push((*index, line.time.unwrap_or(self.received_at), update));
+                    outcomes.note_unknown_fields(names);
+                    updates.push((*number, line.time.unwrap_or(self.received_at), update));
                 }
-                Err(errors) => outcomes.reject(*index, errors),
+                Err(errors) => outcomes.reject_invalid(*number, errors),
             }
         }
-        for (index, result) in self.update_customers(updates).await? {
+        // Customers at once, the updates of one customer in the order of the lines.
+        updates.sort_by(|(a, _, one), (b, _, other)| (&one.customer_id, a).cmp(&(&other.customer_id, b)));
+        let of_one = updates.chunk_by(|(_, _, one), (_, _, other)| one.customer_id == other.customer_id);
+        let work: Vec<_> = of_one.map(|updates| self.update_customer(updates)).collect();
+        let results: Vec<_> = stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await?;
+        for (number, result) in results {
             match result {
                 UpdateResult::Stored => outcomes.counts.stored += 1,
                 UpdateResult::Skipped => outcomes.counts.skipped += 1,
-                UpdateResult::Refused => outcomes.refused(index),
+                UpdateResult::Refused => outcomes.reject_refused(number),
             }
         }
         Ok(())
     }
 
-    /// Updates customers concurrently, one customer in the order of the lines; returns the result of each line.
-    async fn update_customers(&self, mut updates: Vec<Update<'_>>) -> Result<Vec<(usize, UpdateResult)>> {
-        updates.sort_by(|(a, _, one), (b, _, other)| (&one.customer_id, a).cmp(&(&other.customer_id, b)));
-        let of_one = updates.chunk_by(|(_, _, one), (_, _, other)| one.customer_id == other.customer_id);
-        let work: Vec<_> = of_one.map(|updates| self.update_customer(updates)).collect();
-        stream::iter(work).buffer_unordered(CONCURRENT_CUSTOMERS).try_concat().await
-    }
-
-    async fn update_customer(&self, updates: &[Update<'_>]) -> Result<Vec<(usize, UpdateResult)>> {
+    async fn update_customer(&self, updates: &[Update<'_>]) -> Result<Vec<(u64, UpdateResult)>> {
         let mut results = Vec::with_capacity(updates.len());
-        for (index, updated_at, update) in updates {
-            let upsert = || async {
-                let deadline = Deadline::after(WRITE_TIMEOUT);
-                match self.customers.upsert_unless_newer(&self.account, update, *updated_at, deadline).await {
-                    Ok(true) => Ok(UpdateResult::Stored),
-                    Ok(false) => Ok(UpdateResult::Skipped),
-                    Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(UpdateResult::Refused),
-                    Err(error) => Err(error),
-                }
+        for (number, updated_at, update) in updates {
+            let deadline = Deadline::after(WRITE_TIMEOUT);
+            let result = match self.customers.upsert_unless_newer(&self.account, update, *updated_at, deadline).await {
+                Ok(true) => UpdateResult::Stored,
+                Ok(false) => UpdateResult::Skipped,
+                Err(StoreError::Invalid | StoreError::ItemTooLarge) => UpdateResult::Refused,
+                Err(error) => return Err(store_error(&self.table, &error)),
             };
-            results.push((*index, self.retry(upsert).await?));
+            results.push((*number, result));
         }
         Ok(results)
     }
+}
 
-    /// Repeats a call while DynamoDB is throttled or unavailable. Repeating the calls of an import changes nothing.
-    async fn retry<T, F>(&self, call: impl Fn() -> F) -> Result<T>
-    where
-        F: Future<Output = Result<T, StoreError>>,
-    {
-        let (mut retries, mut backoff) = (RETRIES, BACKOFF_BASE);
-        loop {
-            match call().await {
-                Err(error) if retries > 0 && is_transient(&error) => tokio::time::sleep(backoff).await,
-                result => return result.map_err(|error| store_error(&self.table, &error)),
-            }
-            retries -= 1;
-            backoff *= 2;
+impl<'a> Request<'a> {
+    /// Adds a signal, in place of one with the same key: DynamoDB rejects a batch that has a key twice.
+    fn add(&mut self, line: u64, signal: Signal<'a>) {
+        let is_same = |other: &Signal<'_>| {
+            other.index == signal.index && other.identity.subject_id() == signal.identity.subject_id()
+        };
+        if let Some(position) = self.signals.iter().position(is_same) {
+            self.signals.remove(position);
+            self.lines.remove(position);
         }
+        self.signals.push(signal);
+        self.lines.push(line);
     }
 }
 
@@ -183,17 +196,17 @@ fn request_identifier(import: Uuid, chunk: u64) -> RequestIdentifier {
     UuidText::parse(uuid.to_string()).map_or_else(RequestIdentifier::random, RequestIdentifier::from)
 }
 
-/// Parses each line that is not empty, with its index; rejects those that cannot be parsed.
+/// Parses each line that is not empty, with its number; rejects those that cannot be parsed.
 fn parse_lines<'a, T>(
-    lines: &'a [Line],
+    chunk: &'a Chunk,
     outcomes: &mut Outcomes,
     parse: impl Fn(JsonText<'a>) -> Result<T, LineError>,
-) -> Vec<(usize, T)> {
-    let mut parsed = Vec::with_capacity(lines.len());
-    for (index, line) in lines.iter().enumerate() {
+) -> Vec<(u64, T)> {
+    let mut parsed = Vec::with_capacity(chunk.lines.len());
+    for (number, line) in (chunk.begin.line + 1..).zip(&chunk.lines) {
         match line::parse(line).and_then(|json| json.map(&parse).transpose()) {
-            Ok(line) => parsed.extend(line.map(|line| (index, line))),
-            Err(error) => outcomes.reject_unparsed(index, error),
+            Ok(line) => parsed.extend(line.map(|line| (number, line))),
+            Err(error) => outcomes.reject(number, vec![error]),
         }
     }
     parsed

@@ -2,7 +2,6 @@
 
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::fault_proxy::{FaultProxy, Plan};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
@@ -67,25 +66,6 @@ async fn listed_signals_are_the_same_after_erasure_and_import() {
     operator.file("twice", &listed.repeat(2));
     assert_eq!(import(&operator, "twice")["stored"], 10);
     assert_eq!(sorted(app.items("SignalsTable").await), sorted(stored));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn signals_with_their_own_keys_are_stored_in_full_batches() {
-    let app = TestApp::start();
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), Plan::of([])).await.unwrap();
-    let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
-    let line = |number: u64| {
-        let received_at = Timestamp::from_millis(1_795_213_000_000 + number / 7);
-        let (customer, request) = (format!("c{}", number % 10), format!("3fa85f64-5717-4562-b3fc-{:012}", number / 3));
-        let key = json!({"receivedAt": received_at, "requestIdentifier": request, "index": number % 3});
-        let mut line = json!({"customerId": customer, "eventType": "buy"});
-        line.as_object_mut().unwrap().extend(key.as_object().unwrap().clone());
-        line.to_string() + "\n"
-    };
-    operator.file("s", &(0..100).map(line).collect::<String>());
-    assert_eq!(import(&operator, "s")["stored"], 100);
-    assert_eq!(app.items("SignalsTable").await.len(), 100);
-    assert_eq!(proxy.counts().of("BatchWriteItem"), 4);
 }
 
 #[tokio::test]

@@ -16,7 +16,6 @@ mod doctor;
 mod export;
 mod import;
 mod import_again;
-mod import_input;
 mod import_interrupted;
 mod keys;
 mod operator;

@@ -209,20 +209,3 @@ fn import_shows_progress_in_a_terminal_only() {
     assert_eq!(piped.stdout, "5000 signals stored, 0 lines rejected.\n");
     assert_eq!(piped.stderr, "");
 }
-
-#[test]
-fn message_about_ctrl_c_stays_on_the_screen() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    operator.file("a", &"{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n".repeat(20_000));
-    let mut terminal = Terminal::run(&operator, &["import", "--account", "shop", "a"]);
-    terminal.wait_for(" 500 signals stored");
-    press_ctrl_c(&terminal.process);
-    let (code, shown) = terminal.end();
-    let (bar, message) = shown.split_once("Storing the lines that were begun").unwrap();
-    let (message, next) = message.split_once("\r\n").unwrap();
-    assert!(code == Some(1) && message.ends_with("Press Ctrl-C again to stop at once."), "{shown:?}");
-    let after_bar = bar.rsplit("left").next().unwrap();
-    assert!(after_bar.contains("\u{1b}[2K"), "the bar is still in the line: {shown:?}");
-    assert!(!next.starts_with("\u{1b}[1A"), "the message is erased: {shown:?}");
-}
