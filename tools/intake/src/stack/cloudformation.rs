@@ -12,8 +12,7 @@ use super::{
     REJECTED_SIGNALS, RETENTION, SIGNALS, THROTTLE_RATE, VERSION,
 };
 
-/// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for. An older stack
-/// has no outputs of queues.
+/// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for.
 const VARIABLES: [(&str, &str); 12] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),
