@@ -166,7 +166,7 @@ async fn one_message_that_fails_costs_the_others_nothing() {
 }
 
 #[tokio::test]
-async fn identifier_that_another_body_took_in_between_keeps_the_deferred_signals() {
+async fn identifier_that_another_body_took_keeps_the_deferred_signals() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
     assert_eq!(stack.send(&named(2), NOW).await.1["deferred"], 2);
     stack.proxy.set(Plan::none());

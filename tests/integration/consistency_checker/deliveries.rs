@@ -94,7 +94,7 @@ fn delivered_signal_that_differs_from_the_stored_one_is_altered() {
 }
 
 #[test]
-fn signals_of_one_subject_in_another_order_than_the_stream_are_out_of_order() {
+fn signals_in_another_order_than_the_stream_are_out_of_order() {
     for (batch, places, times) in [(3, [3, 2, 0], 2), (3, [0, 3, 2], 1), (3, [2, 0, 3], 1)] {
         let disorder = places.map(|place| taken(Target::Lake, batch, place));
         assert_only(&report_on(|delivered| delivered.extend(disorder)), Violation::OutOfOrderDelivery, times);

@@ -29,7 +29,7 @@ fn last_copies(ids: &[String]) -> Vec<&String> {
 }
 
 #[tokio::test]
-async fn every_record_is_delivered_while_the_function_is_killed_and_its_targets_fail() {
+async fn every_record_is_delivered_while_processes_die_and_targets_fail() {
     let targets = FakeTargets::start().await.unwrap();
     targets.fail_at_random(0.1);
     let (options, _log) = options(&targets, BOTH);

@@ -131,7 +131,7 @@ async fn hot_partition_delays_no_other_customer() {
 }
 
 #[tokio::test]
-async fn request_over_the_capacity_of_a_partition_is_stored_as_the_capacity_refills() {
+async fn request_over_the_capacity_of_a_partition_is_stored_as_it_refills() {
     let limits = Limits { units_per_partition: 15.0, partitions: 1, burst: Duration::ZERO, ..Limits::default() };
     let (app, proxy, key) = app_behind_proxy(Plan::none().capacity(Capacity::new(limits))).await;
     let response = app.send(with_identifier(40).key(&key)).await;

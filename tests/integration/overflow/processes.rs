@@ -9,7 +9,7 @@ use testkit::{RequestBuilder, build_functions, emulator_options};
 use super::{Stack, named};
 
 #[tokio::test]
-async fn processes_of_both_functions_find_the_queue_and_the_tables_by_their_variables() {
+async fn processes_find_the_queue_and_the_tables_by_their_variables() {
     let stack = Stack::start(Fault::Throttled.always().of("BatchWriteItem")).await;
     let programs = build_functions().unwrap();
     let start = async |program: &str, queue_variable: &str| {

@@ -41,7 +41,7 @@ pub(crate) async fn revoke_an_hour_ago(app: &TestApp, account: &str) {
 }
 
 #[tokio::test]
-async fn erasure_of_an_account_deletes_its_data_only_and_goes_on_after_an_interruption() {
+async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     for account in ["shop", "shop-2", "sho"] {
