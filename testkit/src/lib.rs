@@ -14,6 +14,7 @@
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
 //! | [`stream_shard`] | giving the records of a shard to the delivery, again until they are delivered | what is in a record |
+//! | [`fuzz_targets`] | what holds for every input of a fuzz target | where inputs come from |
 //! | [`hostile_bodies`] | bodies that cost as much as they can | what they may cost |
 //! | `local_stack` | `cargo dev` as a process | what it serves |
 #![expect(
@@ -26,6 +27,7 @@
 
 pub mod fake_s3;
 mod functions;
+pub mod fuzz_targets;
 pub mod hostile_bodies;
 mod http_gateway;
 mod local_stack;

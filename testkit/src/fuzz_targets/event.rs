@@ -1,13 +1,12 @@
 //! Any bytes as the event of an invocation: both functions answer with a response that is no 5xx and, unless it is a
 //! success, a problem. The key of the examples in `events/` is valid.
-#![no_main]
 
 use std::cell::RefCell;
 
 use emulator::development_key;
-use libfuzzer_sys::fuzz_target;
-use testkit::{TestApp, template};
 use tokio::runtime::{Builder, Runtime};
+
+use crate::{TestApp, template};
 
 /// The emulator keeps everything in memory, so it is another one after so many events.
 const EVENTS_PER_STACK: usize = 2_000;
@@ -43,11 +42,12 @@ thread_local! {
     static FIXTURE: RefCell<Option<Fixture>> = const { RefCell::new(None) };
 }
 
-fuzz_target!(|event: &[u8]| {
+/// Tries one input.
+pub(super) fn check(event: &[u8]) {
     FIXTURE.with_borrow_mut(|fixture| {
         if fixture.as_ref().is_some_and(|fixture| fixture.events >= EVENTS_PER_STACK) {
             *fixture = None;
         }
         fixture.get_or_insert_with(Fixture::new).try_event(event);
     });
-});
+}

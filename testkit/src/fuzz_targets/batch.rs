@@ -1,13 +1,13 @@
 //! Any text as the body of `POST /api/event-flows/signal`: every signal of it is accepted or rejected, once, and what
 //! was rejected has a reason.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use model::batch::{Batch, BatchError};
 use model::json::JsonText;
 use model::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNALS_PER_REQUEST};
 
-fuzz_target!(|text: &str| {
+/// Tries one input.
+pub(super) fn check(input: &[u8]) {
+    let Ok(text) = str::from_utf8(input) else { return };
     let Ok(json) = JsonText::parse(text) else { return };
     match Batch::parse(json) {
         Ok(batch) => {
@@ -23,4 +23,4 @@ fuzz_target!(|text: &str| {
         Err(BatchError::Invalid(errors)) => assert!(!errors.is_empty()),
         Err(BatchError::TooManySignals { sent }) => assert!(sent > MAX_SIGNALS_PER_REQUEST),
     }
-});
+}

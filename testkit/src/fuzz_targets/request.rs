@@ -1,12 +1,11 @@
 //! Any body to the real functions over an emulator: never a 5xx, every signal counted once, nothing that the parser
 //! accepted refused by the database, and as much stored as was acknowledged. The first byte says which endpoint.
-#![no_main]
 
 use std::cell::RefCell;
 
-use libfuzzer_sys::fuzz_target;
-use testkit::{RequestBuilder, TestApp};
 use tokio::runtime::{Builder, Runtime};
+
+use crate::{RequestBuilder, TestApp};
 
 /// The emulator keeps everything in memory, so it is another one after so many requests.
 const REQUESTS_PER_STACK: usize = 500;
@@ -56,11 +55,12 @@ thread_local! {
     static FIXTURE: RefCell<Option<Fixture>> = const { RefCell::new(None) };
 }
 
-fuzz_target!(|input: &[u8]| {
+/// Tries one input.
+pub(super) fn check(input: &[u8]) {
     FIXTURE.with_borrow_mut(|fixture| {
         if fixture.as_ref().is_some_and(|fixture| fixture.requests >= REQUESTS_PER_STACK) {
             *fixture = None;
         }
         fixture.get_or_insert_with(Fixture::new).try_body(input);
     });
-});
+}
