@@ -1,16 +1,18 @@
 //! Calls to services for which there is no client here, signed with the operator's credentials.
 //!
-//! Only a few calls that read: the clients of CloudWatch and Service Quotas would be the largest crates of the tool.
+//! Only a few calls that read: the clients of CloudFormation, CloudWatch and Service Quotas would be the largest crates of the tool.
 
+use std::fmt::{Display, Formatter};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Error, Result, anyhow};
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::ProvideCredentials as _;
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_runtime_api::client::identity::Identity;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use roxmltree::Document;
 use serde_json::Value;
 use store::environment;
 use store::s3::domain;
@@ -28,12 +30,30 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy)]
 pub(crate) struct Service(&'static str, &'static str);
 
+pub(crate) const CLOUDFORMATION: Service = Service("cloudformation", "AWS_ENDPOINT_URL_CLOUDFORMATION");
 pub(crate) const CLOUDWATCH: Service = Service("monitoring", "AWS_ENDPOINT_URL_CLOUDWATCH");
 pub(crate) const QUOTAS: Service = Service("servicequotas", "AWS_ENDPOINT_URL_SERVICE_QUOTAS");
 
 pub(crate) struct AwsClient<'a> {
     config: &'a SdkConfig,
     client: HttpClient,
+}
+
+/// What a service answers to a call that it does not carry out.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    status: u16,
+    pub(crate) code: String,
+    pub(crate) message: String,
+}
+
+impl std::error::Error for Refusal {}
+
+impl Display for Refusal {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        let Self { status, code, message } = self;
+        write!(formatter, "{status} {code} {message}")
+    }
 }
 
 /// A request before it is signed.
@@ -55,21 +75,30 @@ impl<'a> AwsClient<'a> {
         // CloudWatch speaks the older version of this protocol, the others the newer one: they differ in their name.
         let content_type =
             if service.0 == CLOUDWATCH.0 { "application/x-amz-json-1.0" } else { "application/x-amz-json-1.1" };
-        let url = format!("{}/", endpoint(service, self.region()?).await?);
+        let url = endpoint(service, self.region()?).await?;
         let headers = vec![("content-type", content_type), ("x-amz-target", target)];
         let call = Unsigned { service, method: "POST", url, headers, body: body.to_string() };
         let answer = self.send(&call).await.with_context(|| target.to_owned())?;
         Ok(serde_json::from_slice(&answer).unwrap_or_default())
     }
 
+    /// Calls the operation that the form names, in the protocol of the oldest services. They answer in XML.
+    pub(crate) async fn query(&self, service: Service, form: &[(&str, &str)]) -> Result<String> {
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let headers = vec![("content-type", "application/x-www-form-urlencoded")];
+        let url = endpoint(service, self.region()?).await?;
+        let call = Unsigned { service, method: "POST", url, headers, body };
+        Ok(String::from_utf8(self.send(&call).await?)?)
+    }
+
     /// The body of the answer, after some attempts if the service is busy.
     async fn send(&self, call: &Unsigned<'_>) -> Result<Vec<u8>> {
         let mut attempt = 1;
         loop {
-            let error = match self.attempt(call).await {
+            let error: Error = match self.attempt(call).await {
                 Ok(Received { status: 200, body, .. }) => return Ok(body),
-                Ok(refusal) if is_final(&refusal) => bail!(reason(&refusal)),
-                Ok(failure) => anyhow!(reason(&failure)),
+                Ok(received) if is_final(&received) => return Err(refusal(&received).into()),
+                Ok(received) => refusal(&received).into(),
                 Err(error) => error,
             };
             if attempt >= ATTEMPTS {
@@ -114,19 +143,28 @@ fn is_final(answer: &Received) -> bool {
     (400..500).contains(&answer.status) && !String::from_utf8_lossy(&answer.body).contains("Throttl")
 }
 
-/// Why a call failed: the service's own words.
-fn reason(answer: &Received) -> String {
+/// Why a call failed, in the service's own words: in JSON or, from CloudFormation, in XML.
+fn refusal(answer: &Received) -> Refusal {
     let Received { status, body, .. } = answer;
-    let body: Value = serde_json::from_slice(body).unwrap_or_default();
-    let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
-    format!("{status} {} {}{}", text("__type"), text("message"), text("Message"))
+    if let Ok(body) = serde_json::from_slice::<Value>(body) {
+        let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (code, message) = (text("__type").to_owned(), format!("{}{}", text("message"), text("Message")));
+        return Refusal { status: *status, code, message };
+    }
+    let body = String::from_utf8_lossy(body);
+    let document = Document::parse(&body);
+    let text = |name: &str| {
+        let found = document.iter().flat_map(Document::descendants).find(|node| node.tag_name().name() == name);
+        found.and_then(|node| node.text()).unwrap_or_default().to_owned()
+    };
+    Refusal { status: *status, code: text("Code"), message: text("Message") }
 }
 
-/// The address that the SDKs' variables set, or else that of AWS; without a slash at its end.
+/// The address that the SDKs' variables set, or else that of AWS.
 async fn endpoint(service: Service, region: &str) -> Result<String> {
     if let Some(url) = environment::configured_endpoint(service.1) {
-        return Ok(url.trim_end_matches('/').to_owned());
+        return Ok(format!("{}/", url.trim_end_matches('/')));
     }
     let domain = domain(region).await.map_err(|error| anyhow!(error))?;
-    Ok(format!("https://{}.{region}.{domain}", service.0))
+    Ok(format!("https://{}.{region}.{domain}/", service.0))
 }

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use anyhow::{Context as _, Error, Result, anyhow};
 use aws_config::SdkConfig;
-use aws_sdk_cloudformation::Client;
-use aws_sdk_cloudformation::error::ProvideErrorMetadata;
+use roxmltree::Document;
 
 use super::{
     API_KEYS, BASE_URL, CUSTOMERS, DEAD_LETTER_QUEUE, DELETION_PROTECTION, IDEMPOTENCY, OVERFLOW_QUEUE,
     REJECTED_SIGNALS, RETENTION, SIGNALS, THROTTLE_RATE, VERSION,
 };
+use crate::aws_call::{AwsClient, CLOUDFORMATION, Refusal};
 
 /// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for.
 const VARIABLES: [(&str, &str); 12] = [
@@ -30,30 +30,32 @@ const VARIABLES: [(&str, &str); 12] = [
 
 /// The variables that the stack's functions have, as far as the tool needs them.
 pub(super) async fn variables(config: &SdkConfig, name: &str) -> Result<HashMap<String, String>> {
-    let region = config.region().map(ToString::to_string).unwrap_or_default();
-    let described = Client::new(config).describe_stacks().stack_name(name).send().await;
-    let described = described.map_err(|error| explain(&error, name, &region))?;
-    let stack = described.stacks().first().context("CloudFormation described no stack")?;
-    let outputs = stack.outputs().iter().map(|output| (output.output_key(), output.output_value()));
-    let parameters = stack.parameters().iter().map(|one| (one.parameter_key(), one.parameter_value()));
+    // The SDK's client for this one call would be the largest crate of the tool.
+    let form = [("Action", "DescribeStacks"), ("Version", "2010-05-15"), ("StackName", name)];
+    let described = AwsClient::new(config)?.query(CLOUDFORMATION, &form).await;
+    let xml = described.map_err(|error| explain(&error, name, config))?;
+    let document = Document::parse(&xml).context("CloudFormation's answer is no XML")?;
     let mut variables = HashMap::new();
-    for (key, value) in outputs.chain(parameters) {
-        let known = VARIABLES.iter().find(|(name, _)| Some(*name) == key);
-        if let (Some((_, variable)), Some(value)) = (known, value) {
+    for node in document.descendants() {
+        let text = |names: [&str; 2]| {
+            let child = node.children().find(|child| names.contains(&child.tag_name().name()));
+            child.and_then(|child| child.text())
+        };
+        let known = VARIABLES.iter().find(|(name, _)| text(["OutputKey", "ParameterKey"]) == Some(name));
+        if let (Some((_, variable)), Some(value)) = (known, text(["OutputValue", "ParameterValue"])) {
             variables.insert((*variable).to_owned(), value.to_owned());
         }
     }
     Ok(variables)
 }
 
-fn explain(error: &impl ProvideErrorMetadata, stack: &str, region: &str) -> Error {
-    match (error.code(), error.message()) {
-        (Some("ValidationError"), _) => {
+fn explain(error: &Error, stack: &str, config: &SdkConfig) -> Error {
+    let region = config.region().map(ToString::to_string).unwrap_or_default();
+    match error.downcast_ref() {
+        Some(Refusal { code, .. }) if code == "ValidationError" => {
             anyhow!("The stack {stack} does not exist in {region}. Check its name, AWS_REGION and AWS_PROFILE.")
         }
-        (Some(code), message) => {
-            anyhow!("Cannot read the stack {stack} in {region}: {code}: {}", message.unwrap_or_default())
-        }
-        (None, _) => anyhow!("Cannot reach CloudFormation in {region} for the stack {stack}. Check the network."),
+        Some(Refusal { code, message, .. }) => anyhow!("Cannot read the stack {stack} in {region}: {code}: {message}"),
+        None => anyhow!("Cannot reach CloudFormation in {region} for the stack {stack}. Check the network."),
     }
 }
