@@ -210,11 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn every_function_of_the_template_has_a_health_check() {
+    fn every_function_of_the_template_is_built_with_the_stack_and_has_a_health_check() {
         let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
+        let builds_first = include_str!("../../start/src/main.rs");
 
         for function in &template.functions {
             let asked = function.routes.iter().any(|route| HEALTH_CHECKS.iter().any(|(path, ..)| *path == route.path));
+            assert!(builds_first.contains(&format!("\"{}\"", function.package)), "{}", function.package);
             assert!(asked, "nothing is asked of {}", function.logical_id);
         }
     }
