@@ -12,11 +12,17 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ETAG, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, LAST_MODIFIED};
 use hyper::{Method, Request, Response, StatusCode};
+use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
+use store::api_keys::KeyRecord;
 use store::environment::{CONNECT_TIMEOUT, http_connector};
+use store::key_snapshot::{self, SnapshotKey};
 use store::s3::{Bucket, S3Connection};
 
 use crate::http_server::{HttpServer, Service};
+
+/// The path of the key snapshot in [`KEY_SNAPSHOT_BUCKET`](crate::KEY_SNAPSHOT_BUCKET).
+pub const KEY_SNAPSHOT_PATH: &str = "/keys/keys.json.gz";
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
@@ -95,6 +101,12 @@ impl FakeS3 {
     /// Writes an object, `/bucket/key`, as if at this time.
     pub fn put(&self, path: &str, body: impl Into<Bytes>, at: Timestamp) {
         self.state.with(|objects| objects.put(path, body.into(), at));
+    }
+
+    /// Writes a key snapshot, as if at this time.
+    pub fn publish(&self, keys: &[(KeyHash, KeyRecord)], at: Timestamp) {
+        let keys: Vec<_> = keys.iter().filter_map(|(hash, record)| SnapshotKey::of(*hash, record, at)).collect();
+        self.put(KEY_SNAPSHOT_PATH, key_snapshot::write(&keys, at).unwrap(), at);
     }
 
     /// The object `/bucket/key`.

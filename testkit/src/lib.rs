@@ -41,4 +41,6 @@ pub use http_gateway::HttpGateway;
 pub use local_stack::{LocalStack, Reply};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use sandbox::{billed_log, fake_targets, function_process, http_server, runtime_api};
-pub use test_app::{Tables, TestApp, client_at, create_key, template};
+pub use test_app::{
+    Endpoints, KEY_SNAPSHOT_BUCKET, Tables, TestApp, client_at, create_key, key_record, store_key, template,
+};

@@ -15,6 +15,7 @@ use model::api_key::ApiKey;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent, SqsMessage};
+use service::auth::Authenticator;
 use service::context::{MAX_REQUEST_DURATION, RequestContext};
 use service::runtime::serve;
 use signals::SignalsFunction;
@@ -27,6 +28,7 @@ use store::overflow::OverflowQueue;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
+use crate::fake_s3::FakeS3;
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
 use emulator::sqs::{FakeSqs, OVERFLOW_QUEUE};
 
@@ -74,7 +76,15 @@ fn dynamodb_at(endpoint: &str) -> Client {
 /// Stores a new key of this account, whose record is changed before it is written.
 pub async fn create_key(endpoint: &str, account: &str, change: impl FnOnce(&mut KeyRecord)) -> String {
     let key = ApiKey::random().unwrap();
-    let mut record = KeyRecord {
+    let mut record = key_record(account);
+    change(&mut record);
+    store_key(endpoint, &key, &record).await;
+    key.expose_secret().to_owned()
+}
+
+/// The record of a key of this account that is valid for all endpoints.
+pub fn key_record(account: &str) -> KeyRecord {
+    KeyRecord {
         key_id: format!("key_of_{account}"),
         account_id: account.parse().unwrap(),
         name: "test".to_owned(),
@@ -82,11 +92,13 @@ pub async fn create_key(endpoint: &str, account: &str, change: impl FnOnce(&mut 
         expires_at: None,
         revoked_at: None,
         only: None,
-    };
-    change(&mut record);
+    }
+}
+
+/// Stores this key.
+pub async fn store_key(endpoint: &str, key: &ApiKey, record: &KeyRecord) {
     let table = ApiKeysTable::new(dynamodb_at(endpoint), Tables::name("ApiKeysTable"));
-    table.create(&key.hash(), &record, Deadline::after(MAX_REQUEST_DURATION)).await.unwrap();
-    key.expose_secret().to_owned()
+    table.create(&key.hash(), record, Deadline::after(MAX_REQUEST_DURATION)).await.unwrap();
 }
 
 /// The tables of signals.
@@ -104,6 +116,22 @@ fn tables_of_signals(
 /// The queue of this SQS.
 fn queue(sqs: &FakeSqs) -> OverflowQueue {
     OverflowQueue::new(&config_at(&sqs.endpoint()), OVERFLOW_QUEUE)
+}
+
+/// The bucket of the key snapshot in a [`FakeS3`].
+pub const KEY_SNAPSHOT_BUCKET: &str = "keys";
+
+/// Where functions find AWS.
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoints<'a> {
+    /// The key table.
+    pub keys: &'a str,
+    /// The other tables.
+    pub others: &'a str,
+    /// The overflow queue, if there is one.
+    pub sqs: Option<&'a FakeSqs>,
+    /// The key snapshot, if there is one.
+    pub s3: Option<&'a FakeS3>,
 }
 
 /// The functions, an emulator, and a client to look into it.
@@ -146,18 +174,24 @@ impl TestApp {
         retention: Option<Duration>,
         sqs: Option<&FakeSqs>,
     ) -> Self {
+        Self::at(emulator, &Endpoints { keys, others, sqs, s3: None }, retention)
+    }
+
+    /// A stack whose functions find AWS at these endpoints. The emulator is behind both of DynamoDB.
+    pub fn at(emulator: Emulator, endpoints: &Endpoints<'_>, retention: Option<Duration>) -> Self {
         let client = client_at(&emulator.endpoint());
-        let (keys, others) = (dynamodb_at(keys), dynamodb_at(others));
-        let api_keys = || ApiKeysTable::new(keys.clone(), Tables::name("ApiKeysTable"));
+        let (keys, others, sqs) = (dynamodb_at(endpoints.keys), dynamodb_at(endpoints.others), endpoints.sqs);
+        let authenticator = || {
+            let table = ApiKeysTable::new(keys.clone(), Tables::name("ApiKeysTable"));
+            Authenticator::new(table, endpoints.s3.map(|s3| s3.bucket(KEY_SNAPSHOT_BUCKET)))
+        };
         let (idempotency, signals, rejected) = tables_of_signals(&others, retention);
         let storage = signals::Storage { idempotency, signals, rejected, overflow: sqs.map(queue) };
         let (idempotency, signals, rejected) = tables_of_signals(&others, None);
+        let customers = CustomersTable::new(others, Tables::name("CustomersTable"));
         Self {
-            customers: CustomersFunction::new(
-                api_keys(),
-                CustomersTable::new(others.clone(), Tables::name("CustomersTable")),
-            ),
-            signals: SignalsFunction::new(api_keys(), storage),
+            customers: CustomersFunction::new(authenticator(), customers),
+            signals: SignalsFunction::new(authenticator(), storage),
             overflow: OverflowFunction::new(idempotency, signals, rejected, sqs.map(queue)),
             client,
             emulator,

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use model::api_key::{Endpoint, KeyHash};
+use model::api_key::{ApiKey, Endpoint, KeyHash};
 use model::timestamp::Timestamp;
 use serde_json::json;
-use testkit::{RequestBuilder, Tables, TestApp};
+use testkit::{RequestBuilder, Tables, TestApp, key_record, store_key};
 
 const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_000);
 
@@ -138,12 +138,27 @@ async fn revoked_key_is_rejected_after_a_minute() {
     app.send(RequestBuilder::ping().key(&key).at(later(60))).await.assert_problem(401, "unauthorized");
 }
 
+#[tokio::test]
+async fn verification_key_is_accepted_for_accounts_of_verify_only() {
+    let app = TestApp::start();
+    for (account, status) in [("shop", 401), ("verify-0123", 200)] {
+        let key = ApiKey::random_for_verification().unwrap();
+        store_key(&app.emulator.endpoint(), &key, &key_record(account)).await;
+        for _ in 0..2 {
+            let response = app.send(RequestBuilder::ping().key(key.expose_secret())).await;
+            assert_eq!(response.status, status, "{account}");
+        }
+    }
+    let stored: Vec<_> = app.items("ApiKeysTable").await.into_iter().map(|item| item["keyHash"].clone()).collect();
+    assert!(stored.iter().all(|hash| hash.as_s().unwrap().starts_with("verify-")), "{stored:?}");
+}
+
 async fn revoke(app: &TestApp, key: &str, at: Timestamp) {
     let update = app
         .client
         .update_item()
         .table_name(Tables::name("ApiKeysTable"))
-        .key("keyHash", AttributeValue::S(KeyHash::of(key).to_hex()))
+        .key("keyHash", AttributeValue::S(KeyHash::of(key).partition_key()))
         .update_expression("SET revokedAt = :at")
         .expression_attribute_values(":at", AttributeValue::S(at.to_string()));
     update.send().await.unwrap();

@@ -2,14 +2,19 @@
 #![expect(clippy::indexing_slicing, clippy::panic, reason = "only tests are in here: to panic is to fail the test")]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Write as _;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use model::api_key::Endpoint;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use model::api_key::{Endpoint, KeyHash};
 use model::customer::PROFILE_FIELDS;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use store::api_keys::KeyRecord;
+use store::key_snapshot::KeySnapshot;
+use store::s3::Object;
 use testkit::fault_proxy::{Fault, FaultProxy};
 use testkit::{RequestBuilder, TestApp, template};
 
@@ -216,4 +221,18 @@ async fn examples_are_items_that_the_functions_store() {
             assert!(found.contains(&example), "{table} holds no such item, but these:\n{}", json!(found));
         }
     }
+}
+
+#[test]
+fn example_of_the_key_snapshot_is_one_that_functions_read() {
+    let text = page().text;
+    let section = text.split("\n## Key snapshot\n").nth(1).unwrap();
+    let json = section.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(json.as_bytes()).unwrap();
+    let object = Object { body: encoder.finish().unwrap(), last_modified: RECEIVED_AT };
+    let snapshot = KeySnapshot::parse(&object).unwrap();
+    let hash: KeyHash = "48f2823899ab99f111a20588cad89ed555ee11eec56dbaafd53120a9727aca8e".parse().unwrap();
+    let record = snapshot.find(hash).unwrap();
+    assert_eq!((record.key_id.as_str(), record.expires_at.unwrap().seconds()), ("key_3f2a9c81d04e", 1_802_990_024));
 }

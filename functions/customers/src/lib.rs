@@ -38,12 +38,13 @@ impl CustomersFunction {
     pub fn from_environment() -> Result<Self, ConfigError> {
         let (keys, table) = (env_var("API_KEYS_TABLE")?, env_var("CUSTOMERS_TABLE")?);
         let client = dynamodb(&sdk_config()?);
-        Ok(Self::new(ApiKeysTable::new(client.clone(), keys), CustomersTable::new(client, table)))
+        let authenticator = Authenticator::from_environment(ApiKeysTable::new(client.clone(), keys))?;
+        Ok(Self::new(authenticator, CustomersTable::new(client, table)))
     }
 
-    /// The function with these tables.
-    pub fn new(keys: ApiKeysTable, table: CustomersTable) -> Self {
-        Self { authenticator: Authenticator::new(keys), table }
+    /// The function with this authenticator and this table.
+    pub fn new(authenticator: Authenticator, table: CustomersTable) -> Self {
+        Self { authenticator, table }
     }
 }
 

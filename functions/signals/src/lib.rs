@@ -56,12 +56,12 @@ impl SignalsFunction {
             rejected: RejectedSignalsTable::new(&client, rejected),
             overflow: optional_env_var("OVERFLOW_QUEUE_URL").map(|url| OverflowQueue::new(&config, url)),
         };
-        Ok(Self::new(ApiKeysTable::new(client, keys), storage))
+        Ok(Self::new(Authenticator::from_environment(ApiKeysTable::new(client, keys))?, storage))
     }
 
-    /// The function with these tables.
-    pub fn new(keys: ApiKeysTable, storage: Storage) -> Self {
-        Self { authenticator: Authenticator::new(keys), storage }
+    /// The function with this authenticator and these tables.
+    pub fn new(authenticator: Authenticator, storage: Storage) -> Self {
+        Self { authenticator, storage }
     }
 }
 

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// The longest account name, in characters (docs/api.md, API keys).
 pub const MAX_ACCOUNT_ID_CHARS: usize = 64;
 
+/// What the names of the accounts of `cargo intake verify` begin with.
+pub const VERIFICATION_ACCOUNT_PREFIX: &str = "verify-";
+
 /// The name of an account: 1 to 64 of `A-Z a-z 0-9 _ -` (docs/api.md, API keys).
 ///
 /// It contains no `#`, so the account is the part of a partition key before the first `#`.
@@ -19,6 +22,11 @@ impl AccountId {
     /// The name itself.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether it is an account of `cargo intake verify`.
+    pub fn is_for_verification(&self) -> bool {
+        self.0.starts_with(VERIFICATION_ACCOUNT_PREFIX)
     }
 
     /// The partition key of `id` in this account.

@@ -1,16 +1,24 @@
 //! An API key, which cannot be printed; its hash, which is all that is stored; and the endpoint that it may be restricted to.
 
 use std::fmt;
+use std::str::FromStr;
 
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
+use crate::account::AccountId;
 use crate::digest::Digest;
 
 /// The prefix of every generated key, by which secret scanners recognize a leaked one.
 pub const KEY_PREFIX: &str = "intake_sk_";
 
-/// A new key: [`KEY_PREFIX`] and 256 random bits in hexadecimal (docs/api.md, API keys).
+/// The prefix of a verification key, which is accepted only for accounts of `cargo intake verify` (docs/api.md, API keys).
+pub const VERIFICATION_KEY_PREFIX: &str = "intake_vk_";
+
+/// What the partition key of a verification key begins with. The permissions of the role that verifies are limited to it.
+const VERIFICATION_PARTITION: &str = "verify-";
+
+/// A new key: a prefix and 256 random bits in hexadecimal (docs/api.md, API keys).
 pub struct ApiKey(String);
 
 impl ApiKey {
@@ -19,9 +27,21 @@ impl ApiKey {
     /// # Errors
     /// When the system's random generator fails.
     pub fn random() -> Result<Self, getrandom::Error> {
+        Self::random_with(KEY_PREFIX)
+    }
+
+    /// Generates a verification key.
+    ///
+    /// # Errors
+    /// When the system's random generator fails.
+    pub fn random_for_verification() -> Result<Self, getrandom::Error> {
+        Self::random_with(VERIFICATION_KEY_PREFIX)
+    }
+
+    fn random_with(prefix: &str) -> Result<Self, getrandom::Error> {
         let mut bits = [0; 32];
         getrandom::fill(&mut bits)?;
-        Ok(Self(format!("{KEY_PREFIX}{}", HEXLOWER.encode(&bits))))
+        Ok(Self(format!("{prefix}{}", HEXLOWER.encode(&bits))))
     }
 
     /// The key itself, to be shown once, when it is created.
@@ -42,7 +62,7 @@ impl fmt::Debug for ApiKey {
 }
 
 /// An endpoint that a key can be restricted to (docs/api.md, API keys).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Endpoint {
     /// `/api/customers`.
@@ -64,19 +84,68 @@ impl Endpoint {
     }
 }
 
-/// SHA-256 of a key. A key has 256 random bits, so a hash without salt is enough.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct KeyHash(Digest);
+/// SHA-256 of a key, and whether it is a verification key. A key has 256 random bits, so a hash without salt is enough.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct KeyHash {
+    digest: Digest,
+    is_for_verification: bool,
+}
 
 impl KeyHash {
     /// The hash of a key.
     pub fn of(key: impl AsRef<[u8]>) -> Self {
-        Self(Digest::of(key))
+        let is_for_verification = key.as_ref().starts_with(VERIFICATION_KEY_PREFIX.as_bytes());
+        Self { digest: Digest::of(key), is_for_verification }
     }
 
-    /// 64 lower-case hexadecimal digits, as in the key table.
-    pub fn to_hex(self) -> String {
-        self.0.to_hex()
+    /// Whether the key is accepted for this account, whatever its record says: a verification key only for one of
+    /// `cargo intake verify`.
+    pub fn is_accepted_for(self, account_id: &AccountId) -> bool {
+        !self.is_for_verification || account_id.is_for_verification()
+    }
+
+    /// Whether it is that of a verification key.
+    pub fn is_for_verification(self) -> bool {
+        self.is_for_verification
+    }
+
+    /// As in the key table: 64 lower-case hexadecimal digits, after `verify-` for a verification key.
+    pub fn partition_key(self) -> String {
+        let prefix = if self.is_for_verification { VERIFICATION_PARTITION } else { "" };
+        format!("{prefix}{}", self.digest.to_hex())
+    }
+}
+
+/// A text that is not the partition key of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not the hash of a key")]
+pub struct InvalidKeyHash;
+
+impl TryFrom<String> for KeyHash {
+    type Error = InvalidKeyHash;
+
+    fn try_from(text: String) -> Result<Self, InvalidKeyHash> {
+        text.parse()
+    }
+}
+
+impl From<KeyHash> for String {
+    fn from(hash: KeyHash) -> Self {
+        hash.partition_key()
+    }
+}
+
+impl FromStr for KeyHash {
+    type Err = InvalidKeyHash;
+
+    /// Parses what [`KeyHash::partition_key`] writes.
+    fn from_str(text: &str) -> Result<Self, InvalidKeyHash> {
+        let (hex, is_for_verification) = match text.strip_prefix(VERIFICATION_PARTITION) {
+            Some(hex) => (hex, true),
+            None => (text, false),
+        };
+        Ok(Self { digest: Digest::from_hex(hex).ok_or(InvalidKeyHash)?, is_for_verification })
     }
 }
 
@@ -105,7 +174,26 @@ mod tests {
     }
 
     #[test]
-    fn hash_is_sha_256_in_hex() {
-        assert_eq!(KeyHash::of("abc").to_hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    fn partition_key_is_the_sha_256_in_hex_and_tells_verification_keys() {
+        let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(KeyHash::of("abc").partition_key(), hex);
+        let (other, verification) = (ApiKey::random().unwrap(), ApiKey::random_for_verification().unwrap());
+        assert_eq!(verification.expose_secret().len(), VERIFICATION_KEY_PREFIX.len() + 64);
+        let sha_256 = Digest::of(verification.expose_secret()).to_hex();
+        assert_eq!(verification.hash().partition_key(), format!("verify-{sha_256}"));
+        for hash in [other.hash(), verification.hash()] {
+            assert_eq!(hash.partition_key().parse(), Ok(hash));
+        }
+        for invalid in ["", "verify-", "ba78", &hex.to_uppercase(), "verify-verify-"] {
+            assert_eq!(invalid.parse::<KeyHash>(), Err(InvalidKeyHash), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn verification_key_is_accepted_for_verified_accounts_only() {
+        let (shop, verified) = ("shop".parse().unwrap(), "verify-0123".parse().unwrap());
+        let (key, verification) = (KeyHash::of("intake_sk_1"), KeyHash::of("intake_vk_1"));
+        assert!(key.is_accepted_for(&shop) && key.is_accepted_for(&verified));
+        assert!(!verification.is_accepted_for(&shop) && verification.is_accepted_for(&verified));
     }
 }

@@ -6,7 +6,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 digest. `Debug` does not print it, since the input may be a secret.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
@@ -23,6 +23,11 @@ impl Digest {
             digest.update(text);
         }
         Self(digest.finalize().into())
+    }
+
+    /// The digest that [`Self::to_hex`] wrote; `None` for another text.
+    pub fn from_hex(hex: &str) -> Option<Self> {
+        HEXLOWER.decode(hex.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 
     /// 64 lower-case hexadecimal digits.

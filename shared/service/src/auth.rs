@@ -4,28 +4,23 @@
 //! different errors. This module must not know routes and bodies.
 
 mod cache;
+mod lookup;
+mod snapshot;
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
 use model::api_key::{Endpoint, KeyHash};
-use model::deadline::Deadline;
 use store::api_keys::{ApiKeysTable, KeyRecord, KeyStatus};
+use store::environment;
 use store::error::StoreError;
+use store::key_snapshot::BUCKET_VARIABLE;
+use store::s3::Bucket;
 
-use crate::auth::cache::{Cache, CachedKey};
+use self::lookup::KeyLookup;
+use crate::config::{ConfigError, optional_env_var};
 use crate::context::RequestContext;
-
-/// How long the look-up of a key may take when there is a stale one in the cache.
-const STALE_LOOKUP_TIMEOUT: Duration = Duration::from_millis(1_500);
-
-/// How long the look-up of a key may take otherwise: longer than the throttling that a table recovers from by itself.
-const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long the look-up at the start of the process may take.
-const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Why a request may not do what it asks for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,23 +80,27 @@ pub fn authorize(key: &KeyRecord, endpoint: Endpoint) -> Result<(), AuthError> {
 
 /// Authenticates requests and caches the look-ups.
 #[derive(Debug)]
-pub struct Authenticator {
-    keys: ApiKeysTable,
-    cache: Mutex<Cache>,
-}
+pub struct Authenticator(KeyLookup);
 
 impl Authenticator {
-    /// An authenticator with an empty cache.
-    pub fn new(keys: ApiKeysTable) -> Self {
-        Self { keys, cache: Mutex::default() }
+    /// An authenticator with the bucket of the key snapshot that the environment variables name, if they do.
+    ///
+    /// # Errors
+    /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
+    pub fn from_environment(keys: ApiKeysTable) -> Result<Self, ConfigError> {
+        let connection = |name| Ok::<_, ConfigError>(Bucket::new(name, environment::s3()?));
+        Ok(Self::new(keys, optional_env_var(BUCKET_VARIABLE).map(connection).transpose()?))
     }
 
-    /// Looks up a key that cannot exist, so that TCP and TLS set-up happen during init. A failure changes nothing.
+    /// An authenticator with an empty cache. The key snapshot is in this bucket, if there is one.
+    pub fn new(keys: ApiKeysTable, snapshot: Option<Bucket>) -> Self {
+        Self(KeyLookup::new(keys, snapshot))
+    }
+
+    /// Prepares for the first request: connections, and the key snapshot if the key table does not answer. A failure changes
+    /// nothing.
     pub async fn warm_up(&self) {
-        let unknown = KeyHash::of("");
-        if let Err(error) = self.keys.find(&unknown, Deadline::after(WARM_UP_TIMEOUT)).await {
-            tracing::warn!(%error, "the key table could not be read at the start");
-        }
+        self.0.warm_up().await;
     }
 
     /// Authenticates the request with these headers.
@@ -114,7 +113,9 @@ impl Authenticator {
         context: &mut RequestContext,
     ) -> Result<Arc<KeyRecord>, AuthError> {
         let hash = bearer_key(headers)?;
-        let record = self.find(hash, context).await?.ok_or(UnauthorizedReason::Unknown)?;
+        let found = self.0.find(hash, context).await?;
+        let record = found.filter(|record| hash.is_accepted_for(&record.account_id));
+        let record = record.ok_or(UnauthorizedReason::Unknown)?;
         // The log names the key also when it is no longer valid.
         context.key = Some(record.clone());
         match record.status(context.received_at) {
@@ -122,34 +123,6 @@ impl Authenticator {
             KeyStatus::Expired => Err(UnauthorizedReason::Expired.into()),
             KeyStatus::Revoked => Err(UnauthorizedReason::Revoked.into()),
         }
-    }
-
-    /// The record of a key, which may have expired since it was cached; `None` for an unknown key.
-    async fn find(&self, hash: KeyHash, context: &RequestContext) -> Result<Option<Arc<KeyRecord>>, AuthError> {
-        let now = context.received_at;
-        let cached = self.with_cache(|cache| cache.get(&hash, now));
-        let timeout = match &cached {
-            CachedKey::Fresh(found) => return Ok(found.clone()),
-            CachedKey::Stale(_) => STALE_LOOKUP_TIMEOUT,
-            CachedKey::Miss => LOOKUP_TIMEOUT,
-        };
-        match (self.keys.find(&hash, context.deadline.at_most(timeout)).await, cached) {
-            (Ok(found), _) => {
-                let found = found.map(Arc::new);
-                self.with_cache(|cache| cache.insert(hash, found.clone(), now));
-                Ok(found)
-            }
-            (Err(_), CachedKey::Stale(record)) => {
-                self.with_cache(|cache| cache.extend_stale(&hash, now));
-                Ok(Some(record))
-            }
-            (Err(error), _) => Err(error.into()),
-        }
-    }
-
-    fn with_cache<T>(&self, work: impl FnOnce(&mut Cache) -> T) -> T {
-        // No method of the cache panics half-way, so the cache behind a poisoned lock is intact.
-        work(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -31,6 +31,8 @@ pub struct RequestContext {
     pub path: Option<&'static str>,
     /// The record of its API key, for the log: also of one that is no longer valid.
     pub key: Option<Arc<KeyRecord>>,
+    /// Whether that record is one of the key snapshot, because the key table did not answer.
+    pub key_is_from_snapshot: bool,
     /// The bytes of its body after decoding, once it is read.
     pub body_bytes: Option<usize>,
 }
@@ -47,6 +49,7 @@ impl RequestContext {
             deadline: deadline_of(invocation_ends, received_at, MAX_REQUEST_DURATION),
             path: None,
             key: None,
+            key_is_from_snapshot: false,
             body_bytes: None,
         }
     }

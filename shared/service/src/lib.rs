@@ -9,7 +9,7 @@
 //! | [`runtime`] | Lambda's events, panics | what a function does |
 //! | [`context`] | when a request was received, its deadline | what it asks for |
 //! | [`route`] | paths and methods | everything else |
-//! | [`auth`] | API keys and the cache of look-ups | routes, bodies |
+//! | [`auth`] | API keys: the cache, the table and the snapshot | routes, bodies |
 //! | [`request`] | media types, encodings, sizes | what a body means |
 //! | [`success`] | the bodies of a 200 | how they are sent |
 //! | [`problem`], [`problem_document`] | the only table from errors to HTTP | how an error came about |

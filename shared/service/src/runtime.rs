@@ -151,7 +151,7 @@ mod tests {
         // No request has a key, so none is looked up.
         let config = defaults(CONNECT_TIMEOUT).unwrap().build();
         let keys = ApiKeysTable::new(dynamodb(&config), "keys");
-        let function = Panicking(Authenticator::new(keys));
+        let function = Panicking(Authenticator::new(keys, None));
         let send = async |method: Method| {
             let mut request = Request::new(Body::Empty).with_raw_http_path("/");
             *request.method_mut() = method;

@@ -15,7 +15,7 @@ use crate::deadline::{before, yield_for_connection_reuse};
 use crate::error::StoreError;
 use crate::throttling::TableThrottle;
 
-/// The partition key: the SHA-256 of the key, in hexadecimal.
+/// The partition key: [`KeyHash::partition_key`].
 pub const PARTITION_KEY: &str = "keyHash";
 
 /// The record of a key: the attributes of its item, but for the hash.
@@ -141,7 +141,7 @@ impl ApiKeysTable {
     pub async fn find(&self, hash: &KeyHash, deadline: Deadline) -> Result<Option<KeyRecord>, StoreError> {
         let mut backoff = self.throttle.backoff(deadline);
         let found = loop {
-            let call = self.client.get_item().table_name(&self.table).key(PARTITION_KEY, string(hash.to_hex()));
+            let call = self.client.get_item().table_name(&self.table).key(PARTITION_KEY, string(hash.partition_key()));
             let found = before(deadline, call.consistent_read(true).send()).await?.map_err(StoreError::from);
             if !backoff.repeats(&found).await {
                 break found?;
@@ -157,7 +157,7 @@ impl ApiKeysTable {
     /// When the table has this key already, or the record cannot be written.
     pub async fn create(&self, hash: &KeyHash, record: &KeyRecord, deadline: Deadline) -> Result<(), CreateError> {
         let mut item = to_item(record)?;
-        item.insert(PARTITION_KEY.to_owned(), string(hash.to_hex()));
+        item.insert(PARTITION_KEY.to_owned(), string(hash.partition_key()));
         let call = self
             .client
             .put_item()

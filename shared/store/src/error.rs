@@ -59,7 +59,31 @@ pub enum Cause {
     Other(String),
 }
 
+impl StoreError {
+    /// Whether DynamoDB answered: it refused a call, or has an item that is none of this service.
+    pub fn is_answer(&self) -> bool {
+        match self {
+            Self::Unavailable(cause) => cause.is_answer(),
+            Self::Invalid | Self::Unserializable | Self::ItemTooLarge | Self::Corrupt => true,
+        }
+    }
+}
+
 impl Cause {
+    /// Whether DynamoDB answered with a refusal, which lasts until the operator ends it. Everything else is an outage:
+    /// throttling, no connection, no response in time or none that can be read, a 5xx.
+    fn is_answer(&self) -> bool {
+        match self {
+            Self::NoSuchTable | Self::AccessDenied | Self::InvalidCredentials | Self::Other(_) => true,
+            Self::Throttled
+            | Self::DeadlineExceeded
+            | Self::Timeout
+            | Self::DispatchFailure
+            | Self::ResponseError
+            | Self::ServerError => false,
+        }
+    }
+
     /// The cause of an error code of DynamoDB ("Error handling with DynamoDB", developer guide).
     fn from_code(code: &str) -> Self {
         match code {
@@ -100,7 +124,10 @@ impl<E: ProvideErrorMetadata> From<SdkError<E, HttpResponse>> for StoreError {
                     return Self::ItemTooLarge;
                 }
                 (Some("ValidationException" | "SerializationException"), _) => return Self::Invalid,
-                (Some(code), _) => Cause::from_code(code),
+                (Some(code), _) => match Cause::from_code(code) {
+                    Cause::Other(_) if service.raw().status().is_server_error() => Cause::ServerError,
+                    cause => cause,
+                },
                 // A 5xx without a body, for example from a load balancer.
                 (None, _) => Cause::ServerError,
             },

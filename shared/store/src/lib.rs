@@ -15,6 +15,7 @@ pub mod environment;
 pub mod error;
 mod http;
 pub mod idempotency;
+pub mod key_snapshot;
 pub mod overflow;
 pub mod rejected_signals;
 pub mod s3;

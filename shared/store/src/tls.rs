@@ -7,7 +7,7 @@
 //! Source of the roots: "Amazon Trust Services Repository", the five that AWS asks clients to trust.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
@@ -33,10 +33,16 @@ pub struct CaBundleError {
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be read, or that holds no certificate.
 pub(super) fn client_config() -> Result<ClientConfig, CaBundleError> {
-    match std::env::var_os(CA_BUNDLE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from) {
-        None => from_pem(Path::new("the roots compiled in"), AMAZON_ROOTS.as_bytes()),
-        Some(path) => from_file(path),
+    // The connections to S3 have the same one: to parse the roots costs a million instructions.
+    static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
+    if let Some(config) = CONFIG.get() {
+        return Ok(config.clone());
     }
+    let config = match std::env::var_os(CA_BUNDLE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from) {
+        None => from_pem(Path::new("the roots compiled in"), AMAZON_ROOTS.as_bytes())?,
+        Some(path) => from_file(path)?,
+    };
+    Ok(CONFIG.get_or_init(|| config).clone())
 }
 
 fn from_file(path: PathBuf) -> Result<ClientConfig, CaBundleError> {

@@ -13,6 +13,7 @@ pub(crate) fn refusal(fault: Fault) -> Message {
     let (status, namespace, name) = match fault {
         Fault::Throttled => ("400 Bad Request", DYNAMODB, "ProvisionedThroughputExceededException"),
         Fault::TableThrottled => ("400 Bad Request", DYNAMODB, "ThrottlingException"),
+        Fault::AccessDenied => ("400 Bad Request", CORAL, "AccessDeniedException"),
         Fault::ExpiredToken => ("400 Bad Request", CORAL, "ExpiredTokenException"),
         Fault::UnrecognizedClient => ("400 Bad Request", CORAL, "UnrecognizedClientException"),
         Fault::Invalid => ("400 Bad Request", VALIDATION, "ValidationException"),

@@ -15,6 +15,8 @@ pub enum Fault {
     InternalServerError,
     /// 503 without a body, nothing written.
     ServiceUnavailable,
+    /// 400 `AccessDeniedException`, nothing written.
+    AccessDenied,
     /// 400 `ExpiredTokenException`, nothing written.
     ExpiredToken,
     /// 400 `UnrecognizedClientException`, nothing written.

@@ -17,7 +17,8 @@ pub(crate) const POSITIVE_TTL: Duration = Duration::from_mins(1);
 /// How long an invalid key is rejected without another look-up.
 pub(crate) const NEGATIVE_TTL: Duration = Duration::from_secs(10);
 
-/// How old a look-up may be to be used while the key table cannot be read (RFC 5861, section 4).
+/// How old a look-up may be to be used while the key table cannot be read (RFC 5861, section 4). Where there is a key snapshot,
+/// this is only for a table that refuses to be read; one that does not answer has no such limit.
 pub(crate) const STALE_IF_ERROR: Duration = Duration::from_mins(15);
 
 /// How long the key table is not asked again after a failed look-up for which a stale one was used: otherwise every request
@@ -35,10 +36,25 @@ const MAX_INVALID_KEYS: NonZeroUsize = NonZeroUsize::new(8_192).unwrap();
 pub(crate) enum CachedKey {
     /// What a recent look-up found: `None` for an unknown key. A valid key may have expired since.
     Fresh(Option<Arc<KeyRecord>>),
-    /// An older look-up found it valid: usable only while the table cannot be read.
-    Stale(Arc<KeyRecord>),
+    /// What an older look-up found: usable only while the table cannot be read.
+    Old(LastRead),
     /// Nothing.
     Miss,
+}
+
+/// The last look-up of a key in the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LastRead {
+    pub(crate) record: Option<Arc<KeyRecord>>,
+    pub(crate) read_at: Timestamp,
+}
+
+impl LastRead {
+    /// The record, if it was valid and is not older than [`STALE_IF_ERROR`].
+    pub(crate) fn stale(&self, now: Timestamp) -> Option<Arc<KeyRecord>> {
+        let is_recent = now.duration_since(self.read_at) < STALE_IF_ERROR;
+        self.record.clone().filter(|record| is_recent && record.is_active(self.read_at))
+    }
 }
 
 #[derive(Debug)]
@@ -78,14 +94,12 @@ impl Cache {
             if now < key.revalidate_at {
                 return CachedKey::Fresh(Some(key.record.clone()));
             }
-            if now.duration_since(key.read_at) < STALE_IF_ERROR {
-                return CachedKey::Stale(key.record.clone());
-            }
-            self.valid.pop(hash);
+            return CachedKey::Old(LastRead { record: Some(key.record.clone()), read_at: key.read_at });
         }
         match self.invalid.get(hash) {
             Some(key) if now.duration_since(key.read_at) < NEGATIVE_TTL => CachedKey::Fresh(key.record.clone()),
-            _ => CachedKey::Miss,
+            Some(key) => CachedKey::Old(LastRead { record: key.record.clone(), read_at: key.read_at }),
+            None => CachedKey::Miss,
         }
     }
 
@@ -131,14 +145,22 @@ mod tests {
         Timestamp::from_millis(0).plus(Duration::from_secs(seconds))
     }
 
+    /// What a look-up at this time found, and whether it may be used if the next one fails.
+    fn old(cache: &mut Cache, hash: &KeyHash, seconds: u64) -> (Option<Arc<KeyRecord>>, Timestamp, bool) {
+        let CachedKey::Old(read) = cache.get(hash, at(seconds)) else { panic!("not old") };
+        let is_stale = read.stale(at(seconds)).is_some();
+        (read.record, read.read_at, is_stale)
+    }
+
     #[test]
     fn valid_key_is_fresh_for_a_minute_and_stale_for_fifteen() {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("k"));
+        assert_eq!(cache.get(&hash, at(0)), CachedKey::Miss);
         cache.insert(hash, Some(record()), at(0));
         assert_eq!(cache.get(&hash, at(59)), CachedKey::Fresh(Some(record())));
-        assert_eq!(cache.get(&hash, at(60)), CachedKey::Stale(record()));
-        assert_eq!(cache.get(&hash, at(899)), CachedKey::Stale(record()));
-        assert_eq!(cache.get(&hash, at(900)), CachedKey::Miss);
+        for (seconds, is_stale) in [(60, true), (899, true), (900, false), (90_000, false)] {
+            assert_eq!(old(&mut cache, &hash, seconds), (Some(record()), at(0), is_stale), "after {seconds} s");
+        }
     }
 
     #[test]
@@ -146,7 +168,7 @@ mod tests {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("k"));
         cache.insert(hash, None, at(0));
         assert_eq!(cache.get(&hash, at(9)), CachedKey::Fresh(None));
-        assert_eq!(cache.get(&hash, at(10)), CachedKey::Miss);
+        assert_eq!(old(&mut cache, &hash, 10), (None, at(0), false));
     }
 
     #[test]
@@ -155,10 +177,10 @@ mod tests {
         cache.insert(hash, Some(record()), at(0));
         cache.extend_stale(&hash, at(100));
         assert_eq!(cache.get(&hash, at(104)), CachedKey::Fresh(Some(record())));
-        assert_eq!(cache.get(&hash, at(105)), CachedKey::Stale(record()));
+        assert_eq!(old(&mut cache, &hash, 105), (Some(record()), at(0), true));
         cache.extend_stale(&hash, at(898));
         assert_eq!(cache.get(&hash, at(899)), CachedKey::Fresh(Some(record())));
-        assert_eq!(cache.get(&hash, at(900)), CachedKey::Miss);
+        assert_eq!(old(&mut cache, &hash, 900), (Some(record()), at(0), false));
     }
 
     #[test]
@@ -178,7 +200,7 @@ mod tests {
         cache.insert(hash, Some(record()), at(0));
         let revoked = Arc::new(KeyRecord { revoked_at: Some(at(61)), ..KeyRecord::clone(&record()) });
         cache.insert(hash, Some(revoked.clone()), at(61));
-        assert_eq!(cache.get(&hash, at(70)), CachedKey::Fresh(Some(revoked)));
-        assert_eq!(cache.get(&hash, at(71)), CachedKey::Miss);
+        assert_eq!(cache.get(&hash, at(70)), CachedKey::Fresh(Some(revoked.clone())));
+        assert_eq!(old(&mut cache, &hash, 71), (Some(revoked), at(61), false));
     }
 }

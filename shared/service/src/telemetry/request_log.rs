@@ -112,7 +112,7 @@ impl<'a> RequestLog<'a> {
         write(&EmfRecord { at: *received_at, level: None, members: &members, dimension: None, metrics: &metrics });
     }
 
-    fn metrics(&self) -> [(Metric, Option<Value<'_>>); 14] {
+    fn metrics(&self) -> [(Metric, Option<Value<'_>>); 15] {
         let some = |count: usize| (count > 0).then_some(Value::Count(count));
         let once = |happened: bool| some(usize::from(happened));
         let problem_type = self.result.as_ref().err().map(Problem::problem_type);
@@ -133,6 +133,7 @@ impl<'a> RequestLog<'a> {
             (Metric::Unauthorized, is(ProblemType::UNAUTHORIZED)),
             (Metric::InactiveKeys, once(is_inactive_key)),
             (Metric::KeyDaysLeft, self.key_days_left().map(Value::Count)),
+            (Metric::KeySnapshotUsed, once(self.context.key_is_from_snapshot)),
             (Metric::StorageUnavailable, is(ProblemType::STORAGE_UNAVAILABLE)),
             (Metric::InternalErrors, is(ProblemType::INTERNAL_ERROR)),
             (Metric::Replays, once(counts.is_some_and(|counts| counts.replayed))),

@@ -1,5 +1,7 @@
 //! The operator's access to the table ApiKeys: by the id of a key, where the functions know only its hash.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::{Context as _, Result, anyhow};
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -25,18 +27,31 @@ pub(super) struct StoredKey {
 }
 
 pub(super) struct KeyTable<'a> {
-    stack: &'a Stack,
+    pub(super) stack: &'a Stack,
     table: &'a str,
+    /// Whether this command has written it.
+    is_changed: AtomicBool,
 }
 
 impl<'a> KeyTable<'a> {
     pub(super) fn new(stack: &'a Stack) -> Result<Self> {
-        Ok(Self { stack, table: stack.table(API_KEYS)? })
+        Ok(Self { stack, table: stack.table(API_KEYS)?, is_changed: AtomicBool::new(false) })
+    }
+
+    /// Whether this command has written the table, or may have.
+    pub(super) fn is_changed(&self) -> bool {
+        self.is_changed.load(Ordering::Relaxed)
+    }
+
+    /// Before a write: one that fails may have taken effect.
+    fn changes(&self) {
+        self.is_changed.store(true, Ordering::Relaxed);
     }
 
     /// Adds a key; `false` if it already exists.
     pub(super) async fn add(&self, hash: &KeyHash, record: &KeyRecord) -> Result<bool> {
         let keys = ApiKeysTable::new(self.stack.client.clone(), self.table);
+        self.changes();
         match keys.create(hash, record, Deadline::after(WRITE_TIMEOUT)).await {
             Ok(()) => Ok(true),
             Err(CreateError::Exists) => Ok(false),
@@ -129,6 +144,7 @@ impl<'a> KeyTable<'a> {
     }
 
     fn update(&self, key: &StoredKey) -> UpdateItemFluentBuilder {
+        self.changes();
         let update = self.stack.client.update_item().table_name(self.table);
         update.key(PARTITION_KEY, AttributeValue::S(key.hash.clone()))
     }
@@ -136,7 +152,12 @@ impl<'a> KeyTable<'a> {
 
 impl StoredKey {
     pub(super) fn new(hash: KeyHash, record: KeyRecord) -> Self {
-        Self { hash: hash.to_hex(), record }
+        Self { hash: hash.partition_key(), record }
+    }
+
+    /// The hash; `None` for an item under another key, which is not a key.
+    pub(super) fn hash(&self) -> Option<KeyHash> {
+        self.hash.parse().ok()
     }
 
     fn from_item(item: Item) -> Option<Self> {

@@ -1,0 +1,240 @@
+//! The key snapshot: all keys in one object of S3, for the time in which the key table does not answer (docs/data-model.md,
+//! Key snapshot). The functions read it and `cargo intake` writes it. Must not know when it is read.
+
+use std::io::{Read as _, Write as _};
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use model::account::AccountId;
+use model::api_key::{Endpoint, KeyHash};
+use model::timestamp::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::api_keys::KeyRecord;
+use crate::attributes::{epoch_seconds, not_null};
+use crate::s3::{Object, S3Error};
+
+/// The variable that names the bucket.
+pub const BUCKET_VARIABLE: &str = "KEY_SNAPSHOT_BUCKET";
+
+/// The key of the object.
+pub const OBJECT_KEY: &str = "keys.json.gz";
+
+/// Its media type.
+pub const CONTENT_TYPE: &str = "application/gzip";
+
+/// The largest object that is read or written: 8 MB.
+pub const MAX_OBJECT_BYTES: usize = 8_000_000;
+
+/// The longest JSON in it, which bounds the memory of a reader: some 70,000 keys, which take up to 20 MB when they are read.
+pub const MAX_JSON_BYTES: usize = 16 * 1024 * 1024;
+
+/// How long a key stays in the snapshot after its end or its revocation: so long it is known why it is rejected.
+const KEPT_AFTER_END: Duration = Duration::from_hours(30 * 24);
+
+const VERSION: u32 = 1;
+
+/// The snapshot as it was read.
+#[derive(Debug)]
+pub struct KeySnapshot {
+    /// When it was written, by the clock of S3.
+    pub last_modified: Timestamp,
+    /// Sorted by their hashes.
+    keys: Vec<SnapshotKey>,
+}
+
+/// The content of the object.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<K> {
+    version: u32,
+    written_at: Timestamp,
+    keys: K,
+}
+
+/// A key in the snapshot: what a function needs of its record.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SnapshotKey {
+    key_hash: KeyHash,
+    key_id: String,
+    account_id: AccountId,
+    created_at: Timestamp,
+    #[serde(deserialize_with = "not_null", default, skip_serializing_if = "Option::is_none")]
+    only: Option<Endpoint>,
+    #[serde(with = "epoch_seconds", default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
+    #[serde(deserialize_with = "not_null", default, skip_serializing_if = "Option::is_none")]
+    revoked_at: Option<Timestamp>,
+}
+
+/// Why there is no snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeySnapshotError {
+    /// The object cannot be read.
+    #[error(transparent)]
+    S3(#[from] S3Error),
+    /// The object is no snapshot of this version, or its JSON is longer than the limit.
+    #[error("the object is no key snapshot that this version can read")]
+    Malformed,
+}
+
+/// There are more keys than a snapshot can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there are too many keys for a key snapshot ({MAX_OBJECT_BYTES} bytes, {MAX_JSON_BYTES} before compression)")]
+pub struct TooManyKeys;
+
+impl SnapshotKey {
+    /// The key with this hash and record at `now`; `None` for one that a snapshot leaves out: a key of `cargo intake verify`,
+    /// or one that ended long ago.
+    pub fn of(key_hash: KeyHash, record: &KeyRecord, now: Timestamp) -> Option<Self> {
+        let KeyRecord { key_id, account_id, created_at, expires_at, revoked_at, only, .. } = record.clone();
+        let key = Self { key_hash, key_id, account_id, created_at, only, expires_at, revoked_at };
+        (!key_hash.is_for_verification() && key.is_kept(now)).then_some(key)
+    }
+
+    fn is_kept(&self, now: Timestamp) -> bool {
+        [self.expires_at, self.revoked_at].into_iter().flatten().all(|end| now < end.plus(KEPT_AFTER_END))
+    }
+
+    /// The id of the key.
+    pub fn id(&self) -> &str {
+        &self.key_id
+    }
+
+    /// The snapshot has no names of keys: a function does not need them.
+    fn to_record(&self) -> KeyRecord {
+        let Self { key_id, account_id, created_at, only, expires_at, revoked_at, .. } = self.clone();
+        KeyRecord { key_id, account_id, name: String::new(), created_at, expires_at, revoked_at, only }
+    }
+}
+
+impl KeySnapshot {
+    /// The snapshot in an object.
+    ///
+    /// # Errors
+    /// [`KeySnapshotError::Malformed`]
+    pub fn parse(object: &Object) -> Result<Self, KeySnapshotError> {
+        let limit = u64::try_from(MAX_JSON_BYTES).unwrap_or(u64::MAX);
+        // From the decoder itself, so that the JSON is never in memory as a whole. What is cut at the limit is not JSON.
+        let json = std::io::BufReader::new(GzDecoder::new(object.body.as_slice()).take(limit));
+        let document: Document<Vec<SnapshotKey>> =
+            serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
+        let Document { version: VERSION, mut keys, .. } = document else { return Err(KeySnapshotError::Malformed) };
+        keys.sort_unstable_by_key(|key| key.key_hash);
+        Ok(Self { last_modified: object.last_modified, keys })
+    }
+
+    /// The record of the key with this hash.
+    pub fn find(&self, hash: KeyHash) -> Option<KeyRecord> {
+        let position = self.keys.binary_search_by_key(&hash, |key| key.key_hash).ok()?;
+        self.keys.get(position).map(SnapshotKey::to_record)
+    }
+
+    /// The keys that a snapshot written at `now` would keep.
+    pub fn keys_at(&self, now: Timestamp) -> impl Iterator<Item = &SnapshotKey> {
+        self.keys.iter().filter(move |key| key.is_kept(now))
+    }
+}
+
+/// The content of an object with these keys.
+///
+/// # Errors
+/// When readers would not take it.
+pub fn write(keys: &[SnapshotKey], written_at: Timestamp) -> Result<Vec<u8>, TooManyKeys> {
+    let json = serde_json::to_vec(&Document { version: VERSION, written_at, keys }).map_err(|_| TooManyKeys)?;
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let written = encoder.write_all(&json).and_then(|()| encoder.finish());
+    written.ok().filter(|object| json.len() < MAX_JSON_BYTES && object.len() <= MAX_OBJECT_BYTES).ok_or(TooManyKeys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
+
+    fn record() -> KeyRecord {
+        KeyRecord {
+            key_id: "key_1".into(),
+            account_id: "shop".parse().unwrap(),
+            name: "web".into(),
+            created_at: NOW,
+            expires_at: None,
+            revoked_at: None,
+            only: None,
+        }
+    }
+
+    fn gzip(json: &[u8]) -> Object {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(json).unwrap();
+        Object { body: encoder.finish().unwrap(), last_modified: NOW }
+    }
+
+    fn days_ago(days: u64) -> Timestamp {
+        Timestamp::from_millis(NOW.millis() / 1000 * 1000 - days * 24 * 60 * 60 * 1000)
+    }
+
+    #[test]
+    fn key_is_read_as_it_was_written_but_for_its_name() {
+        let records = [
+            record(),
+            KeyRecord { expires_at: Some(days_ago(0)), ..record() },
+            KeyRecord { revoked_at: Some(days_ago(1)), only: Some(Endpoint::Signals), ..record() },
+        ];
+        let hash = |n: usize| KeyHash::of(n.to_string());
+        let keys: Vec<_> =
+            records.iter().enumerate().map(|(n, record)| SnapshotKey::of(hash(n), record, NOW).unwrap()).collect();
+        let snapshot = KeySnapshot::parse(&Object { body: write(&keys, NOW).unwrap(), last_modified: NOW }).unwrap();
+        for (n, record) in records.into_iter().enumerate() {
+            assert_eq!(snapshot.find(hash(n)), Some(KeyRecord { name: String::new(), ..record }));
+        }
+        assert_eq!(snapshot.find(hash(3)), None);
+    }
+
+    #[test]
+    fn key_that_ended_a_month_ago_and_one_of_verify_are_left_out() {
+        let kept = |record: KeyRecord| SnapshotKey::of(KeyHash::of("k"), &record, NOW).is_some();
+        assert!(kept(KeyRecord { expires_at: Some(days_ago(29)), revoked_at: Some(days_ago(29)), ..record() }));
+        assert!(!kept(KeyRecord { expires_at: Some(days_ago(31)), ..record() }));
+        assert!(!kept(KeyRecord { revoked_at: Some(days_ago(31)), ..record() }));
+        assert_eq!(SnapshotKey::of(KeyHash::of("intake_vk_1"), &record(), NOW), None);
+    }
+
+    #[test]
+    fn object_that_is_no_snapshot_of_this_version_is_malformed() {
+        let key = r#"{"keyHash":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","keyId":"k","accountId":"a","createdAt":"2026-11-20T22:16:40.009Z"}"#;
+        let json = |version: u32, keys: &str| {
+            format!(r#"{{"version":{version},"writtenAt":"2026-11-20T22:16:40.009Z","keys":[{keys}],"more":1}}"#)
+        };
+        assert!(KeySnapshot::parse(&gzip(json(1, key).as_bytes())).unwrap().find(KeyHash::of("abc")).is_some());
+        let malformed = [
+            gzip(json(2, key).as_bytes()),
+            gzip(json(1, &key.replace("\"a\"", "\"a b\"")).as_bytes()),
+            gzip(json(1, &key.replace("ba78", "zz78")).as_bytes()),
+            gzip(json(1, &key.replace("keyId", "other")).as_bytes()),
+            gzip(b"[]"),
+            Object { body: json(1, key).into_bytes(), last_modified: NOW },
+            Object { body: Vec::new(), last_modified: NOW },
+        ];
+        for object in malformed {
+            assert_eq!(KeySnapshot::parse(&object).unwrap_err(), KeySnapshotError::Malformed);
+        }
+    }
+
+    #[test]
+    fn gzip_bomb_is_malformed_and_not_read_to_its_end() {
+        let bomb = gzip(format!(r#"{{"version":1,"more":"{}"}}"#, " ".repeat(64 * 1024 * 1024)).as_bytes());
+        assert!(bomb.body.len() < MAX_OBJECT_BYTES);
+        assert_eq!(KeySnapshot::parse(&bomb).unwrap_err(), KeySnapshotError::Malformed);
+    }
+
+    #[test]
+    fn more_keys_than_readers_take_are_not_written() {
+        let key = SnapshotKey::of(KeyHash::of("k"), &record(), NOW).unwrap();
+        assert_eq!(write(&vec![key; 200_000], NOW), Err(TooManyKeys));
+    }
+}

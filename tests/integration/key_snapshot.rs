@@ -1,0 +1,241 @@
+//! Which keys are valid while the key table does not answer, where there is a key snapshot (docs/api.md, API keys).
+
+mod hostile;
+mod processes;
+
+use std::time::Duration;
+
+use emulator::sqs::FakeSqs;
+use futures_util::future::join_all;
+use model::api_key::{Endpoint, KeyHash};
+use model::timestamp::Timestamp;
+use serde_json::json;
+use store::api_keys::KeyRecord;
+use testkit::fake_s3::{FakeS3, S3Fault};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::{Endpoints, RequestBuilder, Tables, TestApp, TestResponse, key_record};
+
+const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_000);
+
+/// A failure that DynamoDB answers at once, so that a test need not wait for it.
+const OUTAGE: Fault = Fault::InternalServerError;
+
+const KEY: &str = "intake_sk_of_the_snapshot";
+
+fn later(seconds: u64) -> Timestamp {
+    NOW.plus(Duration::from_secs(seconds))
+}
+
+fn earlier(seconds: u64) -> Timestamp {
+    Timestamp::from_millis(NOW.millis() - seconds * 1000)
+}
+
+/// An app with a snapshot, and a proxy before all its tables.
+struct Stack {
+    app: TestApp,
+    proxy: FaultProxy,
+    s3: FakeS3,
+    sqs: FakeSqs,
+}
+
+impl Stack {
+    /// A stack without a key, in a process that has read none.
+    async fn start(plan: impl Into<Plan>) -> Self {
+        let emulator = TestApp::emulator();
+        let proxy = FaultProxy::start(&emulator.endpoint(), plan).await.unwrap();
+        let (s3, sqs) = (FakeS3::start().await.unwrap(), FakeSqs::start().await.unwrap());
+        let dynamodb = proxy.endpoint();
+        let endpoints = Endpoints { keys: &dynamodb, others: &dynamodb, sqs: Some(&sqs), s3: Some(&s3) };
+        let app = TestApp::at(emulator, &endpoints, None);
+        Self { app, proxy, s3, sqs }
+    }
+
+    /// A stack with this key in its snapshot, and in no table.
+    async fn with_snapshot(plan: impl Into<Plan>, record: &KeyRecord) -> Self {
+        let stack = Self::start(plan).await;
+        stack.publish(KEY, record, earlier(3600));
+        stack
+    }
+
+    fn publish(&self, key: &str, record: &KeyRecord, at: Timestamp) {
+        self.s3.publish(&[(KeyHash::of(key), record.clone())], at);
+    }
+
+    async fn ping(&self, key: &str, at: Timestamp) -> TestResponse {
+        self.app.send(RequestBuilder::ping().key(key).at(at)).await
+    }
+
+    async fn status(&self, key: &str, at: Timestamp) -> u16 {
+        self.ping(key, at).await.status
+    }
+
+    /// A key of the table that this process has read at `NOW`; the table is silent since.
+    async fn read_key(&self, change: impl FnOnce(&mut KeyRecord)) -> String {
+        let key = self.app.key_with("shop", change).await;
+        self.ping(&key, NOW).await;
+        self.proxy.set(OUTAGE.always());
+        key
+    }
+
+    fn reads_of_table(&self) -> u64 {
+        self.proxy.counts().of("GetItem")
+    }
+}
+
+fn signal() -> RequestBuilder {
+    RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "view", "data": {}}]}))
+}
+
+fn revoked(record: KeyRecord) -> KeyRecord {
+    KeyRecord { revoked_at: Some(earlier(7200)), ..record }
+}
+
+#[tokio::test]
+async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
+    let faults = [
+        Fault::Throttled,
+        Fault::InternalServerError,
+        Fault::ServiceUnavailable,
+        Fault::ResetBefore,
+        Fault::CutBody,
+        Fault::Stall,
+    ];
+    join_all(faults.map(async |fault| {
+        let stack = Stack::with_snapshot(fault.always(), &key_record("shop")).await;
+        let response = stack.app.send(signal().key(KEY).at(NOW)).await;
+        assert_eq!((response.status, &response.json()["deferred"]), (200, &json!(1)), "{fault:?}: {}", response.text);
+        assert_eq!(stack.sqs.take_messages().len(), 1);
+        stack.ping("an-unknown-key", later(1)).await.assert_problem(503, "storage-unavailable");
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn restriction_and_end_of_a_key_of_the_snapshot_count() {
+    let restricted = KeyRecord { only: Some(Endpoint::Customers), ..key_record("shop") };
+    let expired = KeyRecord { expires_at: Some(earlier(7200)), ..key_record("shop") };
+    for (record, status, code) in [
+        (restricted, 403, "forbidden"),
+        (expired, 401, "unauthorized"),
+        (revoked(key_record("shop")), 401, "unauthorized"),
+    ] {
+        let stack = Stack::with_snapshot(OUTAGE.always(), &record).await;
+        stack.app.send(signal().key(KEY).at(NOW)).await.assert_problem(status, code);
+    }
+}
+
+#[tokio::test]
+async fn later_snapshot_decides_over_the_table() {
+    let stack = Stack::start(Plan::none()).await;
+    let key = stack.read_key(|_| {}).await;
+    stack.publish(&key, &revoked(key_record("shop")), later(30));
+    assert_eq!(stack.status(&key, later(59)).await, 200, "the cache is used first");
+    stack.ping(&key, later(60)).await.assert_problem(401, "unauthorized");
+
+    let stack = Stack::start(Plan::none()).await;
+    let unknown = "a-key-that-was-used-before-it-was-created";
+    assert_eq!(stack.status(unknown, NOW).await, 401);
+    stack.proxy.set(OUTAGE.always());
+    stack.publish(unknown, &key_record("shop"), later(5));
+    assert_eq!(stack.status(unknown, later(10)).await, 200);
+
+    let stack = Stack::start(Plan::none()).await;
+    let key = stack.read_key(|_| {}).await;
+    stack.publish("another-key", &key_record("shop"), later(30));
+    stack.ping(&key, later(60)).await.assert_problem(503, "storage-unavailable");
+}
+
+#[tokio::test]
+async fn table_decides_over_an_earlier_snapshot() {
+    let stack = Stack::start(Plan::none()).await;
+    let key = stack.read_key(|_| {}).await;
+    stack.publish(&key, &revoked(key_record("shop")), earlier(30));
+    assert_eq!(stack.status(&key, later(60)).await, 200);
+
+    let stack = Stack::start(Plan::none()).await;
+    let key = stack.read_key(|record| record.revoked_at = Some(NOW)).await;
+    stack.publish(&key, &key_record("shop"), earlier(30));
+    stack.ping(&key, later(10)).await.assert_problem(401, "unauthorized");
+
+    let stack = Stack::start(Plan::none()).await;
+    let deleted = "a-key-that-is-in-the-snapshot-only";
+    assert_eq!(stack.status(deleted, NOW).await, 401);
+    stack.proxy.set(OUTAGE.always());
+    stack.publish(deleted, &key_record("shop"), earlier(30));
+    stack.ping(deleted, later(10)).await.assert_problem(503, "storage-unavailable");
+}
+
+#[tokio::test]
+async fn key_that_was_read_stays_valid_as_long_as_the_table_is_silent() {
+    for fault in [None, Some(S3Fault::Failing), Some(S3Fault::Forbidden)] {
+        let stack = Stack::start(Plan::none()).await;
+        let key = stack.read_key(|record| record.expires_at = Some(later(90_000))).await;
+        stack.s3.set_fault(fault);
+        for seconds in [60, 899, 900, 36_000, 89_999] {
+            assert_eq!(stack.status(&key, later(seconds)).await, 200, "after {seconds} s, {fault:?}");
+        }
+        assert_eq!(stack.status(&key, later(90_000)).await, 401, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn table_that_refuses_to_be_read_is_no_outage() {
+    for fault in [Fault::AccessDenied, Fault::Invalid] {
+        let stack = Stack::start(Plan::none()).await;
+        let key = stack.read_key(|_| {}).await;
+        stack.publish(&key, &revoked(key_record("shop")), later(30));
+        stack.publish(KEY, &key_record("shop"), later(30));
+        stack.proxy.set(fault.always());
+        stack.ping(KEY, later(60)).await.assert_problem(503, "storage-unavailable");
+        assert_eq!(stack.status(&key, later(899)).await, 200, "{fault:?}");
+        stack.ping(&key, later(900)).await.assert_problem(503, "storage-unavailable");
+        assert_eq!(stack.s3.take_requests(), [""; 0], "{fault:?}");
+    }
+    let stack = Stack::with_snapshot(Plan::none(), &key_record("shop")).await;
+    stack.app.client.delete_table().table_name(Tables::name("ApiKeysTable")).send().await.unwrap();
+    stack.ping(KEY, NOW).await.assert_problem(503, "storage-unavailable");
+}
+
+#[tokio::test]
+async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure() {
+    let stack = Stack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
+    let reads_at = async |seconds| {
+        stack.ping("an-unknown-key", later(seconds)).await.assert_problem(503, "storage-unavailable");
+        stack.s3.take_requests().len()
+    };
+    assert_eq!(reads_at(0).await, 1);
+    assert_eq!([reads_at(1).await, reads_at(59).await], [0, 0]);
+    stack.s3.set_fault(Some(S3Fault::Failing));
+    assert_eq!(reads_at(70).await, 1);
+    assert_eq!(stack.status(KEY, later(71)).await, 200, "the snapshot in memory is used");
+    assert_eq!([reads_at(72).await, reads_at(80).await], [0, 1]);
+    stack.s3.set_fault(None);
+    assert_eq!([reads_at(90).await, reads_at(140).await], [1, 0]);
+}
+
+#[tokio::test]
+async fn silent_table_is_not_asked_for_five_seconds_for_keys_of_the_snapshot() {
+    let stack = Stack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
+    assert_eq!(stack.status(KEY, NOW).await, 200);
+    let reads = stack.reads_of_table();
+    for seconds in 1..5 {
+        assert_eq!(stack.status(KEY, later(seconds)).await, 200);
+    }
+    assert_eq!(stack.reads_of_table(), reads);
+    assert_eq!(stack.status(KEY, later(20)).await, 200);
+    assert!(stack.reads_of_table() > reads);
+    stack.proxy.set(Plan::none());
+    assert_eq!(stack.status(KEY, later(40)).await, 401, "the table answers again, and has no such key");
+}
+
+#[tokio::test]
+async fn silent_s3_leaves_the_look_up_to_the_table() {
+    let stack = Stack::start(Fault::Stall.always()).await;
+    stack.s3.set_fault(Some(S3Fault::Hanging));
+    stack.ping(KEY, NOW).await.assert_problem(503, "storage-unavailable");
+    assert_eq!(stack.s3.take_requests().len(), 1, "it is asked once");
+    let key = stack.app.key("shop").await;
+    let slow = Fault::Slow(Duration::from_millis(3_500)).at(1).of("GetItem");
+    stack.proxy.set(slow);
+    assert_eq!(stack.status(&key, later(60)).await, 200, "an answer that comes after the snapshot's time counts");
+}

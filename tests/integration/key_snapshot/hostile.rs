@@ -1,0 +1,34 @@
+//! Snapshots that no `cargo intake` wrote: each is as none.
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write as _;
+use store::key_snapshot::MAX_OBJECT_BYTES;
+use testkit::fake_s3::KEY_SNAPSHOT_PATH;
+
+use super::{KEY, NOW, OUTAGE, Stack, earlier, key_record, later};
+
+fn gzip(json: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(json).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[tokio::test]
+async fn hostile_snapshot_is_as_none() {
+    let bomb = [br#"{"version":1,"more":""#.as_slice(), &vec![b' '; 100 * 1024 * 1024]].concat();
+    for (name, object) in [
+        ("too large", vec![0; MAX_OBJECT_BYTES + 1]),
+        ("a bomb", gzip(&bomb)),
+        ("no gzip", b"{}".to_vec()),
+        ("no JSON", gzip(b"{")),
+        ("another version", gzip(br#"{"version":2,"writtenAt":"2026-11-20T22:16:40.009Z","keys":[]}"#)),
+        ("deep", gzip(&[br#"{"version":1,"more":"#.as_slice(), &vec![b'['; 1024 * 1024]].concat())),
+    ] {
+        let stack = Stack::start(OUTAGE.always()).await;
+        stack.s3.put(KEY_SNAPSHOT_PATH, object, earlier(60));
+        stack.ping(KEY, NOW).await.assert_problem(503, "storage-unavailable");
+        stack.publish(KEY, &key_record("shop"), earlier(60));
+        assert_eq!(stack.status(KEY, later(30)).await, 200, "{name}: the next one is read");
+    }
+}
