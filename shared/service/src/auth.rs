@@ -13,13 +13,13 @@ use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
 use model::api_key::{Endpoint, KeyHash};
 use store::api_keys::{ApiKeysTable, KeyRecord, KeyStatus};
-use store::environment;
+use store::environment::{self, optional_env_var};
 use store::error::StoreError;
 use store::key_snapshot::BUCKET_VARIABLE;
 use store::s3::Bucket;
 
 use self::lookup::KeyLookup;
-use crate::config::{ConfigError, optional_env_var};
+use crate::config::ConfigError;
 use crate::context::RequestContext;
 
 /// Why a request may not do what it asks for.

@@ -68,7 +68,8 @@ impl Doctor {
 async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
     let mut findings = vec![version::check(stack.optional(VERSION), version)];
     findings.extend(tables::check(stack).await);
-    findings.push(Finding::or_failed("Key expiries", keys::check(stack).await));
+    findings.push(Finding::or_failed("Key expiries", keys::expiries(stack).await));
+    findings.push(Finding::or_failed("Key snapshot", keys::key_snapshot(stack).await));
     let client = AwsClient::new(&stack.config)?;
     match &stack.name {
         None => {

@@ -6,6 +6,7 @@ mod import;
 mod list;
 mod revoke;
 mod rotate;
+pub(crate) mod snapshot;
 mod table;
 mod temporary;
 
@@ -56,7 +57,7 @@ pub(crate) enum Command {
     )]
     Rotate(Rotate),
 
-    /// Revoke a key: within a minute, every function rejects it
+    /// Revoke a key: within a minute, or two while the key table does not answer, every function rejects it
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys revoke key_3f2a9c81d04e")]
     Revoke {
         /// The key's id, from `keys list`
@@ -72,6 +73,10 @@ pub(crate) enum Command {
         after_help = "Example:\n  cargo intake --stack intake-prod keys import --account shop --name web < key.txt"
     )]
     Import(NewKey),
+
+    /// Write the key snapshot, which functions go by while the key table does not answer; needed once after the first deployment
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys publish")]
+    Publish,
 }
 
 #[derive(Args, Debug)]
@@ -114,13 +119,27 @@ pub(crate) struct Rotate {
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let keys = KeyTable::new(stack)?;
+        let outcome = self.change_or_show(&keys, format).await;
+        if !keys.is_changed() {
+            return outcome;
+        }
+        // Also after an error: a part of the command may be done.
+        let published = snapshot::publish_change(&keys).await;
+        match (outcome, published) {
+            (Err(error), Err(unpublished)) => Err(error.context(unpublished)),
+            (outcome, published) => outcome.and(published),
+        }
+    }
+
+    async fn change_or_show(self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
         match self {
-            Self::Create(new) => create::create(&keys, &new.into_record(), format).await,
-            Self::List { account } => list::list(&keys, account.as_ref(), format).await,
-            Self::Show { id } => list::show(&keys, &id, format).await,
-            Self::Rotate(rotate) => rotate::rotate(&keys, rotate, format).await,
-            Self::Revoke { id, yes } => revoke::revoke(&keys, &id, yes, format).await,
-            Self::Import(new) => import::import(&keys, &new.into_record(), format).await,
+            Self::Create(new) => create::create(keys, &new.into_record(), format).await,
+            Self::List { account } => list::list(keys, account.as_ref(), format).await,
+            Self::Show { id } => list::show(keys, &id, format).await,
+            Self::Rotate(rotate) => rotate::rotate(keys, rotate, format).await,
+            Self::Revoke { id, yes } => revoke::revoke(keys, &id, yes, format).await,
+            Self::Import(new) => import::import(keys, &new.into_record(), format).await,
+            Self::Publish => snapshot::publish(keys, format).await,
         }
     }
 }

@@ -29,6 +29,7 @@ Without --stack and --local, variables describe the stack. A command needs those
   SIGNAL_RETENTION_DAYS  for how many days signals are kept, for import and redrive; 0: forever
   OVERFLOW_QUEUE_URL, DEAD_LETTER_QUEUE_URL
                          the overflow queue and its dead-letter queue, if there are, for overflow and erase
+  KEY_SNAPSHOT_BUCKET    the bucket of the key snapshot, if there is one, for commands that change keys and doctor
   BASE_URL               the address of the API, for verify
   THROTTLE_RATE          the request rate of a route, for doctor
   DELETION_PROTECTION    whether the tables are protected (true or false), for doctor
@@ -41,7 +42,7 @@ Except with --local, credentials and region are those of the AWS command line:
                          credentials in place of a profile
   AWS_CA_BUNDLE          a PEM file of certificate authorities in place of Amazon's, behind a proxy that ends TLS
   AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_DYNAMODB_STREAMS, AWS_ENDPOINT_URL_SQS,
-  AWS_ENDPOINT_URL_CLOUDFORMATION, AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL_SERVICE_QUOTAS
+  AWS_ENDPOINT_URL_CLOUDFORMATION, AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL_SERVICE_QUOTAS, AWS_ENDPOINT_URL_S3
                          other addresses of AWS or of single services, such as that of an emulator
 
 --local reads them from the file of `cargo dev`: target/dev.env, or dev.env in CARGO_TARGET_DIR.";

@@ -20,7 +20,7 @@ use store::client::dynamodb_with;
 use store::environment::http_client;
 
 /// The timeouts of a connection and of one attempt of a call. An operator may be far from the region, on a slow line.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The attempts of a call that reads a stream, with the SDK's backoff: a few minutes.
@@ -39,6 +39,9 @@ pub(crate) const IDEMPOTENCY: &str = "IDEMPOTENCY_TABLE";
 /// The variables that hold the URLs of the overflow queue and of its dead-letter queue. A stack may have neither.
 pub(crate) const OVERFLOW_QUEUE: &str = "OVERFLOW_QUEUE_URL";
 pub(crate) const DEAD_LETTER_QUEUE: &str = "DEAD_LETTER_QUEUE_URL";
+
+/// The variable that holds the name of the bucket of the key snapshot. A stack may have none.
+pub(crate) const KEY_SNAPSHOT_BUCKET: &str = store::key_snapshot::BUCKET_VARIABLE;
 
 /// The variables that hold the address of the API and the request rate of its routes.
 pub(crate) const BASE_URL: &str = "BASE_URL";

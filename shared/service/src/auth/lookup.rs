@@ -80,7 +80,7 @@ impl KeyLookup {
         let found = match &self.snapshot {
             None => {
                 let limit = if stale.is_some() { STALE_LOOKUP_TIMEOUT } else { LOOKUP_TIMEOUT };
-                self.ask_table(hash, now, context.deadline.min(limit)).await
+                self.ask_table(hash, now, context.deadline.at_most(limit)).await
             }
             Some(snapshot) => self.ask_table_or_snapshot(snapshot, hash, last_read.as_ref(), context).await,
         };
@@ -103,7 +103,7 @@ impl KeyLookup {
     ) -> Result<Option<Arc<KeyRecord>>, StoreError> {
         let (received_at, started) = (context.received_at, Instant::now());
         let now = || received_at.plus(started.elapsed());
-        let mut in_table = pin!(self.ask_table(hash, received_at, context.deadline.min(LOOKUP_TIMEOUT)));
+        let mut in_table = pin!(self.ask_table(hash, received_at, context.deadline.at_most(LOOKUP_TIMEOUT)));
         let mut found = None;
         if !self.asks_snapshot_first(received_at) {
             found = timeout(TIME_BEFORE_SNAPSHOT, &mut in_table).await.ok();

@@ -72,7 +72,7 @@ impl SnapshotReader {
     /// The snapshot that is in memory, or the one in the bucket if it is time to read that. A read that fails leaves the one in
     /// memory.
     pub(crate) async fn latest(&self, now: Timestamp, deadline: Deadline) -> Option<Arc<KeySnapshot>> {
-        let deadline = deadline.min(SNAPSHOT_TIMEOUT);
+        let deadline = deadline.at_most(SNAPSHOT_TIMEOUT);
         let mut state = before(deadline, self.state.lock()).await.ok()?;
         if state.read_again_at.is_none_or(|at| at <= now) {
             match self.read(deadline).await {

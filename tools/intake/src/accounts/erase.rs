@@ -16,7 +16,7 @@ use crate::batch_delete::batch_delete;
 use crate::confirm::confirm_by_name;
 use crate::interrupt::until_interrupted;
 use crate::item::{Item, key};
-use crate::keys::AccountKeys;
+use crate::keys::{AccountKeys, snapshot};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
 use crate::scan::scan;
@@ -25,6 +25,12 @@ use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
 /// How long functions may store signals of a key after its revocation: they cache the key for a minute, and then complete the
 /// requests that they accepted in the last second of it.
 const REVOCATION_DELAY: Duration = Duration::from_secs(75);
+
+/// The bound of [`REVOCATION_DELAY`] where there is a key snapshot: the minute of the cache, and one until the snapshot is read
+/// again.
+const LATE_SIGNALS: &str = "A function that got no answer from the key table may have accepted the keys for two minutes after \
+     their revocation, and for longer while S3 did not answer either. If that may have happened, run the command again: that \
+     is safe, and erases what was stored since.";
 
 /// The tables that hold data of accounts, and their key attributes. The profiles last: while they are there, an operator sees
 /// that the erasure is incomplete.
@@ -42,9 +48,11 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
         *count = count_items(stack, account, variable).await?;
     }
     let active = keys.active();
+    let published;
     if counts == Counts::default() && active == 0 && remaining_wait(&keys).is_zero() {
         let hint = keys.unknown_account_hint();
         note(&format!("Nothing is stored of the account {account}, and no key of it is active.{hint}"));
+        published = keys.publish().await;
     } else {
         let question = format!(
             "Erase {} of the account {account}, and revoke {active} key(s)? This cannot be undone.",
@@ -52,7 +60,7 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
         );
         confirm_by_name(&question, account.as_str(), yes)?;
         // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
-        counts = until_interrupted(Box::pin(revoke_and_delete(stack, account, &mut keys, anyway)))
+        (counts, published) = until_interrupted(Box::pin(revoke_and_delete(stack, account, &mut keys, anyway)))
             .await?
             .context("Interrupted. To erase what is left, run the command again.")?;
     }
@@ -63,17 +71,24 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
         "rejectedSignals": rejected_signals, "idempotencyRecords": idempotency_records, "revokedKeys": active,
     });
     let text = format!("Erased the account {account} at {erased_at}: {}, {active} key(s) revoked.", list(&counts));
-    format.print(&text, &json)
+    format.print(&text, &json)?;
+    if snapshot::bucket(stack)?.is_some() {
+        note(LATE_SIGNALS);
+    }
+    // Last, so that the operator has the line for the record in any case.
+    published
 }
 
-/// Returns how many items it deleted.
+/// Returns how many items it deleted, and whether the key snapshot has the revocations: without it, the erasure goes on.
 async fn revoke_and_delete(
     stack: &Stack,
     account: &AccountId,
     keys: &mut AccountKeys<'_>,
     anyway: bool,
-) -> Result<Counts> {
-    keys.revoke_all().await?;
+) -> Result<(Counts, Result<()>)> {
+    let revoked = keys.revoke_all().await;
+    let published = keys.publish().await;
+    revoked?;
     wait_for_functions(keys).await;
     // Signals that clients sent until now may be queued.
     refuse_while_queued(stack, anyway).await.context("The keys are revoked, and nothing is deleted")?;
@@ -81,7 +96,7 @@ async fn revoke_and_delete(
     for (count, (variable, key_names)) in counts.iter_mut().zip(TABLES) {
         *count = delete_items(stack, account, variable, key_names).await?;
     }
-    Ok(counts)
+    Ok((counts, published))
 }
 
 fn list(&[idempotency_records, rejected_signals, signals, profiles]: &Counts) -> String {

@@ -1,13 +1,14 @@
-//! Active API keys that end soon.
+//! Active API keys that end soon, and the key snapshot.
 
 use anyhow::Result;
 use model::timestamp::Timestamp;
 
 use super::Finding;
 use crate::keys::active_keys;
+use crate::keys::snapshot::{self, Comparison};
 use crate::stack::Stack;
 
-pub(super) async fn check(stack: &Stack) -> Result<Finding> {
+pub(super) async fn expiries(stack: &Stack) -> Result<Finding> {
     const CHECK: &str = "Key expiries";
     let now = Timestamp::now();
     let active = active_keys(stack).await?;
@@ -20,4 +21,16 @@ pub(super) async fn check(stack: &Stack) -> Result<Finding> {
         &ends.collect::<Vec<_>>(),
         format!("{} active key(s), none ends within 30 days", active.len()),
     ))
+}
+
+/// Functions cannot tell a missing snapshot from one that they may not read: only here is it seen.
+pub(super) async fn key_snapshot(stack: &Stack) -> Result<Finding> {
+    const CHECK: &str = "Key snapshot";
+    let Some(bucket) = snapshot::bucket(stack)? else {
+        return Ok(Finding::skipped(CHECK, "this stack has no bucket for one"));
+    };
+    Ok(match snapshot::compare(stack, &bucket).await? {
+        Comparison::Same(count) => Finding::held(CHECK, format!("{count} key(s), as in the table")),
+        Comparison::Different(fault) => Finding::failed(CHECK, format!("{fault}: run `cargo intake keys publish`")),
+    })
 }

@@ -5,6 +5,7 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 
 use super::UNKNOWN_ACCOUNT;
+use super::snapshot::publish_change;
 use super::table::{KeyTable, StoredKey};
 use crate::stack::Stack;
 
@@ -35,6 +36,11 @@ impl<'a> AccountKeys<'a> {
             key.record.revoked_at = Some(now);
         }
         Ok(())
+    }
+
+    /// Writes the key snapshot, where there is one: also when an earlier run revoked the keys, and could not write it.
+    pub(crate) async fn publish(&self) -> Result<()> {
+        if self.keys.is_empty() { Ok(()) } else { publish_change(&self.table).await }
     }
 
     /// As [`unknown_account_hint`](super::unknown_account_hint), of the keys that were read.

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Read as _};
 
 use anyhow::{Context as _, Result, bail};
 use console::Term;
-use model::api_key::KeyHash;
+use model::api_key::{KeyHash, VERIFICATION_KEY_PREFIX};
 use serde_json::json;
 use store::api_keys::KeyRecord;
 
@@ -42,6 +42,11 @@ fn read_key() -> Result<String> {
     let key = key.trim_end_matches(['\r', '\n']);
     if !(MIN_KEY_CHARS..=MAX_KEY_CHARS).contains(&key.len()) || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         bail!("a key is one line of {MIN_KEY_CHARS} to {MAX_KEY_CHARS} visible ASCII characters");
+    }
+    if key.starts_with(VERIFICATION_KEY_PREFIX) {
+        bail!(
+            "a key that begins with {VERIFICATION_KEY_PREFIX} is one of `cargo intake verify`: functions would reject it"
+        );
     }
     Ok(key.to_owned())
 }

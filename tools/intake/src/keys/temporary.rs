@@ -40,7 +40,7 @@ impl<'a> TemporaryKeys<'a> {
         let new = NewKey { account: self.account.clone(), name: "cargo intake verify".to_owned(), expires_in, only };
         let mut record = new.into_record();
         record.expires_at = record.expires_at.or_else(|| Some(before(Timestamp::now(), LIFETIME)));
-        let key = ApiKey::random().context("Cannot get random bytes from the system")?;
+        let key = ApiKey::random_for_verification().context("Cannot get random bytes from the system")?;
         // Before the call: an interrupted one may have written the record.
         self.keys.push(StoredKey::new(key.hash(), record.clone()));
         self.table.add(&key.hash(), &record).await?;

@@ -7,13 +7,13 @@ use aws_config::SdkConfig;
 use roxmltree::Document;
 
 use super::{
-    API_KEYS, BASE_URL, CUSTOMERS, DEAD_LETTER_QUEUE, DELETION_PROTECTION, IDEMPOTENCY, OVERFLOW_QUEUE,
-    REJECTED_SIGNALS, RETENTION, SIGNALS, THROTTLE_RATE, VERSION,
+    API_KEYS, BASE_URL, CUSTOMERS, DEAD_LETTER_QUEUE, DELETION_PROTECTION, IDEMPOTENCY, KEY_SNAPSHOT_BUCKET,
+    OVERFLOW_QUEUE, REJECTED_SIGNALS, RETENTION, SIGNALS, THROTTLE_RATE, VERSION,
 };
 use crate::aws_call::{AwsClient, CLOUDFORMATION, Refusal};
 
 /// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for.
-const VARIABLES: [(&str, &str); 12] = [
+const VARIABLES: [(&str, &str); 13] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),
     ("SignalsTableName", SIGNALS),
@@ -21,6 +21,7 @@ const VARIABLES: [(&str, &str); 12] = [
     ("IdempotencyTableName", IDEMPOTENCY),
     ("OverflowQueueUrl", OVERFLOW_QUEUE),
     ("OverflowDeadLetterQueueUrl", DEAD_LETTER_QUEUE),
+    ("KeySnapshotBucket", KEY_SNAPSHOT_BUCKET),
     ("SignalRetentionDays", RETENTION),
     ("BaseUrl", BASE_URL),
     ("DeletionProtection", DELETION_PROTECTION),

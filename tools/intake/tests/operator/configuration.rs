@@ -160,6 +160,7 @@ fn every_command_has_help_with_an_example() {
         "keys rotate",
         "keys revoke",
         "keys import",
+        "keys publish",
         "accounts erase",
         "customers show",
         "customers find",
@@ -211,7 +212,7 @@ fn help_names_the_variables_that_the_code_reads_and_no_other() {
     let help = variables(&Operator::with_nothing().run(&["--help"]).success().stdout);
     let code = variables_of_code(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     assert!(code.contains("CARGO_TARGET_DIR") && code.contains("AWS_ENDPOINT_URL_DYNAMODB"), "{code:?}");
-    // Those that only the SDK and the store's client read.
+    // Those that only the SDK and the store name.
     let of_libraries = [
         "AWS_CA_BUNDLE",
         "AWS_ENDPOINT_URL",
@@ -220,6 +221,7 @@ fn help_names_the_variables_that_the_code_reads_and_no_other() {
         "AWS_ENDPOINT_URL_SQS",
         "AWS_PROFILE",
         "AWS_SESSION_TOKEN",
+        "KEY_SNAPSHOT_BUCKET",
     ];
     let mut read = code;
     read.extend(of_libraries.map(ToOwned::to_owned));

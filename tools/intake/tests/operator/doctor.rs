@@ -36,6 +36,7 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
         ("Table Idempotency", "as the template says"),
         ("Table RejectedSignals", "as the template says"),
         ("Key expiries", "1 active key(s), none ends within 30 days"),
+        ("Key snapshot", "this stack has no bucket for one"),
         ("Alarms", "2 alarms, none fires, 1 without data"),
         (
             "Quotas",

@@ -17,6 +17,7 @@ mod export;
 mod import;
 mod import_again;
 mod import_interrupted;
+mod key_snapshot;
 mod keys;
 mod operator;
 mod overflow;

@@ -1,0 +1,120 @@
+//! The key snapshot: what the functions go by while the key table does not answer. Each command that changes a key writes it
+//! anew, whole.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use anyhow::{Context as _, Error, Result, anyhow, bail};
+use model::deadline::Deadline;
+use model::timestamp::Timestamp;
+use serde_json::json;
+use store::environment::{configured_endpoint, http_connector};
+use store::key_snapshot::{
+    CONTENT_TYPE, KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey, write,
+};
+use store::s3::{self, Bucket, Replaces, S3Connection, S3Error};
+
+use super::table::{KeyTable, StoredKey};
+use crate::output::Format;
+use crate::stack::{CONNECT_TIMEOUT, KEY_SNAPSHOT_BUCKET, Stack};
+
+/// How long a request to S3 may take.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How often the snapshot is read and written when other commands write it at the same time.
+const ATTEMPTS: u32 = 20;
+
+/// The longest pause before the next attempt.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The bucket of the snapshot, if the stack has one.
+pub(crate) fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
+    let Some(name) = stack.optional(KEY_SNAPSHOT_BUCKET).filter(|_| !stack.is_local) else { return Ok(None) };
+    let connection = S3Connection {
+        endpoint: configured_endpoint(s3::ENDPOINT_VARIABLE),
+        region: stack.config.region().context("No AWS region")?.to_string(),
+        credentials: stack.config.credentials_provider().context("No AWS credentials")?,
+        connector: http_connector(CONNECT_TIMEOUT)?,
+    };
+    Ok(Some(Bucket::new(name, connection)))
+}
+
+/// `keys publish`.
+pub(super) async fn publish(keys: &KeyTable<'_>, format: Format) -> Result<()> {
+    let bucket = bucket(keys.stack)?.context("This stack has no bucket for a key snapshot.")?;
+    let count = write_to(&bucket, keys).await?;
+    format.print(&format!("Published {count} key(s)."), &json!({"published": count}))
+}
+
+/// Writes the snapshot, where there is one, after a command that has changed a key.
+pub(super) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
+    let Some(bucket) = bucket(keys.stack)? else { return Ok(()) };
+    write_to(&bucket, keys).await.map(drop).map_err(|error| {
+        anyhow!(
+            "The key table is written, and the key snapshot is not: {error:#}. While the key table does not answer, functions \
+             go by the old snapshot: run `cargo intake keys publish`."
+        )
+    })
+}
+
+/// Reads the table and writes the snapshot, until no other command has written it in between. Returns how many keys it has.
+async fn write_to(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
+    for _ in 0..ATTEMPTS {
+        let deadline = || Deadline::after(TIMEOUT);
+        // Before the table is read: then what is written is never older than what it replaces.
+        let etag = bucket.etag(OBJECT_KEY, deadline()).await.map_err(|error| explain(bucket, &error))?;
+        let now = Timestamp::now();
+        let keys = snapshot_keys(&keys.all().await?, now);
+        let object = write(&keys, now)?;
+        let replaces = etag.as_deref().map_or(Replaces::Nothing, Replaces::Version);
+        match bucket.put(OBJECT_KEY, object, CONTENT_TYPE, replaces, deadline()).await {
+            Ok(()) => return Ok(keys.len()),
+            Err(S3Error::Changed) => tokio::time::sleep(PAUSE.mul_f64(fastrand::f64())).await,
+            Err(error) => return Err(explain(bucket, &error)),
+        }
+    }
+    bail!("other commands keep writing it")
+}
+
+/// What a snapshot has of these keys.
+fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
+    keys.iter().filter_map(|key| SnapshotKey::of(key.hash()?, &key.record, now)).collect()
+}
+
+/// How the snapshot compares with the table.
+pub(crate) enum Comparison {
+    /// It has the keys of the table, so many.
+    Same(usize),
+    /// It has not, because of this.
+    Different(String),
+}
+
+/// Compares the snapshot with the table, as functions would read it.
+pub(crate) async fn compare(stack: &Stack, bucket: &Bucket) -> Result<Comparison> {
+    let object = bucket.get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(TIMEOUT)).await;
+    let snapshot = match object.map_err(KeySnapshotError::from).and_then(|object| KeySnapshot::parse(&object)) {
+        Ok(snapshot) => snapshot,
+        Err(KeySnapshotError::S3(S3Error::Missing)) => return Ok(Comparison::Different("there is none".to_owned())),
+        Err(KeySnapshotError::S3(error)) => return Err(explain(bucket, &error)),
+        Err(error @ KeySnapshotError::Malformed) => return Ok(Comparison::Different(error.to_string())),
+    };
+    let now = Timestamp::now();
+    let table = snapshot_keys(&KeyTable::new(stack)?.all().await?, now);
+    // Whole keys are compared: one that changed is in both, and differs.
+    let (table, snapshot): (HashSet<_>, HashSet<_>) = (table.iter().collect(), snapshot.keys_at(now).collect());
+    let differing: HashSet<_> = table.symmetric_difference(&snapshot).map(|key| key.id()).collect();
+    Ok(match differing.len() {
+        0 => Comparison::Same(table.len()),
+        count => Comparison::Different(format!("{count} key(s) differ from the table")),
+    })
+}
+
+fn explain(bucket: &Bucket, error: &S3Error) -> Error {
+    let advice = match error {
+        S3Error::Refused { status: 403, .. } => ": these credentials do not permit this. Use those of an operator",
+        S3Error::Missing => ": it does not exist",
+        S3Error::Unavailable(_) => ": cannot reach S3, or it failed. Run the command again",
+        S3Error::Changed | S3Error::Refused { .. } | S3Error::TooLarge | S3Error::RequestError => "",
+    };
+    anyhow!("bucket {}{advice} ({error})", bucket.name())
+}
