@@ -52,7 +52,8 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
         assert_eq!(client_at(&other.endpoint()).scan().table_name(customers).send().await.unwrap().count, 0);
     }
 
-    stack.stop("INT");
+    let stderr = stack.stop("INT");
+    assert!(!stderr.contains("Error: "), "functions outlived cargo-lambda: {stderr}");
 }
 
 #[test]

@@ -93,6 +93,16 @@ impl Emulator {
         database.put_item(put).map(drop).with_context(|| format!("Cannot store an item in {table}"))
     }
 
+    /// Whether a table has no item.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn is_empty(&self, table: &str) -> Result<bool> {
+        let database = self.database.as_ref().context("The emulator has stopped.")?;
+        let found = database.scan(request(json!({"TableName": table, "Limit": 1}))?);
+        Ok(found.with_context(|| format!("Cannot read {table}"))?.count == 0)
+    }
+
     /// Deletes the items whose time to live has passed, of all tables. The emulator never does so by itself, so that
     /// what a test stores stays until the test wants it gone.
     ///

@@ -25,6 +25,12 @@ impl CorsPolicy {
         configured.chain([(ACCESS_CONTROL_ALLOW_ORIGIN, origin)]).collect()
     }
 
+    /// The origin of a page that may not call the API.
+    pub(crate) fn refused_origin(&self, request: &HeaderMap) -> Option<String> {
+        let origin = request.get(ORIGIN)?;
+        self.allowed(origin).is_none().then(|| origin.to_str().ok().map(str::to_owned))?
+    }
+
     /// The value of `access-control-allow-origin` for a page of `origin`, if it is allowed.
     fn allowed(&self, origin: &HeaderValue) -> Option<HeaderValue> {
         let text = origin.to_str().ok()?;

@@ -13,7 +13,7 @@ use emulator::{Template, development_key};
 use tokio::net::TcpSocket;
 
 use crate::cargo_lambda::CargoLambda;
-use crate::log::FunctionLog;
+use crate::log::{FunctionLog, RequestLog};
 use crate::options::Options;
 use crate::process::ProcessTree;
 use crate::progress::status;
@@ -106,9 +106,12 @@ impl Functions {
             // With this option, cargo prints only warnings and errors.
             command.arg("--quiet").stdout(Stdio::piped());
         }
-        let mut watch = ProcessTree::start(command)?;
-        let log = watch.take_stdout().map(FunctionLog::read);
-        Ok(Self { watch, log, port })
+        Ok(Self { watch: ProcessTree::start(command)?, log: None, port })
+    }
+
+    /// Reads what they log, unless it is passed on as it is.
+    pub(crate) fn read_log(&mut self, requests: RequestLog) {
+        self.log = self.watch.take_stdout().map(|output| FunctionLog::read(output, requests));
     }
 
     /// Waits until every function passes its health check.

@@ -1,9 +1,9 @@
 //! What API Gateway does in front of the functions: it takes the requests for the template's routes to them, answers all
-//! others itself, and adds the CORS headers. Must not know what a request means.
+//! others itself, and now and then also one of these, and adds the CORS headers. Must not know what a request means.
 
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use axum::body::{Body, Bytes};
@@ -19,7 +19,15 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
 use crate::cors::CorsPolicy;
-use crate::log;
+use crate::injected::{self, Injected, InjectedShare};
+use crate::log::RequestLog;
+use crate::request_line::Answered;
+
+/// How long API Gateway waits for a function.
+const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What the line of a request says when the answer is not the function's.
+const BY_OPTION: &str = "because of --answer";
 
 pub(crate) struct Gateway {
     client: Client<HttpConnector, Body>,
@@ -27,13 +35,21 @@ pub(crate) struct Gateway {
     functions: String,
     routes: Vec<Route>,
     cors: CorsPolicy,
-    /// Whether each request has a line in the log.
-    logs_requests: bool,
+    /// Answers that are given in place of the functions'.
+    injected: Vec<InjectedShare>,
+    /// Where each request has a line, if it has one.
+    log: Option<RequestLog>,
 }
 
 impl Gateway {
     /// A gateway in front of the functions on `functions_port` of 127.0.0.1.
-    pub(crate) fn new(functions_port: u16, routes: Vec<Route>, cors: CorsPolicy, logs_requests: bool) -> Self {
+    pub(crate) fn new(
+        functions_port: u16,
+        routes: Vec<Route>,
+        cors: CorsPolicy,
+        injected: Vec<InjectedShare>,
+        log: Option<RequestLog>,
+    ) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         Self {
@@ -41,7 +57,8 @@ impl Gateway {
             functions: format!("127.0.0.1:{functions_port}"),
             routes,
             cors,
-            logs_requests,
+            injected,
+            log,
         }
     }
 
@@ -68,16 +85,48 @@ impl Gateway {
         let start = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let added = self.cors.headers_for(&method, request.headers());
-        let mut response = if self.has_route(&method, &path) {
-            self.forward(request).await
-        } else {
-            own_response(StatusCode::NOT_FOUND, "Not Found")
-        };
-        if self.logs_requests {
-            log::request(&method, &path, &response, start.elapsed());
+        let refused_page = self.cors.refused_origin(request.headers());
+        let line = self.log.as_ref().map(RequestLog::expect);
+        let (mut response, note) = self.respond(request).await;
+        if let Some(line) = line {
+            let note = note.map(str::to_owned).or_else(|| {
+                refused_page.map(|origin| format!("browser page at {origin} is not allowed: add --cors {origin}"))
+            });
+            let (status, body) = (response.status(), response.body().clone());
+            // Of a 401, the function logs the reason.
+            let id = response.headers().get("x-request-id").filter(|_| status == StatusCode::UNAUTHORIZED);
+            let id = id.and_then(|id| id.to_str().ok()).map(str::to_owned);
+            line.answered(Answered { method, path, status, body, duration: start.elapsed(), note }, id);
         }
         response.headers_mut().extend(added);
         response.map(Body::from)
+    }
+
+    /// The response, and what the line of the request says about it.
+    async fn respond(&self, request: Request) -> (Response<Bytes>, Option<&'static str>) {
+        let method = request.method();
+        if !self.has_route(method, request.uri().path()) {
+            let note = match method {
+                &Method::OPTIONS => "no such path: a page learns only that its request failed",
+                _ => "no such path",
+            };
+            return (own_response(StatusCode::NOT_FOUND, "Not Found"), Some(note));
+        }
+        // A page would learn only that its request failed.
+        let injected = if method == Method::OPTIONS { None } else { injected::choose(&self.injected, fastrand::f64()) };
+        match injected {
+            None => (self.forward(request).await, None),
+            Some(Injected::TooManyRequests) => {
+                (own_response(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"), Some(BY_OPTION))
+            }
+            Some(Injected::Unavailable) => {
+                (own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"), Some(BY_OPTION))
+            }
+            Some(Injected::Timeout) => {
+                let (_, ()) = tokio::join!(self.forward(request), tokio::time::sleep(INTEGRATION_TIMEOUT));
+                (own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"), Some(BY_OPTION))
+            }
+        }
     }
 
     fn has_route(&self, method: &Method, path: &str) -> bool {

@@ -1,5 +1,5 @@
 //! What a person reads while the stack runs: a line for each request, and what else the functions log. Must not know how
-//! requests reach the functions.
+//! requests reach the functions, or what their lines say.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -7,11 +7,12 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use axum::body::Bytes;
-use axum::http::{Method, Response};
 use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::task::JoinHandle;
+
+use crate::request_line::Answered;
 
 /// How many hidden lines are kept for the case of a failure.
 const MAX_HIDDEN_LINES: usize = 100;
@@ -33,9 +34,54 @@ const ONE_RESTART: Duration = Duration::from_secs(1);
 /// Fields of a log line that a person does not need, or reads elsewhere in it.
 const OMITTED_FIELDS: [&str; 6] = ["timestamp", "level", "message", "target", "FunctionName", "_aws"];
 
-/// Writes the line of a request.
-pub(crate) fn request(method: &Method, path: &str, response: &Response<Bytes>, duration: Duration) {
-    write(&request_line(method, path, response, duration));
+/// How long the line of a request waits for the reason that its function logs.
+const REASON_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How many reasons wait at most for the lines of their requests.
+const REASONS: usize = 100;
+
+/// Writes the lines of requests. A function says only in its log why it rejected a key: `FunctionLog` sends that here.
+#[derive(Clone)]
+pub(crate) struct RequestLog(broadcast::Sender<Reason>);
+
+/// The id of a request, and why it was rejected.
+type Reason = (String, String);
+
+impl RequestLog {
+    pub(crate) fn new() -> Self {
+        Self(broadcast::Sender::new(REASONS))
+    }
+
+    /// Expects a request, before it is sent to a function.
+    pub(crate) fn expect(&self) -> ExpectedRequest {
+        ExpectedRequest(self.0.subscribe())
+    }
+}
+
+/// A request that has no line yet.
+pub(crate) struct ExpectedRequest(broadcast::Receiver<Reason>);
+
+impl ExpectedRequest {
+    /// Writes its line, with the reason that the function of the request with this id logs, if one is expected.
+    pub(crate) fn answered(self, mut answered: Answered, id: Option<String>) {
+        tokio::spawn(async move {
+            if let Some(id) = id {
+                let reason = tokio::time::timeout(REASON_TIMEOUT, self.reason(&id)).await.ok().flatten();
+                answered.note = reason.or(answered.note);
+            }
+            write(&answered.line());
+        });
+    }
+
+    async fn reason(mut self, of: &str) -> Option<String> {
+        loop {
+            match self.0.recv().await {
+                Ok((id, reason)) if id == of => return Some(reason),
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
 }
 
 /// The standard output of the functions and of cargo-lambda, as it is read.
@@ -45,8 +91,8 @@ pub(crate) struct FunctionLog {
 }
 
 impl FunctionLog {
-    /// Writes what `output` has for people, and hides the rest.
-    pub(crate) fn read(output: impl AsyncRead + Unpin + Send + 'static) -> Self {
+    /// Writes what `output` has for people, tells `requests` the reasons in it, and hides the rest.
+    pub(crate) fn read(output: impl AsyncRead + Unpin + Send + 'static, requests: RequestLog) -> Self {
         let hidden = Arc::new(Mutex::new(VecDeque::new()));
         let hides = Arc::clone(&hidden);
         let mut lines = BufReader::new(output).split(b'\n');
@@ -58,6 +104,8 @@ impl FunctionLog {
                     LogLine::Readable(text) => write(&text),
                     LogLine::Other => raw(&line),
                     LogLine::Metrics => {}
+                    // It is an error only when no request waits for it.
+                    LogLine::Rejected(reason) => drop(requests.0.send(reason)),
                     LogLine::Restarted => {
                         if restarted.replace(Instant::now()).is_none_or(|before| before.elapsed() > ONE_RESTART) {
                             write("A file has changed: the functions are built again.");
@@ -89,8 +137,10 @@ impl FunctionLog {
 enum LogLine {
     /// Of a function, as text.
     Readable(String),
-    /// For metrics only, or the line of a request, which [`request`] writes with its method.
+    /// For metrics only, or the line of a request, which [`RequestLog`] writes with its method.
     Metrics,
+    /// The line of a request whose key was rejected.
+    Rejected(Reason),
     /// Cargo-lambda has stopped a function, to build and start it again.
     Restarted,
     /// Of cargo-lambda.
@@ -110,6 +160,10 @@ impl LogLine {
         };
         let text = |name| fields.get(name).and_then(Value::as_str);
         if fields.contains_key("requestId") && fields.contains_key("status") {
+            if let (Some(id), Some(reason)) = (text("requestId"), text("reason")) {
+                let reason = if reason == "missing" { "missing: no Authorization: Bearer header" } else { reason };
+                return Self::Rejected((id.to_owned(), reason.to_owned()));
+            }
             return text("storeError").map_or(Self::Metrics, |error| Self::Readable(format!("DynamoDB: {error}")));
         }
         // A line without a level is INFO. One without the id of an invocation has metrics only.
@@ -129,17 +183,6 @@ impl LogLine {
     }
 }
 
-fn request_line(method: &Method, path: &str, response: &Response<Bytes>, duration: Duration) -> String {
-    let body: Value = serde_json::from_slice(response.body()).unwrap_or_default();
-    let detail = match (body.get("code").and_then(Value::as_str), body.get("rejected").and_then(Value::as_u64)) {
-        (Some(code), _) => code.to_owned(),
-        (None, Some(rejected)) if rejected > 0 => format!("{rejected} rejected"),
-        _ => String::new(),
-    };
-    let (method, status, milliseconds) = (method.as_str(), response.status().as_u16(), duration.as_millis());
-    format!("{method:<7} {path:<24} {status} {detail:<20} {milliseconds:>5} ms")
-}
-
 /// Writes a line with the time, in UTC.
 fn write(line: &str) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() % SECONDS_PER_DAY;
@@ -153,32 +196,7 @@ fn raw(line: &str) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use axum::body::Bytes;
-    use axum::http::{Method, Response};
-
-    use super::{LogLine, request_line};
-
-    #[test]
-    fn request_line_has_the_error_code_or_the_number_of_rejected_signals() {
-        for (status, body, expected) in [
-            (200, r#"{"response":"pong"}"#, "POST    /api/customers           200                          3 ms"),
-            (
-                400,
-                r#"{"code":"blank","rejected":1}"#,
-                "POST    /api/customers           400 blank                    3 ms",
-            ),
-            (200, r#"{"rejected":2}"#, "POST    /api/customers           200 2 rejected               3 ms"),
-            (200, r#"{"rejected":0}"#, "POST    /api/customers           200                          3 ms"),
-            (404, r#"{"message":"Not Found"}"#, "POST    /api/customers           404                          3 ms"),
-            (500, "no JSON", "POST    /api/customers           500                          3 ms"),
-        ] {
-            let response = Response::builder().status(status).body(Bytes::from(body)).unwrap();
-            let line = request_line(&Method::POST, "/api/customers", &response, Duration::from_micros(3_900));
-            assert_eq!(line, expected);
-        }
-    }
+    use super::LogLine;
 
     #[test]
     fn line_of_a_function_is_readable_without_its_metrics() {
@@ -193,6 +211,10 @@ mod tests {
                 readable("ERROR panic  location=a.rs:1:2"),
             ),
             (r#"{"timestamp":"t","requestId":"r","status":200,"_aws":{}}"#, LogLine::Metrics),
+            (
+                r#"{"timestamp":"t","requestId":"r","status":401,"reason":"expired","_aws":{}}"#,
+                LogLine::Rejected(("r".to_owned(), "expired".to_owned())),
+            ),
             (
                 r#"{"timestamp":"t","requestId":"r","status":503,"storeError":"throttled","_aws":{}}"#,
                 readable("DynamoDB: throttled"),

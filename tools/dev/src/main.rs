@@ -9,10 +9,12 @@ mod env_file;
 mod faults;
 mod functions;
 mod gateway;
+mod injected;
 mod log;
 mod options;
 mod process;
 mod progress;
+mod request_line;
 mod seed;
 mod stack_info;
 mod workspace;
@@ -30,6 +32,7 @@ use crate::env_file::EnvFile;
 use crate::faults::Faults;
 use crate::functions::Functions;
 use crate::gateway::Gateway;
+use crate::log::RequestLog;
 use crate::options::Options;
 use crate::progress::status;
 use crate::stack_info::StackInfo;
@@ -85,14 +88,17 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     development_key::load(&emulator, &template)?;
     status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), emulator.endpoint()));
     let functions_port = functions::reserve_port()?;
-    Gateway::new(functions_port.local_addr()?.port(), template.routes().cloned().collect(), cors, !options.raw)
+    let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
+    Gateway::new(functions_port.local_addr()?.port(), routes, cors, options.answer.clone(), log.clone())
         .serve(listeners.api)?;
 
     let cargo_lambda = CargoLambda::find_or_install(&workspace).await?;
     functions::build(&workspace, &template, options.release).await?;
     let stack_info = StackInfo::new(port, &emulator.endpoint(), environment);
-    if options.seed {
+    if options.seed && emulator.is_empty(&template.table("CustomersTable")?.name)? {
         seed::seed(&workspace, &stack_info).await?;
+    } else if options.seed {
+        status("The data file holds customers: the sample data is not stored again.");
     }
     let faults = match options.faults {
         Some(share) => Some(Faults::start(&emulator.endpoint(), share).await?),
@@ -101,6 +107,9 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     // Of two values of a variable, the last one counts.
     let environment = stack_info.environment.iter().cloned().chain(faults.as_ref().map(Faults::variable)).collect();
     let mut functions = Functions::start(&cargo_lambda, &workspace, options, environment, functions_port)?;
+    if let Some(log) = log {
+        functions.read_log(log);
+    }
     functions.wait_until_ready().await?;
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
@@ -109,6 +118,9 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     stack_info.print(published.path());
     if let Some(faults) = &faults {
         faults.begin();
+    }
+    if !options.answer.is_empty() {
+        status("API Gateway's own answers are given now and then, as --answer says.");
     }
 
     loop {

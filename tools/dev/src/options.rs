@@ -1,13 +1,14 @@
 //! The command line, and what can be checked before anything starts. Must not know how anything is started.
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 use emulator::{Storage, Template};
 
 use crate::cors::CorsPolicy;
+use crate::injected::InjectedShare;
 use crate::workspace::Workspace;
 
 const EXAMPLES: &str = "\
@@ -17,6 +18,8 @@ Examples:
   cargo dev --data target/dev.sqlite          keep what is stored for the next time
   cargo dev --cors http://localhost:3000      for a browser page that is served from there
   cargo dev --faults 0.5                      with faults of DynamoDB, to see what a client does about a 503
+  cargo dev --answer 429:0.1 --answer timeout:0.01
+                                              with answers of API Gateway that a client has to retry
   cargo dev --raw | grep storage-unavailable  the log of the functions as it is, in JSON
   cargo dev --release --concurrency 8         for measurements
   cargo dev --port 0 --dynamodb-port 0 --env-file target/second.env
@@ -53,9 +56,15 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) concurrency: u16,
 
-    /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or lost
+    /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or lost. A request is then a 503
+    /// where a deployed stack would defer signals to its overflow queue
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) faults: Option<f64>,
+
+    /// Answer this share of the requests as API Gateway does on its own, from 0 to 1: 429 or 503 without the function, or a 503
+    /// 30 seconds after it has done its work (timeout); may be repeated
+    #[arg(long, value_name = "429|503|timeout:SHARE", value_parser = InjectedShare::parse)]
+    pub(crate) answer: Vec<InjectedShare>,
 
     /// Print the log of the functions (in JSON) and of cargo-lambda as it is, instead of a line for each request
     #[arg(long)]
@@ -102,10 +111,10 @@ impl Options {
         }
     }
 
-    /// Where the emulator keeps its items; the folder of a file is created.
+    /// Where the emulator keeps its items.
     ///
     /// # Errors
-    /// The file lies where every write to it would restart the functions, or its folder cannot be created.
+    /// The file lies where every write to it would restart the functions, or its folder does not exist.
     pub(crate) fn storage(&self, workspace: &Workspace) -> Result<Storage> {
         let Some(file) = &self.data else { return Ok(Storage::Memory) };
         let cannot_use = || format!("Cannot use the data file {}", file.display());
@@ -118,8 +127,10 @@ impl Options {
                 workspace.target.display(),
             );
         }
-        file.parent().map_or(Ok(()), |folder: &Path| std::fs::create_dir_all(folder)).with_context(cannot_use)?;
-        Ok(Storage::File(file))
+        match file.parent().filter(|folder| !folder.is_dir()) {
+            Some(folder) => bail!("{}: the folder {} does not exist.", cannot_use(), folder.display()),
+            None => Ok(Storage::File(file)),
+        }
     }
 }
 

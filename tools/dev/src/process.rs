@@ -14,10 +14,10 @@ use tokio::process::{Child, ChildStdout, Command};
 /// The variable that holds the tag.
 const PROCESS_TAG: &str = "INTAKE_DEV_CHILD";
 
-/// How long the child may take to end those it started, and itself.
+/// How long they may take after being asked to end.
 const CHILD_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long whatever is left may take after being asked, and after being killed.
+/// How long whatever is left may take after being killed.
 const REST_TIMEOUT: Duration = Duration::from_secs(2);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -61,14 +61,11 @@ impl ProcessTree {
     }
 
     fn stop(&mut self) {
-        let root = self.root_id;
-        self.signal(Signal::Term, |process| process == root);
-        self.wait_until(CHILD_TIMEOUT, |tree| !tree.root_runs());
-        for signal in [Signal::Term, Signal::Kill] {
-            if self.signal(signal, |_| true) == 0 {
+        for (signal, timeout) in [(Signal::Term, CHILD_TIMEOUT), (Signal::Kill, REST_TIMEOUT)] {
+            if self.signal(signal) == 0 {
                 return;
             }
-            self.wait_until(REST_TIMEOUT, |tree| !tree.root_runs() && tree.members().next().is_none());
+            self.wait_until(timeout, |tree| !tree.root_runs() && tree.members().next().is_none());
         }
     }
 
@@ -77,10 +74,13 @@ impl ProcessTree {
         matches!(self.root.try_wait(), Ok(None))
     }
 
-    /// Sends `signal` to the members that are `chosen`; returns how many there were.
-    fn signal(&mut self, signal: Signal, chosen: impl Fn(Pid) -> bool) -> usize {
-        let members = self.members().filter(|process| chosen(process.pid()));
-        members.filter_map(|process| process.kill_with(signal)).count()
+    /// Sends `signal` to every member, and first to the child, which otherwise may report that another has ended. All in one go:
+    /// a function that still runs when cargo-lambda has ended prints an error. Returns how many there were.
+    fn signal(&mut self, signal: Signal) -> usize {
+        let root = self.root_id;
+        let mut members: Vec<_> = self.members().collect();
+        members.sort_by_key(|process| process.pid() != root);
+        members.into_iter().filter_map(|process| process.kill_with(signal)).count()
     }
 
     /// The processes that have the tag and run now.

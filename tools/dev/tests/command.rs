@@ -6,7 +6,9 @@ mod sandbox;
 
 use std::net::TcpListener;
 
+use emulator::{Emulator, Storage, Template};
 use sandbox::{Sandbox, dev};
+use serde_json::json;
 
 #[test]
 fn help_lists_every_option_with_examples() {
@@ -22,6 +24,7 @@ fn help_lists_every_option_with_examples() {
         "--seed",
         "--raw",
         "--faults",
+        "--answer",
         "--concurrency",
         "--release",
         "--env-file",
@@ -57,10 +60,10 @@ fn taken_port_changes_nothing_of_the_stack_that_has_it() {
     sandbox.program("cargo", "touch started; exit 1");
 
     for option in ["--port", "--dynamodb-port"] {
-        assert!(sandbox.run(&[option, &port, "--data", "target/new/dev.sqlite"]).error().contains(option));
+        assert!(sandbox.run(&[option, &port, "--data", "target/dev.sqlite"]).error().contains(option));
     }
     assert_eq!(sandbox.read("target/dev.env"), "BASE_URL=http://127.0.0.1:1\n");
-    assert!(!sandbox.exists("started") && !sandbox.exists("target/new"));
+    assert!(!sandbox.exists("started") && !sandbox.exists("target/dev.sqlite"));
 }
 
 #[test]
@@ -88,6 +91,13 @@ fn share_of_faults_beyond_0_and_1_is_an_error_with_an_example() {
 }
 
 #[test]
+fn unknown_answer_is_an_error_with_an_example() {
+    let ended = dev().args(["--answer", "500:0.1"]).output().unwrap();
+    let text = String::from_utf8(ended.stderr).unwrap();
+    assert!(text.starts_with("error: invalid value") && text.contains("such as 429:0.1"), "{text}");
+}
+
+#[test]
 fn cors_option_without_a_configuration_is_an_error() {
     let ended = Sandbox::new().run(&["--cors", "http://localhost:3000"]);
     assert_eq!(ended.error(), "error: --cors needs a CorsConfiguration in template.yaml, and there is none.");
@@ -107,7 +117,7 @@ fn unsupported_template_property_is_an_error() {
     sandbox.append("template.yaml", "      ImportSourceSpecification: {}\n");
     let error = sandbox.run(&[]).error();
     assert!(
-        error.contains("template.yaml: the table ApiKeysTable has the property ImportSourceSpecification"),
+        error.contains("template.yaml: the table CustomersTable has the property ImportSourceSpecification"),
         "{error}"
     );
 }
@@ -116,6 +126,15 @@ fn unsupported_template_property_is_an_error() {
 fn data_file_among_the_sources_is_an_error() {
     let error = Sandbox::new().run(&["--data", "data.sqlite"]).error();
     assert!(error.contains("is among the sources, where each write restarts the functions"), "{error}");
+}
+
+#[test]
+fn data_file_in_a_folder_that_does_not_exist_is_an_error() {
+    let error = Sandbox::new().run(&["--data", "target/new/dev.sqlite"]).error();
+    assert!(
+        error.starts_with("error: Cannot use the data file ") && error.ends_with("/target/new does not exist."),
+        "{error}"
+    );
 }
 
 #[test]
@@ -172,6 +191,27 @@ fn seed_imports_copies_with_signals_over_seven_days() {
     for expected in ["\nAWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:", "\nAWS_ACCESS_KEY_ID=", "\nAWS_REGION="] {
         assert!(format!("\n{environment}").contains(expected), "{expected}: {environment}");
     }
+}
+
+#[test]
+fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
+    let sandbox = Sandbox::new();
+    sandbox.cargo_lambda("exit 7");
+    sandbox.append("events/seed/customers.ndjson", "customer\n");
+    sandbox.append("events/seed/signals.ndjson", "signal\n");
+    sandbox.cargo_that_runs_intake("touch imported; exit 0");
+    let template = Template::read(&sandbox.path("template.yaml")).unwrap();
+    sandbox.append("target/README", "");
+    let emulator = Emulator::start(&template, &Storage::File(sandbox.path("target/dev.sqlite")), 0).unwrap();
+    emulator.put_item("CustomersTable", &json!({"pk": {"S": "dev#c-1001"}})).unwrap();
+    drop(emulator);
+
+    let ended = sandbox.run(&["--seed", "--data", "target/dev.sqlite"]);
+    assert!(
+        ended.stderr.contains("the sample data is not stored again") && !sandbox.exists("imported"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use emulator::template::{Cors, Route};
 
 use super::Gateway;
 use crate::cors::CorsPolicy;
+use crate::injected::InjectedShare;
 
 /// A server that echoes its requests. Returns its port.
 async fn echo() -> u16 {
@@ -25,6 +26,11 @@ async fn echo() -> u16 {
 
 /// A gateway for pages of these origins, in front of the server on this port. Returns its address.
 fn gateway(functions_port: u16, origins: &[&str]) -> String {
+    gateway_with(functions_port, origins, &[])
+}
+
+/// A gateway that also gives these answers.
+fn gateway_with(functions_port: u16, origins: &[&str], answers: &[&str]) -> String {
     let cors = Cors {
         preflight: vec![("access-control-allow-methods", "GET,POST".to_owned())],
         other: vec![("access-control-expose-headers", "x-request-id".to_owned())],
@@ -35,7 +41,8 @@ fn gateway(functions_port: u16, origins: &[&str]) -> String {
         |(path, method): (&str, &str)| Route { path: path.into(), method: method.into(), function: String::new() };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    Gateway::new(functions_port, routes.map(route).into(), cors, false).serve(listener).unwrap();
+    let answers = answers.iter().map(|text| InjectedShare::parse(text).unwrap()).collect();
+    Gateway::new(functions_port, routes.map(route).into(), cors, answers, None).serve(listener).unwrap();
     address
 }
 
@@ -143,4 +150,23 @@ async fn functions_that_do_not_answer_are_the_503_of_api_gateway() {
     assert_eq!(response.status().as_u16(), 503);
     assert!(cors_headers(&response).contains(&"access-control-allow-origin: *".to_owned()));
     assert_eq!(body, b"{\"message\":\"Service Unavailable\"}");
+}
+
+#[tokio::test]
+async fn answers_of_api_gateway_are_given_in_place_of_the_functions() {
+    for (answer, status, message) in
+        [("429:1", 429, "Too Many Requests"), ("503:1", 503, "Service Unavailable"), ("429:0", 418, "")]
+    {
+        let address = gateway_with(echo().await, &["*"], &[answer]);
+        let request =
+            |method| Request::builder().method(method).uri(format!("{address}/")).header("origin", "http://a");
+        let (response, body) = send(request(Method::POST).body(&b""[..]).unwrap()).await;
+        assert_eq!(response.status().as_u16(), status, "{answer}");
+        assert!(cors_headers(&response).contains(&"access-control-allow-origin: *".to_owned()));
+        if status != 418 {
+            assert_eq!(body, format!("{{\"message\":\"{message}\"}}").as_bytes());
+        }
+        let (preflight, _) = send(request(Method::OPTIONS).body(&b""[..]).unwrap()).await;
+        assert_eq!(preflight.status().as_u16(), 418, "a page sees no other status of a preflight");
+    }
 }

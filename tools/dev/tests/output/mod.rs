@@ -63,5 +63,5 @@ fn unknown_path_is_the_404_of_api_gateway_and_a_line_in_the_log() {
     assert!(head.starts_with("HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\n"), "{head}");
     assert_eq!(body, "{\"message\":\"Not Found\"}");
     let line = running.end().stdout.split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
-    assert!(line.starts_with("GET /nothing 404 ") && line.ends_with(" ms"), "{line}");
+    assert!(line.starts_with("GET /nothing 404 ") && line.ends_with(" ms no such path"), "{line}");
 }

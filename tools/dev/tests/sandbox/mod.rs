@@ -24,6 +24,11 @@ Resources:
     Properties:
       AttributeDefinitions: [{AttributeName: keyHash, AttributeType: S}]
       KeySchema: [{AttributeName: keyHash, KeyType: HASH}]
+  CustomersTable:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      AttributeDefinitions: [{AttributeName: pk, AttributeType: S}]
+      KeySchema: [{AttributeName: pk, KeyType: HASH}]
 ";
 
 /// The program under test.
@@ -101,7 +106,11 @@ impl Sandbox {
     }
 
     pub(crate) fn exists(&self, path: &str) -> bool {
-        self.folder.path().join(path).exists()
+        self.path(path).exists()
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
     }
 
     /// Runs `cargo dev` to its end.

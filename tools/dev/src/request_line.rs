@@ -1,0 +1,130 @@
+//! The line of a request: what came of it and why, for the author of a client. Must not know how requests reach the functions.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::{Method, StatusCode};
+use serde_json::Value;
+
+/// A request and its response.
+pub(crate) struct Answered {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) status: StatusCode,
+    pub(crate) body: Bytes,
+    pub(crate) duration: Duration,
+    /// What the response does not say.
+    pub(crate) note: Option<String>,
+}
+
+impl Answered {
+    /// The line, without its time.
+    pub(crate) fn line(&self) -> String {
+        let (method, path, status) = (self.method.as_str(), &self.path, self.status.as_u16());
+        let line =
+            format!("{method:<7} {path:<24} {status} {:>5} ms  {}", self.duration.as_millis(), self.parts().join(", "));
+        // Names of the client's fields may have any character, and a terminal obeys some.
+        line.trim_end().replace(char::is_control, "\u{fffd}")
+    }
+
+    fn parts(&self) -> Vec<String> {
+        let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let text = |name| body.get(name).and_then(Value::as_str);
+        let count = |name| body.get(name).and_then(Value::as_u64);
+        let mut parts = Vec::new();
+        match (text("code"), count("accepted")) {
+            // Its errors follow, and say more.
+            (Some("validation-failed"), _) => {}
+            (Some(code), _) => match text("detail").filter(|_| self.status.is_client_error()) {
+                Some(detail) if self.status != StatusCode::UNAUTHORIZED => parts.push(format!("{code}: {detail}")),
+                _ => parts.push(code.to_owned()),
+            },
+            (None, Some(accepted)) => {
+                parts.push(format!("{accepted} accepted"));
+                let others = ["rejected", "deferred"].map(|name| (name, count(name).unwrap_or(0)));
+                parts.extend(others.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")));
+                parts.extend(
+                    body.get("replayed").and_then(Value::as_bool).filter(|is| *is).map(|_| "replayed".to_owned()),
+                );
+            }
+            (None, None) => parts.extend(text("result").map(str::to_owned)),
+        }
+        parts.extend(first(&body, "fieldErrors"));
+        parts.extend(first(&body, "warnings").map(|warning| format!("warning {warning}")));
+        match (parts.last_mut(), &self.note) {
+            (Some(last), Some(note)) => last.push_str(&format!(" ({note})")),
+            (None, Some(note)) => parts.push(note.clone()),
+            (_, None) => {}
+        }
+        parts
+    }
+}
+
+/// The code and the place of the first entry of a list, and how many more there are.
+fn first(body: &Value, list: &str) -> Option<String> {
+    let list = body.get(list)?.as_array()?;
+    let first = list.first()?;
+    let text = |name| first.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let place = format!("{} {}", text("code")?, text("pointer").unwrap_or("(the body)"));
+    Some(if list.len() > 1 { format!("{place} (+{})", list.len() - 1) } else { place })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use axum::body::Bytes;
+    use axum::http::{Method, StatusCode};
+
+    use super::Answered;
+
+    fn line(status: u16, body: &'static str, note: Option<&str>) -> String {
+        let status = StatusCode::from_u16(status).unwrap();
+        let (method, path, duration) = (Method::POST, "/api/customers".to_owned(), Duration::from_micros(3_900));
+        let note = note.map(str::to_owned);
+        let line = Answered { method, path, status, body: Bytes::from(body), duration, note }.line();
+        line.strip_prefix("POST    /api/customers           ").unwrap().to_owned()
+    }
+
+    #[test]
+    fn request_line_says_what_came_of_the_request_and_why() {
+        for (status, body, expected) in [
+            (200, r#"{"response":"pong"}"#, "200     3 ms"),
+            (200, r#"{"result":"created","warnings":[]}"#, "200     3 ms  created"),
+            (200, r#"{"accepted":500,"rejected":0}"#, "200     3 ms  500 accepted"),
+            (
+                200,
+                r#"{"accepted":2,"rejected":0,"deferred":1,"replayed":true}"#,
+                "200     3 ms  2 accepted, 1 deferred, replayed",
+            ),
+            (
+                200,
+                r#"{"accepted":1,"rejected":1,"fieldErrors":[{"code":"blank","pointer":"/signals/1/eventType"}]}"#,
+                "200     3 ms  1 accepted, 1 rejected, blank /signals/1/eventType",
+            ),
+            (
+                200,
+                r#"{"accepted":1,"warnings":[{"code":"unexpected-type","pointer":"/a\u001b"},{},{}]}"#,
+                "200     3 ms  1 accepted, warning unexpected-type /a\u{fffd} (+2)",
+            ),
+            (
+                400,
+                r#"{"code":"validation-failed","detail":"d","fieldErrors":[{"code":"required","pointer":""},{}]}"#,
+                "400     3 ms  required (the body) (+1)",
+            ),
+            (400, r#"{"code":"malformed-json","detail":"No."}"#, "400     3 ms  malformed-json: No."),
+            (401, r#"{"code":"unauthorized","detail":"d"}"#, "401     3 ms  unauthorized"),
+            (404, r#"{"message":"Not Found"}"#, "404     3 ms"),
+            (500, "no JSON", "500     3 ms"),
+            (503, r#"{"code":"storage-unavailable","detail":"d"}"#, "503     3 ms  storage-unavailable"),
+        ] {
+            assert_eq!(line(status, body, None), expected);
+        }
+    }
+
+    #[test]
+    fn note_follows_what_the_response_says() {
+        assert_eq!(line(401, r#"{"code":"unauthorized"}"#, Some("expired")), "401     3 ms  unauthorized (expired)");
+        assert_eq!(line(404, "{}", Some("no such path")), "404     3 ms  no such path");
+    }
+}
