@@ -33,6 +33,7 @@ pub(crate) struct Service(&'static str, &'static str);
 pub(crate) const CLOUDFORMATION: Service = Service("cloudformation", "AWS_ENDPOINT_URL_CLOUDFORMATION");
 pub(crate) const CLOUDWATCH: Service = Service("monitoring", "AWS_ENDPOINT_URL_CLOUDWATCH");
 pub(crate) const QUOTAS: Service = Service("servicequotas", "AWS_ENDPOINT_URL_SERVICE_QUOTAS");
+pub(crate) const LOGS: Service = Service("logs", "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS");
 
 pub(crate) struct AwsClient<'a> {
     config: &'a SdkConfig,

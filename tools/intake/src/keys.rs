@@ -37,12 +37,8 @@ pub(crate) enum Command {
     Create(NewKey),
 
     /// List keys, without their values
-    #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys list --account shop")]
-    List {
-        /// Only the keys of this account
-        #[arg(long, value_name = "NAME")]
-        account: Option<AccountId>,
-    },
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys list --account shop --active")]
+    List(List),
 
     /// Show what is stored of one key
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys show key_3f2a9c81d04e")]
@@ -77,6 +73,17 @@ pub(crate) enum Command {
     /// Write the key snapshot, which functions go by while the key table does not answer; needed once after the first deployment
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys publish")]
     Publish,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// Only the keys of this account
+    #[arg(long, value_name = "NAME")]
+    account: Option<AccountId>,
+
+    /// Only keys that are neither expired nor revoked
+    #[arg(long)]
+    active: bool,
 }
 
 #[derive(Args, Debug)]
@@ -134,7 +141,7 @@ impl Command {
     async fn change_or_show(self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
         match self {
             Self::Create(new) => create::create(keys, &new.into_record(), format).await,
-            Self::List { account } => list::list(keys, account.as_ref(), format).await,
+            Self::List(list) => list::list(keys, &list, format).await,
             Self::Show { id } => list::show(keys, &id, format).await,
             Self::Rotate(rotate) => rotate::rotate(keys, rotate, format).await,
             Self::Revoke { id, yes } => revoke::revoke(keys, &id, yes, format).await,

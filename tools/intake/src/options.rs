@@ -1,11 +1,12 @@
 //! The commands, and the options that all of them take.
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::doctor::Doctor;
 use crate::import::Import;
-use crate::output::Format;
+use crate::output::{Format, print_line};
 use crate::stack::StackArgs;
 use crate::verify::Verify;
 use crate::{accounts, customers, keys, overflow, rejected, signals};
@@ -20,7 +21,8 @@ Examples:
 
 /// The variables that the tool and the AWS SDK read, and what for.
 const VARIABLES: &str = "\
-Without --stack and --local, variables describe the stack. A command needs those of the tables that it uses:
+INTAKE_STACK stands in for --stack. Without it, --stack and --local, other variables describe the stack. A command needs those of
+the tables that it uses:
   API_KEYS_TABLE         the table of API keys
   CUSTOMERS_TABLE        the table of customers
   SIGNALS_TABLE          the table of signals
@@ -42,7 +44,8 @@ Except with --local, credentials and region are those of the AWS command line:
                          credentials in place of a profile
   AWS_CA_BUNDLE          a PEM file of certificate authorities in place of Amazon's, behind a proxy that ends TLS
   AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_DYNAMODB_STREAMS, AWS_ENDPOINT_URL_SQS,
-  AWS_ENDPOINT_URL_CLOUDFORMATION, AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL_SERVICE_QUOTAS, AWS_ENDPOINT_URL_S3
+  AWS_ENDPOINT_URL_CLOUDFORMATION, AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL_CLOUDWATCH_LOGS,
+  AWS_ENDPOINT_URL_SERVICE_QUOTAS, AWS_ENDPOINT_URL_S3
                          other addresses of AWS or of single services, such as that of an emulator
 
 --local reads them from the file of `cargo dev`: target/dev.env, or dev.env in CARGO_TARGET_DIR.";
@@ -72,7 +75,7 @@ enum Command {
     #[command(subcommand)]
     Keys(keys::Command),
 
-    /// Erase an account
+    /// Show what accounts send, or erase one
     #[command(subcommand)]
     Accounts(accounts::Command),
 
@@ -100,10 +103,22 @@ enum Command {
 
     /// Check a deployed stack, without changing anything: tables, alarms, keys, queues, quotas, version
     Doctor(Doctor),
+
+    /// Write a script that completes the commands of an installed `intake` in this shell
+    #[command(after_help = "Example:\n  intake completions bash > ~/.local/share/bash-completion/completions/intake")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
 }
 
 impl Options {
     pub(crate) async fn run(self) -> Result<()> {
+        if let Command::Completions { shell } = self.command {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Self::command().name("intake"), "intake", &mut script);
+            return print_line(String::from_utf8_lossy(&script).trim_end());
+        }
         let format = if self.json { Format::Json } else { Format::Table };
         let stack = self.stack_args.connect().await?;
         match self.command {
@@ -116,6 +131,7 @@ impl Options {
             Command::Import(import) => import.run(&stack, format).await,
             Command::Verify(verify) => verify.run(&stack, VERSION, format).await,
             Command::Doctor(doctor) => doctor.run(&stack, VERSION, format).await,
+            Command::Completions { .. } => Ok(()),
         }
     }
 }

@@ -15,7 +15,7 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 use model::validation::FieldErrorCode;
 
-use self::id::RejectedSignalId;
+use self::id::IdArgument;
 pub(crate) use self::table::RejectedTable;
 use crate::output::Format;
 use crate::stack::Stack;
@@ -32,7 +32,7 @@ pub(crate) enum Command {
 
     /// Show one rejected signal with all its errors and its payload
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod rejected show --account shop \
-        '2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff'")]
+        2026-11-20-07-3fa85f64-3")]
     Show {
         /// The account
         #[arg(long, value_name = "NAME")]
@@ -40,7 +40,7 @@ pub(crate) enum Command {
 
         /// The id, from `rejected list`
         #[arg(value_name = "ID")]
-        id: RejectedSignalId,
+        id: IdArgument,
     },
 
     /// Parse and store rejected signals again; those that are stored are no longer rejected
@@ -53,14 +53,17 @@ pub(crate) enum Command {
     Redrive(Redrive),
 }
 
+/// The default of `--since`, for `list` and `redrive` alike: all that are kept.
+const ALL: &str = "1970-01-01";
+
 #[derive(Args, Debug)]
 pub(crate) struct List {
     /// The account
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20
-    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = timestamp)]
+    /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20 [default: all that are kept]
+    #[arg(long, value_name = "TIME", default_value = ALL, hide_default_value = true, value_parser = timestamp)]
     since: Timestamp,
 
     /// Only signals with an error of this code, such as required
@@ -74,13 +77,13 @@ pub(crate) struct Redrive {
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// Only these signals, by their ids from `rejected list` [default: all that are stored]
+    /// Only these signals, by their ids from `rejected list` [default: those since TIME]
     #[arg(value_name = "ID", conflicts_with_all = ["since", "code", "from"])]
-    ids: Vec<RejectedSignalId>,
+    ids: Vec<IdArgument>,
 
-    /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20
-    #[arg(long, value_name = "TIME", value_parser = timestamp)]
-    since: Option<Timestamp>,
+    /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20 [default: all that are kept]
+    #[arg(long, value_name = "TIME", default_value = ALL, hide_default_value = true, value_parser = timestamp)]
+    since: Timestamp,
 
     /// Only signals with an error of this code, such as required
     #[arg(long, value_name = "CODE", value_parser = code)]

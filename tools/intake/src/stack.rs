@@ -56,6 +56,9 @@ pub(crate) const VERSION: &str = "INTAKE_VERSION";
 /// The variable that says for how many days signals are kept; 0 keeps them forever.
 const RETENTION: &str = "SIGNAL_RETENTION_DAYS";
 
+/// The variable that names the CloudFormation stack in place of `--stack`.
+const STACK: &str = "INTAKE_STACK";
+
 const NO_REGION: &str = "No AWS region. Set AWS_REGION, or choose a profile that has one with AWS_PROFILE.";
 const NO_CREDENTIALS: &str =
     "No AWS credentials. Sign in (`aws sso login`), choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID.";
@@ -63,7 +66,7 @@ const NO_CREDENTIALS: &str =
 /// Which stack a command works on.
 #[derive(Args, Debug)]
 pub(crate) struct StackArgs {
-    /// The CloudFormation stack whose outputs name the tables
+    /// The CloudFormation stack whose outputs name the tables [default: INTAKE_STACK]
     #[arg(long, global = true, value_name = "NAME", conflicts_with = "local")]
     stack: Option<String>,
 
@@ -105,7 +108,8 @@ impl StackArgs {
         }
         let config = loader()?.load().await;
         check(&config).await?;
-        let variables = match &self.stack {
+        let name = self.stack.clone().or_else(|| std::env::var(STACK).ok().filter(|name| !name.is_empty()));
+        let variables = match &name {
             Some(name) => Variables {
                 values: cloudformation::variables(&config, name).await?,
                 source: format!("The stack {name}"),
@@ -117,7 +121,7 @@ impl StackArgs {
                 source: "The environment".to_owned(),
             },
         };
-        Ok(Stack { name: self.stack.clone(), ..Stack::new(&config, variables, false) })
+        Ok(Stack { name, ..Stack::new(&config, variables, false) })
     }
 }
 

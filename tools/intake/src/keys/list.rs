@@ -1,18 +1,20 @@
 //! `keys list` and `keys show`: what is stored of keys. Not even their hashes are shown.
 
 use anyhow::Result;
-use model::account::AccountId;
+use model::api_key::Endpoint;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use store::api_keys::KeyRecord;
 
+use super::List;
 use super::table::KeyTable;
 use crate::output::{Format, Table, note, print_json};
 
-pub(super) async fn list(keys: &KeyTable<'_>, account: Option<&AccountId>, format: Format) -> Result<()> {
+pub(super) async fn list(keys: &KeyTable<'_>, list: &List, format: Format) -> Result<()> {
     let now = Timestamp::now();
     let mut keys = keys.all().await?;
-    keys.retain(|key| account.is_none_or(|account| key.record.account_id == *account));
+    keys.retain(|key| list.account.as_ref().is_none_or(|account| key.record.account_id == *account));
+    keys.retain(|key| !list.active || key.record.is_active(now));
     if format == Format::Json {
         return keys.iter().try_for_each(|key| print_json(&key_row(&key.record, now)));
     }
@@ -20,14 +22,17 @@ pub(super) async fn list(keys: &KeyTable<'_>, account: Option<&AccountId>, forma
         note("No keys.");
         return Ok(());
     }
-    let mut table = Table::with_heading(["ID", "ACCOUNT", "NAME", "STATE", "CREATED", "EXPIRES"]);
+    // `keys show` and `--json` have the time of creation, too.
+    let mut table = Table::with_heading(["ID", "ACCOUNT", "NAME", "STATE", "ONLY", "EXPIRES"]).cut_to_terminal();
     for record in keys.iter().map(|key| &key.record) {
-        let KeyRecord { key_id, account_id, name, created_at, .. } = record;
+        let KeyRecord { key_id, account_id, name, .. } = record;
         let end = match ends_soon(record, now) {
             Some(left) => format!("{} ({left} left)", expiry(record)),
             None => expiry(record),
         };
-        table.row([key_id, account_id.as_str(), name, record.status(now).as_str(), &created_at.to_string(), &end]);
+        let only = record.only.map_or("-", Endpoint::as_str);
+        let state = record.status(now).as_str();
+        table.row([key_id, account_id.as_str(), name, state, only, &end]);
     }
     table.print()
 }

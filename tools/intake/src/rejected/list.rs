@@ -1,17 +1,19 @@
 //! `rejected list` and `rejected show`.
 
+use std::fmt::Display;
+
 use anyhow::{Context as _, Result};
 use model::account::AccountId;
 
 use super::List;
-use super::id::RejectedSignalId;
+use super::id::IdArgument;
 use super::table::{RejectedTable, days};
 use crate::keys::unknown_account_hint;
 use crate::output::{Format, Table, note, print_json};
 
 pub(super) async fn list(rejected: &RejectedTable<'_>, list: &List, format: Format) -> Result<()> {
     let List { account, since, code } = list;
-    let mut table = Table::with_heading(["ID", "RECEIVED", "SUBJECT ID", "CODE", "MESSAGE"]);
+    let mut table = Table::with_heading(["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"]).cut_to_terminal();
     let mut is_empty = true;
     for day in days(*since) {
         let mut signals = rejected.of_day(account, &day, *since).await?;
@@ -25,26 +27,25 @@ pub(super) async fn list(rejected: &RejectedTable<'_>, list: &List, format: Form
             // The first error only: `rejected show` has all of them.
             let (code, message) = signal.errors.first().map_or(("", ""), |error| (error.code.as_str(), &error.message));
             let subject_id = signal.subject_id.as_deref().unwrap_or("-");
-            table.row([&signal.id.to_string(), &signal.received_at.to_string(), subject_id, code, message]);
-        }
-        if format == Format::Table && !is_empty {
-            table.print()?;
+            table.row([&signal.received_at.to_string(), code, &signal.id.short(), subject_id, message]);
         }
     }
     if is_empty {
         let hint = unknown_account_hint(rejected.stack, account).await;
-        note(&format!("No such rejected signals in the account {account} since {since}.{hint}"));
+        note(&format!("No such rejected signals in the account {account}.{hint}"));
+        return Ok(());
     }
-    Ok(())
+    // All days at once: rows of a day would break into the progress bar.
+    if format == Format::Table { table.print() } else { Ok(()) }
 }
 
 pub(super) async fn show(
     rejected: &RejectedTable<'_>,
     account: &AccountId,
-    id: &RejectedSignalId,
+    id: &IdArgument,
     format: Format,
 ) -> Result<()> {
-    let signal = rejected.find(account, id).await?.with_context(|| not_found(account, id))?;
+    let signal = rejected.resolve(account, id).await?.with_context(|| not_found(account, id))?;
     if format == Format::Json {
         return print_json(&signal);
     }
@@ -62,6 +63,6 @@ pub(super) async fn show(
     table.print()
 }
 
-pub(super) fn not_found(account: &AccountId, id: &RejectedSignalId) -> String {
+pub(super) fn not_found(account: &AccountId, id: &impl Display) -> String {
     format!("The account {account} has no rejected signal {id}. It was redriven, erased or has expired.")
 }

@@ -17,7 +17,7 @@ use serde_json::json;
 use store::batch_context::BatchContext;
 use store::signals::SignalsTable;
 
-use super::id::RejectedSignalId;
+use super::id::{IdArgument, RejectedSignalId};
 use super::list::not_found;
 use super::rejected_signal::RejectedSignal;
 use super::table::{RejectedTable, days};
@@ -35,24 +35,14 @@ const EXPIRED: &str = "expired";
 pub(super) async fn redrive(stack: &Stack, rejected: &RejectedTable<'_>, args: &Redrive, format: Format) -> Result<()> {
     let table = stack.table(SIGNALS)?;
     let signals = SignalsTable::new(stack.client.clone(), table, stack.retention()?);
-    let rows = Table::with_heading(["ID", "CODE", "MESSAGE"]);
-    let mut run = Run { rejected, signals, table, args, format, rows, outcomes: HashMap::new() };
-    if let Some(file) = &args.from {
-        for edited in edited::read(file)? {
-            run.redrive_one(&edited.id, Some(edited.payload.get())).await?;
-        }
-    } else if !args.ids.is_empty() {
-        for id in &args.ids {
-            run.redrive_one(id, None).await?;
-        }
-    } else {
-        let since = args.since.unwrap_or(Timestamp::from_millis(0));
-        for day in days(since) {
-            let mut signals = rejected.of_day(&args.account, &day, since).await?;
-            signals.retain(|signal| args.code.as_ref().is_none_or(|code| signal.has_code(code)));
-            run.redrive(&signals).await?;
-        }
+    let rows = Table::with_heading(["CODE", "ID", "MESSAGE"]).cut_to_terminal();
+    let mut run = Run { rejected, signals, table, args, format, rows, has_rows: false, outcomes: HashMap::new() };
+    let redriven = run.redrive_all().await;
+    // Also after an error, and all at once: rows of a day would break into the progress bar.
+    if run.has_rows {
+        run.rows.print()?;
     }
+    redriven?;
     run.finish()
 }
 
@@ -64,16 +54,38 @@ struct Run<'a> {
     args: &'a Redrive,
     format: Format,
     rows: Table,
+    has_rows: bool,
     /// How many signals had which outcome: `accepted`, `rejected`, `expired` or `missing`.
     outcomes: HashMap<&'static str, usize>,
 }
 
 impl Run<'_> {
+    async fn redrive_all(&mut self) -> Result<()> {
+        let args = self.args;
+        if let Some(file) = &args.from {
+            for edited in edited::read(file)? {
+                self.redrive_one(&IdArgument::Whole(edited.id), Some(edited.payload.get())).await?;
+            }
+        } else if !args.ids.is_empty() {
+            for id in &args.ids {
+                self.redrive_one(id, None).await?;
+            }
+        } else {
+            for day in days(args.since) {
+                let mut signals = self.rejected.of_day(&args.account, &day, args.since).await?;
+                signals.retain(|signal| args.code.as_ref().is_none_or(|code| signal.has_code(code)));
+                self.redrive(&signals).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Redrives the signal with this id, with this payload if there is one.
-    async fn redrive_one(&mut self, id: &RejectedSignalId, payload: Option<&str>) -> Result<()> {
-        let Some(mut signal) = self.rejected.find(&self.args.account, id).await? else {
+    async fn redrive_one(&mut self, id: &IdArgument, payload: Option<&str>) -> Result<()> {
+        let Some(mut signal) = self.rejected.resolve(&self.args.account, id).await? else {
             note(&not_found(&self.args.account, id));
-            return self.report(id, "missing", &[]);
+            self.count("missing");
+            return if self.format == Format::Json { self.print(&id.to_string(), "missing", &[]) } else { Ok(()) };
         };
         signal.payload = payload.map_or(signal.payload, ToOwned::to_owned);
         self.redrive(&[signal]).await
@@ -95,11 +107,7 @@ impl Run<'_> {
         for (signal, errors) in outcomes() {
             self.report(&signal.id, if errors.is_empty() { "accepted" } else { "rejected" }, errors)?;
         }
-        for signal in &expired {
-            self.report(&signal.id, EXPIRED, &[])?;
-        }
-        let has_rows = !expired.is_empty() || errors.iter().any(|errors| !errors.is_empty());
-        if has_rows && self.format == Format::Table { self.rows.print() } else { Ok(()) }
+        expired.iter().try_for_each(|signal| self.report(&signal.id, EXPIRED, &[]))
     }
 
     /// Stores a signal, except in a dry run; returns what is wrong with it.
@@ -119,19 +127,26 @@ impl Run<'_> {
     }
 
     fn report(&mut self, id: &RejectedSignalId, outcome: &'static str, errors: &[FieldError]) -> Result<()> {
-        let count = self.outcomes.entry(outcome).or_default();
-        *count += 1;
-        let id = id.to_string();
+        self.count(outcome);
         if self.format == Format::Json {
-            let dry_run = self.args.dry_run;
-            return print_json(&json!({"id": id, "outcome": outcome, "dryRun": dry_run, "errors": errors}));
+            return self.print(&id.to_string(), outcome, errors);
         }
-        if let Some(error) = errors.first() {
-            self.rows.row([&id, error.code.as_str(), &error.message]);
-        } else if outcome == EXPIRED {
-            self.rows.row([&id, outcome, "would already be expired"]);
-        }
+        let reason = match (errors.first(), outcome) {
+            (Some(error), _) => (error.code.as_str(), error.message.as_str()),
+            (None, EXPIRED) => (EXPIRED, "would already be expired"),
+            (None, _) => return Ok(()),
+        };
+        self.rows.row([reason.0, &id.short(), reason.1]);
+        self.has_rows = true;
         Ok(())
+    }
+
+    fn count(&mut self, outcome: &'static str) {
+        *self.outcomes.entry(outcome).or_default() += 1;
+    }
+
+    fn print(&self, id: &str, outcome: &str, errors: &[FieldError]) -> Result<()> {
+        print_json(&json!({"id": id, "outcome": outcome, "dryRun": self.args.dry_run, "errors": errors}))
     }
 
     fn finish(self) -> Result<()> {

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use futures_util::future::try_join_all;
-use indicatif::ProgressIterator as _;
+use indicatif::{ProgressFinish, ProgressIterator as _};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use store::rejected_signals::{RETENTION, SHARDS, day, partition_key};
 
-use super::id::RejectedSignalId;
+use super::id::{IdArgument, RejectedSignalId};
 use super::rejected_signal::RejectedSignal;
 use crate::batch_delete::batch_delete;
 use crate::error::call_error;
@@ -45,6 +45,21 @@ impl<'a> RejectedTable<'a> {
         signals.retain(|signal| signal.received_at >= since);
         signals.sort_by(|a, b| (a.received_at, &a.id).cmp(&(b.received_at, &b.id)));
         Ok(signals)
+    }
+
+    /// The signal that an id on the command line means, if this account has it.
+    ///
+    /// # Errors
+    /// A short id means several.
+    pub(super) async fn resolve(&self, account: &AccountId, id: &IdArgument) -> Result<Option<RejectedSignal>> {
+        let (partition, text) = match id {
+            IdArgument::Whole(id) => return self.find(account, id).await,
+            IdArgument::Short { partition, text } => (account.partition_key(partition), text),
+        };
+        let mut found = self.of_shard(account, partition).await?;
+        found.retain(|signal| signal.id.short() == *text);
+        ensure!(found.len() <= 1, "Several rejected signals have the id {text}: take that of `rejected list --json`.");
+        Ok(found.pop())
     }
 
     async fn of_shard(&self, account: &AccountId, partition: String) -> Result<Vec<RejectedSignal>> {
@@ -84,10 +99,10 @@ impl<'a> RejectedTable<'a> {
     }
 }
 
-/// The days to read since then, oldest first, with a progress bar.
+/// The days to read since then, oldest first, with a progress bar that is gone after the last.
 pub(super) fn days(since: Timestamp) -> impl Iterator<Item = String> {
     let days = days_between(since, Timestamp::now());
-    let bar = progress::bar(days.len(), "days read");
+    let bar = progress::bar(days.len(), "days read").with_finish(ProgressFinish::AndClear);
     days.into_iter().progress_with(bar)
 }
 

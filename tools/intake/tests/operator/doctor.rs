@@ -1,6 +1,6 @@
 //! `doctor`, over an AWS that answers as a healthy stack has it, but for one thing.
 
-mod fake_aws;
+pub(crate) mod fake_aws;
 
 use std::sync::Arc;
 
@@ -13,13 +13,19 @@ use crate::operator::{Operator, Outcome};
 
 /// Runs it with this change.
 async fn doctor(change: Option<Change>) -> Outcome {
+    run_at_aws(change, &["--stack", "intake-test", "doctor", "--json"]).await
+}
+
+/// Runs a command over an AWS with this change.
+pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> Outcome {
     let aws = HttpServer::start(Arc::new(FakeAws(change)), None).await.unwrap();
     let operator = Operator::with_nothing()
         .variable("AWS_REGION", "eu-central-1")
         .variable("AWS_ACCESS_KEY_ID", "local")
         .variable("AWS_SECRET_ACCESS_KEY", "local")
+        .variable("INTAKE_STACK", "intake-test")
         .variable("AWS_ENDPOINT_URL", &format!("http://{}", aws.address()));
-    operator.run(&["--stack", "intake-test", "doctor", "--json"])
+    operator.run(arguments)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -99,10 +99,20 @@ async fn rejected_signals_are_filtered_by_code_id_and_time() {
     }
     let rows = redrive(&operator, &[&id, "--json"]).success().json();
     assert_eq!((rows.len(), rows[0]["errors"][0]["code"].as_str()), (1, Some("invalid-type")));
-    let other = id.replace("#0000", "#0001");
+    let table = operator.run(&["rejected", "list", "--account", "shop", "--code", "invalid-type"]).success().stdout;
+    let row: Vec<_> = table.lines().nth(1).unwrap().split_whitespace().collect();
+    let (received_at, short) = (row[0].parse::<Timestamp>().unwrap(), row[2]);
+    assert_eq!(row[1], "invalid-type");
+    assert!(short.starts_with(&received_at.to_string()[..10]) && short.ends_with("-6f1c0a52-0"), "{short}");
+    let by_short_id = operator.run(&["rejected", "show", "--account", "shop", short]).success();
+    assert_eq!(by_short_id.stdout, shown.stdout);
+    let rows = redrive(&operator, &[short]).success().stdout;
+    assert!(rows.contains(&format!("invalid-type  {short}  signals[0].data must be")), "{rows}");
+    let (other, short) = (id.replace("#0000", "#0001"), short.replace("52-0", "52-1"));
     for missing in [
         vec!["rejected", "show", "--account", "shop", &other],
         vec!["rejected", "redrive", "--account", "shop", &other],
+        vec!["rejected", "show", "--account", "shop", &short],
     ] {
         let outcome = operator.run(&missing);
         assert_eq!(outcome.code, Some(1), "{outcome:?}");
@@ -154,7 +164,11 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
         let counts =
             if dry_run.is_empty() { counts.to_owned() } else { counts.replace("accepted", "would be accepted") };
         assert!(redriven.stdout.ends_with(&counts), "{}", redriven.stdout);
-        assert!(redriven.stdout.contains("  expired  would already be expired"), "{}", redriven.stdout);
+        assert!(
+            redriven.stdout.contains("\nexpired  ") && redriven.stdout.contains("  would already be expired\n"),
+            "{}",
+            redriven.stdout
+        );
     }
     let rows = redrive(&operator, &["--json"]).success().json();
     assert!(rows.iter().all(|row| row["outcome"] == "expired"), "{rows:?}");

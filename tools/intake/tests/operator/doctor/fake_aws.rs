@@ -13,14 +13,14 @@ const DAY: u64 = 24 * 60 * 60;
 
 /// Changes the answer to a call of this operation with this text in its body.
 #[derive(Clone, Copy)]
-pub(super) struct Change {
-    pub(super) operation: &'static str,
-    pub(super) about: &'static str,
-    pub(super) apply: fn(&mut Value),
+pub(crate) struct Change {
+    pub(crate) operation: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) apply: fn(&mut Value),
 }
 
 /// The services that the command calls.
-pub(super) struct FakeAws(pub(super) Option<Change>);
+pub(crate) struct FakeAws(pub(crate) Option<Change>);
 
 impl Service for FakeAws {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
@@ -111,6 +111,26 @@ fn answer(operation: &str, call: &Value) -> Value {
             }})
         }
         "GetServiceQuota" => json!({"Quota": {"Value": 1000.0}}),
+        "StartQuery" => {
+            assert_eq!(
+                call["logGroupNames"],
+                json!(["/aws/lambda/intake-test/customers", "/aws/lambda/intake-test/signals"])
+            );
+            assert_eq!(call["endTime"].as_u64().unwrap() - call["startTime"].as_u64().unwrap(), DAY);
+            json!({"queryId": "q1"})
+        }
+        "GetQueryResults" => {
+            assert_eq!(call["queryId"], "q1");
+            let row = |fields: &[(&str, &str)]| {
+                fields.iter().map(|(field, value)| json!({"field": field, "value": value})).collect::<Value>()
+            };
+            let web = [("requests", "7"), ("accepted", "120"), ("rejected", "3"), ("lastSeen", "1795214024123")];
+            let app = [("requests", "1"), ("lastSeen", "2026-11-20 22:33:44.123")];
+            json!({"status": "Complete", "results": [
+                row(&[&[("accountId", "shop"), ("keyId", "key_1")], &web[..]].concat()),
+                row(&[&[("accountId", "shop"), ("keyId", "key_2")], &app[..]].concat()),
+            ]})
+        }
         "DescribeLimits" => json!({"TableMaxWriteCapacityUnits": 40_000}),
         _ => panic!("{operation} was not expected"),
     }
