@@ -22,18 +22,11 @@ import duckdb
 import deployed_stack
 from deployed_stack import STACK
 from template import PROJECT
+from test_queries import HOME, PAGE, block
 
 DELIVERY = f"{STACK}-delivery"
 # The emulator polls the streams, and on a busy machine a function takes seconds to start.
 DELIVER_WITHIN_SECONDS = 90
-HOME = PROJECT / "delivery"
-PAGE = (HOME / "README.md").read_text()
-
-
-def block(language: str, first_line: str) -> str:
-    """The code block of delivery/README.md whose first line begins so."""
-    (found,) = re.findall(rf"```{language}\n({re.escape(first_line)}.*?)```", PAGE, re.DOTALL)
-    return found
 
 
 class DeployedDelivery(deployed_stack.DeployedStack):
