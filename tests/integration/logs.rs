@@ -1,4 +1,4 @@
-//! Each request writes one log line. No line contains a key, a profile value or a body.
+//! Each request writes one log line. No line contains a key, a profile value or a body; the requestIdentifier it may.
 
 mod bytes;
 mod queries;
@@ -51,6 +51,9 @@ fn request_lines(log: &str) -> Vec<Value> {
 /// A value that each request sends and no log line may contain.
 const CANARY: &str = "canary-52c1";
 
+/// The one value of a client that its line has, as it was sent.
+const REQUEST: &str = "6F1C0A52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+
 const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 
 /// Sends requests of every outcome, with and without DynamoDB; returns the key.
@@ -67,7 +70,7 @@ async fn send_requests() -> String {
         for call in [
             RequestBuilder::customer(json!({"customerId": CANARY, "customerData": data})).key(&key),
             RequestBuilder::customer(json!({"customerId": CANARY, "customerData": {"email": [CANARY]}})).key(&key),
-            RequestBuilder::signals(json!({"signals": [signal, invalid]})).key(&key),
+            RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": [signal, invalid]})).key(&key),
             RequestBuilder::signals(format!("{{\"{CANARY}")).key(&key),
             RequestBuilder::ping().key(CANARY),
         ] {
@@ -88,6 +91,9 @@ async fn request_line_has_the_outcome_and_no_sent_value() {
     let batch = &lines[2];
     assert_eq!((&batch["accountId"], &batch["keyId"]), (&json!("shop"), &json!("key_of_shop")));
     assert_eq!(batch["path"], "/api/event-flows/signal");
+    let identifiers: Vec<_> = lines.iter().map(|line| line["requestIdentifier"].as_str()).collect();
+    let (batch_only, none) = (Some(REQUEST), None);
+    assert_eq!(identifiers, [none, none, batch_only, none, none, none, none, batch_only, none, none]);
     assert_eq!([&batch["SignalsAccepted"], &batch["SignalsRejected"], &batch["RejectionRate"]], [1, 1, 50]);
     assert_eq!(batch["fieldErrorCounts"], json!({"invalid-type": 1}));
 }

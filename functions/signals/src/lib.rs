@@ -82,6 +82,7 @@ impl Function for SignalsFunction {
         authorize(&key, Endpoint::Signals)?;
         let body = read_body(request, request_context)?;
         let batch = Batch::parse(JsonText::parse(&body)?)?;
+        request_context.request_identifier.clone_from(&batch.request_identifier);
         let request_identifier = batch.request_identifier.clone().unwrap_or_else(RequestIdentifier::random);
         if !batch.rejected.is_empty() && prefers_strict_handling(request.headers()) {
             return Err(Problem::batch_rejected(BatchResponse::new(

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use lambda_http::{Request, RequestExt};
 use model::deadline::Deadline;
+use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use store::api_keys::KeyRecord;
 
@@ -35,6 +36,8 @@ pub struct RequestContext {
     pub key_is_from_snapshot: bool,
     /// The bytes of its body after decoding, once it is read.
     pub body_bytes: Option<usize>,
+    /// The requestIdentifier that the client sent, once it is read.
+    pub request_identifier: Option<RequestIdentifier>,
 }
 
 impl RequestContext {
@@ -51,6 +54,7 @@ impl RequestContext {
             key: None,
             key_is_from_snapshot: false,
             body_bytes: None,
+            request_identifier: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The log line of a request, with its metrics.
 //!
-//! It contains accounts, key ids, counts and codes: never a key, a customer, the name of a field or a value.
+//! It contains accounts, key ids, counts, codes and the requestIdentifier: never a key, a customer, the name of a field or any other
+//! value that a client sent.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -85,7 +86,7 @@ struct RequestLog<'a> {
 
 impl<'a> RequestLog<'a> {
     fn write(&self, errors: &BTreeMap<&'static str, usize>, duration: Duration) {
-        let RequestContext { request_id, received_at, path, key, body_bytes, .. } = self.context;
+        let RequestContext { request_id, received_at, path, key, body_bytes, request_identifier, .. } = self.context;
         let code = self.result.as_ref().err().map(|problem| problem.problem_type().code);
         let store_error = match self.result {
             Err(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
@@ -100,6 +101,7 @@ impl<'a> RequestLog<'a> {
             ("reason", self.unauthorized_reason().map(|reason| Value::Text(reason.as_str()))),
             ("accountId", key.as_ref().map(|key| Value::Text(key.account_id.as_str()))),
             ("keyId", key.as_ref().map(|key| Value::Text(&key.key_id))),
+            ("requestIdentifier", request_identifier.as_ref().map(|identifier| Value::Text(identifier.as_sent()))),
             ("bytes", body_bytes.map(Value::Count)),
             ("fieldErrorCounts", (!errors.is_empty()).then_some(Value::Counts(errors))),
             ("storeError", store_error.as_deref().map(Value::Text)),
