@@ -1,7 +1,7 @@
 """python3 history.py EXPORTED LAKE: makes events of the items in the *.json.gz files below EXPORTED, one file a day below LAKE."""
 import gzip, json, pathlib, sys
 
-ITEM_ONLY = {"pk", "accountId", "customerId", "createdAt", "updatedAt", "expiresAt"}
+ITEM_ONLY = {"pk", "accountId", "customerId", "createdAt", "updatedAt", "fence", "expiresAt"}
 SENT = ("customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data")
 
 def plain(value):

@@ -35,7 +35,9 @@ async fn new_customer_is_created_and_a_stored_one_updated() {
         r#"{"customerId":"c1","result":"updated","updatedAt":"2026-11-20T22:34:59.001Z","warnings":[]}"#
     );
 
-    let item = app.customer("shop", "c1").await.unwrap();
+    let mut item = app.customer("shop", "c1").await.unwrap();
+    let fence: u64 = item.remove("fence").unwrap().as_n().unwrap().parse().unwrap();
+    assert_eq!(fence >> 20, second.millis());
     let expected = [
         ("pk", s("shop#c1")),
         ("accountId", s("shop")),
@@ -69,7 +71,7 @@ async fn empty_customer_data_only_creates_the_customer() {
     let key = app.key("shop").await;
     let response = app.send(RequestBuilder::customer(json!({"customerId": "c1", "customerData": {}})).key(&key)).await;
     assert_eq!(response.json()["result"], "created");
-    assert_eq!(app.customer("shop", "c1").await.unwrap().len(), 5);
+    assert_eq!(app.customer("shop", "c1").await.unwrap().len(), 6);
 }
 
 #[tokio::test]

@@ -218,6 +218,13 @@ async fn examples_are_items_that_the_functions_store() {
                     item["keyHash"].take();
                 }
             }
+            // The lower bits of a fence are random.
+            if table == "Customers" {
+                for item in found.iter_mut().chain([&mut example]) {
+                    let fence: u64 = item["fence"]["N"].as_str().unwrap().parse().unwrap();
+                    item["fence"] = json!(fence >> 20);
+                }
+            }
             assert!(found.contains(&example), "{table} holds no such item, but these:\n{}", json!(found));
         }
     }

@@ -19,6 +19,7 @@ use store::client::dynamodb;
 use store::customers::{CustomersTable, UpsertOutcome};
 use store::deadline::WRITE_TIMEOUT;
 use store::environment::sdk_config;
+use store::patience::{Patience, PatienceEnds};
 
 const CUSTOMERS: Route = Route { path: "/api/customers", methods: &["PATCH", "POST"] };
 const PING: Route = Route { path: "/api/sdk/ping", methods: &["GET"] };
@@ -64,7 +65,8 @@ impl Function for CustomersFunction {
         let body = read_body(request, context)?;
         let update = CustomerUpdate::parse(JsonText::parse(&body)?)?;
         let deadline = context.deadline.at_most(WRITE_TIMEOUT);
-        let upserted = self.table.upsert(&key.account_id, &update, context.received_at, deadline).await;
+        let patience = Patience { deadline, ends: PatienceEnds::WhenThrottled };
+        let upserted = self.table.upsert(&key.account_id, &update, context.received_at, patience).await;
         let UpsertOutcome { result, updated_at } = upserted.map_err(Problem::from_upsert)?;
         let CustomerUpdate { customer_id, warnings, .. } = update;
         Ok(Success::Customer(CustomerResponse { customer_id: customer_id.into_owned(), result, updated_at, warnings }))

@@ -16,10 +16,11 @@ use store::deadline::WRITE_TIMEOUT;
 use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, Outcome};
 use store::overflow::{DeferredBatch, OverflowQueue};
+use store::patience::{Patience, PatienceEnds};
 use store::rejected_signals::{RejectedSignalRecord, RejectedSignalsTable};
 use store::signals::{SignalsTable, UnstoredSignals};
 
-/// [`WRITE_TIMEOUT`] where there is an overflow queue: throttling that lasts longer is left to the queue.
+/// [`WRITE_TIMEOUT`] where there is an overflow queue: what lasts longer is left to the queue.
 const WRITE_TIMEOUT_BEFORE_OVERFLOW: Duration = Duration::from_secs(2);
 
 /// The part of the request's time that is reserved for the overflow queue.
@@ -77,9 +78,9 @@ impl Storage {
     /// Stores or defers every valid signal. Signals that DynamoDB finds invalid become rejected ones.
     pub(crate) async fn store(&self, received: &mut ReceivedBatch<'_>) -> Result<StoredBatch, Problem> {
         let timeout = if self.overflow.is_some() { WRITE_TIMEOUT_BEFORE_OVERFLOW } else { WRITE_TIMEOUT };
-        let deadline = self.deadline(received, timeout);
-        let record = self.begin(received, deadline).await?;
-        let Unstored { signals, rejected } = self.write(received, &record, deadline).await;
+        let patience = self.patience(received, timeout);
+        let record = self.begin(received, patience).await?;
+        let Unstored { signals, rejected } = self.write(received, &record, patience).await;
         let replayed = matches!(record, Record::Earlier);
         let Some(UnstoredSignals { error, unacknowledged, .. }) = signals else {
             report(received, &rejected);
@@ -93,19 +94,22 @@ impl Storage {
         Err(self.unavailable(received, error, &record).await)
     }
 
-    /// The deadline of writes that may take `timeout`. It leaves time for what follows when they fail.
-    fn deadline(&self, received: &ReceivedBatch<'_>, timeout: Duration) -> Deadline {
-        let reserve = if self.overflow.is_some() { OVERFLOW_RESERVE } else { LATE_RECORD_TIMEOUT };
-        received.request_context.deadline.minus(reserve).at_most(timeout)
+    /// How long writes may take: at most `timeout`, and so that time is left for what follows when they fail.
+    fn patience(&self, received: &ReceivedBatch<'_>, timeout: Duration) -> Patience {
+        let (reserve, ends) = match self.overflow {
+            Some(_) => (OVERFLOW_RESERVE, PatienceEnds::WhenUnanswered),
+            None => (LATE_RECORD_TIMEOUT, PatienceEnds::WhenThrottled),
+        };
+        Patience { deadline: received.request_context.deadline.minus(reserve).at_most(timeout), ends }
     }
 
     /// Writes the idempotency record, if there is to be one, and gives the signals of a retry the time of the record.
-    async fn begin(&self, received: &mut ReceivedBatch<'_>, deadline: Deadline) -> Result<Record, Problem> {
+    async fn begin(&self, received: &mut ReceivedBatch<'_>, patience: Patience) -> Result<Record, Problem> {
         let ReceivedBatch { batch, body, batch_context, .. } = received;
         if batch.request_identifier.is_none() || batch.signals.is_empty() {
             return Ok(Record::NotNeeded);
         }
-        match self.idempotency.begin(*batch_context, body, batch, deadline).await {
+        match self.idempotency.begin(*batch_context, body, batch, patience).await {
             Ok(Outcome::New) => Ok(Record::New),
             Ok(Outcome::Replay { received_at }) => {
                 batch_context.received_at = received_at;
@@ -118,12 +122,12 @@ impl Storage {
     }
 
     /// Writes the valid signals, unless the record forbids it, and the rejected ones.
-    async fn write(&self, received: &mut ReceivedBatch<'_>, record: &Record, deadline: Deadline) -> Unstored {
+    async fn write(&self, received: &mut ReceivedBatch<'_>, record: &Record, patience: Patience) -> Unstored {
         let ReceivedBatch { batch, batch_context, .. } = &*received;
         let valid = async {
             match record {
                 Record::NotNeeded | Record::New | Record::Earlier => {
-                    self.signals.put(*batch_context, &batch.signals, deadline).await
+                    self.signals.put(*batch_context, &batch.signals, patience).await
                 }
                 Record::Unknown(error) => Err(UnstoredSignals::all(error.clone(), &batch.signals)),
             }
@@ -143,7 +147,7 @@ impl Storage {
         let ReceivedBatch { batch_context, request_context, .. } = received;
         let record = |signal| RejectedSignalRecord::new(*batch_context, signal, request_context.received_at);
         let records: Vec<_> = rejected.iter().map(record).collect();
-        self.rejected.put(&records, self.deadline(received, REJECTED_TIMEOUT)).await
+        self.rejected.put(&records, self.patience(received, REJECTED_TIMEOUT)).await
     }
 
     /// Queues the signals with these indices, and the rejected ones that are not stored. Returns whether the queue

@@ -15,7 +15,8 @@ pub const PROFILE_FIELDS: [&str; 10] =
     ["email", "phoneNumber", "firstName", "lastName", "gender", "dob", "city", "state", "country", "zip"];
 
 /// Names of the stored item's own attributes, which the client may not set.
-pub const RESERVED_FIELDS: [&str; 6] = ["pk", "accountId", "customerId", "createdAt", "updatedAt", "expiresAt"];
+pub const RESERVED_FIELDS: [&str; 7] =
+    ["pk", "accountId", "customerId", "createdAt", "updatedAt", "fence", "expiresAt"];
 
 /// The most changes that an update can have: more are rejected, as duplicates or as too many, and need not be kept.
 const MAX_CHANGES: usize = PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS;

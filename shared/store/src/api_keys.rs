@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::attributes::{Item, epoch_seconds, from_item, not_null, string, to_item};
 use crate::deadline::{before, yield_for_connection_reuse};
 use crate::error::StoreError;
-use crate::throttling::TableThrottle;
+use crate::patience::{Patience, PatienceEnds, TableHealth};
 
 /// The partition key: [`KeyHash::partition_key`].
 pub const PARTITION_KEY: &str = "keyHash";
@@ -114,7 +114,7 @@ impl KeyRecord {
 pub struct ApiKeysTable {
     client: Client,
     table: String,
-    throttle: TableThrottle,
+    health: TableHealth,
 }
 
 /// Why a key was not created.
@@ -131,7 +131,7 @@ pub enum CreateError {
 impl ApiKeysTable {
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), throttle: TableThrottle::default() }
+        Self { client, table: table.into(), health: TableHealth::default() }
     }
 
     /// The record of the key with this hash. The read is strongly consistent (docs/api.md, API keys).
@@ -139,14 +139,12 @@ impl ApiKeysTable {
     /// # Errors
     /// When the table cannot be read, or the item is not a record of a key.
     pub async fn find(&self, hash: &KeyHash, deadline: Deadline) -> Result<Option<KeyRecord>, StoreError> {
-        let mut backoff = self.throttle.backoff(deadline);
-        let found = loop {
+        let access = self.health.access(Patience { deadline, ends: PatienceEnds::WhenThrottled });
+        let found = access.repeat(|| async {
             let call = self.client.get_item().table_name(&self.table).key(PARTITION_KEY, string(hash.partition_key()));
-            let found = before(deadline, call.consistent_read(true).send()).await?.map_err(StoreError::from);
-            if !backoff.repeats(&found).await {
-                break found?;
-            }
-        };
+            Ok(call.consistent_read(true).send().await?)
+        });
+        let found = found.await?;
         yield_for_connection_reuse().await;
         found.item.map(KeyRecord::from_item).transpose()
     }

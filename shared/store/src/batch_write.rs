@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use crate::deadline::{before, yield_for_connection_reuse};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::{Cause, StoreError};
-use crate::throttling::{Backoff, TableThrottle};
+use crate::patience::{Patience, TableAccess, TableHealth};
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
 const BATCH_ITEMS: usize = 25;
@@ -52,7 +52,7 @@ pub(super) trait BatchItem: Copy {
 pub(super) struct BatchTable {
     client: Client,
     name: String,
-    throttle: TableThrottle,
+    health: TableHealth,
     in_flight: InFlight,
 }
 
@@ -118,19 +118,23 @@ impl BatchTable {
     /// The table called `name`. All requests of the process together make at most `max_calls` at the same time, and so
     /// open as many connections.
     pub(super) fn new(client: Client, name: impl Into<String>, max_calls: usize) -> Self {
-        Self { client, name: name.into(), throttle: TableThrottle::default(), in_flight: InFlight::new(max_calls) }
+        Self { client, name: name.into(), health: TableHealth::default(), in_flight: InFlight::new(max_calls) }
     }
 
     /// Puts `items`. Returns those that DynamoDB found invalid; every other one is stored.
     ///
     /// # Errors
     /// When DynamoDB did not acknowledge all of them before the deadline.
-    pub(super) async fn put<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Result<Vec<I>, Unstored<I>> {
-        let mut backoff = self.throttle.backoff(deadline);
-        let mut max_calls = if backoff.is_limited() { CALLS_WHILE_THROTTLED } else { usize::MAX };
+    pub(super) async fn put<I: BatchItem>(
+        &self,
+        items: Vec<I>,
+        patience: impl Into<Patience>,
+    ) -> Result<Vec<I>, Unstored<I>> {
+        let access = self.health.access(patience);
+        let mut max_calls = if access.is_short() { CALLS_WHILE_THROTTLED } else { usize::MAX };
         let (mut unsent, mut invalid) = (items, Vec::new());
         loop {
-            let sent = self.put_once(unsent, &mut max_calls, &mut backoff, deadline).await;
+            let sent = self.put_once(unsent, &mut max_calls, &access).await;
             invalid.extend(sent.invalid);
             unsent = sent.unprocessed;
             if unsent.is_empty() {
@@ -138,7 +142,7 @@ impl BatchTable {
             }
             let waited = match sent.error {
                 Some(error) => Err(error),
-                None => backoff.wait().await,
+                None => access.wait().await,
             };
             if let Err(error) = waited {
                 return Err(Unstored { error, invalid, unacknowledged: unsent });
@@ -148,13 +152,7 @@ impl BatchTable {
 
     /// Sends the items in batches, until DynamoDB leaves a whole batch unprocessed: then it is time to wait. An error ends
     /// the sending, but the calls that are under way are waited for.
-    async fn put_once<I: BatchItem>(
-        &self,
-        items: Vec<I>,
-        max_calls: &mut usize,
-        backoff: &mut Backoff,
-        deadline: Deadline,
-    ) -> Sent<I> {
+    async fn put_once<I: BatchItem>(&self, items: Vec<I>, max_calls: &mut usize, access: &TableAccess) -> Sent<I> {
         let mut unsent = batches(items);
         let mut sent = Sent { unprocessed: Vec::new(), invalid: Vec::new(), error: None };
         let (mut calls, mut is_throttled) = (FuturesUnordered::new(), false);
@@ -162,14 +160,18 @@ impl BatchTable {
             while calls.len() < *max_calls && !is_throttled && sent.error.is_none() {
                 let Some(next) = unsent.front() else { break };
                 let permit = if calls.is_empty() {
-                    self.in_flight.wait_for(next.bytes, deadline).await.map_err(|late| sent.error = Some(late)).ok()
+                    self.in_flight
+                        .wait_for(next.bytes, access.deadline())
+                        .await
+                        .map_err(|late| sent.error = Some(late))
+                        .ok()
                 } else {
                     self.in_flight.try_for(next.bytes)
                 };
                 let Some(permit) = permit else { break };
                 let Some(batch) = unsent.pop_front() else { break };
                 calls.push(async move {
-                    let (length, outcome) = (batch.items.len(), self.put_batch(batch.items, deadline).await);
+                    let (length, outcome) = (batch.items.len(), self.put_batch(batch.items, access).await);
                     drop(permit);
                     (length, outcome)
                 });
@@ -178,9 +180,7 @@ impl BatchTable {
             let Sent { unprocessed, invalid, error } = outcome;
             if error.is_some() {
                 sent.error = error;
-            } else if unprocessed.len() < length {
-                backoff.answered();
-            } else {
+            } else if unprocessed.len() == length {
                 is_throttled = true;
             }
             if !unprocessed.is_empty() {
@@ -198,8 +198,8 @@ impl BatchTable {
         Sent { unprocessed: untried, ..sent }
     }
 
-    async fn put_batch<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Sent<I> {
-        match before(deadline, self.send_batch(&items)).await.unwrap_or_else(|late| Err(late.into())) {
+    async fn put_batch<I: BatchItem>(&self, items: Vec<I>, access: &TableAccess) -> Sent<I> {
+        match access.call(self.send_batch(&items)).await {
             Ok(unprocessed) => Sent { unprocessed, invalid: Vec::new(), error: None },
             Err(StoreError::Unavailable(Cause::Throttled)) => {
                 Sent { unprocessed: items, invalid: Vec::new(), error: None }
@@ -208,12 +208,15 @@ impl BatchTable {
                 Sent { unprocessed: Vec::new(), invalid: items, error: None }
             }
             // DynamoDB rejected the batch for one of its items and does not say which.
-            Err(StoreError::Invalid | StoreError::ItemTooLarge) => self.put_one_by_one(items, deadline).await,
+            Err(StoreError::Invalid | StoreError::ItemTooLarge) => self.put_one_by_one(items, access).await,
             Err(error) => Sent::failed(items, error),
         }
     }
 
     /// Makes one call; returns the items that DynamoDB left unprocessed.
+    ///
+    /// # Errors
+    /// [`Cause::Throttled`] when it left all of them so.
     async fn send_batch<I: BatchItem>(&self, items: &[I]) -> Result<Vec<I>, StoreError> {
         let text: usize = items.iter().map(|item| item.text_bytes()).sum();
         let mut json = DynamoDbJson::with_capacity(text + items.len() * 700 + 256);
@@ -243,15 +246,19 @@ impl BatchTable {
         let is_unprocessed = |item: &I| keys.contains(&Some(AttributeValue::S(item.sort_key())));
         let unprocessed: Vec<I> = items.iter().copied().filter(is_unprocessed).collect();
         // If the returned keys cannot be matched, the whole batch is written again, over itself.
-        Ok(if unprocessed.len() == keys.len() { unprocessed } else { items.to_vec() })
+        if unprocessed.len() == keys.len() && keys.len() < items.len() {
+            Ok(unprocessed)
+        } else {
+            Err(Cause::Throttled.into())
+        }
     }
 
-    async fn put_one_by_one<I: BatchItem>(&self, items: Vec<I>, deadline: Deadline) -> Sent<I> {
+    async fn put_one_by_one<I: BatchItem>(&self, items: Vec<I>, access: &TableAccess) -> Sent<I> {
         let mut invalid = Vec::new();
         let mut items = items.into_iter();
         while let Some(item) = items.next() {
-            match self.put_one(item, deadline).await {
-                Ok(()) => {}
+            match access.repeat(|| async { self.send_batch(&[item]).await }).await {
+                Ok(_) => {}
                 Err(StoreError::Invalid | StoreError::ItemTooLarge) => invalid.push(item),
                 Err(error) => {
                     let unprocessed = std::iter::once(item).chain(items).collect();
@@ -260,17 +267,6 @@ impl BatchTable {
             }
         }
         Sent { unprocessed: Vec::new(), invalid, error: None }
-    }
-
-    async fn put_one<I: BatchItem>(&self, item: I, deadline: Deadline) -> Result<(), StoreError> {
-        let mut backoff = self.throttle.backoff(deadline);
-        loop {
-            let unprocessed = before(deadline, self.send_batch(&[item])).await?;
-            let put = unprocessed.and_then(|left| if left.is_empty() { Ok(()) } else { Err(Cause::Throttled.into()) });
-            if !backoff.repeats(&put).await {
-                return put;
-            }
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::time::Duration;
+use std::time::Instant;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -10,46 +10,46 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use model::account::AccountId;
 use model::customer::{Change, CustomerUpdate};
-use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use crate::attributes::{Item, attribute_value, get_timestamp, string};
+use crate::attributes::{Item, attribute_value, get_timestamp, number, string};
 use crate::call_stats::CallStats;
 use crate::deadline::before;
 use crate::error::StoreError;
-use crate::throttling::TableThrottle;
+use crate::fence::Fence;
+use crate::patience::{Backoff, Patience, TableHealth};
 
 /// The table.
 #[derive(Clone, Debug)]
 pub struct CustomersTable {
     client: Client,
     table: String,
-    throttle: TableThrottle,
+    health: TableHealth,
 }
 
-/// An update with the time at which it is written.
+/// An update with its fence.
 #[derive(Clone, Copy)]
 struct Attempt<'a> {
     account_id: &'a AccountId,
     update: &'a CustomerUpdate<'a>,
-    now: Timestamp,
-    /// The condition of the write on the stored `updatedAt`.
+    fence: Fence,
+    /// The condition of the write on the stored fence.
     condition: &'static str,
 }
 
-/// An update of a client is written only over an older one.
-const OVER_OLDER: &str = "attribute_not_exists(updatedAt) OR updatedAt < :now";
+/// An update of a client is written only over one with a lower fence.
+const OVER_LOWER: &str = "attribute_not_exists(fence) OR fence < :fence";
 
 /// Lines of one import may have the same time: they are written over one another, in their order.
-const OVER_OLDER_OR_SAME: &str = "attribute_not_exists(updatedAt) OR updatedAt <= :now";
+const OVER_LOWER_OR_SAME: &str = "attribute_not_exists(fence) OR fence <= :fence";
 
 /// The outcome of one attempt to update.
 enum AttemptOutcome {
     /// The update is stored. These are the attributes that it replaced.
     Written(Item),
-    /// The update is not stored: the customer was updated at the same time or later.
-    NewerIsStored { updated_at: Timestamp },
+    /// The update is not stored: this item has a higher fence, or the same.
+    Refused(Item),
 }
 
 /// The result of an update.
@@ -84,14 +84,13 @@ impl UpsertResult {
 impl CustomersTable {
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), throttle: TableThrottle::default() }
+        Self { client, table: table.into(), health: TableHealth::default() }
     }
 
     /// Changes the fields that `update` names, and no others, in one `UpdateItem`: two concurrent updates both take effect.
     ///
     /// An attempt that timed out may still reach DynamoDB later. A condition prevents it from undoing a newer update: an
-    /// update is written only over an older `updatedAt`. If there is a newer `updatedAt`, the update is written again with
-    /// the millisecond after it.
+    /// update is written only over a lower [`Fence`]. If there is a higher one, the update is written again above it.
     ///
     /// # Errors
     /// [`StoreError::ItemTooLarge`] when the item would exceed DynamoDB's limit; otherwise when DynamoDB fails.
@@ -100,27 +99,37 @@ impl CustomersTable {
         account_id: &AccountId,
         update: &CustomerUpdate<'_>,
         now: Timestamp,
-        deadline: Deadline,
+        patience: impl Into<Patience>,
     ) -> Result<UpsertOutcome, StoreError> {
-        let mut attempt = Attempt { account_id, update, now, condition: OVER_OLDER };
-        // The times of attempts that may have taken effect without a response.
+        let (began, mut backoff, access) = (Instant::now(), Backoff::default(), self.health.access(patience));
+        let mut attempt = Attempt { account_id, update, fence: Fence::at(now)?, condition: OVER_LOWER };
+        // The fences of attempts that may have taken effect without a response.
         let mut in_doubt = Vec::new();
-        let mut backoff = self.throttle.backoff(deadline);
         loop {
-            let written = before(deadline, self.write(attempt, &mut in_doubt)).await?;
-            if backoff.repeats(&written).await {
+            let outcome = |created_at: Option<Timestamp>, is_own: bool| UpsertOutcome {
+                result: if is_own || created_at.is_none() { UpsertResult::Created } else { UpsertResult::Updated },
+                updated_at: attempt.fence.timestamp(),
+            };
+            let written = access.call(self.write(attempt, &mut in_doubt)).await;
+            if access.repeats(&written).await {
                 continue;
             }
             match written? {
                 AttemptOutcome::Written(old) => {
-                    let is_new = match get_timestamp(&old, "createdAt")? {
-                        None => true,
-                        Some(created_at) => in_doubt.contains(&created_at),
-                    };
-                    let result = if is_new { UpsertResult::Created } else { UpsertResult::Updated };
-                    return Ok(UpsertOutcome { result, updated_at: attempt.now });
+                    let created_at = get_timestamp(&old, "createdAt")?;
+                    return Ok(outcome(created_at, in_doubt.iter().any(|own| Some(own.timestamp()) == created_at)));
                 }
-                AttemptOutcome::NewerIsStored { updated_at } => attempt.now = updated_at.plus(Duration::from_millis(1)),
+                AttemptOutcome::Refused(item) => {
+                    let stored = Fence::of(&item)?;
+                    if stored == attempt.fence && in_doubt.contains(&stored) {
+                        // An attempt of this update has taken effect in the meantime.
+                        let created_at = get_timestamp(&item, "createdAt")?;
+                        return Ok(outcome(created_at, created_at == Some(stored.timestamp())));
+                    }
+                    let wait = backoff.next_wait();
+                    before(access.deadline(), tokio::time::sleep(wait)).await?;
+                    attempt.fence = stored.next()?.max(Fence::at(now.plus(began.elapsed()))?);
+                }
             }
         }
     }
@@ -137,23 +146,19 @@ impl CustomersTable {
         account_id: &AccountId,
         update: &CustomerUpdate<'_>,
         updated_at: Timestamp,
-        deadline: Deadline,
+        patience: impl Into<Patience>,
     ) -> Result<bool, StoreError> {
-        let attempt = Attempt { account_id, update, now: updated_at, condition: OVER_OLDER_OR_SAME };
-        let mut backoff = self.throttle.backoff(deadline);
-        loop {
-            let written = before(deadline, self.write(attempt, &mut Vec::new())).await?;
-            if !backoff.repeats(&written).await {
-                return written.map(|written| matches!(written, AttemptOutcome::Written(_)));
-            }
-        }
+        let attempt = Attempt { account_id, update, fence: Fence::last_of(updated_at)?, condition: OVER_LOWER_OR_SAME };
+        let access = self.health.access(patience);
+        let written = access.repeat(|| async { self.write(attempt, &mut Vec::new()).await }).await?;
+        Ok(matches!(written, AttemptOutcome::Written(_)))
     }
 
-    async fn write(&self, attempt: Attempt<'_>, in_doubt: &mut Vec<Timestamp>) -> Result<AttemptOutcome, StoreError> {
+    async fn write(&self, attempt: Attempt<'_>, in_doubt: &mut Vec<Fence>) -> Result<AttemptOutcome, StoreError> {
         // On the heap, as in `before`.
         let (sent, attempts) = CallStats::attempts_of(Box::pin(self.update(attempt).send())).await;
         if attempts > 1 {
-            in_doubt.push(attempt.now);
+            in_doubt.push(attempt.fence);
         }
         let error = match sent {
             Ok(output) => return Ok(AttemptOutcome::Written(output.attributes.unwrap_or_default())),
@@ -161,24 +166,25 @@ impl CustomersTable {
         };
         match error.as_service_error() {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                let updated_at = failed.item().map(|item| get_timestamp(item, "updatedAt")).transpose()?.flatten();
-                Ok(AttemptOutcome::NewerIsStored { updated_at: updated_at.ok_or(StoreError::Corrupt)? })
+                failed.item().cloned().map(AttemptOutcome::Refused).ok_or(StoreError::Corrupt)
             }
             _ => Err(error.into()),
         }
     }
 
-    fn update(&self, Attempt { account_id, update, now, condition }: Attempt<'_>) -> UpdateItemFluentBuilder {
+    fn update(&self, Attempt { account_id, update, fence, condition }: Attempt<'_>) -> UpdateItemFluentBuilder {
         let mut set = String::from(
-            "SET accountId = :account, customerId = :customer, updatedAt = :now, createdAt = if_not_exists(createdAt, :now)",
+            "SET accountId = :account, customerId = :customer, fence = :fence, updatedAt = :now, \
+             createdAt = if_not_exists(createdAt, :now)",
         );
         let mut remove = String::new();
         // Maps of their final size: one that grows hashes its keys again.
         let mut names = HashMap::with_capacity(update.changes.len());
-        let mut values = HashMap::with_capacity(update.changes.len().saturating_add(3));
+        let mut values = HashMap::with_capacity(update.changes.len().saturating_add(4));
         values.insert(":account".to_owned(), string(account_id.as_str()));
         values.insert(":customer".to_owned(), string(update.customer_id.as_ref()));
-        values.insert(":now".to_owned(), string(now.to_string()));
+        values.insert(":fence".to_owned(), number(fence.number()));
+        values.insert(":now".to_owned(), string(fence.timestamp().to_string()));
         for (index, (name, change)) in update.changes.iter().enumerate() {
             names.insert(format!("#{index}"), name.to_string());
             // Writing to a String cannot fail.

@@ -9,17 +9,16 @@ use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use model::account::AccountId;
 use model::batch::Batch;
-use model::deadline::Deadline;
 use model::digest::Digest;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attributes::{from_item, number, to_item};
 use crate::batch_context::BatchContext;
-use crate::deadline::{before, yield_for_connection_reuse};
+use crate::deadline::yield_for_connection_reuse;
 use crate::error::StoreError;
 use crate::overflow::DeferredBatch;
-use crate::throttling::TableThrottle;
+use crate::patience::{Patience, TableHealth};
 
 /// How long a requestIdentifier is remembered.
 pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
@@ -29,7 +28,7 @@ pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
 pub struct IdempotencyTable {
     client: Client,
     table: String,
-    throttle: TableThrottle,
+    health: TableHealth,
 }
 
 /// The idempotency record of one request: an item of the table.
@@ -69,7 +68,7 @@ pub enum Outcome {
 impl IdempotencyTable {
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), throttle: TableThrottle::default() }
+        Self { client, table: table.into(), health: TableHealth::default() }
     }
 
     /// Writes the record of a request before its first signal is stored, unless there is one of the last 24 hours.
@@ -81,10 +80,10 @@ impl IdempotencyTable {
         context: BatchContext<'_>,
         body: &str,
         batch: &Batch<'_>,
-        deadline: Deadline,
+        patience: impl Into<Patience>,
     ) -> Result<Outcome, StoreError> {
         let record = record(context, Digest::of(body).to_hex(), None);
-        self.write(&record, context.received_at, || batch.signals_hash().into(), deadline).await
+        self.write(&record, context.received_at, || batch.signals_hash().into(), patience).await
     }
 
     /// Writes the record of a deferred request, unless there is one of the last 24 hours. It expires 24 hours after `now`.
@@ -96,11 +95,11 @@ impl IdempotencyTable {
         context: BatchContext<'_>,
         deferred: &DeferredBatch<'_>,
         now: Timestamp,
-        deadline: Deadline,
+        patience: impl Into<Patience>,
     ) -> Result<Outcome, StoreError> {
         let expires_at = now.plus(IDEMPOTENCY_TTL).seconds();
         let record = IdempotencyRecord { expires_at, ..record(context, deferred.body_hash.clone().into(), None) };
-        self.write(&record, now, || deferred.signals_hash.clone(), deadline).await
+        self.write(&record, now, || deferred.signals_hash.clone(), patience).await
     }
 
     /// Writes the record of a request of which signals could not be stored, under a generated requestIdentifier, which the
@@ -110,10 +109,10 @@ impl IdempotencyTable {
         context: BatchContext<'_>,
         body: &str,
         batch: &Batch<'_>,
-        deadline: Deadline,
+        patience: impl Into<Patience>,
     ) -> bool {
         let record = record(context, Digest::of(body).to_hex(), Some(batch.signals_hash()));
-        let written = self.write(&record, context.received_at, || batch.signals_hash().into(), deadline).await;
+        let written = self.write(&record, context.received_at, || batch.signals_hash().into(), patience).await;
         matches!(written, Ok(Outcome::New))
     }
 
@@ -122,19 +121,13 @@ impl IdempotencyTable {
         record: &IdempotencyRecord,
         now: Timestamp,
         signals_hash: impl Fn() -> Cow<'a, str>,
-        deadline: Deadline,
+        patience: impl Into<Patience>,
     ) -> Result<Outcome, StoreError> {
-        let mut backoff = self.throttle.backoff(deadline);
-        loop {
-            let existing = before(deadline, self.put(record, now)).await?;
-            if backoff.repeats(&existing).await {
-                continue;
-            }
-            return Ok(match existing? {
-                None => Outcome::New,
-                Some(existing) => compare(&existing, record, &signals_hash),
-            });
-        }
+        let access = self.health.access(patience);
+        Ok(match access.repeat(|| self.put(record, now)).await? {
+            None => Outcome::New,
+            Some(existing) => compare(&existing, record, &signals_hash),
+        })
     }
 
     /// Puts a record; returns the one that exists instead.

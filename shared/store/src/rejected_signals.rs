@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use model::account::AccountId;
-use model::deadline::Deadline;
 use model::digest::Digest;
 use model::signal::RejectedSignal;
 use model::timestamp::Timestamp;
@@ -22,6 +21,7 @@ use crate::batch_write::{BatchItem, BatchTable, Unstored};
 use crate::client::with_own_retries;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
+use crate::patience::Patience;
 use crate::signals::UnstoredSignals;
 
 /// How long a rejected signal is stored.
@@ -145,8 +145,12 @@ impl RejectedSignalsTable {
     ///
     /// # Errors
     /// When DynamoDB found one invalid, or did not acknowledge all of them before the deadline.
-    pub async fn put(&self, records: &[RejectedSignalRecord<'_>], deadline: Deadline) -> Result<(), UnstoredSignals> {
-        let put = self.table.put(records.iter().collect(), deadline).await;
+    pub async fn put(
+        &self,
+        records: &[RejectedSignalRecord<'_>],
+        patience: impl Into<Patience>,
+    ) -> Result<(), UnstoredSignals> {
+        let put = self.table.put(records.iter().collect(), patience).await;
         let Unstored { error, invalid, unacknowledged } = match put {
             Ok(invalid) if invalid.is_empty() => return Ok(()),
             Ok(invalid) => Unstored { error: StoreError::Invalid, invalid, unacknowledged: Vec::new() },

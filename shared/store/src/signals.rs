@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use model::deadline::Deadline;
 use model::signal::{Identity, Signal};
 use model::timestamp::Timestamp;
 
@@ -12,6 +11,7 @@ use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable, Unstored};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
+use crate::patience::Patience;
 
 /// Calls of a process at the same time.
 const CONCURRENT_CALLS: usize = 16;
@@ -53,11 +53,11 @@ impl SignalsTable {
         &self,
         context: BatchContext<'_>,
         signals: &[Signal<'_>],
-        deadline: Deadline,
+        patience: impl Into<Patience>,
     ) -> Result<Vec<usize>, UnstoredSignals> {
         let common = &CommonAttributes::new(context, self.expires_at(context.received_at));
         let items = signals.iter().map(|signal| SignalItem { common, signal }).collect();
-        match self.table.put(items, deadline).await {
+        match self.table.put(items, patience).await {
             Ok(invalid) => Ok(indices(&invalid)),
             Err(Unstored { error, invalid, unacknowledged }) => {
                 Err(UnstoredSignals { error, invalid: indices(&invalid), unacknowledged: indices(&unacknowledged) })

@@ -29,7 +29,7 @@ pub(super) fn read(endpoint: &str, retention: Duration) -> Stored {
     });
     let mut customers = HashMap::new();
     scan(endpoint, "CustomersTable", |item| {
-        let own = ["pk", "accountId", "customerId", "createdAt", "updatedAt"];
+        let own = ["pk", "accountId", "customerId", "createdAt", "updatedAt", "fence"];
         let fields = item.as_object().into_iter().flatten().filter(|(name, _)| !own.contains(&name.as_str()));
         let fields = fields.map(|(name, value)| (name.clone(), text(value).to_owned())).collect();
         let who = who(text(&item["accountId"]), text(&item["customerId"]));

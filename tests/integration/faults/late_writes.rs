@@ -1,9 +1,16 @@
 //! An attempt that the function has abandoned reaches DynamoDB after a newer write was acknowledged.
 
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use model::customer::CustomerUpdate;
+use model::deadline::Deadline;
+use model::json::JsonText;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use testkit::RequestBuilder;
+use store::customers::{CustomersTable, UpsertResult};
 use testkit::fault_proxy::{Fault, Plan};
+use testkit::{RequestBuilder, Tables, client_at};
 
 use super::app_behind_proxy;
 
@@ -25,7 +32,7 @@ async fn late_attempt_does_not_overwrite_a_newer_update() {
 }
 
 #[tokio::test]
-async fn update_with_an_older_time_gets_the_next_millisecond() {
+async fn update_with_an_older_time_goes_above_the_stored_one() {
     let (app, proxy, key) = app_behind_proxy(Plan::none()).await;
     let ahead = Timestamp::from_millis(1_795_214_024_123);
     assert_eq!(app.send(city("Ulm").key(&key).at(ahead)).await.status, 200);
@@ -34,7 +41,9 @@ async fn update_with_an_older_time_gets_the_next_millisecond() {
     let response = app.send(zip.key(&key).at(Timestamp::from_millis(1_795_214_024_000))).await;
     assert_eq!(response.status, 200, "{}", response.text);
     assert_eq!(response.json()["result"], "updated");
-    assert_eq!(response.json()["updatedAt"], "2026-11-20T22:33:44.124Z");
+    // Of a thousand, one is the next millisecond.
+    let updated_at = response.json()["updatedAt"].as_str().unwrap().to_owned();
+    assert!(["2026-11-20T22:33:44.123Z", "2026-11-20T22:33:44.124Z"].contains(&updated_at.as_str()), "{updated_at}");
     assert_eq!(proxy.counts().of("UpdateItem") - before, 2);
     let item = app.customer("shop", "c").await.unwrap();
     assert_eq!((item["city"].as_s().unwrap().as_str(), item["zip"].as_s().unwrap().as_str()), ("Ulm", "89073"));
@@ -51,4 +60,46 @@ async fn updates_of_the_same_millisecond_both_survive() {
     assert_eq!((&first.json()["result"], &second.json()["result"]), (&json!("created"), &json!("updated")));
     let item = app.customer("shop", "c").await.unwrap();
     assert_eq!((item["city"].as_s().unwrap().as_str(), item["zip"].as_s().unwrap().as_str()), ("Ulm", "89073"));
+}
+
+#[tokio::test]
+async fn own_late_attempt_is_the_update_and_is_not_written_again() {
+    let (app, proxy, key) = app_behind_proxy(Fault::ResetAfter.at(1)).await;
+    for (n, result) in ["created", "updated"].into_iter().enumerate() {
+        proxy.set(Fault::ResetAfter.at(1));
+        let response = app.send(city(&format!("city {n}")).key(&key)).await;
+        assert_eq!((response.status, &response.json()["result"]), (200, &json!(result)), "{}", response.text);
+        let item = app.customer("shop", "c").await.unwrap();
+        assert_eq!(item["updatedAt"].as_s().unwrap(), response.json()["updatedAt"].as_str().unwrap());
+    }
+    // Each update is two calls: the one whose response is lost, and the one that finds its fence.
+    assert_eq!(proxy.counts().of("UpdateItem"), 4);
+}
+
+#[tokio::test]
+async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
+    const UPDATES: usize = 400;
+    let (_app, proxy, _) = app_behind_proxy(Plan::none()).await;
+    let table = CustomersTable::new(client_at(&proxy.endpoint()), Tables::name("CustomersTable"));
+    let update = CustomerUpdate::parse(JsonText::parse(r#"{"customerId":"c","customerData":{}}"#).unwrap()).unwrap();
+    let (account, now) = ("shop".parse().unwrap(), Timestamp::now());
+    // A busy machine is not to decide.
+    let deadline = Deadline::after(Duration::from_mins(5));
+    let updates = (0..UPDATES).map(|_| table.upsert(&account, &update, now, deadline));
+    let created =
+        join_all(updates).await.into_iter().filter(|outcome| outcome.as_ref().unwrap().result == UpsertResult::Created);
+    assert_eq!(created.count(), 1);
+    let calls = proxy.counts().of("UpdateItem");
+    assert!(calls < 10 * UPDATES as u64, "{calls} calls");
+}
+
+#[tokio::test]
+async fn update_over_a_time_in_the_future_is_two_calls() {
+    let (app, proxy, key) = app_behind_proxy(Plan::none()).await;
+    let future: Timestamp = "2499-01-01T00:00:00.000Z".parse().unwrap();
+    assert_eq!(app.send(city("Ulm").key(&key).at(future)).await.status, 200);
+    for n in 1..=5 {
+        assert_eq!(app.send(city("Bonn").key(&key)).await.status, 200);
+        assert_eq!(proxy.counts().of("UpdateItem"), 1 + 2 * n);
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! An attempt of an update succeeds, or its function does not know its outcome: then it takes effect at any later time, or
 //! never. The function tries again, or answers 503. The second update begins at any time; where it began after the first was
-//! answered 200, the first must not undo it.
+//! answered 200, the first must not undo it. In place of a random part, a fence has the number of its update.
 
 use super::{State, explore};
 
@@ -12,33 +12,35 @@ const CLOCKS: [[u8; 2]; 3] = [[3, 1], [3, 3], [3, 5]];
 /// How many calls of an update have an uncertain outcome, at most.
 const UNCERTAIN_CALLS: u8 = 3;
 
-/// The latest time that an update reaches: each call can raise it by one.
-const MAX_TIME: u8 = 15;
+/// The highest fence that an update reaches: each call can raise it by one time.
+const MAX_FENCE: u8 = 31;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Update {
-    /// Is about to write at this time.
-    Tries { time: u8 },
+    /// Is about to write with this fence.
+    Tries { fence: u8 },
     /// Was answered 200.
     Acknowledged,
     /// Was answered 503.
     Failed,
 }
 
-/// The stored customer: which update wrote it last, and its `updatedAt`.
+/// The stored customer: which update wrote it last, and its fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Item {
     update: usize,
-    time: u8,
+    fence: u8,
 }
 
 /// The rules of the protocol, of which a world can lack one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Rule {
-    /// An update is written only over an older `updatedAt`.
-    OnlyOverOlder,
-    /// An update that meets a newer `updatedAt` is tried again with the time after it.
-    GoesAfterNewer,
+    /// An update is written only over a lower fence.
+    OnlyOverLower,
+    /// An update that meets a higher fence is tried again above it.
+    GoesAboveHigher,
+    /// No two updates have the same fence. (An update that meets its own one has taken effect late.)
+    FencesDiffer,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,8 +48,8 @@ struct World {
     without: Option<Rule>,
     updates: [Update; 2],
     item: Option<Item>,
-    /// The times at which each update may still be written, as sets of bits.
-    late: [u16; 2],
+    /// The fences with which each update may still be written, as sets of bits.
+    late: [u32; 2],
     /// Whether the second update began after the first was answered 200.
     is_in_order: bool,
     has_begun: [bool; 2],
@@ -56,10 +58,11 @@ struct World {
 }
 
 impl World {
-    fn new(without: Option<Rule>, [first, second]: [u8; 2]) -> Self {
+    fn new(without: Option<Rule>, clocks: [u8; 2]) -> Self {
+        let begin = |update: usize| Update::Tries { fence: fence(without, update, clocks[update]) };
         Self {
             without,
-            updates: [Update::Tries { time: first }, Update::Tries { time: second }],
+            updates: [begin(0), begin(1)],
             item: None,
             late: [0; 2],
             is_in_order: false,
@@ -73,18 +76,18 @@ impl World {
         self.without != Some(rule)
     }
 
-    /// The `updatedAt` that prevents a write at this time.
-    fn newer_than(&self, time: u8) -> Option<u8> {
-        self.item.map(|item| item.time).filter(|updated_at| self.has(Rule::OnlyOverOlder) && *updated_at >= time)
+    /// The stored fence that prevents a write with this one.
+    fn not_below(&self, fence: u8) -> Option<u8> {
+        self.item.map(|item| item.fence).filter(|stored| self.has(Rule::OnlyOverLower) && *stored >= fence)
     }
 
     /// A write takes effect, unless the condition prevents it.
-    fn write(mut self, update: usize, time: u8) -> Self {
-        if self.newer_than(time).is_some() {
+    fn write(mut self, update: usize, fence: u8) -> Self {
+        if self.not_below(fence).is_some() {
             return self;
         }
         if let Some(item) = self.item {
-            if item.time > time {
+            if item.fence > fence {
                 self.harm = Some("updatedAt goes back");
             }
             let is_answered = self.updates[update] == Update::Acknowledged;
@@ -92,30 +95,33 @@ impl World {
                 self.harm = Some("an attempt of an acknowledged update undoes another update");
             }
         }
-        self.item = Some(Item { update, time });
+        self.item = Some(Item { update, fence });
         self
     }
 
     fn step(&self, update: usize, next: &mut Vec<Self>) {
-        let Update::Tries { time } = self.updates[update] else { return };
+        let Update::Tries { fence: own } = self.updates[update] else { return };
         let mut begun = self.clone();
         begun.is_in_order |= update == 1 && !self.has_begun[1] && self.updates[0] == Update::Acknowledged;
         begun.has_begun[update] = true;
 
         let mut known = begun.clone();
-        known.updates[update] = match self.newer_than(time) {
+        known.updates[update] = match self.not_below(own) {
             None => {
-                known = known.write(update, time);
+                known = known.write(update, own);
                 Update::Acknowledged
             }
-            Some(newer) if self.has(Rule::GoesAfterNewer) => Update::Tries { time: newer + 1 },
-            Some(_) => Update::Tries { time },
+            Some(stored) if stored == own && self.uncertain_calls[update] > 0 => Update::Acknowledged,
+            Some(stored) if self.has(Rule::GoesAboveHigher) => {
+                Update::Tries { fence: fence(self.without, update, stored / 2 + 1) }
+            }
+            Some(_) => Update::Tries { fence: own },
         };
         next.push(known);
 
         // The function tries again, or gives up.
         let mut uncertain = begun;
-        uncertain.late[update] |= 1 << time;
+        uncertain.late[update] |= 1 << own;
         uncertain.uncertain_calls[update] += 1;
         if uncertain.uncertain_calls[update] <= UNCERTAIN_CALLS {
             next.push(uncertain.clone());
@@ -137,15 +143,21 @@ impl World {
     }
 }
 
+/// A fence of this time.
+fn fence(without: Option<Rule>, update: usize, time: u8) -> u8 {
+    let part = if without == Some(Rule::FencesDiffer) { 0 } else { u8::try_from(update).unwrap() };
+    2 * time + part
+}
+
 impl State for World {
     fn next(&self) -> Vec<Self> {
         let mut next = Vec::new();
         for update in 0..self.updates.len() {
             self.step(update, &mut next);
-            for time in (0..=MAX_TIME).filter(|time| self.late[update] & (1 << time) != 0) {
+            for fence in (0..=MAX_FENCE).filter(|fence| self.late[update] & (1 << fence) != 0) {
                 let mut late = self.clone();
-                late.late[update] &= !(1 << time);
-                next.push(late.write(update, time));
+                late.late[update] &= !(1 << fence);
+                next.push(late.write(update, fence));
             }
         }
         next
@@ -174,8 +186,10 @@ fn acknowledged_update_is_never_undone_by_an_earlier_one() {
 #[test]
 fn protocol_without_one_of_its_rules_undoes_or_refuses_an_update() {
     let harm = |rule| CLOCKS.map(|clocks| explore(World::new(Some(rule), clocks)).err());
-    let undone = harm(Rule::OnlyOverOlder);
+    let undone = harm(Rule::OnlyOverLower);
     assert!(undone.iter().all(Option::is_some), "{undone:?}");
-    let refused = harm(Rule::GoesAfterNewer);
+    let refused = harm(Rule::GoesAboveHigher);
     assert!(refused.contains(&Some("an update is refused for ever")), "{refused:?}");
+    let lost = harm(Rule::FencesDiffer);
+    assert!(lost.contains(&Some("an acknowledged update is undone by an earlier one")), "{lost:?}");
 }

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::deadline::Deadline;
-use store::throttling::TableThrottle;
+use store::patience::TableHealth;
 
 use crate::error::{call_error, store_error};
 use crate::item::Item;
@@ -34,7 +34,7 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
         Some(WriteRequest::builder().delete_request(delete).build())
     });
     let mut unprocessed = HashMap::from([(table.to_owned(), deletes.collect::<Vec<_>>())]);
-    let mut backoff = TableThrottle::default().backoff(Deadline::after(WRITE_TIMEOUT));
+    let access = TableHealth::default().access(Deadline::after(WRITE_TIMEOUT));
     loop {
         let call = client.batch_write_item().set_request_items(Some(unprocessed));
         let response = call.send().await.map_err(|error| call_error(table, error))?;
@@ -42,6 +42,6 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
         if unprocessed.values().all(Vec::is_empty) {
             return Ok(());
         }
-        backoff.wait().await.map_err(|error| store_error(table, &error))?;
+        access.wait().await.map_err(|error| store_error(table, &error))?;
     }
 }

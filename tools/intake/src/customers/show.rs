@@ -16,12 +16,12 @@ pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: F
         bail!("The account {account} has no customer {id:?}.{}", unknown_account_hint(stack, account).await);
     };
     if format == Format::Json {
-        return print_json(&json_object(&item, &["pk"]));
+        return print_json(&json_object(&item, &["pk", "fence"]));
     }
     // The fields of the contract in its order, between them and the two times the others by name.
     let first = || ["customerId"].into_iter().chain(PROFILE_FIELDS);
     let last = ["createdAt", "updatedAt"];
-    let is_other = |name: &&str| !first().chain(last).chain(["pk", "accountId"]).any(|known| known == *name);
+    let is_other = |name: &&str| !first().chain(last).chain(["pk", "accountId", "fence"]).any(|known| known == *name);
     let mut others: Vec<&str> = item.keys().map(String::as_str).filter(is_other).collect();
     others.sort_unstable();
     let mut table = Table::with_names();

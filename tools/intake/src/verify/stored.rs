@@ -20,7 +20,7 @@ use crate::stack::{CUSTOMERS, REJECTED_SIGNALS, SIGNALS, Stack};
 const CONCURRENCY: usize = 8;
 
 /// Attributes of a customer that are no profile fields.
-const OWN_ATTRIBUTES: [&str; 5] = ["pk", "accountId", "customerId", "createdAt", "updatedAt"];
+const OWN_ATTRIBUTES: [&str; 6] = ["pk", "accountId", "customerId", "createdAt", "updatedAt", "fence"];
 
 pub(super) async fn read(stack: &Stack, account: &AccountId, since: Timestamp) -> Result<Stored> {
     let mut stored = Stored::default();

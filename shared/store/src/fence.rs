@@ -1,0 +1,95 @@
+//! The fence of a customer: which of two updates is the newer one.
+//!
+//! It is a number that grows with each update: the milliseconds since 1970, and a random part that tells updates of the same
+//! millisecond apart. An attempt that reaches DynamoDB late meets a higher fence, and is refused.
+
+use model::timestamp::Timestamp;
+
+use crate::attributes::Item;
+use crate::error::StoreError;
+
+/// Fences of one millisecond.
+const PER_MILLISECOND: u64 = 1 << 20;
+
+/// The most that an update goes above the fence that it met: about a microsecond, so that concurrent updates seldom go to the
+/// same one, and `updatedAt` does not run ahead of the clock.
+const MAX_STEP: u64 = 1 << 10;
+
+/// A fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Fence(u64);
+
+impl Fence {
+    /// One of the fences of this millisecond.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] when the time is after the year 2500.
+    pub(crate) fn at(time: Timestamp) -> Result<Self, StoreError> {
+        Self::new(time, fastrand::u64(..PER_MILLISECOND))
+    }
+
+    /// The last fence of this millisecond.
+    ///
+    /// # Errors
+    /// As [`at`](Self::at).
+    pub(crate) fn last_of(time: Timestamp) -> Result<Self, StoreError> {
+        Self::new(time, PER_MILLISECOND - 1)
+    }
+
+    fn new(time: Timestamp, part: u64) -> Result<Self, StoreError> {
+        let first = time.millis().checked_mul(PER_MILLISECOND);
+        first.and_then(|first| first.checked_add(part)).map(Self).ok_or(StoreError::Invalid)
+    }
+
+    /// The fence of a stored customer.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] when it has none.
+    pub(crate) fn of(item: &Item) -> Result<Self, StoreError> {
+        let number = item.get("fence").and_then(|value| value.as_n().ok()?.parse().ok());
+        number.map(Self).ok_or(StoreError::Corrupt)
+    }
+
+    /// A fence above this one.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] when there is none.
+    pub(crate) fn next(self) -> Result<Self, StoreError> {
+        self.0.checked_add(fastrand::u64(1..=MAX_STEP)).map(Self).ok_or(StoreError::Corrupt)
+    }
+
+    /// Its millisecond.
+    pub(crate) fn timestamp(self) -> Timestamp {
+        Timestamp::from_millis(self.0 / PER_MILLISECOND)
+    }
+
+    /// The number that is stored.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
+
+    #[test]
+    fn fence_has_its_millisecond_and_the_next_one_is_above_it() {
+        for _ in 0..1000 {
+            let fence = Fence::at(NOW).unwrap();
+            assert_eq!(fence.timestamp(), NOW);
+            assert!(fence <= Fence::last_of(NOW).unwrap());
+            assert!(fence.next().unwrap() > fence);
+        }
+        assert!(Fence::last_of(NOW).unwrap() < Fence::at(Timestamp::from_millis(NOW.millis() + 1)).unwrap());
+    }
+
+    #[test]
+    fn fence_beyond_its_range_is_an_error() {
+        let last: Timestamp = "9999-12-31T23:59:59.999Z".parse().unwrap();
+        assert_eq!(Fence::at(last), Err(StoreError::Invalid));
+        assert_eq!(Fence(u64::MAX).next(), Err(StoreError::Corrupt));
+    }
+}
