@@ -66,8 +66,9 @@ const NO_CREDENTIALS: &str =
 /// Which stack a command works on.
 #[derive(Args, Debug)]
 pub(crate) struct StackArgs {
-    /// The CloudFormation stack whose outputs name the tables [default: INTAKE_STACK]
+    /// The CloudFormation stack whose outputs name the tables
     #[arg(long, global = true, value_name = "NAME", conflicts_with = "local")]
+    #[arg(help = "The CloudFormation stack whose outputs name the tables [default: INTAKE_STACK]")]
     stack: Option<String>,
 
     /// The stack that `cargo dev` runs [FILE: the --env-file that it was given]
