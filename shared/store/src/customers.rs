@@ -90,7 +90,7 @@ impl CustomersTable {
     /// Changes the fields that `update` names, and no others, in one `UpdateItem`: two concurrent updates both take effect.
     ///
     /// An attempt that timed out may still reach DynamoDB later. A condition prevents it from undoing a newer update: an
-    /// update is written only over a lower [`Fence`]. If there is a higher one, the update is written again above it.
+    /// update is written only over a lower fence. If there is a higher one, the update is written again above it.
     ///
     /// # Errors
     /// [`StoreError::ItemTooLarge`] when the item would exceed DynamoDB's limit; otherwise when DynamoDB fails.

@@ -50,7 +50,7 @@ pub fn sdk_config() -> Result<SdkConfig, EnvironmentError> {
 /// How S3 is reached.
 ///
 /// # Errors
-/// As [`sdk_config`].
+/// As [`sdk_config()`].
 pub fn s3() -> Result<S3Connection, EnvironmentError> {
     Ok(S3Connection {
         endpoint: configured_endpoint(s3::ENDPOINT_VARIABLE),

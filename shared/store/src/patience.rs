@@ -52,7 +52,7 @@ impl Backoff {
 pub struct Patience {
     /// Until when it waits for a table that answers.
     pub deadline: Deadline,
-    /// When the requests after it wait for [`FIRST_ANSWER_TIMEOUT`] only.
+    /// When the requests after it wait for `FIRST_ANSWER_TIMEOUT` only.
     pub ends: PatienceEnds,
 }
 

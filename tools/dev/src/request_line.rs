@@ -52,7 +52,7 @@ impl Answered {
         parts.extend(first(&body, "fieldErrors"));
         parts.extend(first(&body, "warnings").map(|warning| format!("warning {warning}")));
         match (parts.last_mut(), &self.note) {
-            (Some(last), Some(note)) => last.push_str(&format!(" ({note})")),
+            (Some(last), Some(note)) => last.extend([" (", note, ")"]),
             (None, Some(note)) => parts.push(note.clone()),
             (_, None) => {}
         }
