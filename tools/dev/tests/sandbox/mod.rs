@@ -91,11 +91,12 @@ impl Sandbox {
         self.program("cargo", &format!("{intake}\nexec {} \"$@\"", self.cargo.display()));
     }
 
-    /// Builds the functions without the variables that cargo gives to tests.
+    /// Builds the functions without the variables that cargo gives to tests. A shell may have cargo's settings, too.
     pub(crate) fn build_in_a_shell(&self) {
         let mut command = Command::new(&self.cargo);
         command.args(["build", "--locked", "--bin", "customers"]).current_dir(self.folder.path());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_") && name != "CARGO_HOME") {
+        let is_setting = |name: &str| ["CARGO_HOME", "CARGO_INCREMENTAL"].contains(&name);
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_") && !is_setting(name)) {
             command.env_remove(name);
         }
         assert!(command.status().unwrap().success());
