@@ -62,10 +62,10 @@ impl ProcessTree {
 
     fn stop(&mut self) {
         for (signal, timeout) in [(Signal::Term, CHILD_TIMEOUT), (Signal::Kill, REST_TIMEOUT)] {
-            if self.signal(signal) == 0 {
+            self.signal(signal);
+            if self.ended_within(timeout) {
                 return;
             }
-            self.wait_until(timeout, |tree| !tree.root_runs() && tree.members().next().is_none());
         }
     }
 
@@ -75,27 +75,38 @@ impl ProcessTree {
     }
 
     /// Sends `signal` to every member, and first to the child, which otherwise may report that another has ended. All in one go:
-    /// a function that still runs when cargo-lambda has ended prints an error. Returns how many there were.
-    fn signal(&mut self, signal: Signal) -> usize {
+    /// a function that still runs when cargo-lambda has ended prints an error.
+    fn signal(&mut self, signal: Signal) {
         let root = self.root_id;
         let mut members: Vec<_> = self.members().collect();
         members.sort_by_key(|process| process.pid() != root);
-        members.into_iter().filter_map(|process| process.kill_with(signal)).count()
+        for process in members {
+            process.kill_with(signal);
+        }
     }
 
-    /// The processes that have the tag and run now.
+    /// The child, if it runs, and the processes that have the tag and run. The child needs no tag: a process that the
+    /// system replaces at this moment (`exec`) shows no environment.
     fn members(&mut self) -> impl Iterator<Item = &sysinfo::Process> {
+        let root = self.root_runs().then_some(self.root_id);
         let what = ProcessRefreshKind::nothing().without_tasks().with_environ(UpdateKind::Always);
         self.system.refresh_processes_specifics(ProcessesToUpdate::All, true, what);
         let variable = format!("{PROCESS_TAG}={}", self.tag);
         self.system.processes().values().filter(move |process| {
-            process.status() != ProcessStatus::Zombie && process.environ().iter().any(|found| *found == *variable)
+            process.status() != ProcessStatus::Zombie
+                && (Some(process.pid()) == root || process.environ().iter().any(|found| *found == *variable))
         })
     }
 
-    fn wait_until(&mut self, timeout: Duration, mut reached: impl FnMut(&mut Self) -> bool) {
+    fn ended_within(&mut self, timeout: Duration) -> bool {
         let start = Instant::now();
-        while !reached(self) && start.elapsed() < timeout {
+        loop {
+            if !self.root_runs() && self.members().next().is_none() {
+                return true;
+            }
+            if start.elapsed() >= timeout {
+                return false;
+            }
             std::thread::sleep(POLL_INTERVAL);
         }
     }

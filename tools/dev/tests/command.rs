@@ -1,6 +1,7 @@
 //! `cargo dev` as a process, without the functions: its messages, its exit codes and its child processes. A script replaces
 //! cargo-lambda.
 
+mod ending;
 mod output;
 mod sandbox;
 
@@ -267,35 +268,4 @@ fn install_methods_of_cargo_lambda_are_tried_in_order() {
         methods.map(|words| ended.stderr.find(words).unwrap_or_else(|| panic!("{words}: {}", ended.stderr)));
     assert!(positions.is_sorted());
     assert!(ended.error().contains("install it by hand"), "{}", ended.stderr);
-}
-
-#[test]
-fn sigint_or_sigterm_ends_every_process() {
-    for signal in ["INT", "TERM"] {
-        let sandbox = Sandbox::new();
-        sandbox.cargo_lambda("(trap '' TERM; sleep 600) & sleep 600 & touch running; wait");
-        let running = sandbox.start(&[]);
-        sandbox.wait_for("running");
-        running.signal(signal);
-
-        // Every child process inherits standard error, so it is closed when the last of them has ended.
-        let ended = running.end();
-        assert!(ended.status.success(), "{}", ended.stderr);
-        assert!(ended.stderr.ends_with("Stopped.\n"), "{}", ended.stderr);
-    }
-}
-
-#[test]
-fn sigterm_during_the_build_ends_it() {
-    let sandbox = Sandbox::new();
-    sandbox.cargo_lambda("exit 0");
-    sandbox.append(
-        "functions/customers/build.rs",
-        "fn main() { std::fs::write(\"../../running\", \"\").unwrap(); loop { std::thread::park(); } }",
-    );
-    let running = sandbox.start(&[]);
-    sandbox.wait_for("running");
-    running.signal("TERM");
-
-    assert!(running.end().stderr.ends_with("Stopped.\n"));
 }
