@@ -1,4 +1,4 @@
-//! `cargo bench`: see docs/performance.md. `-- --help` lists what else it does.
+//! `cargo bench`: see docs/internals/performance.md. `-- --help` lists what else it does.
 
 #![expect(clippy::print_stderr, reason = "an error is shown to the person who runs it")]
 
