@@ -1,10 +1,8 @@
-//! The consumers of the streams in docs/data-model.md. The one in Python is tried by `tests/deploy/test_delivery.py`.
+//! The consumer of a stream in Rust, as docs/data-model.md describes it. The one in Python is tried by `tests/deploy/test_delivery.py`.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
-
-use crate::page::Page;
 
 #[path = "../examples/stream_consumer.rs"]
 #[expect(dead_code, reason = "the tests call what the function calls")]
@@ -13,12 +11,6 @@ mod consumer;
 fn recorded() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../events/stream/signals.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
-
-#[test]
-fn consumer_on_the_page_is_the_one_that_is_compiled() {
-    let page = Page::read("docs/data-model.md");
-    assert_eq!(page.code("A consumer of the streams", "rust"), [include_str!("../examples/stream_consumer.rs")]);
 }
 
 #[test]
