@@ -28,14 +28,15 @@ def main() -> None:
 
     expect("ping", Pong(response="pong"), ping.sync(client=client))
 
-    update = {"customerId": "c-python", "customerData": {"firstName": "Ada", "city": None}}
+    update = {"customerId": "c-python", "customerData": {"firstName": "Ada", "city": None, "loyalty": {"tier": "gold"}}}
     stored = patch_customer.sync(client=client, body=CustomerUpdate.from_dict(update))
     expect("customer", "c-python", stored.customer_id)
+    expect("the unknown field", ["/customerData/loyalty"], [warning.pointer for warning in stored.warnings])
 
     batch = SignalBatch.from_dict({
         "requestIdentifier": str(uuid.uuid4()),
         "signals": [
-            {"customerId": "c-python", "eventType": "purchase", "data": {"price": 12.5, "tags": ["new"]}},
+            {"customerId": "c-python", "eventType": "purchase", "data": {"price": 12.5, "tags": ["new"]}, "sessionId": "s-9"},
             {"emitterId": str(uuid.uuid4()), "stepNodeId": "start", "eventflowIdentifier": str(uuid.uuid4()), "data": {}},
             {"customerId": "c-python", "eventType": ""},
         ],
@@ -45,6 +46,7 @@ def main() -> None:
         expect("the type of the batch's response", SignalsStored, type(stored))
         expect("batch", (3, 2, 1, replayed), (stored.received, stored.accepted, stored.rejected, stored.replayed))
         expect("its errors", ["/signals/2/eventType"], [error.pointer for error in stored.field_errors])
+        expect("its unknown member", ["/signals/0/sessionId"], [warning.pointer for warning in stored.warnings])
 
     invalid = post_signals.sync_detailed(client=client, body=SignalBatch(signals=[]))
     expect("an empty batch", (400, Problem), (invalid.status_code, type(invalid.parsed)))

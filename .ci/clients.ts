@@ -11,7 +11,7 @@ const client = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer 
 const batch = {
   requestIdentifier: crypto.randomUUID(),
   signals: [
-    { customerId: "c-typescript", eventType: "purchase", data: { price: 12.5, tags: ["new"] } },
+    { customerId: "c-typescript", eventType: "purchase", data: { price: 12.5, tags: ["new"] }, sessionId: "s-9" },
     { emitterId: crypto.randomUUID(), stepNodeId: "start", eventflowIdentifier: crypto.randomUUID(), data: {} },
     { customerId: "c-typescript", eventType: "" },
   ],
@@ -27,9 +27,10 @@ const ping = await client.GET("/api/sdk/ping");
 expect("ping", { response: "pong" }, ping.data);
 
 const customer = await client.PATCH("/api/customers", {
-  body: { customerId: "c-typescript", customerData: { firstName: "Ada", city: null } },
+  body: { customerId: "c-typescript", customerData: { firstName: "Ada", city: null, loyalty: { tier: "gold" } } },
 });
 expect("customer", "c-typescript", customer.data?.customerId);
+expect("the unknown field", ["/customerData/loyalty"], customer.data?.warnings.map(({ pointer }) => pointer));
 
 for (const replayed of [false, true]) {
   const { data, error } = await client.POST("/api/event-flows/signal", { body: batch });
@@ -38,6 +39,7 @@ for (const replayed of [false, true]) {
   }
   expect("batch", [3, 2, 1, replayed], [data.received, data.accepted, data.rejected, data.replayed]);
   expect("its errors", ["/signals/2/eventType"], data.fieldErrors.map(({ pointer }) => pointer));
+  expect("its unknown member", ["/signals/0/sessionId"], data.warnings.map(({ pointer }) => pointer));
 }
 
 const invalid = await client.POST("/api/event-flows/signal", { body: { signals: [] } });

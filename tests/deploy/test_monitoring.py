@@ -125,12 +125,12 @@ class Metrics(unittest.TestCase):
         alarm = self.alarms["DeferralsAlarm"]["Properties"]
         self.assertEqual((alarm["MetricName"], alarm["Period"], alarm["EvaluationPeriods"], alarm["Threshold"]), ("SignalsDeferred", 300, 1, 1))
 
-    def test_operations_page_has_a_row_for_each_alarm(self):
-        page = (PROJECT / "docs" / "operations.md").read_text()
-        self.assertEqual(set(re.findall(r"^\| (\w+Alarm) \|", page, re.MULTILINE)), set(self.alarms))
+    def test_runbook_has_a_row_for_each_alarm_and_the_page_on_cost_counts_them(self):
+        runbook, cost = ((PROJECT / "docs" / page).read_text() for page in ("runbook.md", "cost.md"))
+        self.assertEqual(set(re.findall(r"^\| (\w+Alarm) \|", runbook, re.MULTILINE)), set(self.alarms))
         always = [alarm for alarm in self.alarms.values() if "Condition" not in alarm]
         metrics = sum(len(template.watched(alarm)) for alarm in always)
-        self.assertIn(f"without any traffic: {len(always)} alarms on {metrics} metrics at $0.10 (${metrics / 10:.2f})", page)
+        self.assertIn(f"without any traffic: {len(always)} alarms on {metrics} metrics at $0.10 (${metrics / 10:.2f})", cost)
 
     def test_quiet_alarm_fires_without_data_and_can_be_disabled(self):
         quiet = self.alarms["QuietAlarm"]

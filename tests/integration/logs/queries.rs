@@ -1,4 +1,4 @@
-//! The queries of docs/operations.md and of the dashboard: each field that one reads is written to a log.
+//! The queries of docs/runbook.md and of the dashboard: each field that one reads is written to a log.
 
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ async fn every_field_that_a_query_or_the_page_names_is_written_to_a_log() {
         .collect();
     written.extend(OF_LAMBDA.map(str::to_owned));
     written.extend(Metric::ALL.iter().map(|metric| metric.name().to_owned()));
-    let page = Page::read("docs/operations.md");
+    let page = Page::read("docs/runbook.md");
     let monitoring = std::fs::read_to_string(root().join("deploy/monitoring.yaml")).unwrap();
     let of_dashboard = monitoring.split("\"query\":\"").skip(1).map(|rest| {
         let query = rest.split("\"}}").next().unwrap().replace("\\\"", "\"");
