@@ -1,4 +1,5 @@
-//! Every limit of the contract (docs/api.md, Limits), each with its unit in its name.
+//! The limits of a request's body (docs/api.md, Limits), each with its unit in its name. That of an account id is in
+//! [`account`](crate::account).
 //!
 //! docs/api.md, `openapi.yaml` and the messages that name a limit are tested against these.
 

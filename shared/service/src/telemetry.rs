@@ -1,8 +1,9 @@
 //! The log: JSON lines on standard output, which Lambda sends to CloudWatch.
 //!
-//! Each request has one line, written by [`request_log`]. Other events are this service's own, from INFO on: at TRACE, the
-//! runtime logs whole events and the SDK whole requests, with keys and bodies, so nothing of theirs below WARN is written.
-//! The line of a panic has its location, but not its message, which may contain a value.
+//! [`request_log`] writes the line of each request and, for their metrics, one more for each code of rejected signals or for
+//! the reason of a 401. Other log lines are this service's own, from INFO on: at TRACE, the runtime logs whole
+//! Lambda events and the SDK whole requests, with keys and bodies, so nothing of theirs below WARN is written. The line of a
+//! panic has its location, but not its message, which may contain a value.
 
 pub mod delivery_log;
 pub mod drain_log;

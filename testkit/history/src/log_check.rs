@@ -24,7 +24,7 @@ impl LogCheck {
         let mut check = Self::default();
         while let Some(line) = log.recv().await {
             check.lines += 1;
-            if line.contains("DeadLetterFailures") {
+            if line.contains("RejectedNotStored") {
                 check.unkept += 1;
             }
             check.unavailable.extend(unavailable_at(&line));

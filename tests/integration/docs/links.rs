@@ -1,8 +1,8 @@
-//! What pages and comments refer to exists: files, headings, test modules.
+//! What pages and comments refer to exists: files, headings.
 
 use std::path::Path;
 
-use crate::page::{Page, quoted, root};
+use crate::page::{Page, root};
 
 /// Folders and files at the root that are no part of the sources.
 const NOT_SOURCES: [&str; 3] = [".git", "target", "Cargo.lock"];
@@ -63,16 +63,6 @@ fn every_path_that_a_page_names_exists() {
             let exists = root().join(path).exists();
             assert!(exists, "{} names {path}, which does not exist", page.path);
         }
-    }
-}
-
-#[test]
-fn every_test_module_that_the_page_on_reliability_names_exists() {
-    let rows = Page::read("docs/reliability.md").table("What is promised", "promise");
-    let integration = root().join("tests/integration");
-    for module in rows.iter().flat_map(|row| quoted(&row[1])).filter(|module| *module != "event") {
-        let file = integration.join(format!("{}.rs", module.replace("::", "/")));
-        assert!(file.exists(), "{module} has no {}", file.display());
     }
 }
 

@@ -26,7 +26,7 @@ async fn signal_that_dynamodb_rejects_is_rejected_alone() {
     assert_eq!(response.field_errors(), [("/signals/3".to_owned(), "refused-by-store".to_owned())]);
     assert_eq!(stored_numbers(&app).await, (0..30).filter(|n| *n != 3).collect::<Vec<_>>());
     let counts = proxy.counts();
-    assert_eq!(counts.of("BatchWriteItem"), 28, "two batches, 25 of one signal each, and the dead letter");
+    assert_eq!(counts.of("BatchWriteItem"), 28, "two batches, 25 of one signal each, and the rejected signal");
     assert_eq!(counts.of("PutItem"), 0);
 }
 

@@ -35,7 +35,7 @@ metrics! {
     SignalsDeferred "Accepted signals sent to the overflow queue.";
     SignalsRejected "Signals rejected; also by error code, counting the first five errors of each signal.";
     RejectionRate "The percentage of the signals of a request that was rejected, if any was.";
-    DeadLetterFailures "Requests whose rejected signals could not be stored.";
+    RejectedNotStored "Requests whose rejected signals could not be stored.";
     CustomersCreated "Customers created.";
     CustomersUpdated "Customers updated.";
     Unauthorized "Responses with status 401; also by reason.";

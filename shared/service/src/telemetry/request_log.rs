@@ -71,7 +71,7 @@ pub fn rejected_not_stored(context: &RequestContext, error: &StoreError) {
         ("keyId", context.key.as_ref().map(|key| Value::Text(&key.key_id))),
         ("storeError", Some(Value::Text(&error))),
     ];
-    let metrics = [(Metric::DeadLetterFailures, Some(Value::Count(1)))];
+    let metrics = [(Metric::RejectedNotStored, Some(Value::Count(1)))];
     let at = context.received_at;
     write(&EmfRecord { at, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
 }

@@ -84,7 +84,7 @@ pub(super) async fn dead_letters(queues: &Queues<'_>) -> Result<Finding> {
     Ok(Finding::failed(CHECK, format!("{count} message(s): find out why, then `cargo intake overflow redrive`")))
 }
 
-/// The quotas of the account, as requests or signals in a second: the smallest is met first.
+/// The quotas of the AWS account, as requests or signals in a second: the smallest is met first.
 pub(super) async fn quotas(stack: &Stack, client: &AwsClient<'_>) -> Result<Finding> {
     const CHECK: &str = "Quotas";
     let call = json!({"ServiceCode": "lambda", "QuotaCode": CONCURRENT_EXECUTIONS});
