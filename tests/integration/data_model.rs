@@ -208,16 +208,7 @@ async fn examples_are_items_that_the_functions_store() {
     for table in TABLES {
         let found: Vec<_> = items[table].iter().map(item_json).collect();
         for example in page().code(table, "json") {
-            let mut example: Value = serde_json::from_str(example).unwrap();
-            // A random key has another hash each time.
-            let mut found = found.clone();
-            if table == "ApiKeys" {
-                assert_eq!(example["keyHash"]["S"].as_str().unwrap().len(), 64);
-                example["keyHash"].take();
-                for item in &mut found {
-                    item["keyHash"].take();
-                }
-            }
+            let (mut example, mut found): (Value, _) = (serde_json::from_str(example).unwrap(), found.clone());
             // The lower bits of a fence are random.
             if table == "Customers" {
                 for item in found.iter_mut().chain([&mut example]) {
