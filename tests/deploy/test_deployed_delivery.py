@@ -22,7 +22,7 @@ import duckdb
 import deployed_stack
 from deployed_stack import STACK
 from template import PROJECT
-from test_queries import HOME, PAGE, block
+from test_queries import HOME, QUERIES
 
 DELIVERY = f"{STACK}-delivery"
 # The emulator polls the streams, and on a busy machine a function takes seconds to start.
@@ -118,11 +118,11 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         return [event for event in self.bus() if request in event["detail"]["id"]]
 
     def database(self) -> duckdb.DuckDBPyConnection:
-        """A database with the views of delivery/README.md, over the lake."""
+        """A database with the views of delivery/queries.sql, over the lake."""
         self.download()
         connection = duckdb.connect()
-        connection.execute(block("sql", "-- duckdb").replace("s3://LAKE_BUCKET", str(self.folder)))
-        connection.execute(block("sql", "-- views"))
+        connection.execute(QUERIES["duckdb"].replace("s3://LAKE_BUCKET", str(self.folder)))
+        connection.execute(QUERIES["views"])
         return connection
 
     def test_signals_are_in_the_lake_and_on_the_bus_as_they_were_sent(self):
@@ -188,15 +188,15 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         self.addCleanup(lambda: [path.unlink() for path in self.folder.rglob("again-*")])
         database = self.database()
         counts = Counter()
-        for day, event_type, signals in database.execute(block("sql", "-- events a day by type")).fetchall():
+        for day, event_type, signals in database.execute(QUERIES["events a day by type"]).fetchall():
             self.assertRegex(day, r"^\d{4}-\d\d-\d\d$")
             counts[event_type] += signals
         self.assertEqual((counts["product_viewed"], counts["added_to_cart"]), (2, 1))
-        self.assertEqual(database.execute(block("sql", "-- a funnel")).fetchall(), [(2, 1, 1)])
-        history = database.execute(block("sql", "-- the history of one customer")).fetchall()
+        self.assertEqual(database.execute(QUERIES["a funnel"]).fetchall(), [(2, 1, 1)])
+        history = database.execute(QUERIES["the history of one customer"]).fetchall()
         self.assertEqual([(type, price) for _, type, price, _ in history],
                          [("product_viewed", "49.9"), ("added_to_cart", "49.9"), ("purchase", "45")])
-        without = {customer for _, customer, _ in database.execute(block("sql", "-- signals without a profile")).fetchall()}
+        without = {customer for _, customer, _ in database.execute(QUERIES["signals without a profile"]).fetchall()}
         self.assertIn(other, without)
         self.assertNotIn(customer, without)
 
@@ -251,7 +251,8 @@ class DeployedDelivery(deployed_stack.DeployedStack):
 
     def parameter_of_the_page(self) -> dict[str, str]:
         """The parameter in delivery/README.md, as it stands in samconfig.toml."""
-        (text,) = re.findall(r"```toml\n.*?\['(BusFilter=.*?)'\]", PAGE, re.DOTALL)
+        page = (HOME / "README.md").read_text()
+        (text,) = re.findall(r"```toml\n.*?\['(BusFilter=.*?)'\]", page, re.DOTALL)
         name, value = text.split("=", 1)
         return {name: value}
 

@@ -1,8 +1,7 @@
-"""What the queries of delivery/README.md find in the sample data of events/seed, whose items delivery/history.py makes events of."""
+"""What the queries of delivery/queries.sql find in the sample data of events/seed, whose items delivery/history.py makes events of."""
 
 import gzip
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -15,15 +14,10 @@ import duckdb
 from template import PROJECT
 
 HOME = PROJECT / "delivery"
-PAGE = (HOME / "README.md").read_text()
+# The parts of queries.sql by their names.
+QUERIES = dict(part.split("\n", 1) for part in (HOME / "queries.sql").read_text().split("\n----- ")[1:])
 # The one of the sample data whose profile is left out, for the query that looks for such customers.
 WITHOUT_PROFILE = "customer-00027"
-
-
-def block(language: str, first_line: str) -> str:
-    """The code block of delivery/README.md whose first line begins so."""
-    (found,) = re.findall(rf"```{language}\n({re.escape(first_line)}.*?)```", PAGE, re.DOTALL)
-    return found
 
 
 def typed(value) -> dict:
@@ -66,9 +60,9 @@ class Queries(unittest.TestCase):
                 lines.writelines(json.dumps({"Item": item}) + "\n" for item in items())
             subprocess.run([sys.executable, HOME / "history.py", "exported", "events"], cwd=name, check=True)
             database = duckdb.connect()
-            database.execute(block("sql", "-- duckdb").replace("s3://LAKE_BUCKET", name))
-            database.execute(block("sql", "-- views"))
-            queries = re.findall(r"```sql\n(-- (?!duckdb|views).*?)```", PAGE, re.DOTALL)
+            database.execute(QUERIES["duckdb"].replace("s3://LAKE_BUCKET", name))
+            database.execute(QUERIES["views"])
+            queries = [query for name, query in QUERIES.items() if name not in ("duckdb", "views")]
             self.assertEqual(len(queries), 4)
             for query in queries:
                 rows = database.execute(query.replace("'acme'", "'dev'").replace("'c-1001'", "'customer-00017'")).fetchall()
