@@ -184,13 +184,11 @@ class Permissions(DeliveryTemplate):
 
 
 class Consumer(unittest.TestCase):
-    """The consumer of a stream in Python on docs/data-model.md. The one in Rust is tried by tests/integration."""
+    """The consumer of a stream in Python. The one in Rust is tried by tests/integration."""
 
     def setUp(self):
-        page = (PROJECT / "docs" / "data-model.md").read_text()
-        (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
         self.consumer = {}
-        exec(code, self.consumer)
+        exec((PROJECT / "tests" / "examples" / "stream_consumer.py").read_text(), self.consumer)
         self.event = json.loads((PROJECT / "events" / "stream" / "signals.json").read_text())
 
     def test_consumer_gets_new_signals_with_all_their_digits(self):

@@ -1,4 +1,5 @@
-//! The consumer of a stream in Rust, as docs/data-model.md describes it. The one in Python is tried by `tests/deploy/test_delivery.py`.
+//! The consumer of a stream in Rust (docs/data-model.md, A consumer of the streams). The one in Python is tried by
+//! `tests/deploy/test_delivery.py`.
 
 use std::path::Path;
 
