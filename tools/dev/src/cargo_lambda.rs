@@ -1,5 +1,4 @@
-//! Finds or installs cargo-lambda: from its Python wheel in seconds, or compiled in minutes without Python. Must not know
-//! what it runs.
+//! Finds cargo-lambda, or installs it from its Python wheel in seconds. Must not know what it runs.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -36,7 +35,7 @@ impl CargoLambda {
                 return Ok(Self { program: program.to_owned() });
             }
         }
-        install(workspace, &tools, &installed).await?;
+        install(&tools, &installed).await?;
         Ok(Self { program: installed })
     }
 
@@ -73,72 +72,29 @@ fn version(output: &str) -> Option<(u32, u32)> {
 }
 
 /// Installs into a temporary folder and moves the program from there, so that two installations do not interfere.
-async fn install(workspace: &Workspace, tools: &Path, installed: &Path) -> Result<()> {
+async fn install(tools: &Path, installed: &Path) -> Result<()> {
     let cannot_write = || format!("Cannot write to {}", tools.display());
     std::fs::create_dir_all(tools.join("bin")).with_context(cannot_write)?;
     let folder = tempfile::tempdir_in(tools).with_context(cannot_write)?;
     let fetched = folder.path().join("bin/cargo-lambda");
-    for method in [InstallMethod::Pip, InstallMethod::VirtualEnvironment, InstallMethod::Compile] {
-        status(&format!("cargo-lambda is not installed: {}", method.message(tools)));
-        if method.attempt(workspace, folder.path()).await && is_usable(&fetched).await {
-            return std::fs::rename(&fetched, installed).with_context(cannot_write);
-        }
+    let message = "cargo-lambda is not installed: fetching its Python wheel into";
+    status(&format!("{message} {} (seconds).", tools.display()));
+    let has_installed = succeeds(pip(folder.path())).await.unwrap_or_else(|error| {
+        status(&format!("{error:#}"));
+        false
+    });
+    if has_installed && is_usable(&fetched).await {
+        return std::fs::rename(&fetched, installed).with_context(cannot_write);
     }
     bail!(
-        "cargo-lambda {VERSION} could not be installed, for the reasons above: install it by hand (`pip install \
-         cargo-lambda` or `cargo install --locked cargo-lambda`) and run `cargo dev` again."
+        "cargo-lambda {VERSION} could not be installed, for the reason above. `cargo dev` needs Python 3 with pip for it (on \
+         Debian: apt-get install python3-pip), or a cargo-lambda on the path (`cargo install --locked cargo-lambda`)."
     )
 }
 
-#[derive(Clone, Copy)]
-enum InstallMethod {
-    Pip,
-    VirtualEnvironment,
-    Compile,
-}
-
-impl InstallMethod {
-    fn message(self, tools: &Path) -> String {
-        let tools = tools.display();
-        match self {
-            Self::Pip => format!("fetching its Python wheel into {tools} (seconds)."),
-            Self::VirtualEnvironment => "trying again from a Python virtual environment.".to_owned(),
-            Self::Compile => {
-                format!("compiling it into {tools} (several minutes, once; seconds where Python has pip).")
-            }
-        }
-    }
-
-    /// Returns whether it succeeded. Each method prints why it did not.
-    async fn attempt(self, workspace: &Workspace, folder: &Path) -> bool {
-        let outcome = match self {
-            Self::Pip => succeeds(pip(Path::new("python3"), folder)).await,
-            Self::VirtualEnvironment => virtual_environment(folder).await,
-            Self::Compile => {
-                let mut command = Command::from(cargo_command(&workspace.cargo));
-                command.args(["install", "--locked", "cargo-lambda", "--version", VERSION, "--root"]).arg(folder);
-                // So that nothing is left elsewhere when it is stopped.
-                command.env("CARGO_TARGET_DIR", folder.join("build"));
-                succeeds(command).await
-            }
-        };
-        outcome.unwrap_or_else(|error| {
-            status(&format!("{error:#}"));
-            false
-        })
-    }
-}
-
-async fn virtual_environment(folder: &Path) -> Result<bool> {
-    let environment = folder.join("python");
-    let mut command = Command::new("python3");
-    command.args(["-m", "venv"]).arg(&environment);
-    Ok(succeeds(command).await? && succeeds(pip(&environment.join("bin/python"), folder)).await?)
-}
-
 /// Without its dependencies: ziglang is for cross compilation, which the local stack does not need.
-fn pip(python: &Path, folder: &Path) -> Command {
-    let mut command = Command::new(python);
+fn pip(folder: &Path) -> Command {
+    let mut command = Command::new("python3");
     command
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"])
         .args(["--only-binary", ":all:", "--upgrade", "--target"])

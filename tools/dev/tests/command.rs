@@ -248,7 +248,6 @@ fn outdated_cargo_lambda_is_skipped() {
     let sandbox = Sandbox::new();
     sandbox.program("cargo-lambda", "echo 'cargo-lambda 1.2.1'");
     sandbox.program("python3", "exit 1");
-    sandbox.cargo_that_cannot_install();
     let ended = sandbox.run(&[]);
 
     assert!(ended.stderr.contains("cargo-lambda is version 1.2, older than 1.9"), "{}", ended.stderr);
@@ -256,16 +255,12 @@ fn outdated_cargo_lambda_is_skipped() {
 }
 
 #[test]
-fn install_methods_of_cargo_lambda_are_tried_in_order() {
+fn cargo_lambda_that_pip_cannot_install_is_an_error_that_says_so() {
     let sandbox = Sandbox::new();
     sandbox.program("cargo-lambda", "exit 1");
     sandbox.program("python3", "echo \"no module: $2\"; exit 1");
-    sandbox.cargo_that_cannot_install();
     let ended = sandbox.run(&[]);
 
-    let methods = ["fetching its Python wheel", "from a Python virtual environment", "compiling it into"];
-    let positions =
-        methods.map(|words| ended.stderr.find(words).unwrap_or_else(|| panic!("{words}: {}", ended.stderr)));
-    assert!(positions.is_sorted());
-    assert!(ended.error().contains("install it by hand"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("fetching its Python wheel"), "{}", ended.stderr);
+    assert!(ended.error().contains("needs Python 3 with pip"), "{}", ended.stderr);
 }

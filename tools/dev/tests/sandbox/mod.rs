@@ -80,11 +80,6 @@ impl Sandbox {
         );
     }
 
-    /// Makes `cargo install` fail. Other commands of cargo work.
-    pub(crate) fn cargo_that_cannot_install(&self) {
-        self.program("cargo", &format!("if [ $1 = install ]; then exit 1; fi\nexec {} \"$@\"", self.cargo.display()));
-    }
-
     /// Makes `cargo run .. intake` run `script`, and needs no `cargo build` for it. Other commands of cargo work.
     pub(crate) fn cargo_that_runs_intake(&self, script: &str) {
         let intake = format!("case \"$*\" in 'run '*' --bin intake -- '*) {script};; *' --bin intake') exit;; esac");
