@@ -2,7 +2,7 @@
 //! an object is.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -26,10 +26,7 @@ pub const KEY_SNAPSHOT_PATH: &str = "/keys/keys.json.gz";
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct FakeS3 {
-    state: Arc<State>,
-    server: HttpServer,
-}
+pub struct FakeS3(HttpServer<State>);
 
 /// What every request meets instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,14 +66,12 @@ impl FakeS3 {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
-        let state = Arc::new(State::default());
-        let server = HttpServer::start(Arc::clone(&state), None).await?;
-        Ok(Self { state, server })
+        Ok(Self(HttpServer::start(State::default(), None).await?))
     }
 
     /// The endpoint, as the SDK takes it.
     pub fn endpoint(&self) -> String {
-        self.server.endpoint()
+        self.0.endpoint()
     }
 
     /// A bucket in it.
@@ -95,12 +90,12 @@ impl FakeS3 {
 
     /// Every request meets this from here on, or none does.
     pub fn set_fault(&self, fault: Option<S3Fault>) {
-        self.state.with(|objects| objects.fault = fault);
+        self.0.service.with(|objects| objects.fault = fault);
     }
 
     /// Writes an object, `/bucket/key`, as if at this time.
     pub fn put(&self, path: &str, body: impl Into<Bytes>, at: Timestamp) {
-        self.state.with(|objects| objects.put(path, body.into(), at));
+        self.0.service.with(|objects| objects.put(path, body.into(), at));
     }
 
     /// Writes a key snapshot, as if at this time.
@@ -111,12 +106,12 @@ impl FakeS3 {
 
     /// The object `/bucket/key`.
     pub fn object(&self, path: &str) -> Option<StoredObject> {
-        self.state.with(|objects| objects.by_path.get(path).cloned())
+        self.0.service.with(|objects| objects.by_path.get(path).cloned())
     }
 
     /// Takes the method and the path of each request so far, also of those that met a fault.
     pub fn take_requests(&self) -> Vec<String> {
-        self.state.with(|objects| std::mem::take(&mut objects.requests))
+        self.0.service.with(|objects| std::mem::take(&mut objects.requests))
     }
 }
 

@@ -14,21 +14,20 @@ use crate::test_app::TestApp;
 const ROUTES: [&str; 3] = ["/api/customers", "/api/event-flows/signal", "/api/sdk/ping"];
 
 /// The gateway, on a port of its own, until it is dropped.
-#[derive(Debug)]
-pub struct HttpGateway(HttpServer);
+pub struct HttpGateway(HttpServer<App>);
 
 struct App(Arc<TestApp>);
 
 impl HttpGateway {
     /// Starts a gateway before the functions of `app`.
     pub async fn start(app: &Arc<TestApp>) -> Self {
-        let service = Arc::new(App(Arc::clone(app)));
-        Self(HttpServer::start(service, None).await.expect("loopback has a free port"))
+        let app = App(Arc::clone(app));
+        Self(HttpServer::start(app, None).await.expect("loopback has a free port"))
     }
 
     /// The base address of the API.
     pub fn base_url(&self) -> String {
-        format!("http://{}", self.0.address())
+        self.0.endpoint()
     }
 }
 

@@ -1,9 +1,8 @@
 //! An SQS with an overflow queue and its dead-letter queue. It keeps the messages of one overflow queue in memory, within SQS's
-//! limits. A test says what the queues count and how a redrive goes. Must not know what is in a message.
+//! limits. A test says what the queues count. Must not know what is in a message.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use http_body_util::Full;
@@ -22,15 +21,9 @@ pub const DEAD_LETTER_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/0000
 /// The largest message, and the largest sum of the messages of one call, in bytes ("Amazon SQS message quotas").
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// The longest time until an expected call.
-const TIMEOUT: Duration = Duration::from_mins(1);
-
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct FakeSqs {
-    state: Arc<State>,
-    server: HttpServer,
-}
+pub struct FakeSqs(HttpServer<State>);
 
 #[derive(Debug, Default)]
 struct State(Mutex<Queues>);
@@ -43,8 +36,6 @@ struct Queues {
     is_unavailable: bool,
     overflow_counts: Answers<[u64; 3]>,
     dead_letter_counts: Answers<[u64; 3]>,
-    /// What `ListMessageMoveTasks` lists.
-    tasks: Answers<Vec<Value>>,
     calls: Vec<(String, Value)>,
 }
 
@@ -67,68 +58,43 @@ impl FakeSqs {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
-        let state = Arc::new(State::default());
-        let server = HttpServer::start(Arc::clone(&state), None).await?;
-        Ok(Self { state, server })
+        Ok(Self(HttpServer::start(State::default(), None).await?))
     }
 
     /// The endpoint, as the SDK takes it.
     pub fn endpoint(&self) -> String {
-        self.server.endpoint()
+        self.0.endpoint()
     }
 
     /// Whether every call fails from here on.
     pub fn set_unavailable(&self, is_unavailable: bool) {
-        self.state.queues(|queues| queues.is_unavailable = is_unavailable);
+        self.0.service.queues(|queues| queues.is_unavailable = is_unavailable);
     }
 
     /// Takes the messages of the overflow queue.
     pub fn take_messages(&self) -> Vec<String> {
-        self.state.queues(|queues| std::mem::take(&mut queues.messages))
+        self.0.service.queues(|queues| std::mem::take(&mut queues.messages))
     }
 
     /// The groups of the messages that were sent since the last time.
     pub fn take_groups(&self) -> Vec<Option<String>> {
-        self.state.queues(|queues| std::mem::take(&mut queues.groups))
+        self.0.service.queues(|queues| std::mem::take(&mut queues.groups))
     }
 
     /// What the queues count from here on, call after call: waiting, in flight, delayed.
     pub fn set_counts<const N: usize, const M: usize>(&self, overflow: [[u64; 3]; N], dead_letters: [[u64; 3]; M]) {
-        self.state.queues(|queues| {
+        self.0.service.queues(|queues| {
             queues.overflow_counts = Answers(overflow.into());
             queues.dead_letter_counts = Answers(dead_letters.into());
         });
     }
 
-    /// Which redrives are listed from here on, call after call.
-    pub fn set_tasks<const N: usize>(&self, tasks: [Vec<Value>; N]) {
-        self.state.queues(|queues| queues.tasks = Answers(tasks.into()));
-    }
-
     /// The operations and bodies of the calls since the last time, without those that send messages or read a queue's counts.
     pub fn take_calls(&self) -> Vec<(String, Value)> {
-        let mut calls = self.state.queues(|queues| std::mem::take(&mut queues.calls));
+        let mut calls = self.0.service.queues(|queues| std::mem::take(&mut queues.calls));
         calls.retain(|(_, body)| body["AttributeNames"].as_array().is_none_or(|names| names.len() == 1));
         calls
     }
-
-    /// Waits until clients have called this operation `times` times.
-    ///
-    /// # Panics
-    /// When they have not after a minute.
-    pub fn wait_for(&self, operation: &str, times: usize) {
-        let begin = Instant::now();
-        let calls = |queues: &mut Queues| queues.calls.iter().filter(|(called, _)| called == operation).count();
-        while self.state.queues(calls) < times {
-            assert!(begin.elapsed() < TIMEOUT, "{operation} was not called {times} times");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
-/// A redrive with this status, the `n`th.
-pub fn task(n: u64, status: &str, moved: u64) -> Value {
-    json!({"Status": status, "StartedTimestamp": n, "ApproximateNumberOfMessagesMoved": moved, "ApproximateNumberOfMessagesToMove": 3})
 }
 
 /// The ARN of the queue with this URL.
@@ -169,7 +135,6 @@ impl Queues {
         let answer = match operation {
             "SendMessage" => self.send(&call),
             "GetQueueAttributes" => self.attributes(&call),
-            "ListMessageMoveTasks" => Ok(json!({"Results": self.tasks.next()})),
             "StartMessageMoveTask" => Ok(json!({"TaskHandle": "handle"})),
             _ => Err((400, "UnsupportedOperation", "")),
         };

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -18,10 +18,7 @@ use crate::http_server::{HttpServer, Service};
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct FakeDynamoDb {
-    state: Arc<State>,
-    server: HttpServer,
-}
+pub struct FakeDynamoDb(HttpServer<State>);
 
 /// What was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,24 +54,22 @@ impl FakeDynamoDb {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start(tls: Option<TlsAcceptor>) -> Result<Self> {
-        let state = Arc::new(State::default());
-        let server = HttpServer::start(Arc::clone(&state), tls).await?;
-        Ok(Self { state, server })
+        Ok(Self(HttpServer::start(State::default(), tls).await?))
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.server.address()
+        self.0.address()
     }
 
     /// How long each call takes from here on.
     pub fn set_delay(&self, delay: Duration) {
-        self.state.delay_micros.store(u64::try_from(delay.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.0.service.delay_micros.store(u64::try_from(delay.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// What was counted since the last time.
     pub fn take_counts(&self) -> Counts {
-        std::mem::take(&mut self.state.counts.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.0.service.counts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

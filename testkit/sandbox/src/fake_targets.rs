@@ -2,7 +2,7 @@
 //! limits. Each records what it took and can be made to fail. Must not know what an event is about.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use data_encoding::BASE64;
@@ -39,10 +39,7 @@ pub struct Call {
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct FakeTargets {
-    state: Arc<State>,
-    server: HttpServer,
-}
+pub struct FakeTargets(HttpServer<State>);
 
 #[derive(Debug, Default)]
 struct State(Mutex<Targets>);
@@ -67,19 +64,17 @@ impl FakeTargets {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
-        let state = Arc::new(State::default());
-        let server = HttpServer::start(Arc::clone(&state), None).await?;
-        Ok(Self { state, server })
+        Ok(Self(HttpServer::start(State::default(), None).await?))
     }
 
     /// The endpoint, as the SDK takes it.
     pub fn endpoint(&self) -> String {
-        self.server.endpoint()
+        self.0.endpoint()
     }
 
     /// Whether every call to `target` fails from here on.
     pub fn set_away(&self, target: Target, is_away: bool) {
-        self.state.with(|targets| {
+        self.0.service.with(|targets| {
             targets.away.retain(|away| *away != target);
             targets.away.extend(is_away.then_some(target));
         });
@@ -87,42 +82,42 @@ impl FakeTargets {
 
     /// Entries or records of `target` that contain `text` fail with `code` from here on.
     pub fn refuse(&self, target: Target, text: &str, code: &'static str) {
-        self.state.with(|targets| targets.refused.push((target, text.to_owned(), code)));
+        self.0.service.with(|targets| targets.refused.push((target, text.to_owned(), code)));
     }
 
     /// This share of calls fails from here on, some of them after they were taken, and of the entries and records of others.
     pub fn fail_at_random(&self, share: f64) {
-        self.state.with(|targets| targets.faults = share);
+        self.0.service.with(|targets| targets.faults = share);
     }
 
     /// Chooses what fails at random.
     pub fn set_seed(&self, seed: u64) {
-        self.state.with(|targets| targets.random = fastrand::Rng::with_seed(seed));
+        self.0.service.with(|targets| targets.random = fastrand::Rng::with_seed(seed));
     }
 
     /// No entry and no record fails from here on.
     pub fn refuse_nothing(&self) {
-        self.state.with(|targets| targets.refused.clear());
+        self.0.service.with(|targets| targets.refused.clear());
     }
 
     /// Takes the calls so far, also those that failed.
     pub fn take_calls(&self) -> Vec<Call> {
-        self.state.with(|targets| std::mem::take(&mut targets.calls))
+        self.0.service.with(|targets| std::mem::take(&mut targets.calls))
     }
 
     /// Takes the entries that the bus took.
     pub fn take_entries(&self) -> Vec<Value> {
-        self.state.with(|targets| std::mem::take(&mut targets.entries))
+        self.0.service.with(|targets| std::mem::take(&mut targets.entries))
     }
 
     /// Takes the records that the stream took.
     pub fn take_records(&self) -> Vec<String> {
-        self.state.with(|targets| std::mem::take(&mut targets.records))
+        self.0.service.with(|targets| std::mem::take(&mut targets.records))
     }
 
     /// The objects by their paths.
     pub fn objects(&self) -> BTreeMap<String, String> {
-        self.state.with(|targets| targets.objects.clone())
+        self.0.service.with(|targets| targets.objects.clone())
     }
 }
 

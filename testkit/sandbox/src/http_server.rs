@@ -30,16 +30,22 @@ pub trait Service: Send + Sync + 'static {
 
 /// A server on a free port of loopback, until it is stopped or dropped.
 #[derive(Debug)]
-pub struct HttpServer(LoopbackServer);
+pub struct HttpServer<S> {
+    /// What answers.
+    pub service: Arc<S>,
+    server: LoopbackServer,
+}
 
-impl HttpServer {
+impl<S: Service> HttpServer<S> {
     /// Starts to answer by `service`.
     ///
     /// # Errors
     /// When loopback has no free port.
-    pub async fn start(service: Arc<impl Service>, tls: Option<TlsAcceptor>) -> Result<Self> {
+    pub async fn start(service: S, tls: Option<TlsAcceptor>) -> Result<Self> {
+        let service = Arc::new(service);
+        let answering = Arc::clone(&service);
         let serve = move |stream| {
-            let (service, tls) = (Arc::clone(&service), tls.clone());
+            let (service, tls) = (Arc::clone(&answering), tls.clone());
             async move {
                 match tls {
                     None => serve(service, stream).await,
@@ -50,12 +56,12 @@ impl HttpServer {
                 }
             }
         };
-        Ok(Self(LoopbackServer::start(serve).await?))
+        Ok(Self { service, server: LoopbackServer::start(serve).await? })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.0.address
+        self.server.address
     }
 
     /// Its endpoint without TLS, as the SDK takes it.
@@ -65,7 +71,7 @@ impl HttpServer {
 
     /// Closes all connections.
     pub async fn stop(&mut self) {
-        self.0.stop().await;
+        self.server.stop().await;
     }
 }
 

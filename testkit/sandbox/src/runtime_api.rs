@@ -68,10 +68,7 @@ impl EventQueue {
 
 /// The API of one process, on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct RuntimeApi {
-    state: Arc<State>,
-    server: HttpServer,
-}
+pub struct RuntimeApi(HttpServer<State>);
 
 #[derive(Debug)]
 struct State {
@@ -90,20 +87,19 @@ impl RuntimeApi {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start(events: EventQueue, timeout: Duration) -> Result<Self> {
-        let state = Arc::new(State {
+        let state = State {
             events,
             timeout,
             open: Mutex::default(),
             waiting: watch::Sender::new(0),
             errors: AtomicU64::new(0),
-        });
-        let server = HttpServer::start(Arc::clone(&state), None).await?;
-        Ok(Self { state, server })
+        };
+        Ok(Self(HttpServer::start(state, None).await?))
     }
 
     /// Where it listens: the value of `AWS_LAMBDA_RUNTIME_API`.
     pub fn address(&self) -> SocketAddr {
-        self.server.address()
+        self.0.address()
     }
 
     /// Waits until the process waits for an event.
@@ -111,18 +107,18 @@ impl RuntimeApi {
     /// # Errors
     /// Never while this is there.
     pub async fn idle(&self) -> Result<()> {
-        let mut waiting = self.state.waiting.subscribe();
+        let mut waiting = self.0.service.waiting.subscribe();
         waiting.wait_for(|waiting| *waiting > 0).await.map(drop).context("the Runtime API is gone")
     }
 
     /// How many invocations ended in an error.
     pub fn errors(&self) -> u64 {
-        self.state.errors.load(Ordering::Relaxed)
+        self.0.service.errors.load(Ordering::Relaxed)
     }
 
     /// Closes all connections: no event is given out any more. Callers wait on, until this is dropped.
     pub async fn stop(&mut self) {
-        self.server.stop().await;
+        self.0.stop().await;
     }
 }
 

@@ -2,8 +2,6 @@
 
 pub(crate) mod fake_aws;
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use testkit::TestApp;
 use testkit::http_server::HttpServer;
@@ -18,13 +16,13 @@ async fn doctor(change: Option<Change>) -> Outcome {
 
 /// Runs a command over an AWS with this change.
 pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> Outcome {
-    let aws = HttpServer::start(Arc::new(FakeAws(change)), None).await.unwrap();
+    let aws = HttpServer::start(FakeAws(change), None).await.unwrap();
     let operator = Operator::with_nothing()
         .variable("AWS_REGION", "eu-central-1")
         .variable("AWS_ACCESS_KEY_ID", "local")
         .variable("AWS_SECRET_ACCESS_KEY", "local")
         .variable("INTAKE_STACK", "intake-test")
-        .variable("AWS_ENDPOINT_URL", &format!("http://{}", aws.address()));
+        .variable("AWS_ENDPOINT_URL", &aws.endpoint());
     operator.run(arguments)
 }
 
@@ -44,11 +42,6 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
         ("Key expiries", "1 active key(s), none ends within 30 days"),
         ("Key snapshot", "this stack has no bucket for one"),
         ("Alarms", "2 alarms, none fires, 1 without data"),
-        (
-            "Quotas",
-            "Lambda runs 1000 requests at once: about 10000 of 100 ms in a second; ThrottleRate is 500 for each route; DynamoDB \
-             takes 40000 write units in a second for a table",
-        ),
         ("Overflow queue", "3 message(s), the oldest is 20 s old"),
         ("Dead letters", "none"),
     ];
@@ -146,14 +139,6 @@ fn other_faults() -> Vec<Case> {
             }),
         ),
         (
-            "Quotas",
-            "Lambda's quota is met before ThrottleRate: Lambda runs 10 requests at once: about 100 of 100 ms in a second; \
-                    ThrottleRate is 500 for each route; DynamoDB takes 40000 write units in a second for a table",
-            change("GetServiceQuota", "", |answer| {
-                answer["Quota"]["Value"] = 10.0.into();
-            }),
-        ),
-        (
             "Alarms",
             "unknown: GraniteServiceVersion20100801.DescribeAlarms: 400 AccessDenied not you",
             change("DescribeAlarms", "", |answer| {
@@ -200,7 +185,7 @@ fn doctor_without_a_deployed_stack_skips_what_only_that_has() {
     let app = TestApp::start();
     let run = Operator::of(&app).run(&["doctor", "--json"]);
     let result = |check: &str| run.json().into_iter().find(|one| one["check"] == check).expect(check)["result"].clone();
-    for check in ["Alarms", "Quotas", "Overflow queue"] {
+    for check in ["Alarms", "Overflow queue"] {
         assert_eq!(result(check), "skipped");
     }
     assert_eq!(result("Key expiries"), "held");
