@@ -1,11 +1,11 @@
 //! Calls to services for which there is no client here, signed with the operator's credentials.
 //!
-//! Only a few calls that read: the clients of CloudFormation, CloudWatch and Service Quotas would be the largest crates of the tool.
+//! Only a few calls that read: the clients of CloudFormation and CloudWatch would be the largest crates of the tool.
 
 use std::fmt::{Display, Formatter};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, Error, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow};
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::ProvideCredentials as _;
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
@@ -22,8 +22,8 @@ use crate::http::{HttpClient, Received, request};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Attempts of a call that is throttled or fails, and the pause before each further one.
-const ATTEMPTS: u64 = 4;
+/// Attempts of a call that does not succeed, and the pause before each further one.
+const ATTEMPTS: usize = 4;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A service: the name that it has in addresses and signatures, and the SDKs' variable of another address.
@@ -32,8 +32,6 @@ pub(crate) struct Service(&'static str, &'static str);
 
 pub(crate) const CLOUDFORMATION: Service = Service("cloudformation", "AWS_ENDPOINT_URL_CLOUDFORMATION");
 pub(crate) const CLOUDWATCH: Service = Service("monitoring", "AWS_ENDPOINT_URL_CLOUDWATCH");
-pub(crate) const QUOTAS: Service = Service("servicequotas", "AWS_ENDPOINT_URL_SERVICE_QUOTAS");
-pub(crate) const LOGS: Service = Service("logs", "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS");
 
 pub(crate) struct AwsClient<'a> {
     config: &'a SdkConfig,
@@ -73,11 +71,8 @@ impl<'a> AwsClient<'a> {
 
     /// Calls the operation that `target` names, in JSON.
     pub(crate) async fn call(&self, service: Service, target: &str, body: &Value) -> Result<Value> {
-        // CloudWatch speaks the older version of this protocol, the others the newer one: they differ in their name.
-        let content_type =
-            if service.0 == CLOUDWATCH.0 { "application/x-amz-json-1.0" } else { "application/x-amz-json-1.1" };
         let url = endpoint(service, self.region()?).await?;
-        let headers = vec![("content-type", content_type), ("x-amz-target", target)];
+        let headers = vec![("content-type", "application/x-amz-json-1.0"), ("x-amz-target", target)];
         let call = Unsigned { service, method: "POST", url, headers, body: body.to_string() };
         let answer = self.send(&call).await.with_context(|| target.to_owned())?;
         Ok(serde_json::from_slice(&answer).unwrap_or_default())
@@ -94,20 +89,16 @@ impl<'a> AwsClient<'a> {
 
     /// The body of the answer, after some attempts if the service is busy.
     async fn send(&self, call: &Unsigned<'_>) -> Result<Vec<u8>> {
-        let mut attempt = 1;
-        loop {
-            let error: Error = match self.attempt(call).await {
-                Ok(Received { status: 200, body, .. }) => return Ok(body),
-                Ok(received) if is_final(&received) => return Err(refusal(&received).into()),
-                Ok(received) => refusal(&received).into(),
-                Err(error) => error,
-            };
-            if attempt >= ATTEMPTS {
-                return Err(error);
+        let mut outcome = self.attempt(call).await;
+        for _ in 1..ATTEMPTS {
+            if outcome.as_ref().is_ok_and(is_final) {
+                break;
             }
             tokio::time::sleep(PAUSE).await;
-            attempt += 1;
+            outcome = self.attempt(call).await;
         }
+        let received = outcome?;
+        if received.status == 200 { Ok(received.body) } else { Err(refusal(&received).into()) }
     }
 
     async fn attempt(&self, call: &Unsigned<'_>) -> Result<Received> {
@@ -139,9 +130,9 @@ impl<'a> AwsClient<'a> {
     }
 }
 
-/// Whether another attempt would be refused, too.
+/// Whether another attempt would be answered in the same way.
 fn is_final(answer: &Received) -> bool {
-    (400..500).contains(&answer.status) && !String::from_utf8_lossy(&answer.body).contains("Throttl")
+    (200..500).contains(&answer.status) && !String::from_utf8_lossy(&answer.body).contains("Throttl")
 }
 
 /// Why a call failed, in the service's own words: in JSON or, from CloudFormation, in XML.

@@ -9,7 +9,6 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
 
-use self::export::Export;
 use crate::output::Format;
 use crate::overflow::refuse_while_queued;
 use crate::stack::Stack;
@@ -36,9 +35,9 @@ pub(crate) enum Command {
 
     /// Export everything that is stored of a customer or an emitter as one JSON document, such as for an access request
     #[command(
-        after_help = "Example:\n  cargo intake --stack intake-prod customers export --account shop customer-17 --out customer-17.json"
+        after_help = "Example:\n  cargo intake --stack intake-prod customers export --account shop customer-17 > customer-17.json"
     )]
-    Export(Export),
+    Export(Target),
 
     /// Erase everything that is stored of a customer or an emitter: the profile, the signals, the rejected signals
     #[command(
@@ -76,7 +75,7 @@ impl Command {
         match self {
             Self::Show(Target { account, id }) => show::show(stack, &account, &id, format).await,
             Self::Find { account, email } => find::find(stack, &account, &email, format).await,
-            Self::Export(export) => export.run(stack, format).await,
+            Self::Export(Target { account, id }) => export::export(stack, &account, &id, format).await,
             Self::Erase { target: Target { account, id }, yes, anyway } => {
                 refuse_while_queued(stack, anyway).await?;
                 erase::erase(stack, &account, &id, yes, format).await

@@ -1,5 +1,6 @@
 //! `doctor`: what is wrong with a deployed stack, or soon will be. It only reads.
 
+mod finding;
 mod keys;
 mod monitoring;
 mod tables;
@@ -7,8 +8,8 @@ mod version;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use serde::Serialize;
 
+use self::finding::Finding;
 use crate::aws_call::AwsClient;
 use crate::check_result::CheckResult;
 use crate::output::{Format, Table, print_json, print_line};
@@ -19,38 +20,6 @@ use crate::stack::{Stack, VERSION};
 #[command(after_help = "Example:\n  cargo intake --stack intake-prod doctor\n\n\
     It changes nothing. The exit code is 1 when something is wrong.")]
 pub(crate) struct Doctor {}
-
-/// What a check found.
-#[derive(Serialize)]
-struct Finding {
-    check: String,
-    result: CheckResult,
-    seen: String,
-}
-
-impl Finding {
-    fn held(check: impl Into<String>, seen: impl Into<String>) -> Self {
-        Self { check: check.into(), result: CheckResult::Held, seen: seen.into() }
-    }
-
-    fn failed(check: impl Into<String>, seen: impl Into<String>) -> Self {
-        Self { result: CheckResult::Failed, ..Self::held(check, seen) }
-    }
-
-    fn skipped(check: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { result: CheckResult::Skipped, ..Self::held(check, reason) }
-    }
-
-    /// Held, unless there are `faults`.
-    fn of(check: impl Into<String>, faults: &[String], seen: impl Into<String>) -> Self {
-        if faults.is_empty() { Self::held(check, seen) } else { Self::failed(check, faults.join("; ")) }
-    }
-
-    /// A check that cannot be done is no check that holds.
-    fn or_failed(check: &str, finding: Result<Self>) -> Self {
-        finding.unwrap_or_else(|error| Self::failed(check, format!("unknown: {error:#}")))
-    }
-}
 
 impl Doctor {
     /// `version` is that of the tool.
@@ -72,15 +41,8 @@ async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
     findings.push(Finding::or_failed("Key snapshot", keys::key_snapshot(stack).await));
     let client = AwsClient::new(&stack.config)?;
     match &stack.name {
-        None => {
-            for check in ["Alarms", "Quotas"] {
-                findings.push(Finding::skipped(check, "only a deployed stack (--stack) has it"));
-            }
-        }
-        Some(name) => {
-            findings.push(Finding::or_failed("Alarms", monitoring::alarms(&client, name).await));
-            findings.push(Finding::or_failed("Quotas", monitoring::quotas(stack, &client).await));
-        }
+        None => findings.push(Finding::skipped("Alarms", "only a deployed stack (--stack) has them")),
+        Some(name) => findings.push(Finding::or_failed("Alarms", monitoring::alarms(&client, name).await)),
     }
     match Queues::of(stack)? {
         None => findings.push(Finding::skipped("Overflow queue", stack.without_queues())),

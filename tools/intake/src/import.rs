@@ -2,8 +2,8 @@
 //!
 //! [`chunks`] cuts the file into chunks whose borders depend only on its content, so that a chunk has the same keys whenever
 //! it is stored. [`writer`] stores a chunk as the functions would; [`mod@line`] reads what a line has beyond what a client
-//! sends. [`checkpoint`] records the progress in a file beside it, in the order of the lines: an import that ends in the middle
-//! continues from there when it is run again, and stores the lines after it again under the same keys.
+//! sends. [`checkpoint`] records the progress in a file beside it: an import that ends in the middle continues from there when
+//! it is run again, and stores the chunks after it again under the same keys.
 
 mod checkpoint;
 mod chunks;
@@ -12,21 +12,17 @@ mod outcome;
 mod writer;
 
 use std::path::PathBuf;
-use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
-use clap::{Args, ValueEnum};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use indicatif::ProgressBar;
+use anyhow::{Result, ensure};
+use clap::Args;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use self::checkpoint::Checkpoint;
+use self::chunks::{Chunks, Kind};
 use self::writer::Writer;
 use crate::output::{Format, note};
-use crate::progress::with_style;
 use crate::stack::{CUSTOMERS, SIGNALS, Stack};
 use crate::time_args::timestamp;
 
@@ -39,10 +35,10 @@ Examples:
   cargo intake --stack intake-prod import --account shop --received-at 2026-01-01 signals-of-last-year.ndjson
 
 Each line is one customer ({\"customerId\": ..., \"customerData\": {...}}) or one signal, as a client would send it, or a line
-of `signals list --all --json` or `customers show --json`. A line's own receivedAt or updatedAt wins over --received-at. A customer
-of whom a newer update is stored is skipped; a signal that would already be expired is not stored.
+of `signals list --all --json` or `customers show --json`; the first line decides which. A line's own receivedAt or updatedAt wins
+over --received-at. A customer of whom a newer update is stored is skipped; a signal that would already be expired is not stored.
 
-The import writes two files beside FILE: FILE.import.json, its checkpoint, from which it continues when you run it again, also
+The import writes two files beside FILE: FILE.import.json, its progress, from which it continues when you run it again, also
 after Ctrl-C; and FILE.errors.ndjson, with the number and the errors of each rejected line.";
 
 #[derive(Args, Debug)]
@@ -52,10 +48,6 @@ pub(crate) struct Import {
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// What the lines are [default: the kind of the first line]
-    #[arg(long, value_enum)]
-    kind: Option<Kind>,
-
     /// The time at which lines without a time of their own arrived, such as 2026-11-20 or 7d (ago) [default: now]
     #[arg(long, value_name = "TIME", value_parser = timestamp)]
     received_at: Option<Timestamp>,
@@ -64,98 +56,44 @@ pub(crate) struct Import {
     file: PathBuf,
 }
 
-/// What the lines of a file are.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
-    Customers,
-    Signals,
-}
-
-impl Kind {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Customers => "customers",
-            Self::Signals => "signals",
-        }
-    }
-
-    fn table(self) -> &'static str {
-        match self {
-            Self::Customers => CUSTOMERS,
-            Self::Signals => SIGNALS,
-        }
-    }
-
-    /// How many chunks are stored at once. Two lines about one customer must be stored in their order.
-    fn concurrent_chunks(self) -> usize {
-        match self {
-            Self::Customers => 1,
-            Self::Signals => 4,
-        }
-    }
-}
-
 impl Import {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let name = self.file.display();
-        let detected = chunks::detect_kind(&self.file)?;
-        let kind = self.kind.or(detected).with_context(|| {
-            format!("Cannot tell from the first line of {name} whether it holds customers or signals. Add --kind.")
-        })?;
         // Customers do not expire, so their import needs no retention.
-        let retention = if kind == Kind::Signals { stack.retention()? } else { None };
-        let mut checkpoint = Checkpoint::open(&self, kind, stack.table(kind.table())?)?;
+        let (kind, table, retention) = match chunks::kind_of(&self.file)? {
+            kind @ Kind::Customers => (kind, stack.table(CUSTOMERS)?, None),
+            kind @ Kind::Signals => (kind, stack.table(SIGNALS)?, stack.retention()?),
+        };
+        let mut checkpoint = Checkpoint::open(&self.file, &self.account, self.received_at, kind, table)?;
         if checkpoint.state.done {
-            let path = checkpoint.path.display();
-            note(&format!("{name} is already imported. To import it again, delete {path}."));
+            note(&format!("{name} is already imported. To import it again, delete {}.", checkpoint.path.display()));
         } else {
-            ensure_not_expired(checkpoint.state.received_at, retention)?;
-            checkpoint.save()?;
+            ensure_not_expired(checkpoint.state.source.received_at, retention)?;
             let writer = Writer::new(stack, &checkpoint.state, retention);
-            if let Err(error) = self.store(&writer, &mut checkpoint).await {
-                note("To continue, run the same command again.");
-                return Err(error);
-            }
+            let stored = self.store(&writer, &mut checkpoint).await;
+            stored.inspect_err(|_| note("To continue, run the same command again."))?;
         }
         checkpoint.print(format)?;
-        ensure!(checkpoint.state.counts.is_success(), "No line of {name} was stored.");
+        ensure!(checkpoint.state.outcomes.is_success(), "No line of {name} was stored.");
         Ok(())
     }
 
-    /// Stores the chunks that the checkpoint does not count, several at once.
+    /// Stores the chunks that the checkpoint does not count.
     async fn store(&self, writer: &Writer, checkpoint: &mut Checkpoint) -> Result<()> {
-        let (begin, mut saved, bar) = (Instant::now(), Instant::now(), self.bar(checkpoint));
-        let chunks = chunks::read(&self.file, checkpoint.state.position)?;
-        let stored = stream::iter(chunks)
-            .map(|chunk| async { writer.store(chunk?).await })
-            .buffered(checkpoint.state.kind.concurrent_chunks());
-        let mut stored = pin!(stored);
-        while let Some((end, outcomes)) = stored.try_next().await? {
-            checkpoint.record(end, &outcomes)?;
-            bar.set_position(end.byte);
-            bar.set_message(checkpoint.state.counts.stored.to_string());
-            if saved.elapsed() >= CHECKPOINT_INTERVAL {
+        // Before anything is stored: the keys of the signals are made of it.
+        checkpoint.save()?;
+        let mut chunks = Chunks::open(&self.file, checkpoint.state.position)?;
+        let mut saved_at = Instant::now();
+        while let Some(chunk) = chunks.read()? {
+            writer.store(&chunk, &mut checkpoint.state.outcomes).await?;
+            checkpoint.state.position = chunk.end;
+            if saved_at.elapsed() >= CHECKPOINT_INTERVAL {
                 checkpoint.save()?;
-                saved = Instant::now();
+                saved_at = Instant::now();
             }
         }
         checkpoint.state.done = true;
-        checkpoint.save()?;
-        bar.println(format!("Done in {:.1} s.", begin.elapsed().as_secs_f64()));
-        Ok(())
-    }
-
-    fn bar(&self, checkpoint: &Checkpoint) -> ProgressBar {
-        let kind = checkpoint.state.kind.as_str();
-        let template = format!(
-            "{{bar:30}} {{percent}} % of {{total_bytes}}, {{msg}} {kind} stored, {{bytes_per_sec}}, {{eta}} left"
-        );
-        let bytes = self.file.metadata().map_or(0, |metadata| metadata.len());
-        let bar = with_style(ProgressBar::new(bytes), &template).with_position(checkpoint.state.position.byte);
-        // What an earlier run stored says nothing about the rate of this one.
-        bar.reset_eta();
-        bar
+        checkpoint.save()
     }
 }
 

@@ -22,7 +22,6 @@ mod keys;
 mod options;
 mod output;
 mod overflow;
-mod progress;
 mod rejected;
 mod scan;
 mod signals;

@@ -1,12 +1,11 @@
 //! The commands, and the options that all of them take.
 
 use anyhow::Result;
-use clap::{CommandFactory as _, Parser, Subcommand};
-use clap_complete::Shell;
+use clap::{Parser, Subcommand};
 
 use crate::doctor::Doctor;
 use crate::import::Import;
-use crate::output::{Format, print_line};
+use crate::output::Format;
 use crate::stack::StackArgs;
 use crate::verify::Verify;
 use crate::{accounts, customers, keys, overflow, rejected, signals};
@@ -33,7 +32,6 @@ the tables that it uses:
                          the overflow queue and its dead-letter queue, if there are, for overflow and erase
   KEY_SNAPSHOT_BUCKET    the bucket of the key snapshot, if there is one, for commands that change keys and doctor
   BASE_URL               the address of the API, for verify
-  THROTTLE_RATE          the request rate of a route, for doctor
   DELETION_PROTECTION    whether the tables are protected (true or false), for doctor
   INTAKE_VERSION         the version that is deployed, for doctor
 
@@ -43,9 +41,8 @@ Except with --local, credentials and region are those of the AWS command line:
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
                          credentials in place of a profile
   AWS_CA_BUNDLE          a PEM file of certificate authorities in place of Amazon's, behind a proxy that ends TLS
-  AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_DYNAMODB_STREAMS, AWS_ENDPOINT_URL_SQS,
-  AWS_ENDPOINT_URL_CLOUDFORMATION, AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL_CLOUDWATCH_LOGS,
-  AWS_ENDPOINT_URL_SERVICE_QUOTAS, AWS_ENDPOINT_URL_S3
+  AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_CLOUDFORMATION,
+  AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL_S3
                          other addresses of AWS or of single services, such as that of an emulator
 
 --local reads them from the file of `cargo dev`: target/dev.env, or dev.env in CARGO_TARGET_DIR.";
@@ -75,7 +72,7 @@ enum Command {
     #[command(subcommand)]
     Keys(keys::Command),
 
-    /// Show what accounts send, or erase one
+    /// Erase whole accounts
     #[command(subcommand)]
     Accounts(accounts::Command),
 
@@ -83,7 +80,7 @@ enum Command {
     #[command(subcommand)]
     Customers(customers::Command),
 
-    /// List the signals of a customer or a workflow journey, or those of an account as they arrive
+    /// List the signals of a customer or a workflow journey
     #[command(subcommand)]
     Signals(signals::Command),
 
@@ -101,24 +98,12 @@ enum Command {
     /// Prove a deployment: send requests, read everything back, compare, measure, clean up
     Verify(Verify),
 
-    /// Check a deployed stack, without changing anything: tables, alarms, keys, queues, quotas, version
+    /// Check a deployed stack, without changing anything: tables, alarms, keys, queues, version
     Doctor(Doctor),
-
-    /// Write a script that completes the commands of an installed `intake` in this shell
-    #[command(after_help = "Example:\n  intake completions bash > ~/.local/share/bash-completion/completions/intake")]
-    Completions {
-        /// The shell
-        shell: Shell,
-    },
 }
 
 impl Options {
     pub(crate) async fn run(self) -> Result<()> {
-        if let Command::Completions { shell } = self.command {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Self::command().name("intake"), "intake", &mut script);
-            return print_line(String::from_utf8_lossy(&script).trim_end());
-        }
         let format = if self.json { Format::Json } else { Format::Table };
         let stack = self.stack_args.connect().await?;
         match self.command {
@@ -131,7 +116,6 @@ impl Options {
             Command::Import(import) => import.run(&stack, format).await,
             Command::Verify(verify) => verify.run(&stack, VERSION, format).await,
             Command::Doctor(doctor) => doctor.run(&stack, VERSION, format).await,
-            Command::Completions { .. } => Ok(()),
         }
     }
 }

@@ -84,7 +84,8 @@ impl Table {
         self.lines().iter().try_for_each(|row| print_line(row))
     }
 
-    fn lines(&mut self) -> Vec<String> {
+    /// The rows that were added since the last call.
+    pub(crate) fn lines(&mut self) -> Vec<String> {
         let rows = std::mem::take(&mut self.rows);
         for row in &rows {
             for (width, cell) in self.widths.iter_mut().zip(row) {

@@ -21,7 +21,7 @@ pub(crate) enum Command {
 
     /// Move the messages of the dead-letter queue back to the overflow queue
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod overflow redrive\n\n\
-        SQS moves the messages; Ctrl-C does not stop it. Run the command again to follow a redrive that is running.")]
+        SQS moves the messages after the command has ended; `overflow status` counts those that are left.")]
     Redrive {
         /// Do not ask for confirmation
         #[arg(long)]

@@ -1,38 +1,45 @@
 //! Reads the whole of a table, several segments of it at once.
 
+use std::time::{Duration, Instant};
+
 use anyhow::Result;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use futures_util::StreamExt as _;
 use futures_util::stream::{poll_fn, select_all};
-use indicatif::ProgressBar;
 
 use crate::error::call_error;
-use crate::progress;
+use crate::output::note;
 use crate::stack::Stack;
 
 /// How many segments are read at once. One after the other, the pages of a large table take many times as long.
 const SEGMENTS: i32 = 8;
 
-/// Hands each page of `table` to `take`, in no order, with the progress bar. `with` completes the call, such as by a filter.
+/// How often a long scan says how far it is.
+const NOTE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Hands each page of `table` to `take`, in no order. `with` completes the call, such as by a filter.
 pub(crate) async fn scan(
     stack: &Stack,
     table: &str,
     with: impl Fn(ScanFluentBuilder) -> ScanFluentBuilder,
-    mut take: impl AsyncFnMut(ScanOutput, &ProgressBar) -> Result<()>,
+    mut take: impl AsyncFnMut(ScanOutput) -> Result<()>,
 ) -> Result<()> {
     let segments = (0..SEGMENTS).map(|segment| {
         let scan = stack.client.scan().table_name(table).segment(segment).total_segments(SEGMENTS);
         let mut pages = with(scan).into_paginator().send();
         poll_fn(move |context| pages.poll_next(context))
     });
-    let bar = progress::scan(table);
+    let (mut noted_at, mut count) = (Instant::now(), 0);
     let mut pages = select_all(segments);
     while let Some(page) = pages.next().await {
         let page = page.map_err(|error| call_error(table, error))?;
-        bar.inc(page.scanned_count.unsigned_abs().into());
-        take(page, &bar).await?;
+        count += page.scanned_count.unsigned_abs();
+        take(page).await?;
+        if noted_at.elapsed() >= NOTE_INTERVAL {
+            note(&format!("Scanning all of {table}: {count} items read."));
+            noted_at = Instant::now();
+        }
     }
-    bar.finish_and_clear();
     Ok(())
 }

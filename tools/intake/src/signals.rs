@@ -2,28 +2,15 @@
 
 mod follow;
 mod history;
+mod list;
 mod listing;
-mod tail;
-
-use std::num::NonZeroUsize;
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
-use model::account::AccountId;
-use model::identifier::UuidText;
-use model::timestamp::Timestamp;
+use clap::Subcommand;
 
-use self::history::History;
-use self::listing::Listing;
-use self::tail::Tail;
-use crate::interrupt::until_interrupted;
-use crate::keys::unknown_account_hint;
-use crate::output::{Format, note};
+use self::list::List;
+use crate::output::Format;
 use crate::stack::Stack;
-use crate::time_args::timestamp;
-
-/// How many signals are listed unless the operator asks for another number.
-const DEFAULT_LIMIT: usize = 50;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -33,88 +20,12 @@ pub(crate) enum Command {
         cargo intake --local signals list --account dev customer-17 --follow"
     )]
     List(List),
-
-    /// List the signals of a whole account as they arrive, until Ctrl-C
-    #[command(after_help = "Examples:\n  cargo intake --stack intake-prod signals tail --account shop\n  \
-        cargo intake --local signals tail --account dev --type purchase --json\n\n\
-        It reads the stream of the table; --local reads the table itself once a second.")]
-    Tail(Tail),
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct List {
-    /// The account
-    #[arg(long, value_name = "NAME")]
-    account: AccountId,
-
-    /// The customerId or emitterId, as the client sent it
-    #[arg(value_name = "ID", allow_hyphen_values = true)]
-    subject_id: String,
-
-    /// Only signals received at or after this time, such as 1h (ago) or 2026-11-20T22:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = timestamp)]
-    since: Option<Timestamp>,
-
-    /// Only signals received before this time
-    #[arg(long, value_name = "TIME", value_parser = timestamp, conflicts_with = "follow")]
-    until: Option<Timestamp>,
-
-    /// Only signals with this eventflowIdentifier
-    #[arg(long, value_name = "UUID", value_parser = uuid)]
-    flow: Option<String>,
-
-    /// Only the newest N signals [default: 50]
-    #[arg(long, value_name = "N")]
-    limit: Option<NonZeroUsize>,
-
-    /// All signals
-    #[arg(long, conflicts_with = "limit")]
-    all: bool,
-
-    /// Continue with the signals that arrive from now on, until Ctrl-C
-    #[arg(long)]
-    follow: bool,
 }
 
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
             Self::List(list) => list.run(stack, format).await,
-            Self::Tail(tail) => tail.run(stack, format).await,
         }
     }
-}
-
-impl List {
-    async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
-        let Self { account, subject_id, .. } = self;
-        let history = History::new(stack, self)?;
-        let mut listing = Listing::of_subject(format);
-        let begin = Timestamp::now();
-        // Alone, --follow lists only what is new.
-        if !self.follow || self.since.is_some() || self.limit.is_some() || self.all {
-            let until = if self.follow { Some(begin) } else { self.until };
-            let limit = if self.all { None } else { Some(self.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get)) };
-            if history.list(until, limit, &mut listing).await? {
-                let shown = listing.count;
-                note(&format!("There are older ones: only the newest {shown} are shown. Use --limit N or --all."));
-            }
-        }
-        if self.follow {
-            note(&format!("Waiting for signals of {subject_id:?} in the account {account}. Ctrl-C ends it."));
-            let read = async |since| history.since(since).await;
-            return until_interrupted(follow::follow(read, begin, &mut listing)).await.map(drop);
-        }
-        if listing.count == 0 {
-            let hint = unknown_account_hint(stack, account).await;
-            note(&format!("No such signals of {subject_id:?} in the account {account}.{hint}"));
-        }
-        Ok(())
-    }
-}
-
-/// Parses a UUID. Clients write it in either case: it is compared in lower case.
-fn uuid(text: &str) -> Result<String, String> {
-    let uuid = UuidText::parse(text).ok_or("write a UUID such as 3fa85f64-5717-4562-b3fc-2c963f66afa6")?;
-    Ok(uuid.as_str().to_ascii_lowercase())
 }

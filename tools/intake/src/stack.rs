@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::retry::{RetryConfig, TokenBucket};
+use aws_sdk_dynamodb::config::retry::TokenBucket;
 use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials as _};
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -22,9 +22,6 @@ use store::environment::http_client;
 /// The timeouts of a connection and of one attempt of a call. An operator may be far from the region, on a slow line.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// The attempts of a call that reads a stream, with the SDK's backoff: a few minutes.
-const STREAM_ATTEMPTS: u32 = 12;
 
 /// The timeout of a write with all its attempts. No client waits for it, as one waits for a function.
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -43,9 +40,8 @@ pub(crate) const DEAD_LETTER_QUEUE: &str = "DEAD_LETTER_QUEUE_URL";
 /// The variable that holds the name of the bucket of the key snapshot. A stack may have none.
 pub(crate) const KEY_SNAPSHOT_BUCKET: &str = store::key_snapshot::BUCKET_VARIABLE;
 
-/// The variables that hold the address of the API and the request rate of its routes.
+/// The variable that holds the address of the API.
 pub(crate) const BASE_URL: &str = "BASE_URL";
-pub(crate) const THROTTLE_RATE: &str = "THROTTLE_RATE";
 
 /// The variable that says whether the tables have deletion protection.
 pub(crate) const DELETION_PROTECTION: &str = "DELETION_PROTECTION";
@@ -81,7 +77,6 @@ pub(crate) struct StackArgs {
 #[derive(Debug)]
 pub(crate) struct Stack {
     pub(crate) client: Client,
-    pub(crate) streams: aws_sdk_dynamodbstreams::Client,
     pub(crate) sqs: aws_sdk_sqs::Client,
     /// Whether it is the stack of `cargo dev`.
     pub(crate) is_local: bool,
@@ -128,8 +123,10 @@ impl StackArgs {
 
 impl Stack {
     fn new(config: &SdkConfig, variables: Variables, is_local: bool) -> Self {
-        let (client, streams, sqs) = (client(config), streams_client(config), aws_sdk_sqs::Client::new(config));
-        Self { client, streams, sqs, is_local, name: None, config: config.clone(), variables }
+        // The retries of a function, but a larger retry budget and timeout.
+        let client = dynamodb_with(config, ATTEMPT_TIMEOUT, TokenBucket::default());
+        let sqs = aws_sdk_sqs::Client::new(config);
+        Self { client, sqs, is_local, name: None, config: config.clone(), variables }
     }
 
     /// The name of the table that `variable` holds.
@@ -227,18 +224,6 @@ async fn check(config: &SdkConfig) -> Result<()> {
         None => None,
     };
     credentials.map(drop).context(NO_CREDENTIALS)
-}
-
-/// A client with the retries of a function, but a larger retry budget and timeout.
-fn client(config: &SdkConfig) -> Client {
-    dynamodb_with(config, ATTEMPT_TIMEOUT, TokenBucket::default())
-}
-
-/// Streams are read for hours, and shared with other readers: throttling and short outages must not end that.
-fn streams_client(config: &SdkConfig) -> aws_sdk_dynamodbstreams::Client {
-    let config = aws_sdk_dynamodbstreams::config::Builder::from(config)
-        .retry_config(RetryConfig::standard().with_max_attempts(STREAM_ATTEMPTS));
-    aws_sdk_dynamodbstreams::Client::from_conf(config.build())
 }
 
 #[cfg(test)]

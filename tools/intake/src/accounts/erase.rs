@@ -50,8 +50,7 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
     let active = keys.active();
     let published;
     if counts == Counts::default() && active == 0 && remaining_wait(&keys).is_zero() {
-        let hint = keys.unknown_account_hint();
-        note(&format!("Nothing is stored of the account {account}, and no key of it is active.{hint}"));
+        note(&format!("Nothing is stored of the account {account}, and no key of it is active."));
         published = keys.publish().await;
     } else {
         let question = format!(
@@ -122,9 +121,8 @@ async fn wait_for_functions(keys: &AccountKeys<'_>) {
 async fn count_items(stack: &Stack, account: &AccountId, variable: &str) -> Result<usize> {
     let mut count = 0;
     let select = |scan| of_account(scan, account).select(Select::Count);
-    scan(stack, stack.table(variable)?, select, async |page, bar| {
+    scan(stack, stack.table(variable)?, select, async |page| {
         count += usize::try_from(page.count).unwrap_or_default();
-        bar.set_message(format!(", {count} to erase"));
         Ok(())
     })
     .await
@@ -135,11 +133,10 @@ async fn delete_items(stack: &Stack, account: &AccountId, variable: &str, key_na
     let table = stack.table(variable)?;
     let mut count = 0;
     let select = |scan| of_account(scan, account).projection_expression(key_names.join(", "));
-    scan(stack, table, select, async |page, bar| {
+    scan(stack, table, select, async |page| {
         let keys: Vec<Item> = page.items().iter().map(|item| key(item, key_names)).collect();
         batch_delete(&stack.client, table, &keys).await?;
         count += keys.len();
-        bar.set_message(format!(", {count} erased"));
         Ok(())
     })
     .await

@@ -14,9 +14,7 @@ use crate::batch_delete::batch_delete;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::item::{Item, key};
-use crate::keys::unknown_account_hint;
 use crate::output::{Format, note};
-use crate::progress;
 use crate::rejected::RejectedTable;
 use crate::stack::{CUSTOMERS, SIGNALS, Stack};
 
@@ -28,13 +26,12 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, id: &str, yes: boo
     let rejected = rejected_signals.keys_of(account, id).await?;
     let counts = format!("{profiles} profile(s), {signals} signal(s), {} rejected signal(s)", rejected.len());
     if profiles == 0 && signals == 0 && rejected.is_empty() {
-        let hint = unknown_account_hint(stack, account).await;
-        note(&format!("Nothing is stored of {id:?} in the account {account}.{hint}"));
+        note(&format!("Nothing is stored of {id:?} in the account {account}."));
     } else {
         confirm(&format!("Erase {counts} of {id:?} in the account {account}? This cannot be undone."), yes)?;
         // The profile last: while it is there, an operator sees that the erasure is incomplete.
         rejected_signals.delete(&rejected).await?;
-        delete_signals(stack, account, id, signals).await?;
+        delete_signals(stack, account, id).await?;
         delete_profile(stack, account, id).await?;
     }
     let erased_at = Timestamp::now();
@@ -52,18 +49,15 @@ async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<u
     Ok(pages.iter().map(|page| usize::try_from(page.count).unwrap_or_default()).sum())
 }
 
-async fn delete_signals(stack: &Stack, account: &AccountId, id: &str, count: usize) -> Result<()> {
+async fn delete_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
     let table = stack.table(SIGNALS)?;
     let mut pages =
         stack.query(table, account.partition_key(id)).projection_expression("pk, sk").into_paginator().send();
-    let bar = progress::bar(count, "signals erased");
     while let Some(page) = pages.next().await {
         let page = page.map_err(|error| call_error(table, error))?;
         let keys: Vec<Item> = page.items().iter().map(|item| key(item, &["pk", "sk"])).collect();
         batch_delete(&stack.client, table, &keys).await?;
-        bar.inc(keys.len() as u64);
     }
-    bar.finish_and_clear();
     Ok(())
 }
 

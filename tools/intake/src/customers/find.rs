@@ -5,7 +5,6 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
 
 use crate::item::{Item, json_object, text};
-use crate::keys::unknown_account_hint;
 use crate::output::{Format, Table, note, print_json};
 use crate::scan::scan;
 use crate::stack::{CUSTOMERS, Stack};
@@ -21,17 +20,15 @@ pub(super) async fn find(stack: &Stack, account: &AccountId, email: &str, format
                 .expression_attribute_values(":account", AttributeValue::S(account.to_string()))
                 .expression_attribute_values(":email", AttributeValue::S(email.to_owned()))
         },
-        async |page, bar| {
+        async |page| {
             customers.extend(page.items.unwrap_or_default());
-            bar.set_message(format!(", {} found", customers.len()));
             Ok(())
         },
     )
     .await?;
     customers.sort_by(|one, other| text(one, "customerId").cmp(&text(other, "customerId")));
     if customers.is_empty() {
-        let hint = unknown_account_hint(stack, account).await;
-        note(&format!("No customer of the account {account} has this email address.{hint}"));
+        note(&format!("No customer of the account {account} has this email address."));
         return Ok(());
     }
     if format == Format::Json {

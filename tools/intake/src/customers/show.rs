@@ -7,13 +7,12 @@ use model::customer::PROFILE_FIELDS;
 
 use crate::error::call_error;
 use crate::item::{Item, display, json_object};
-use crate::keys::unknown_account_hint;
 use crate::output::{Format, Table, print_json};
 use crate::stack::{CUSTOMERS, Stack};
 
 pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<()> {
     let Some(item) = find(stack, account, id).await? else {
-        bail!("The account {account} has no customer {id:?}.{}", unknown_account_hint(stack, account).await);
+        bail!("The account {account} has no customer {id:?}.");
     };
     if format == Format::Json {
         return print_json(&json_object(&item, &["pk", "fence"]));

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use model::timestamp::Timestamp;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::keys::active_keys;
 use crate::keys::snapshot::{self, Comparison};
 use crate::stack::Stack;

@@ -1,13 +1,12 @@
-//! Alarms, queues and quotas.
+//! Alarms and queues.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use super::Finding;
-use crate::aws_call::{AwsClient, CLOUDWATCH, QUOTAS};
+use super::finding::Finding;
+use crate::aws_call::{AwsClient, CLOUDWATCH};
 use crate::overflow::Queues;
-use crate::stack::{Stack, THROTTLE_RATE};
 
 /// The age of a message in seconds at which `OverflowAgeAlarm` fires.
 const OLDEST_MESSAGE_SECONDS: f64 = 600.0;
@@ -15,12 +14,6 @@ const OLDEST_MESSAGE_SECONDS: f64 = 600.0;
 /// The period whose oldest message is asked for, and one data point of it, in seconds.
 const AGE_SECONDS: u64 = 900;
 const AGE_PERIOD: u64 = 300;
-
-/// The code that Service Quotas has for Lambda's concurrent executions.
-const CONCURRENT_EXECUTIONS: &str = "L-B99A9384";
-
-/// How many requests a concurrent execution serves in a second when one takes 100 ms.
-const REQUESTS_PER_SECOND: u64 = 10;
 
 /// The state of every alarm of the stack and of the stack nested in it.
 pub(super) async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Finding> {
@@ -82,28 +75,4 @@ pub(super) async fn dead_letters(queues: &Queues<'_>) -> Result<Finding> {
         return Ok(Finding::held(CHECK, "none"));
     }
     Ok(Finding::failed(CHECK, format!("{count} message(s): find out why, then `cargo intake overflow redrive`")))
-}
-
-/// The quotas of the AWS account, as requests or signals in a second: the smallest is met first.
-pub(super) async fn quotas(stack: &Stack, client: &AwsClient<'_>) -> Result<Finding> {
-    const CHECK: &str = "Quotas";
-    let call = json!({"ServiceCode": "lambda", "QuotaCode": CONCURRENT_EXECUTIONS});
-    let answer = client.call(QUOTAS, "ServiceQuotasV20190624.GetServiceQuota", &call).await?;
-    let executions = answer.pointer("/Quota/Value").and_then(Value::as_f64).context("the answer has no quota")?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a quota is a whole number")]
-    let requests = executions as u64 * REQUESTS_PER_SECOND;
-    let rate: u64 = stack.optional(THROTTLE_RATE).and_then(|rate| rate.parse().ok()).unwrap_or_default();
-    let limits = stack.client.describe_limits().send().await.ok();
-    let units = limits.and_then(|limits| limits.table_max_write_capacity_units);
-    let units = units.map_or_else(|| "unknown".to_owned(), |units| units.to_string());
-    let seen = format!(
-        "Lambda runs {executions} requests at once: about {requests} of 100 ms in a second; ThrottleRate is {rate} for each \
-         route; DynamoDB takes {units} write units in a second for a table"
-    );
-    let is_too_low = requests < rate;
-    Ok(if is_too_low {
-        Finding::failed(CHECK, format!("Lambda's quota is met before ThrottleRate: {seen}"))
-    } else {
-        Finding::held(CHECK, seen)
-    })
 }

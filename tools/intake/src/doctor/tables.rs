@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::{
     BillingMode, ContinuousBackupsStatus, PointInTimeRecoveryStatus, StreamViewType, TableStatus, TimeToLiveStatus,
 };
 
-use super::Finding;
+use super::finding::Finding;
 use crate::error::call_error;
 use crate::stack::{API_KEYS, CUSTOMERS, DELETION_PROTECTION, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
 

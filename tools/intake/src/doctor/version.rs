@@ -1,6 +1,6 @@
 //! The version that is deployed, against that of this command line: no release newer than that one is known here.
 
-use super::Finding;
+use super::finding::Finding;
 
 const CHECK: &str = "Version";
 

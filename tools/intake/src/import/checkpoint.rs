@@ -1,32 +1,28 @@
 //! The progress of an import, in a file beside the imported one, and the rejected lines with their errors in another.
 //!
-//! It is saved before anything is stored, since the keys of the signals are made of it. The chunks that it records are
-//! stored, and their errors are on the disk.
+//! The chunks that a saved checkpoint counts are stored, and their errors are on the disk.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write as _;
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::SystemTime;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::chunks::Position;
-use super::outcome::{Counts, Outcomes, UnknownFields};
-use super::{Import, Kind};
+use super::chunks::{Kind, Position};
+use super::outcome::Outcomes;
 use crate::item::as_text;
-use crate::output::{Format, note};
+use crate::output::{Format, escape_control, note};
 
 pub(super) struct Checkpoint {
     pub(super) path: PathBuf,
     pub(super) state: State,
     error_path: PathBuf,
-    /// Open while it has lines that may not be on the disk.
-    errors: Option<File>,
     /// The imported file, locked while this import runs.
     _file: File,
 }
@@ -34,25 +30,31 @@ pub(super) struct Checkpoint {
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct State {
+    pub(super) source: Source,
+    /// Identifies the import: the request identifiers of its chunks are made of it.
+    #[serde(with = "as_text")]
+    pub(super) import: Uuid,
+    pub(super) position: Position,
+    /// Of the lines of all runs.
+    pub(super) outcomes: Outcomes,
+    /// The length of the error file.
+    error_bytes: u64,
+    pub(super) done: bool,
+}
+
+/// What is imported: only an import of the same may continue.
+#[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Source {
     #[serde(with = "as_text")]
     pub(super) account: AccountId,
     pub(super) table: String,
     pub(super) kind: Kind,
     #[serde(with = "as_text")]
     pub(super) received_at: Timestamp,
-    /// Identifies the import: the request identifiers of its chunks are made of it.
-    #[serde(with = "as_text")]
-    pub(super) import: Uuid,
-    /// The length and the time of the imported file, to notice that it was changed.
-    file: (u64, u128),
-    pub(super) position: Position,
-    /// The lines of all runs.
-    #[serde(flatten)]
-    pub(super) counts: Counts,
-    unknown_fields: UnknownFields,
-    /// The length of the error file.
-    error_bytes: u64,
-    pub(super) done: bool,
+    /// The length of the file and the time of its last change, to notice one.
+    bytes: u64,
+    modified: SystemTime,
 }
 
 impl Checkpoint {
@@ -60,48 +62,61 @@ impl Checkpoint {
     ///
     /// # Errors
     /// The file cannot be read, another import of it is running, or the checkpoint is of an import with other options.
-    pub(super) fn open(args: &Import, kind: Kind, table: &str) -> Result<Self> {
-        let name = args.file.display();
-        let file = File::open(&args.file).with_context(|| format!("Cannot read {name}"))?;
+    pub(super) fn open(
+        path_of_file: &Path,
+        account: &AccountId,
+        received_at: Option<Timestamp>,
+        kind: Kind,
+        table: &str,
+    ) -> Result<Self> {
+        let name = path_of_file.display();
+        let cannot_read = || format!("Cannot read {name}");
+        let file = File::open(path_of_file).with_context(cannot_read)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => bail!("Another import of {name} is running."),
             locked => locked.with_context(|| format!("Cannot lock {name}"))?,
         }
-        let new = State::new(args, kind, table, &file)?;
-        let path = args.file.with_added_extension("import.json");
-        let error_path = args.file.with_added_extension("errors.ndjson");
-        let state = if path.exists() { State::read(&path, &new, args.received_at.is_some())? } else { new };
-        cut(&error_path, state.error_bytes)?;
-        Ok(Self { path, state, error_path, errors: None, _file: file })
+        let metadata = file.metadata().with_context(cannot_read)?;
+        let path = path_of_file.with_added_extension("import.json");
+        let error_path = path_of_file.with_added_extension("errors.ndjson");
+        let recorded = if path.exists() { Some(State::read(&path)?) } else { None };
+        let received_at = received_at.or(recorded.as_ref().map(|state| state.source.received_at));
+        let source = Source {
+            account: account.clone(),
+            table: table.to_owned(),
+            kind,
+            received_at: received_at.unwrap_or_else(Timestamp::now),
+            bytes: metadata.len(),
+            modified: metadata.modified().with_context(cannot_read)?,
+        };
+        let state = match recorded {
+            Some(state) => {
+                let path = path.display();
+                ensure!(
+                    state.source == source,
+                    "{path} records an import with another account, table, --received-at or content of the file. Continue it \
+                     with the same options and file, or delete {path} to start again, which stores everything a second time."
+                );
+                state
+            }
+            None => State {
+                source,
+                import: Uuid::new_v4(),
+                position: Position::default(),
+                outcomes: Outcomes::default(),
+                error_bytes: 0,
+                done: false,
+            },
+        };
+        Ok(Self { path, state, error_path, _file: file })
     }
 
-    /// Records that a chunk and all before it are stored.
-    pub(super) fn record(&mut self, end: Position, outcomes: &Outcomes) -> Result<()> {
-        self.state.position = end;
-        self.state.counts.add(outcomes.counts);
-        self.state.unknown_fields.add(&outcomes.unknown_fields);
-        let mut json = Vec::new();
-        for line in &outcomes.errors {
-            serde_json::to_writer(&mut json, line)?;
-            json.push(b'\n');
-        }
-        if !json.is_empty() {
-            let mut write = || {
-                let file = OpenOptions::new().create(true).append(true).open(&self.error_path)?;
-                self.errors.insert(file).write_all(&json)
-            };
-            write().with_context(|| format!("Cannot write {}", self.error_path.display()))?;
-            self.state.error_bytes += json.len() as u64;
-        }
-        Ok(())
-    }
-
-    /// Writes the checkpoint to disk, completely or not at all, after the errors that it counts.
+    /// Writes the errors of rejected lines, and then the checkpoint that counts them, completely or not at all.
     pub(super) fn save(&mut self) -> Result<()> {
+        self.write_errors().with_context(|| format!("Cannot write {}", self.error_path.display()))?;
         let json = serde_json::to_vec_pretty(&self.state)?;
         let new = self.path.with_added_extension("new");
-        let mut write = || {
-            self.errors.take().map_or(Ok(()), |errors| errors.sync_all())?;
+        let write = || {
             let mut file = File::create(&new)?;
             file.write_all(&json)?;
             file.sync_data()?;
@@ -110,24 +125,45 @@ impl Checkpoint {
         write().with_context(|| format!("Cannot write {}", self.path.display()))
     }
 
+    fn write_errors(&mut self) -> Result<()> {
+        let lines = self.state.outcomes.take_rejected();
+        if lines.is_empty() && !self.error_path.exists() {
+            return Ok(());
+        }
+        let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(&self.error_path)?;
+        // What follows was written after the checkpoint from which this run continues.
+        file.set_len(self.state.error_bytes)?;
+        file.seek(SeekFrom::End(0))?;
+        for line in lines {
+            writeln!(file, "{}", serde_json::to_string(&line)?)?;
+        }
+        file.sync_all()?;
+        self.state.error_bytes = file.metadata()?.len();
+        Ok(())
+    }
+
     /// Prints the result of the import.
     pub(super) fn print(&self, format: Format) -> Result<()> {
-        let State { kind, counts, unknown_fields, .. } = &self.state;
-        let Counts { stored, rejected, expired, skipped } = counts;
+        let Outcomes { stored, rejected, expired, skipped, unknown_fields, .. } = &self.state.outcomes;
+        let kind = self.state.source.kind;
         let error_file = (*rejected > 0).then(|| self.error_path.display().to_string());
         if let (Some(error_file), Format::Table) = (&error_file, format) {
             note(&format!("The rejected lines and their errors are in {error_file}."));
         }
-        let mut text = format!("{stored} {} stored, {rejected} lines rejected", kind.as_str());
+        let things = match kind {
+            Kind::Customers => "customers",
+            Kind::Signals => "signals",
+        };
+        let mut text = format!("{stored} {things} stored, {rejected} lines rejected");
         for (count, outcome) in [(expired, "expired: not stored"), (skipped, "skipped: a newer update is stored")] {
             if *count > 0 {
-                text.extend([", ", &count.to_string(), " ", outcome]);
+                text.push_str(&format!(", {count} {outcome}"));
             }
         }
         text.push('.');
-        if let Some(names) = unknown_fields.names() {
-            let stored = if *kind == Kind::Customers { "if in customerData" } else { "under undocumented" };
-            text.extend(["\nUnknown fields, stored ", stored, ": ", &names, "."]);
+        if !unknown_fields.is_empty() {
+            let names: Vec<_> = unknown_fields.iter().map(|name| escape_control(name)).collect();
+            text.push_str(&format!("\nUnknown fields: {}.", names.join(", ")));
         }
         let json = json!({
             "kind": kind, "stored": stored, "rejected": rejected, "expired": expired, "skipped": skipped,
@@ -137,54 +173,10 @@ impl Checkpoint {
     }
 }
 
-/// Cuts an existing error file to the length in the checkpoint: what follows will be written again.
-fn cut(path: &Path, bytes: u64) -> Result<()> {
-    if !path.exists() {
-        return Ok(());
-    }
-    let cut = || OpenOptions::new().write(true).open(path)?.set_len(bytes);
-    cut().with_context(|| format!("Cannot write {}", path.display()))
-}
-
 impl State {
-    fn new(args: &Import, kind: Kind, table: &str, file: &File) -> Result<Self> {
-        let metadata = file.metadata().with_context(|| format!("Cannot read {}", args.file.display()))?;
-        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        Ok(Self {
-            account: args.account.clone(),
-            table: table.to_owned(),
-            kind,
-            received_at: args.received_at.unwrap_or_else(Timestamp::now),
-            import: Uuid::new_v4(),
-            file: (metadata.len(), modified.unwrap_or_default().as_nanos()),
-            position: Position::default(),
-            counts: Counts::default(),
-            unknown_fields: UnknownFields::default(),
-            error_bytes: 0,
-            done: false,
-        })
-    }
-
-    /// Reads the state of an import, which one with the options of `new` may continue.
-    fn read(path: &Path, new: &Self, compare_received_at: bool) -> Result<Self> {
+    fn read(path: &Path) -> Result<Self> {
         let name = path.display();
         let json = std::fs::read(path).with_context(|| format!("Cannot read {name}"))?;
-        let state: Self =
-            serde_json::from_slice(&json).with_context(|| format!("{name} is not the checkpoint of an import"))?;
-        let difference = if state.account != new.account {
-            format!("is of the account {}", state.account)
-        } else if state.table != new.table {
-            format!("is of the table {}", state.table)
-        } else if compare_received_at && state.received_at != new.received_at {
-            format!("has --received-at {}", state.received_at)
-        } else if state.file != new.file {
-            "is of the file before it was changed".to_owned()
-        } else {
-            return Ok(state);
-        };
-        bail!(
-            "The import that {name} records {difference}. Continue it with the same options and file, or delete {name} to \
-             start again, which stores everything a second time."
-        )
+        serde_json::from_slice(&json).with_context(|| format!("{name} is not the checkpoint of an import"))
     }
 }

@@ -1,6 +1,6 @@
 //! Stores a chunk as the functions would store its lines.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -19,15 +19,14 @@ use store::error::StoreError;
 use store::signals::SignalsTable;
 use uuid::Uuid;
 
-use super::Kind;
 use super::checkpoint::State;
-use super::chunks::{Chunk, Position};
+use super::chunks::{Chunk, Kind};
 use super::line::{self, ImportLine};
-use super::outcome::{LineError, Outcomes};
+use super::outcome::{LineError, Outcome, Outcomes};
 use crate::error::store_error;
 use crate::stack::{Stack, WRITE_TIMEOUT};
 
-/// How many requests of a chunk of signals, or customers, are stored at once.
+/// How many requests, or customers, are stored at once.
 const CONCURRENCY: usize = 32;
 
 /// Stores the chunks of one import.
@@ -41,60 +40,50 @@ pub(super) struct Writer {
     customers: CustomersTable,
 }
 
-/// Signals that have the time and the request identifier of one request, and the numbers of their lines.
+/// Lines with the time and the request identifier of one request.
 struct Request<'a> {
     received_at: Timestamp,
     identifier: &'a RequestIdentifier,
-    signals: Vec<Signal<'a>>,
-    lines: Vec<u64>,
+    /// By what makes the key of a signal in its request: of lines with the same key, the last one counts.
+    signals: BTreeMap<(String, usize), (u64, Signal<'a>)>,
 }
 
 /// The number of a line, the time of the update, and the update.
 type Update<'a> = (u64, Timestamp, CustomerUpdate<'a>);
 
-/// What became of an update.
-enum UpdateResult {
-    Stored,
-    /// A newer update is stored.
-    Skipped,
-    Refused,
-}
-
 impl Writer {
     pub(super) fn new(stack: &Stack, state: &State, retention: Option<Duration>) -> Self {
-        let client = stack.client.clone();
+        let (client, source) = (stack.client.clone(), &state.source);
         Self {
-            account: state.account.clone(),
-            kind: state.kind,
-            received_at: state.received_at,
+            account: source.account.clone(),
+            kind: source.kind,
+            received_at: source.received_at,
             import: state.import,
-            table: state.table.clone(),
-            signals: SignalsTable::new(client.clone(), &state.table, retention),
-            customers: CustomersTable::new(client, &state.table),
+            table: source.table.clone(),
+            signals: SignalsTable::new(client.clone(), &source.table, retention),
+            customers: CustomersTable::new(client, &source.table),
         }
     }
 
     /// Stores the valid lines of a chunk. When it returns, DynamoDB has acknowledged them.
-    pub(super) async fn store(&self, chunk: Chunk) -> Result<(Position, Outcomes)> {
-        let mut outcomes = Outcomes::default();
+    pub(super) async fn store(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
         match self.kind {
-            Kind::Signals => self.store_signals(&chunk, &mut outcomes).await?,
-            Kind::Customers => self.store_customers(&chunk, &mut outcomes).await?,
+            Kind::Signals => self.store_signals(chunk, outcomes).await,
+            Kind::Customers => self.store_customers(chunk, outcomes).await,
         }
-        Ok((chunk.end, outcomes.sorted()))
     }
 
     async fn store_signals(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
-        let (now, chunk_identifier) = (Timestamp::now(), request_identifier(self.import, chunk.begin.chunk));
+        let (now, chunk_identifier) = (Timestamp::now(), request_identifier(self.import, chunk.begin.line));
         let lines = parse_lines(chunk, outcomes, ImportLine::of_signal);
-        let mut requests: HashMap<(Timestamp, String), Request<'_>> = HashMap::new();
+        let mut requests: BTreeMap<(Timestamp, &str), Request<'_>> = BTreeMap::new();
         for (number, line) in &lines {
             let received_at = line.time.unwrap_or(self.received_at);
             if self.signals.has_expired(received_at, now) {
-                outcomes.counts.expired += 1;
+                outcomes.add(*number, Outcome::Expired);
                 continue;
             }
-            let index_in_chunk = usize::try_from(number - chunk.begin.line - 1).unwrap_or_default();
+            let index_in_chunk = usize::try_from(number - chunk.begin.line - 1)?;
             let (identifier, index) = match &line.origin {
                 Some((identifier, index)) => (identifier, *index),
                 None => (&chunk_identifier, index_in_chunk),
@@ -102,111 +91,91 @@ impl Writer {
             match Signal::parse(line.json(), index, &JsonPointer::Root) {
                 Ok(signal) => {
                     let names = signal.unknown_fields.iter().filter_map(|(name, _)| name.decode().ok());
-                    outcomes.note_unknown_fields(names);
-                    outcomes.counts.stored += 1;
-                    let new = Request { received_at, identifier, signals: Vec::new(), lines: Vec::new() };
-                    requests.entry((received_at, identifier.as_sent().to_owned())).or_insert(new).add(*number, signal);
+                    names.for_each(|name| outcomes.add_unknown_field(&name));
+                    let new = || Request { received_at, identifier, signals: BTreeMap::new() };
+                    let request = requests.entry((received_at, identifier.as_sent())).or_insert_with(new);
+                    let key = (signal.identity.subject_id().to_owned(), index);
+                    if let Some((replaced, _)) = request.signals.insert(key, (*number, signal)) {
+                        outcomes.add(replaced, Outcome::Stored);
+                    }
                 }
-                Err(rejected) => outcomes.reject_invalid(*number, rejected.errors),
+                Err(rejected) => outcomes.add(*number, Outcome::invalid(rejected.errors)),
             }
         }
-        let work: Vec<_> = requests.values().map(|request| self.store_request(request)).collect();
-        let refused: Vec<u64> = stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await?;
-        for number in refused {
-            outcomes.counts.stored -= 1;
-            outcomes.reject_refused(number);
-        }
+        let work: Vec<_> = requests.into_values().map(|request| self.store_request(request)).collect();
+        let stored: Vec<_> = stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await?;
+        stored.into_iter().for_each(|(number, outcome)| outcomes.add(number, outcome));
         Ok(())
     }
 
-    /// Returns the numbers of the lines that DynamoDB refused.
-    async fn store_request(&self, request: &Request<'_>) -> Result<Vec<u64>> {
-        let Request { received_at, identifier, signals, lines } = request;
-        let context = BatchContext::without_request(&self.account, identifier, *received_at);
-        let refused = self.signals.put(context, signals, Deadline::after(WRITE_TIMEOUT)).await;
+    async fn store_request(&self, request: Request<'_>) -> Result<Vec<(u64, Outcome)>> {
+        let (lines, signals): (Vec<_>, Vec<_>) = request.signals.into_values().unzip();
+        let context = BatchContext::without_request(&self.account, request.identifier, request.received_at);
+        let refused = self.signals.put(context, &signals, Deadline::after(WRITE_TIMEOUT)).await;
         let refused = refused.map_err(|unstored| store_error(&self.table, &unstored.error))?;
-        let is_refused = |signal: &Signal<'_>| refused.contains(&signal.index);
-        Ok(signals.iter().zip(lines).filter(|(signal, _)| is_refused(signal)).map(|(_, line)| *line).collect())
+        let outcome = |signal: &Signal<'_>| match refused.contains(&signal.index) {
+            true => Outcome::refused(),
+            false => Outcome::Stored,
+        };
+        Ok(lines.into_iter().zip(signals.iter().map(outcome)).collect())
     }
 
     async fn store_customers(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
         let lines = parse_lines(chunk, outcomes, ImportLine::of_customer);
-        let mut updates: Vec<Update<'_>> = Vec::with_capacity(lines.len());
+        // Customers at once, the updates of one customer in the order of the lines.
+        let mut customers: BTreeMap<String, Vec<Update<'_>>> = BTreeMap::new();
         for (number, line) in &lines {
             match CustomerUpdate::parse(line.json()) {
                 Ok(update) => {
                     // One warning has no field: it says that there are more than it lists.
                     let names = update.warnings.iter().map(|warning| &warning.at.field).filter(|name| !name.is_empty());
-                    outcomes.note_unknown_fields(names);
-                    updates.push((*number, line.time.unwrap_or(self.received_at), update));
+                    names.for_each(|name| outcomes.add_unknown_field(name));
+                    let updated_at = line.time.unwrap_or(self.received_at);
+                    customers.entry(update.customer_id.to_string()).or_default().push((*number, updated_at, update));
                 }
-                Err(errors) => outcomes.reject_invalid(*number, errors),
+                Err(errors) => outcomes.add(*number, Outcome::invalid(errors)),
             }
         }
-        // Customers at once, the updates of one customer in the order of the lines.
-        updates.sort_by(|(a, _, one), (b, _, other)| (&one.customer_id, a).cmp(&(&other.customer_id, b)));
-        let of_one = updates.chunk_by(|(_, _, one), (_, _, other)| one.customer_id == other.customer_id);
-        let work: Vec<_> = of_one.map(|updates| self.update_customer(updates)).collect();
-        let results: Vec<_> = stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await?;
-        for (number, result) in results {
-            match result {
-                UpdateResult::Stored => outcomes.counts.stored += 1,
-                UpdateResult::Skipped => outcomes.counts.skipped += 1,
-                UpdateResult::Refused => outcomes.reject_refused(number),
-            }
-        }
+        let work: Vec<_> = customers.values().map(|updates| self.update_customer(updates)).collect();
+        let stored: Vec<_> = stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await?;
+        stored.into_iter().for_each(|(number, outcome)| outcomes.add(number, outcome));
         Ok(())
     }
 
-    async fn update_customer(&self, updates: &[Update<'_>]) -> Result<Vec<(u64, UpdateResult)>> {
-        let mut results = Vec::with_capacity(updates.len());
+    async fn update_customer(&self, updates: &[Update<'_>]) -> Result<Vec<(u64, Outcome)>> {
+        let mut outcomes = Vec::with_capacity(updates.len());
         for (number, updated_at, update) in updates {
             let deadline = Deadline::after(WRITE_TIMEOUT);
-            let result = match self.customers.upsert_unless_newer(&self.account, update, *updated_at, deadline).await {
-                Ok(true) => UpdateResult::Stored,
-                Ok(false) => UpdateResult::Skipped,
-                Err(StoreError::Invalid | StoreError::ItemTooLarge) => UpdateResult::Refused,
+            let outcome = match self.customers.upsert_unless_newer(&self.account, update, *updated_at, deadline).await {
+                Ok(true) => Outcome::Stored,
+                Ok(false) => Outcome::Skipped,
+                Err(StoreError::Invalid | StoreError::ItemTooLarge) => Outcome::refused(),
                 Err(error) => return Err(store_error(&self.table, &error)),
             };
-            results.push((*number, result));
+            outcomes.push((*number, outcome));
         }
-        Ok(results)
+        Ok(outcomes)
     }
 }
 
-impl<'a> Request<'a> {
-    /// Adds a signal, in place of one with the same key: DynamoDB rejects a batch that has a key twice.
-    fn add(&mut self, line: u64, signal: Signal<'a>) {
-        let is_same = |other: &Signal<'_>| {
-            other.index == signal.index && other.identity.subject_id() == signal.identity.subject_id()
-        };
-        if let Some(position) = self.signals.iter().position(is_same) {
-            self.signals.remove(position);
-            self.lines.remove(position);
-        }
-        self.signals.push(signal);
-        self.lines.push(line);
-    }
-}
-
-/// The request identifier of a chunk: the UUID of the import with the number of the chunk in its last 48 bits.
-fn request_identifier(import: Uuid, chunk: u64) -> RequestIdentifier {
+/// The request identifier of a chunk: the UUID of the import with the lines before the chunk in its last 48 bits.
+fn request_identifier(import: Uuid, line: u64) -> RequestIdentifier {
     let mask = 0xffff_ffff_ffff;
-    let uuid = Uuid::from_u128((import.as_u128() & !mask) | (u128::from(chunk) & mask));
+    let uuid = Uuid::from_u128((import.as_u128() & !mask) | (u128::from(line) & mask));
     UuidText::parse(uuid.to_string()).map_or_else(RequestIdentifier::random, RequestIdentifier::from)
 }
 
 /// Parses each line that is not empty, with its number; rejects those that cannot be parsed.
-fn parse_lines<'a, T>(
+fn parse_lines<'a>(
     chunk: &'a Chunk,
     outcomes: &mut Outcomes,
-    parse: impl Fn(JsonText<'a>) -> Result<T, LineError>,
-) -> Vec<(u64, T)> {
+    parse: impl Fn(JsonText<'a>) -> Result<ImportLine<'a>, LineError>,
+) -> Vec<(u64, ImportLine<'a>)> {
     let mut parsed = Vec::with_capacity(chunk.lines.len());
     for (number, line) in (chunk.begin.line + 1..).zip(&chunk.lines) {
         match line::parse(line).and_then(|json| json.map(&parse).transpose()) {
             Ok(line) => parsed.extend(line.map(|line| (number, line))),
-            Err(error) => outcomes.reject(number, vec![error]),
+            Err(error) => outcomes.add(number, Outcome::Rejected(vec![error])),
         }
     }
     parsed
@@ -219,10 +188,9 @@ mod tests {
     #[test]
     fn each_chunk_of_an_import_has_a_constant_identifier() {
         let import = Uuid::new_v4();
-        let identifier = |chunk| request_identifier(import, chunk).canonical();
-        assert_ne!(identifier(0), identifier(1));
-        assert_eq!(identifier(0).get(..24), identifier(1).get(..24));
-        assert_eq!(identifier(1), identifier(1));
-        assert!(identifier(1).ends_with("-000000000001"));
+        let identifier = |line| request_identifier(import, line).canonical();
+        assert_eq!(identifier(0).get(..24), identifier(500).get(..24));
+        assert_eq!(identifier(500), identifier(500));
+        assert!(identifier(0).ends_with("-000000000000") && identifier(500).ends_with("-0000000001f4"));
     }
 }

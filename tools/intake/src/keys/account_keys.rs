@@ -4,7 +4,6 @@ use anyhow::Result;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use super::UNKNOWN_ACCOUNT;
 use super::snapshot::publish_change;
 use super::table::{KeyTable, StoredKey};
 use crate::stack::Stack;
@@ -41,11 +40,6 @@ impl<'a> AccountKeys<'a> {
     /// Writes the key snapshot, where there is one: also when an earlier run revoked the keys, and could not write it.
     pub(crate) async fn publish(&self) -> Result<()> {
         if self.keys.is_empty() { Ok(()) } else { publish_change(&self.table).await }
-    }
-
-    /// As [`unknown_account_hint`](super::unknown_account_hint), of the keys that were read.
-    pub(crate) fn unknown_account_hint(&self) -> &'static str {
-        if self.keys.is_empty() { UNKNOWN_ACCOUNT } else { "" }
     }
 
     /// When the last of them was revoked.

@@ -5,7 +5,7 @@ use model::api_key::ApiKey;
 use serde_json::json;
 use store::api_keys::KeyRecord;
 
-use super::note_stored;
+use super::new_key::note_stored;
 use super::table::KeyTable;
 use crate::output::{Format, note};
 

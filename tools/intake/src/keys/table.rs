@@ -6,8 +6,7 @@ use anyhow::{Context as _, Result, anyhow};
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure, Select};
-use model::account::AccountId;
+use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::KeyHash;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
@@ -63,11 +62,11 @@ impl<'a> KeyTable<'a> {
     pub(super) async fn all(&self) -> Result<Vec<StoredKey>> {
         let mut keys = Vec::new();
         let consistently = |scan: ScanFluentBuilder| scan.consistent_read(true);
-        scan(self.stack, self.table, consistently, async |page, bar| {
+        scan(self.stack, self.table, consistently, async |page| {
             for item in page.items.unwrap_or_default() {
                 match StoredKey::from_item(item) {
                     Some(key) => keys.push(key),
-                    None => bar.suspend(|| note(&format!("Skipped an item of {} that is no key record.", self.table))),
+                    None => note(&format!("Skipped an item of {} that is no key record.", self.table)),
                 }
             }
             Ok(())
@@ -75,25 +74,6 @@ impl<'a> KeyTable<'a> {
         .await?;
         keys.sort_by(|a, b| (a.record.created_at, &a.record.key_id).cmp(&(b.record.created_at, &b.record.key_id)));
         Ok(keys)
-    }
-
-    /// Whether a key of this account exists, active or not.
-    pub(super) async fn has_account(&self, account: &AccountId) -> Result<bool> {
-        let scan = self
-            .stack
-            .client
-            .scan()
-            .table_name(self.table)
-            .select(Select::Count)
-            .filter_expression("accountId = :account")
-            .expression_attribute_values(":account", AttributeValue::S(account.to_string()));
-        let mut pages = scan.into_paginator().send();
-        while let Some(page) = pages.next().await {
-            if page.map_err(|error| call_error(self.table, error))?.count > 0 {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// The key with this id.
@@ -115,9 +95,9 @@ impl<'a> KeyTable<'a> {
         })
     }
 
-    /// Sets the time at which a key expires, unless the key is revoked or expires sooner: then nothing is written, and the
-    /// record is returned.
-    pub(super) async fn expire(&self, key: &StoredKey, end: Timestamp) -> Result<Option<KeyRecord>> {
+    /// Sets the time at which a key expires. When the key is revoked or deleted or expires sooner, it writes nothing and returns
+    /// `false`.
+    pub(super) async fn expire(&self, key: &StoredKey, end: Timestamp) -> Result<bool> {
         let update = self
             .update(key)
             // The key was read a while ago: another command may have revoked it since, or given it a sooner end.
@@ -126,14 +106,14 @@ impl<'a> KeyTable<'a> {
                  (attribute_not_exists(expiresAt) OR expiresAt >= :end)",
             )
             .update_expression("SET expiresAt = :end")
-            .expression_attribute_values(":end", AttributeValue::N(end.seconds().to_string()))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let Err(error) = update.send().await else { return Ok(None) };
-        let Some(UpdateItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else {
-            return Err(call_error(self.table, error));
-        };
-        let item = failed.item().cloned().with_context(|| no_such_key(&key.record.key_id))?;
-        KeyRecord::from_item(item).map(Some).map_err(|error| store_error(self.table, &error))
+            .expression_attribute_values(":end", AttributeValue::N(end.seconds().to_string()));
+        match update.send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
+                _ => Err(call_error(self.table, error)),
+            },
+        }
     }
 
     /// Deletes the record of a key.

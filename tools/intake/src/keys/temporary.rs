@@ -7,7 +7,7 @@ use model::account::AccountId;
 use model::api_key::{ApiKey, Endpoint};
 use model::timestamp::Timestamp;
 
-use super::NewKey;
+use super::new_key::NewKey;
 use super::table::{KeyTable, StoredKey};
 use crate::stack::Stack;
 use crate::time_args::before;

@@ -1,5 +1,4 @@
-//! The id of a rejected signal: its key in the table without the account, so that one read finds it. For people there is a
-//! short form, which one query finds.
+//! The id of a rejected signal: its key in the table without the account, so that one read finds it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,56 +32,6 @@ impl RejectedSignalId {
     }
 }
 
-impl RejectedSignalId {
-    /// The short form: `2026-11-20-07-3fa85f64-3`.
-    pub(super) fn short(&self) -> String {
-        let [day, shard, request, index, ..] = self.0.split('#').collect::<Vec<_>>()[..] else { return self.0.clone() };
-        let request = request.get(..REQUEST_CHARS).unwrap_or(request);
-        format!("{day}-{shard}-{request}-{}", index.trim_start_matches('0').parse().unwrap_or(0_u16))
-    }
-}
-
-/// The first characters of a requestIdentifier that a short id has.
-const REQUEST_CHARS: usize = 8;
-
-/// An id on the command line.
-#[derive(Clone, Debug)]
-pub(crate) enum IdArgument {
-    /// As `rejected list --json` has it.
-    Whole(RejectedSignalId),
-    /// As `rejected list` shows it.
-    Short {
-        /// The partition of the account: `2026-11-20#07`.
-        partition: String,
-        /// The whole short id.
-        text: String,
-    },
-}
-
-impl FromStr for IdArgument {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let lengths: Vec<usize> = text.split('-').map(str::len).collect();
-        let day_and_shard = text.get(..PARTITION_CHARS).and_then(|start| start.rsplit_once('-'));
-        match (lengths.as_slice(), day_and_shard) {
-            ([4, 2, 2, 2, REQUEST_CHARS, 1..=3], Some((day, shard))) => {
-                Ok(Self::Short { partition: format!("{day}#{shard}"), text: text.to_owned() })
-            }
-            _ => text.parse().map(Self::Whole),
-        }
-    }
-}
-
-impl fmt::Display for IdArgument {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Whole(id) => id.fmt(f),
-            Self::Short { text, .. } => f.write_str(text),
-        }
-    }
-}
-
 impl FromStr for RejectedSignalId {
     type Err = String;
 
@@ -91,7 +40,7 @@ impl FromStr for RejectedSignalId {
         if lengths == [10, 2, 36, 4, 16] && text.is_ascii() {
             Ok(Self(text.to_owned()))
         } else {
-            Err("write the id as `rejected list` shows it, such as 2026-11-20-07-3fa85f64-3".to_owned())
+            Err("not an id of `rejected list --json`".to_owned())
         }
     }
 }
@@ -115,13 +64,9 @@ mod tests {
         assert_eq!(text(&key, "pk"), Some("shop#2026-11-20#07"));
         assert_eq!(text(&key, "sk"), Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff"));
         assert_eq!(RejectedSignalId::from_item(&account, &key), Some(id.clone()));
-        assert_eq!(id.short(), "2026-11-20-07-3fa85f64-3");
-        assert!(matches!(id.short().parse(), Ok(IdArgument::Short { partition, .. }) if partition == "2026-11-20#07"));
-        assert!(matches!(id.to_string().parse(), Ok(IdArgument::Whole(whole)) if whole == id));
-        for wrong in
-            ["", "2026-11-20-07-3fa85f6-3", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003", "shop#2026-11-20#07#x#0003"]
-        {
-            assert!(wrong.parse::<IdArgument>().is_err(), "{wrong}");
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003", "shop#2026-11-20#07#x#0003"] {
+            assert!(wrong.parse::<RejectedSignalId>().is_err(), "{wrong}");
         }
     }
 }

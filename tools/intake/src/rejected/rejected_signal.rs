@@ -53,10 +53,6 @@ impl RejectedSignal {
         })
     }
 
-    pub(super) fn has_code(&self, code: &str) -> bool {
-        self.errors.iter().any(|error| error.code.as_str() == code)
-    }
-
     /// Whether the signal is about this customer or emitter, as far as an invalid payload shows it.
     pub(super) fn is_about(&self, subject_id: &str) -> bool {
         self.subject_id.as_deref() == Some(subject_id)

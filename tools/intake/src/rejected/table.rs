@@ -2,20 +2,18 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use futures_util::future::try_join_all;
-use indicatif::{ProgressFinish, ProgressIterator as _};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use store::rejected_signals::{RETENTION, SHARDS, day, partition_key};
 
-use super::id::{IdArgument, RejectedSignalId};
+use super::id::RejectedSignalId;
 use super::rejected_signal::RejectedSignal;
 use crate::batch_delete::batch_delete;
 use crate::error::call_error;
 use crate::item::Item;
 use crate::output::note;
-use crate::progress;
 use crate::stack::{REJECTED_SIGNALS, Stack};
 use crate::time_args::before;
 
@@ -47,21 +45,6 @@ impl<'a> RejectedTable<'a> {
         Ok(signals)
     }
 
-    /// The signal that an id on the command line means, if this account has it.
-    ///
-    /// # Errors
-    /// A short id means several.
-    pub(super) async fn resolve(&self, account: &AccountId, id: &IdArgument) -> Result<Option<RejectedSignal>> {
-        let (partition, text) = match id {
-            IdArgument::Whole(id) => return self.find(account, id).await,
-            IdArgument::Short { partition, text } => (account.partition_key(partition), text),
-        };
-        let mut found = self.of_shard(account, partition).await?;
-        found.retain(|signal| signal.id.short() == *text);
-        ensure!(found.len() <= 1, "Several rejected signals have the id {text}: take that of `rejected list --json`.");
-        Ok(found.pop())
-    }
-
     async fn of_shard(&self, account: &AccountId, partition: String) -> Result<Vec<RejectedSignal>> {
         let mut items = self.stack.query(self.table, partition).into_paginator().items().send();
         let mut signals = Vec::new();
@@ -85,7 +68,7 @@ impl<'a> RejectedTable<'a> {
     /// The keys of all signals about `subject_id`, those included that have expired but are not deleted.
     pub(crate) async fn keys_of(&self, account: &AccountId, subject_id: &str) -> Result<Vec<Item>> {
         let mut keys = Vec::new();
-        for day in days(Timestamp::from_millis(0)) {
+        for day in days(Timestamp::from_millis(0), Timestamp::now()) {
             let mut signals = self.of_day(account, &day, Timestamp::from_millis(0)).await?;
             signals.retain(|signal| signal.is_about(subject_id));
             keys.extend(signals.iter().map(|signal| signal.id.key(account)));
@@ -99,15 +82,8 @@ impl<'a> RejectedTable<'a> {
     }
 }
 
-/// The days to read since then, oldest first, with a progress bar that is gone after the last.
-pub(super) fn days(since: Timestamp) -> impl Iterator<Item = String> {
-    let days = days_between(since, Timestamp::now());
-    let bar = progress::bar(days.len(), "days read").with_finish(ProgressFinish::AndClear);
-    days.into_iter().progress_with(bar)
-}
-
-/// Not more days than items can exist of.
-fn days_between(since: Timestamp, now: Timestamp) -> Vec<String> {
+/// The days to read since then, oldest first: not more days than items can exist of.
+pub(super) fn days(since: Timestamp, now: Timestamp) -> Vec<String> {
     let oldest = before(now, QUEUED + RETENTION + DELETION_DELAY);
     let mut time = since.max(oldest);
     let mut days = vec![day(time)];
@@ -126,9 +102,9 @@ mod tests {
     fn days_since_a_time_are_read_within_the_retention() {
         let at = |text: &str| -> Timestamp { text.parse().unwrap() };
         let now = at("2026-11-20T01:00:00.000Z");
-        assert_eq!(days_between(at("2026-11-18T23:00:00.000Z"), now), ["2026-11-18", "2026-11-19", "2026-11-20"]);
-        assert_eq!(days_between(now, now), ["2026-11-20"]);
-        assert_eq!(days_between(at("2026-11-21T00:00:00.000Z"), now), ["2026-11-21"]);
-        assert_eq!(days_between(Timestamp::from_millis(0), now).len(), 53);
+        assert_eq!(days(at("2026-11-18T23:00:00.000Z"), now), ["2026-11-18", "2026-11-19", "2026-11-20"]);
+        assert_eq!(days(now, now), ["2026-11-20"]);
+        assert_eq!(days(at("2026-11-21T00:00:00.000Z"), now), ["2026-11-21"]);
+        assert_eq!(days(Timestamp::from_millis(0), now).len(), 53);
     }
 }

@@ -13,8 +13,8 @@ use super::listing::Listing;
 use crate::item::{Item, text};
 use crate::time_args::before;
 
-/// How often the table or its stream is read.
-pub(super) const INTERVAL: Duration = Duration::from_secs(1);
+/// How often the table is read.
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// How far back each read reaches: longer than a function may take to store a request, and than clocks may differ.
 const LOOK_BACK: Duration = Duration::from_secs(30);

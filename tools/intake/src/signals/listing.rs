@@ -9,22 +9,13 @@ use crate::output::{Format, Table, print_json};
 pub(super) struct Listing {
     format: Format,
     table: Table,
-    /// Whether a row says which customer or emitter a signal is about.
-    shows_subject: bool,
     pub(super) count: usize,
 }
 
 impl Listing {
-    /// Lists the signals of one customer or emitter.
-    pub(super) fn of_subject(format: Format) -> Self {
+    pub(super) fn new(format: Format) -> Self {
         let table = Table::with_heading(["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
-        Self { format, table, shows_subject: false, count: 0 }
-    }
-
-    /// Lists the signals of an account.
-    pub(super) fn of_account(format: Format) -> Self {
-        let table = Table::with_heading(["RECEIVED", "SUBJECT ID", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
-        Self { format, table, shows_subject: true, count: 0 }
+        Self { format, table, count: 0 }
     }
 
     pub(super) fn add(&mut self, signals: &[Item]) -> Result<()> {
@@ -37,16 +28,11 @@ impl Listing {
             });
         }
         for signal in signals {
-            let either = |one, other| text(signal, one).or_else(|| text(signal, other)).unwrap_or_default();
-            let (received, action) =
-                (text(signal, "receivedAt").unwrap_or_default(), either("eventType", "stepNodeId"));
-            let flow = text(signal, "eventflowIdentifier").unwrap_or_default();
+            let text = |name| text(signal, name).unwrap_or_default();
+            // A signal has one of the two.
+            let action = [text("eventType"), text("stepNodeId")].concat();
             let data = signal.get("data").map(display).unwrap_or_default();
-            if self.shows_subject {
-                self.table.row([received, either("customerId", "emitterId"), action, flow, &data]);
-            } else {
-                self.table.row([received, action, flow, &data]);
-            }
+            self.table.row([text("receivedAt"), &action, text("eventflowIdentifier"), &data]);
         }
         if signals.is_empty() { Ok(()) } else { self.table.print() }
     }

@@ -8,12 +8,12 @@ use roxmltree::Document;
 
 use super::{
     API_KEYS, BASE_URL, CUSTOMERS, DEAD_LETTER_QUEUE, DELETION_PROTECTION, IDEMPOTENCY, KEY_SNAPSHOT_BUCKET,
-    OVERFLOW_QUEUE, REJECTED_SIGNALS, RETENTION, SIGNALS, THROTTLE_RATE, VERSION,
+    OVERFLOW_QUEUE, REJECTED_SIGNALS, RETENTION, SIGNALS, VERSION,
 };
 use crate::aws_call::{AwsClient, CLOUDFORMATION, Refusal};
 
 /// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for.
-const VARIABLES: [(&str, &str); 13] = [
+const VARIABLES: [(&str, &str); 12] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),
     ("SignalsTableName", SIGNALS),
@@ -25,7 +25,6 @@ const VARIABLES: [(&str, &str); 13] = [
     ("SignalRetentionDays", RETENTION),
     ("BaseUrl", BASE_URL),
     ("DeletionProtection", DELETION_PROTECTION),
-    ("ThrottleRate", THROTTLE_RATE),
     ("Version", VERSION),
 ];
 

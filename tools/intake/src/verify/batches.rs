@@ -13,7 +13,6 @@ use super::api::{Call, Response, SIGNALS};
 use super::check::{Check, Expected};
 use super::load::Batch;
 use super::run::{Run, now};
-use crate::progress;
 
 /// The sizes of the batches.
 const SIZES: [usize; 3] = [1, 25, 500];
@@ -41,17 +40,9 @@ type Deviation = (String, Call);
 /// Sends about as many signals.
 pub(super) async fn send(run: &Run<'_>, signals: usize) {
     let batches = plan(run, signals);
-    let (total, requests) = (batches.iter().map(|(batch, _)| batch.sent.len()).sum(), batches.len());
-    let bar = progress::bar(total, "signals");
-    let bar = &bar;
-    let deliveries = batches.into_iter().map(|(batch, retry)| async move {
-        let size = batch.sent.len();
-        let deviation = deliver(run, batch, retry).await;
-        bar.inc(size as u64);
-        (retry, deviation)
-    });
+    let requests = batches.len();
+    let deliveries = batches.into_iter().map(|(batch, retry)| async move { (retry, deliver(run, batch, retry).await) });
     let results: Vec<_> = stream::iter(deliveries).buffer_unordered(CONCURRENCY).collect().await;
-    bar.finish_and_clear();
     let names = [
         (Retry::Never, "Signals", "Batches of 1, 25 and 500 signals, both shapes mixed"),
         (Retry::After, "Retries", "Retries after the response"),

@@ -8,6 +8,7 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
+use super::run::Run;
 use super::stored::{partitions, rejected_partitions, subjects};
 use crate::batch_delete::batch_delete;
 use crate::item::{Item, key};
@@ -35,7 +36,7 @@ pub(super) async fn clean_up(
     stack: &Stack,
     keys: &TemporaryKeys<'_>,
     account: &AccountId,
-    identifiers: &[String],
+    run: Option<&Run<'_>>,
     since: Timestamp,
 ) -> Cleanup {
     let mut cleanup = Cleanup::default();
@@ -44,7 +45,17 @@ pub(super) async fn clean_up(
     let rejected = rejected_partitions(account, since);
     cleanup.note("rejected signals", delete(stack, REJECTED_SIGNALS, &["pk", "sk"], rejected).await);
     cleanup.note("customers", delete(stack, CUSTOMERS, &["pk"], subjects(account)).await);
-    cleanup.note("idempotency records", delete_records(stack, account, identifiers).await);
+    cleanup.note(
+        "idempotency records",
+        delete_records(stack, account, &run.map(Run::identifiers).unwrap_or_default()).await,
+    );
+    let deferred = run.map(Run::deferred).unwrap_or_default();
+    if deferred > 0 {
+        cleanup.left.push(format!("those of {deferred} deferred signals that the overflow function stores after this"));
+    }
+    if !cleanup.left.is_empty() {
+        cleanup.left.push(format!("to remove the rest: `cargo intake accounts erase {account}`"));
+    }
     cleanup
 }
 

@@ -69,23 +69,15 @@ impl Batch {
     }
 
     pub(super) fn body(&self) -> String {
-        body(self.identifier.as_deref(), &self.texts.join(","))
-    }
-
-    /// The request with only one of its signals.
-    pub(super) fn body_of(&self, index: usize) -> String {
-        body(self.identifier.as_deref(), self.texts.get(index).map_or("", String::as_str))
+        let signals = self.texts.join(",");
+        match &self.identifier {
+            Some(identifier) => format!(r#"{{"requestIdentifier":"{identifier}","signals":[{signals}]}}"#),
+            None => format!(r#"{{"signals":[{signals}]}}"#),
+        }
     }
 
     pub(super) fn accepted(&self) -> usize {
         self.sent.iter().filter(|sent| !sent.refused).count()
-    }
-}
-
-fn body(identifier: Option<&str>, signals: &str) -> String {
-    match identifier {
-        Some(identifier) => format!(r#"{{"requestIdentifier":"{identifier}","signals":[{signals}]}}"#),
-        None => format!(r#"{{"signals":[{signals}]}}"#),
     }
 }
 

@@ -1,6 +1,4 @@
-//! The report: for people, as JSON, and in Markdown for an issue. It holds no AWS account id and no API key.
-
-use std::fmt::Write as _;
+//! The report: for people, as JSON, and in Markdown for an issue, which has no AWS account id. None has an API key.
 
 use anyhow::Result;
 use model::timestamp::Timestamp;
@@ -31,52 +29,34 @@ impl Report {
     }
 
     pub(super) fn print(&self, format: Format) -> Result<()> {
-        if format == Format::Json {
-            return print_json(self);
-        }
+        if format == Format::Json { print_json(self) } else { print_line(&self.to_text()) }
+    }
+
+    pub(super) fn to_markdown(&self) -> String {
+        let text = without_account_ids(&self.to_text());
+        format!("## cargo intake verify {}\n\n```\n{text}\n```\n", self.version)
+    }
+
+    fn to_text(&self) -> String {
         let mut table = Table::with_heading(["RESULT", "PROMISE", "CHECK", "SEEN"]);
         for check in &self.checks {
             table.row([&check.result.to_string(), check.promise, &check.name, &check.detail]);
         }
-        table.print()?;
-        for check in self.with_result(CheckResult::Failed) {
-            print_line(&format!("\nFAILED {}: {}", check.name, check.detail))?;
-            check.repeat.iter().try_for_each(|repeat| print_line(&format!("  {repeat}")))?;
+        let mut lines = table.lines();
+        for Check { name, detail, repeat, .. } in self.with_result(CheckResult::Failed) {
+            lines.push(format!("\nFAILED {name}: {detail}"));
+            lines.extend(repeat.iter().map(|repeat| format!("  {repeat}")));
         }
-        print_line("")?;
-        self.summary().iter().try_for_each(|line| print_line(line))
-    }
-
-    /// What was removed, and the result.
-    fn summary(&self) -> Vec<String> {
         let Cleanup { removed, left } = &self.cleanup;
+        lines.push(format!("\nRemoved: {}.", removed.join(", ")));
+        lines.extend(left.iter().map(|left| format!("Not removed: {left}")));
         let [held, failed, skipped] = [CheckResult::Held, CheckResult::Failed, CheckResult::Skipped]
             .map(|result| self.with_result(result).count());
-        let removed = format!("Removed: {}.", removed.join(", "));
-        let left = left.iter().map(|left| format!("Not removed: {left}"));
-        let result = format!(
+        lines.push(format!(
             "{held} promises held, {failed} failed, {skipped} were skipped: {} signals in {} requests, {} s.",
             self.signals, self.requests, self.seconds
-        );
-        [removed].into_iter().chain(left).chain([result]).collect()
-    }
-
-    pub(super) fn to_markdown(&self) -> String {
-        let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
-        let mut text = format!("## cargo intake verify {}\n\n", self.version);
-        text.push_str("| result | promise | check | seen |\n|---|---|---|---|\n");
-        for Check { name, promise, result, detail, .. } in &self.checks {
-            let _ = writeln!(text, "| {result} | {promise} | {} | {} |", cell(name), cell(detail));
-        }
-        for check in self.with_result(CheckResult::Failed) {
-            let repeat = check.repeat.as_deref().unwrap_or_default();
-            let _ = writeln!(text, "\n**{}**: {}\n\n```sh\n{repeat}\n```", check.name, check.detail);
-        }
-        text.push('\n');
-        for line in self.summary() {
-            let _ = writeln!(text, "- {line}");
-        }
-        without_account_ids(&text)
+        ));
+        lines.join("\n")
     }
 }
 

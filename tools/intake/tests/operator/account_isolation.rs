@@ -62,7 +62,6 @@ async fn commands_with_another_account_find_and_change_nothing() {
     fill(&app, "shop").await;
     let before = (app.items("CustomersTable").await.len(), app.items("SignalsTable").await.len());
     let list = operator.run(&["rejected", "list", "--account", "shop", "--json"]).success();
-    let id = list.json()[0]["id"].as_str().unwrap().to_owned();
     operator.file("rejects", &list.stdout.replace("\"eventType\":\"\"", "\"eventType\":\"t\""));
 
     let wrong = |command: &[&str]| operator.run(&[command, &["--account", "other"]].concat());
@@ -73,11 +72,7 @@ async fn commands_with_another_account_find_and_change_nothing() {
     assert!(wrong(&["customers", "erase", "c", "--yes"]).success().stderr.contains("Nothing is stored"));
     assert_eq!(wrong(&["signals", "list", "c"]).success().stdout, "");
     assert_eq!(wrong(&["rejected", "list"]).success().stdout, "");
-    assert!(wrong(&["rejected", "show", &id]).error_message().contains("no rejected signal"));
-    for redrive in [vec!["rejected", "redrive", &id], vec!["rejected", "redrive", "--from", "rejects"]] {
-        assert_eq!(wrong(&redrive).code, Some(1));
-    }
-    assert_eq!(wrong(&["rejected", "redrive"]).success().stdout, "0 accepted, 0 still rejected, 0 not found.\n");
+    assert_eq!(wrong(&["rejected", "redrive", "rejects"]).code, Some(1));
     assert_eq!(wrong(&["keys", "list"]).success().stdout, "");
 
     assert_eq!((app.items("CustomersTable").await.len(), app.items("SignalsTable").await.len()), before);
@@ -97,9 +92,8 @@ fn commands_with_an_invalid_account_name_fail() {
             vec!["customers", "export", "c"],
             vec!["customers", "erase", "c", "--yes"],
             vec!["signals", "list", "c"],
-            vec!["signals", "tail"],
             vec!["rejected", "list"],
-            vec!["rejected", "redrive"],
+            vec!["rejected", "redrive", "file"],
             vec!["import", "file"],
         ] {
             let invalid = operator.run(&[&command[..], &["--account", name]].concat());

@@ -25,7 +25,7 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
     let import = ["import", "--account", "shop", "--received-at", "2026-01-01T12:00:00Z", "s.ndjson"];
     let done = operator.run(&[&import[..], &["--json"]].concat()).success();
     let summary = json!({
-        "kind": "signals", "stored": 2, "rejected": 2, "expired": 0, "skipped": 0, "unknownFields": {},
+        "kind": "signals", "stored": 2, "rejected": 2, "expired": 0, "skipped": 0, "unknownFields": [],
         "errorFile": "s.ndjson.errors.ndjson",
     });
     assert_eq!(done.json(), [summary]);
@@ -110,12 +110,12 @@ async fn import_with_other_options_than_its_checkpoint_is_an_error() {
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     operator.run(&["import", "--account", "shop", "s"]).success();
     let other = |arguments: &[&str]| operator.run(&[&["import", "s"], arguments].concat()).error_message();
-    assert!(other(&["--account", "shop-2"]).contains("is of the account shop."));
-    assert!(other(&["--account", "shop", "--kind", "customers"]).contains("is of the table"));
-    assert!(other(&["--account", "shop", "--received-at", "2026-01-01"]).contains("has --received-at"));
+    let is_other = |error: &str| error.starts_with("s.import.json records an import with another account, table,");
+    assert!(is_other(&other(&["--account", "shop-2"])));
+    assert!(is_other(&other(&["--account", "shop", "--received-at", "2026-01-01"])));
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n\n");
     let changed = other(&["--account", "shop"]);
-    assert!(changed.contains("before it was changed") && changed.contains("or delete s.import.json"), "{changed}");
+    assert!(is_other(&changed) && changed.contains("or delete s.import.json"), "{changed}");
     assert_eq!(app.items("SignalsTable").await.len(), 1);
 }
 
@@ -140,7 +140,7 @@ async fn import_received_before_the_retention_is_an_error() {
 }
 
 #[tokio::test]
-async fn unknown_fields_are_named_and_counted() {
+async fn unknown_fields_are_named() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     let mut file = String::new();
@@ -151,18 +151,17 @@ async fn unknown_fields_are_named_and_counted() {
     }
     operator.file("s", &file);
     let summary = operator.run(&["import", "--account", "shop", "s", "--json"]).success().json().remove(0);
-    assert_eq!(summary["unknownFields"].as_object().unwrap().len(), 20);
-    assert_eq!(summary["unknownFields"]["field\u{7}01"], 2);
+    assert_eq!(summary["unknownFields"].as_array().unwrap().len(), 20);
+    assert_eq!(summary["unknownFields"][1], "field\u{7}01");
     let text = operator.run(&["import", "--account", "shop", "s"]).success().stdout;
     let (first, second) = text.split_once('\n').unwrap();
     assert_eq!(first, "3 signals stored, 0 lines rejected.");
-    let start = "Unknown fields, stored under undocumented: field\\u{7}00 (lines: 2), field\\u{7}01 (lines: 2), ";
-    assert!(second.starts_with(start) && second.ends_with("field\\u{7}19 (lines: 1).\n"), "{second}");
+    let start = "Unknown fields: field\\u{7}00, field\\u{7}01, ";
+    assert!(second.starts_with(start) && second.ends_with("field\\u{7}19.\n"), "{second}");
 
     operator.file("c", "{\"customerId\":\"a\",\"customerData\":{\"phone\":\"1\"},\"segment\":1}\n");
     let text = operator.run(&["import", "--account", "shop", "c"]).success().stdout;
-    let names = "customerData.phone (lines: 1), segment (lines: 1)";
-    assert!(text.ends_with(&format!("Unknown fields, stored if in customerData: {names}.\n")), "{text}");
+    assert!(text.ends_with("Unknown fields: customerData.phone, segment.\n"), "{text}");
 }
 
 #[tokio::test]
@@ -183,35 +182,16 @@ async fn import_that_stores_no_line_fails() {
         }
     }
     operator.file("empty", "\n");
-    operator.run(&["import", "--account", "shop", "empty", "--kind", "signals"]).success();
-}
-
-#[tokio::test]
-async fn array_and_gzip_are_errors_that_say_what_to_do() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    operator.file("array", "\u{feff}\n [\n{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n]\n");
-    std::fs::write(operator.home.path().join("s.gz"), [0x1f, 0x8b, 8, 0, 0, b'\n', 0, 0]).unwrap();
-    let import = |file, more: &[&str]| operator.run(&[&["import", "--account", "shop", file], more].concat());
-    let array = "array is an array, and an import reads one JSON object a line. Convert it: \
-        `jq -c '.[]' FILE > FILE.ndjson`.";
-    let gzip = "s.gz is gzip. Unpack it: `gunzip FILE`.";
-    for more in [&[][..], &["--kind", "signals"]] {
-        assert_eq!(import("array", more).error_message(), array);
-        assert_eq!(import("s.gz", more).error_message(), gzip);
-    }
-    assert!(!operator.home.path().join("array.import.json").exists());
+    operator.run(&["import", "--account", "shop", "empty"]).success();
 }
 
 #[tokio::test]
 async fn file_that_cannot_be_imported_is_an_error() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    operator.file("empty", "\n\n");
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     let import = |operator: &Operator, file| operator.run(&["import", "--account", "shop", file]).error_message();
     assert!(import(&operator, "none").starts_with("Cannot read none: No such file"));
-    assert!(import(&operator, "empty").contains("Add --kind"));
     assert!(import(&operator, ".").starts_with("Cannot read .:"));
     operator.file("s.import.json", "{}");
     assert!(import(&operator, "s").contains("s.import.json is not the checkpoint of an import"));

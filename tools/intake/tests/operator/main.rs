@@ -25,6 +25,5 @@ mod rejected_signals;
 mod running;
 mod sample_data;
 mod signals;
-mod signals_tail;
 mod terminal;
 mod verify;

@@ -1,11 +1,10 @@
 //! `overflow`, and erasures while messages are queued.
 
-use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, arn, task};
-use serde_json::{Value, json};
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, arn};
+use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
-use crate::running::Running;
 
 const STATUS: [&str; 2] = ["overflow", "status"];
 const REDRIVE: [&str; 3] = ["overflow", "redrive", "--yes"];
@@ -17,15 +16,6 @@ fn operator(sqs: &FakeSqs) -> Operator {
 
 fn without_queues() -> Operator {
     Operator::with_credentials("http://127.0.0.1:9")
-}
-
-/// A call of `ListMessageMoveTasks`.
-fn list() -> (String, Value) {
-    ("ListMessageMoveTasks".to_owned(), json!({"SourceArn": arn(DEAD_LETTER_QUEUE), "MaxResults": 1}))
-}
-
-fn get_arn(url: &str) -> (String, Value) {
-    ("GetQueueAttributes".to_owned(), json!({"QueueUrl": url, "AttributeNames": ["QueueArn"]}))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,72 +78,24 @@ async fn missing_queue_or_variable_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn redrive_moves_dead_letters_back_and_ends_with_the_move() {
+async fn redrive_has_sqs_move_the_dead_letters_back() {
     let sqs = FakeSqs::start().await.unwrap();
     let operator = operator(&sqs);
+    sqs.set_counts([[5, 0, 0]], [[0, 0, 0]]);
+    assert_eq!(operator.run(&REDRIVE).success().stdout, "The dead-letter queue has no messages.\n");
     sqs.set_counts([[0, 0, 0]], [[2, 1, 0]]);
-    // SQS lists an earlier move until it lists the new one.
-    let earlier = || vec![task(1, "COMPLETED", 9)];
-    sqs.set_tasks([earlier()]);
     let unconfirmed = operator.run(&REDRIVE[..2]).error_message();
     let question = "Move 3 message(s) of the dead-letter queue back to the overflow queue?";
     assert_eq!(unconfirmed, format!("{question} Standard input is no terminal: add --yes to confirm."));
-    assert_eq!(sqs.take_calls(), [get_arn(DEAD_LETTER_QUEUE), list()]);
+    let moves = || sqs.take_calls().into_iter().filter(|(name, _)| name == "StartMessageMoveTask").collect::<Vec<_>>();
+    assert_eq!(moves(), []);
 
-    sqs.set_tasks([earlier(), earlier(), vec![task(2, "RUNNING", 1)], vec![task(2, "COMPLETED", 3)]]);
     let redriven = operator.run(&REDRIVE).success();
-    assert_eq!(redriven.stdout, "3 message(s) moved back to the overflow queue.\n");
+    let sentence = "SQS moves 3 message(s). `cargo intake overflow status` counts those that are left.\n";
+    assert_eq!(redriven.stdout, sentence);
     let start = json!({"SourceArn": arn(DEAD_LETTER_QUEUE), "DestinationArn": arn(OVERFLOW_QUEUE)});
-    let start = ("StartMessageMoveTask".to_owned(), start);
-    assert_eq!(
-        sqs.take_calls(),
-        [get_arn(DEAD_LETTER_QUEUE), list(), get_arn(OVERFLOW_QUEUE), start, list(), list(), list()]
-    );
-
-    sqs.set_tasks([earlier(), vec![task(2, "COMPLETED", 3)]]);
-    assert_eq!(operator.run(&[&REDRIVE[..], &["--json"]].concat()).success().json(), [json!({"moved": 3})]);
-
-    let mut failed = task(2, "FAILED", 1);
-    failed["FailureReason"] = json!("AccessDenied");
-    sqs.set_tasks([vec![], vec![failed]]);
-    assert_eq!(
-        operator.run(&REDRIVE).error_message(),
-        "SQS ended the redrive after 1 message(s): FAILED: AccessDenied. Run the command again to move the others."
-    );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn redrive_without_dead_letters_starts_nothing() {
-    let sqs = FakeSqs::start().await.unwrap();
-    sqs.set_counts([[5, 0, 0]], [[0, 0, 0]]);
-    let nothing = operator(&sqs).run(&REDRIVE).success();
-    assert_eq!(nothing.stdout, "The dead-letter queue has no messages.\n");
-    assert_eq!(sqs.take_calls(), [get_arn(DEAD_LETTER_QUEUE), list()]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn interrupted_redrive_goes_on_and_is_followed_again() {
-    let sqs = FakeSqs::start().await.unwrap();
-    let operator = operator(&sqs);
-    sqs.set_tasks([vec![task(1, "RUNNING", 1)]]);
-    let running = Running::start(&operator, &REDRIVE[..2]);
-    assert_eq!(running.note(), "A redrive is already running.");
-    // From the second time that the command asks for the progress, it notices Ctrl-C for sure.
-    sqs.wait_for("ListMessageMoveTasks", 3);
-    let (code, stdout, stderr) = running.interrupt();
-    assert_eq!((code, stdout), (Some(1), vec![]));
-    assert_eq!(
-        stderr,
-        [
-            "error: Interrupted: SQS goes on moving the messages. `cargo intake overflow redrive` shows its progress again, \
-          `cargo intake overflow status` what is left."
-        ]
-    );
-
-    sqs.set_tasks([vec![task(1, "RUNNING", 1)], vec![task(1, "COMPLETED", 3)]]);
-    let followed = operator.run(&REDRIVE[..2]).success();
-    assert_eq!(followed.stdout, "3 message(s) moved back to the overflow queue.\n");
-    assert!(sqs.take_calls().iter().all(|(operation, _)| operation != "StartMessageMoveTask"));
+    assert_eq!(moves(), [("StartMessageMoveTask".to_owned(), start)]);
+    assert_eq!(operator.run(&[&REDRIVE[..], &["--json"]].concat()).success().json(), [json!({"messages": 3})]);
 }
 
 /// Why an erasure is refused.

@@ -53,18 +53,26 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
     let lines: Vec<&str> = table.stdout.lines().collect();
     assert_eq!((lines.len(), lines[1].find("invalid-type")), (3, lines[2].find("placeholder-identifier")));
 
-    let unchanged = redrive(&operator, &["--json"]).success().json();
-    assert!(unchanged.iter().all(|row| row["outcome"] == "rejected"), "{unchanged:?}");
-    assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
+    let recent = operator.run(&["rejected", "list", "--account", "shop", "--since", "5m"]).success();
+    assert!(recent.stdout.is_empty() && recent.stderr.contains("No such rejected signals"), "{recent:?}");
 
     let all = operator.run(&["rejected", "list", "--account", "shop", "--json"]).success().stdout;
+    operator.file("unchanged", &all);
+    let unchanged = redrive(&operator, &["unchanged", "--json"]).success().json();
+    let errors: Vec<_> = unchanged.iter().map(|row| (&row["outcome"], &row["errors"][0]["code"])).collect();
+    let rejected = json!("rejected");
+    assert_eq!(errors, [(&rejected, &json!("invalid-type")), (&rejected, &json!("placeholder-identifier"))]);
+    let rows = redrive(&operator, &["unchanged"]).success().stdout;
+    assert!(rows.contains("  signals[0].data must be an object or null"), "{rows}");
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
+
     operator.file("edited.ndjson", &all.replace("\"data\":7", "\"data\":{\"n\":7}").replace("undefined", "bob"));
-    let dry = redrive(&operator, &["--from", "edited.ndjson", "--dry-run"]).success();
-    assert_eq!(dry.stdout, "2 would be accepted, 0 still rejected, 0 not found.\n");
+    let dry = redrive(&operator, &["edited.ndjson", "--dry-run"]).success();
+    assert_eq!(dry.stdout, "2 would be accepted, 0 still rejected, 0 would already be expired, 0 not found.\n");
     assert_eq!(app.items("SignalsTable").await.len(), 1);
 
-    let redriven = redrive(&operator, &["--from", "edited.ndjson"]).success();
-    assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 not found.\n");
+    let redriven = redrive(&operator, &["edited.ndjson"]).success();
+    assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n");
     assert_eq!(app.items("RejectedSignalsTable").await, []);
     let history = app.history("shop", "ada").await;
     let keys: Vec<_> = history.iter().map(|signal| signal["sk"].as_s().unwrap().clone()).collect();
@@ -76,78 +84,10 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
     assert_eq!(bob[0]["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
     assert_eq!(bob[0]["requestIdentifier"].as_s().unwrap(), REQUEST);
 
-    let again = redrive(&operator, &["--from", "edited.ndjson"]);
-    assert_eq!((again.code, again.stdout.as_str()), (Some(1), "0 accepted, 0 still rejected, 2 not found.\n"));
-}
-
-#[tokio::test]
-async fn rejected_signals_are_filtered_by_code_id_and_time() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    send(&app, an_hour_ago()).await;
-    assert_eq!(list(&operator, &["--code", "placeholder-identifier"]).len(), 1);
-    assert_eq!(list(&operator, &["--code", "too-long"]), Vec::<Value>::new());
-    let recent = operator.run(&["rejected", "list", "--account", "shop", "--since", "5m"]).success();
-    assert!(recent.stdout.is_empty() && recent.stderr.contains("No such rejected signals"), "{recent:?}");
-    let unknown = operator.run(&["rejected", "list", "--account", "shop", "--code", "x"]);
-    assert!(unknown.code == Some(2) && unknown.stderr.contains("the codes are required,"), "{unknown:?}");
-
-    let id = list(&operator, &["--code", "invalid-type"])[0]["id"].as_str().unwrap().to_owned();
-    let shown = operator.run(&["rejected", "show", "--account", "shop", &id]).success();
-    for part in [&id, "ada", "key_of_shop", "signals[0].data must be an object or null", r#""data":7"#, REQUEST] {
-        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
-    }
-    let rows = redrive(&operator, &[&id, "--json"]).success().json();
-    assert_eq!((rows.len(), rows[0]["errors"][0]["code"].as_str()), (1, Some("invalid-type")));
-    let table = operator.run(&["rejected", "list", "--account", "shop", "--code", "invalid-type"]).success().stdout;
-    let row: Vec<_> = table.lines().nth(1).unwrap().split_whitespace().collect();
-    let (received_at, short) = (row[0].parse::<Timestamp>().unwrap(), row[2]);
-    assert_eq!(row[1], "invalid-type");
-    assert!(
-        short.starts_with(received_at.to_string().split('T').next().unwrap()) && short.ends_with("-6f1c0a52-0"),
-        "{short}"
-    );
-    let by_short_id = operator.run(&["rejected", "show", "--account", "shop", short]).success();
-    assert_eq!(by_short_id.stdout, shown.stdout);
-    let rows = redrive(&operator, &[short]).success().stdout;
-    assert!(rows.contains(&format!("invalid-type  {short}  signals[0].data must be")), "{rows}");
-    let (other, short) = (id.replace("#0000", "#0001"), short.replace("52-0", "52-1"));
-    for missing in [
-        vec!["rejected", "show", "--account", "shop", &other],
-        vec!["rejected", "redrive", "--account", "shop", &other],
-        vec!["rejected", "show", "--account", "shop", &short],
-    ] {
-        let outcome = operator.run(&missing);
-        assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    }
-}
-
-#[tokio::test]
-async fn signal_that_became_valid_is_redriven_without_an_edit() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    let received_at = an_hour_ago();
-    send(&app, received_at).await;
-    // Makes its payload valid, as if the contract had become wider.
-    for item in app.items("RejectedSignalsTable").await {
-        let update = app
-            .client
-            .update_item()
-            .table_name(testkit::Tables::name("RejectedSignalsTable"))
-            .key("pk", item["pk"].clone())
-            .key("sk", item["sk"].clone())
-            .update_expression("SET payload = :payload")
-            .expression_attribute_values(
-                ":payload",
-                aws_sdk_dynamodb::types::AttributeValue::S(r#"{"customerId":"ada","eventType":"t"}"#.into()),
-            );
-        update.send().await.unwrap();
-    }
-    let redriven = redrive(&operator, &["--code", "invalid-type", "--json"]).success().json();
-    assert_eq!(redriven.len(), 1);
-    assert_eq!(redriven[0]["outcome"], "accepted");
-    assert_eq!(redrive(&operator, &[]).success().stdout, "1 accepted, 0 still rejected, 0 not found.\n");
-    assert_eq!(app.history("shop", "ada").await.len(), 3);
+    let again = redrive(&operator, &["edited.ndjson"]);
+    assert_eq!(again.code, Some(1));
+    let counts = "0 accepted, 0 still rejected, 0 would already be expired, 2 not found.\n";
+    assert!(again.stdout.ends_with(counts), "{}", again.stdout);
 }
 
 #[tokio::test]
@@ -161,26 +101,16 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
         operator.file("edited", &all.replace("\"data\":7", "\"data\":{}").replace("undefined", "bob"));
     };
     edited(&operator);
-    let counts = "0 accepted, 0 still rejected, 0 not found, 2 would already be expired.\n";
     for dry_run in [&["--dry-run"][..], &[]] {
-        let redriven = redrive(&operator, &[&["--from", "edited"], dry_run].concat()).success();
-        let counts =
-            if dry_run.is_empty() { counts.to_owned() } else { counts.replace("accepted", "would be accepted") };
-        assert!(redriven.stdout.ends_with(&counts), "{}", redriven.stdout);
-        assert!(
-            redriven.stdout.contains("\nexpired  ") && redriven.stdout.contains("  would already be expired\n"),
-            "{}",
-            redriven.stdout
-        );
+        let rows = redrive(&operator, &[&["edited", "--json"], dry_run].concat()).success().json();
+        assert!(rows.len() == 2 && rows.iter().all(|row| row["outcome"] == "expired"), "{rows:?}");
     }
-    let rows = redrive(&operator, &["--json"]).success().json();
-    assert!(rows.iter().all(|row| row["outcome"] == "expired"), "{rows:?}");
     assert_eq!((app.items("SignalsTable").await.len(), app.items("RejectedSignalsTable").await.len()), (1, 2));
 
     let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "2");
     edited(&operator);
-    let redriven = redrive(&operator, &["--from", "edited"]).success();
-    assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 not found.\n");
+    let redriven = redrive(&operator, &["edited"]).success();
+    assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n");
 }
 
 #[tokio::test]
@@ -195,9 +125,9 @@ async fn redrive_of_an_invalid_file_is_an_error() {
         (format!("{line}\n\n{line}\n"), "Line 3 of f repeats the id of an earlier line"),
     ] {
         operator.file("f", &text);
-        let error = redrive(&operator, &["--from", "f"]).error_message();
+        let error = redrive(&operator, &["f"]).error_message();
         assert!(error.starts_with(message), "{error}");
     }
-    assert!(redrive(&operator, &["--from", "none"]).error_message().starts_with("Cannot read none:"));
+    assert!(redrive(&operator, &["none"]).error_message().starts_with("Cannot read none:"));
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 }

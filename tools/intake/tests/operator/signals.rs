@@ -40,9 +40,7 @@ async fn signals_are_listed_oldest_first_and_filtered() {
     assert_eq!(listed(&[]), ["first", "second", "third"]);
     assert_eq!(listed(&["--since", "90m"]), ["second", "third"]);
     assert_eq!(listed(&["--since", "3h", "--until", "30m"]), ["first", "second"]);
-    assert_eq!(listed(&["--flow", FLOW]), ["second"]);
     assert_eq!(listed(&["--limit", "2"]), ["second", "third"]);
-    assert_eq!(listed(&["--limit", "1", "--flow", FLOW]), ["second"]);
     assert_eq!(listed(&["--since", "2199-01-01"]), Vec::<String>::new());
 
     let table = operator.run(&["signals", "list", "--account", "shop", "c"]).success();
@@ -56,7 +54,7 @@ async fn signals_are_listed_oldest_first_and_filtered() {
         (unknown.stdout.as_str(), unknown.stderr.as_str()),
         ("", "No such signals of \"unknown\" in the account shop.\n")
     );
-    for option in [["--since", "yesterday"], ["--until", "x"], ["--flow", "7"], ["--limit", "-1"], ["--limit", "0"]] {
+    for option in [["--since", "yesterday"], ["--until", "x"], ["--limit", "-1"], ["--limit", "0"]] {
         let invalid = operator.run(&[&["signals", "list", "--account", "shop", "c"], &option[..]].concat());
         assert_eq!((invalid.code, invalid.stdout.as_str()), (Some(2), ""), "{}", invalid.stderr);
     }
@@ -96,26 +94,6 @@ async fn printed_time_is_a_time_that_since_and_until_read() {
         |text: &str| text.lines().skip(1).map(|row| row.split_whitespace().nth(1).unwrap().to_owned()).collect();
     let (since, until): (Vec<_>, Vec<_>) = (events(&list(&["--since", second])), events(&list(&["--until", second])));
     assert_eq!((since, until), (vec!["second".to_owned(), "third".to_owned()], vec!["first".to_owned()]));
-}
-
-#[tokio::test]
-async fn mistyped_account_is_told_where_nothing_is_found() {
-    let app = TestApp::start();
-    let (operator, _) = (Operator::of(&app), app.key("shop").await);
-    let hint = " No API key of this account exists: check the name of the account.";
-    for (account, hint) in [("shop", ""), ("shap", hint)] {
-        let stderr_of = |command: &[&str]| operator.run(&[command, &["--account", account, "c"]].concat()).stderr;
-        let listed = stderr_of(&["signals", "list"]);
-        assert_eq!(listed, format!("No such signals of \"c\" in the account {account}.{hint}\n"));
-        let shown = stderr_of(&["customers", "show"]);
-        assert_eq!(shown, format!("error: The account {account} has no customer \"c\".{hint}\n"));
-        let erased = stderr_of(&["customers", "erase"]);
-        assert!(erased.ends_with(&format!("Nothing is stored of \"c\" in the account {account}.{hint}\n")), "{erased}");
-    }
-    // The key table is not needed for the answer.
-    let operator = Operator::of(&app).variable("API_KEYS_TABLE", "elsewhere");
-    let unreadable = operator.run(&["signals", "list", "--account", "shap", "c"]).success();
-    assert_eq!(unreadable.stderr, "No such signals of \"c\" in the account shap.\n");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The command in a terminal: confirmations, progress, hidden input, escaped output.
+//! The command in a terminal: confirmations, hidden input, escaped output.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -126,9 +126,9 @@ async fn destructive_command_without_confirmation_changes_nothing() {
         let (code, shown) = revoke(no);
         assert!(code == Some(1) && shown.contains("Nothing was changed."), "{shown}");
     }
-    assert_eq!(operator.run(&["keys", "show", id, "--json"]).success().json()[0]["state"], "active");
+    assert_eq!(operator.run(&["keys", "list", "--json"]).success().json()[0]["state"], "active");
     assert_eq!(revoke("y\n").0, Some(0));
-    assert_eq!(operator.run(&["keys", "show", id, "--json"]).success().json()[0]["state"], "revoked");
+    assert_eq!(operator.run(&["keys", "list", "--json"]).success().json()[0]["state"], "revoked");
 }
 
 #[tokio::test]
@@ -191,21 +191,4 @@ async fn row_is_one_line_with_escaped_control_characters() {
     // In a pipe, nothing is cut.
     let piped = operator.run(&["signals", "list", "--account", "shop", "c"]).success();
     assert!(piped.stdout.contains(&"x".repeat(500)));
-}
-
-#[test]
-fn import_shows_progress_in_a_terminal_only() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    let text = "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n".repeat(5_000);
-    operator.file("a", &text);
-    operator.file("b", &text);
-    let (code, shown) = Terminal::run(&operator, &["import", "--account", "shop", "a"]).end();
-    assert_eq!(code, Some(0), "{shown}");
-    for part in ["% of", "signals stored", "left", "Done in ", "5000 signals stored, 0 lines rejected."] {
-        assert!(shown.contains(part), "{part}: {shown:?}");
-    }
-    let piped = operator.run(&["import", "--account", "shop", "b"]).success();
-    assert_eq!(piped.stdout, "5000 signals stored, 0 lines rejected.\n");
-    assert_eq!(piped.stderr, "");
 }

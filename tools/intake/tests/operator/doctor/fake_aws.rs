@@ -54,7 +54,7 @@ fn described_stack() -> String {
     outputs += &member("Output", "Version", env!("CARGO_PKG_VERSION"));
     outputs += &member("Output", "OverflowQueueUrl", "https://sqs/1/overflow");
     outputs += &member("Output", "OverflowDeadLetterQueueUrl", "https://sqs/1/dead-letters");
-    let parameters = member("Parameter", "DeletionProtection", "true") + &member("Parameter", "ThrottleRate", "500");
+    let parameters = member("Parameter", "DeletionProtection", "true");
     format!(
         "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>intake-test</StackName>\
          <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
@@ -110,28 +110,6 @@ fn answer(operation: &str, call: &Value) -> Value {
                 "ApproximateNumberOfMessagesDelayed": "0",
             }})
         }
-        "GetServiceQuota" => json!({"Quota": {"Value": 1000.0}}),
-        "StartQuery" => {
-            assert_eq!(
-                call["logGroupNames"],
-                json!(["/aws/lambda/intake-test/customers", "/aws/lambda/intake-test/signals"])
-            );
-            assert_eq!(call["endTime"].as_u64().unwrap() - call["startTime"].as_u64().unwrap(), DAY);
-            json!({"queryId": "q1"})
-        }
-        "GetQueryResults" => {
-            assert_eq!(call["queryId"], "q1");
-            let row = |fields: &[(&str, &str)]| {
-                fields.iter().map(|(field, value)| json!({"field": field, "value": value})).collect::<Value>()
-            };
-            let web = [("requests", "7"), ("accepted", "120"), ("rejected", "3"), ("lastSeen", "1795214024123")];
-            let app = [("requests", "1"), ("lastSeen", "2026-11-20 22:33:44.123")];
-            json!({"status": "Complete", "results": [
-                row(&[&[("accountId", "shop"), ("keyId", "key_1")], &web[..]].concat()),
-                row(&[&[("accountId", "shop"), ("keyId", "key_2")], &app[..]].concat()),
-            ]})
-        }
-        "DescribeLimits" => json!({"TableMaxWriteCapacityUnits": 40_000}),
         _ => panic!("{operation} was not expected"),
     }
 }
