@@ -13,7 +13,7 @@ const OF_LAMBDA: [&str; 4] =
     ["type", "record.metrics.maxMemoryUsedMB", "record.metrics.billedDurationMs", "record.metrics.initDurationMs"];
 
 /// Words of the two query languages.
-const KEYWORDS: [&str; 23] = [
+const KEYWORDS: [&str; 24] = [
     "1h",
     "IS",
     "TRUE",
@@ -37,6 +37,7 @@ const KEYWORDS: [&str; 23] = [
     "sort",
     "SOURCE",
     "stats",
+    "sum",
 ];
 
 /// The fields that a query reads, without those that it makes itself.
