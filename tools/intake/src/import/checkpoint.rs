@@ -157,13 +157,13 @@ impl Checkpoint {
         let mut text = format!("{stored} {things} stored, {rejected} lines rejected");
         for (count, outcome) in [(expired, "expired: not stored"), (skipped, "skipped: a newer update is stored")] {
             if *count > 0 {
-                text.push_str(&format!(", {count} {outcome}"));
+                text.extend([", ", &count.to_string(), " ", outcome]);
             }
         }
         text.push('.');
         if !unknown_fields.is_empty() {
             let names: Vec<_> = unknown_fields.iter().map(|name| escape_control(name)).collect();
-            text.push_str(&format!("\nUnknown fields: {}.", names.join(", ")));
+            text.extend(["\nUnknown fields: ", &names.join(", "), "."]);
         }
         let json = json!({
             "kind": kind, "stored": stored, "rejected": rejected, "expired": expired, "skipped": skipped,

@@ -104,7 +104,9 @@ impl Writer {
         }
         let work: Vec<_> = requests.into_values().map(|request| self.store_request(request)).collect();
         let stored: Vec<_> = stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await?;
-        stored.into_iter().for_each(|(number, outcome)| outcomes.add(number, outcome));
+        for (number, outcome) in stored {
+            outcomes.add(number, outcome);
+        }
         Ok(())
     }
 
@@ -113,9 +115,8 @@ impl Writer {
         let context = BatchContext::without_request(&self.account, request.identifier, request.received_at);
         let refused = self.signals.put(context, &signals, Deadline::after(WRITE_TIMEOUT)).await;
         let refused = refused.map_err(|unstored| store_error(&self.table, &unstored.error))?;
-        let outcome = |signal: &Signal<'_>| match refused.contains(&signal.index) {
-            true => Outcome::refused(),
-            false => Outcome::Stored,
+        let outcome = |signal: &Signal<'_>| {
+            if refused.contains(&signal.index) { Outcome::refused() } else { Outcome::Stored }
         };
         Ok(lines.into_iter().zip(signals.iter().map(outcome)).collect())
     }
@@ -138,7 +139,9 @@ impl Writer {
         }
         let work: Vec<_> = customers.values().map(|updates| self.update_customer(updates)).collect();
         let stored: Vec<_> = stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await?;
-        stored.into_iter().for_each(|(number, outcome)| outcomes.add(number, outcome));
+        for (number, outcome) in stored {
+            outcomes.add(number, outcome);
+        }
         Ok(())
     }
 
