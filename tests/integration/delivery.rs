@@ -35,8 +35,14 @@ struct Delivery {
 
 impl Delivery {
     async fn start(variables: &[(&str, &str)]) -> Self {
+        Self::start_with_timeout(variables, Duration::from_secs(10)).await
+    }
+
+    /// One whose invocations have so much time, of which the function leaves one second.
+    async fn start_with_timeout(variables: &[(&str, &str)], invocation_timeout: Duration) -> Self {
         let targets = FakeTargets::start().await.unwrap();
         let (options, log) = options(&targets, variables);
+        let options = ProcessOptions { invocation_timeout, ..options };
         let mut process = FunctionProcess::start(&options).await.unwrap();
         process.idle().await.unwrap();
         Self { process, targets, log }

@@ -10,9 +10,8 @@ use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use service::config::ConfigError;
 use std::borrow::Cow;
-use store::error;
 
-use crate::clients::{Cause, Undelivered, call, config};
+use crate::clients::{Cause, Undelivered, call, config, confirm};
 
 /// `Source` of every entry.
 const SOURCE: &str = "intake";
@@ -68,18 +67,22 @@ impl Bus {
     /// Sends entries in their order, call by call, until one is not taken.
     pub(crate) async fn put(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<(), Undelivered> {
         let mut rest = entries;
+        // How many entries of `rest` were part of a call that was refused as a whole: each of them is sent alone.
+        let mut alone = 0_usize;
         while !rest.is_empty() {
             let first = entries.len() - rest.len();
-            let (now, later) = rest.split_at(entries_of_next_call(rest));
-            self.call(now, deadline)
-                .await
-                .map_err(|Undelivered { position, cause }| Undelivered { position: first + position, cause })?;
-            rest = later;
+            let (now, later) = rest.split_at(if alone > 0 { 1 } else { entries_of_next_call(rest) });
+            match self.call(now, deadline).await {
+                Err(Undelivered { cause: Cause::InvalidCall(_), .. }) if now.len() > 1 => alone = now.len(),
+                Err(Undelivered { position, cause }) => return Err(Undelivered { position: first + position, cause }),
+                Ok(()) => (rest, alone) = (later, alone.saturating_sub(1)),
+            }
         }
         Ok(())
     }
 
     async fn call(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<(), Undelivered> {
+        let count = entries.len();
         let entries = entries.iter().map(|Entry { detail_type, time, detail }| {
             PutEventsRequestEntry::builder()
                 .event_bus_name(&self.name)
@@ -90,14 +93,9 @@ impl Bus {
                 .build()
         });
         let sent = self.client.put_events().set_entries(Some(entries.collect())).send();
-        let output = call(sent, deadline).await.map_err(|cause| Undelivered { position: 0, cause })?;
-        let codes = output.entries().iter().map(|entry| entry.error_code()).enumerate();
-        let failed = codes.into_iter().find_map(|(position, code)| Some((position, Cause::of_code(code?))));
-        match failed {
-            None if output.failed_entry_count() == 0 => Ok(()),
-            None => Err(Undelivered { position: 0, cause: error::Cause::ResponseError.into() }),
-            Some((position, cause)) => Err(Undelivered { position, cause }),
-        }
+        let output = call(sent, deadline).await?;
+        let results = output.entries().iter().map(|entry| (entry.event_id(), entry.error_code()));
+        confirm(count, results)
     }
 }
 

@@ -38,6 +38,13 @@ pub(crate) struct Undelivered {
     pub(crate) cause: Cause,
 }
 
+impl From<Cause> for Undelivered {
+    /// None of a call is known to be taken.
+    fn from(cause: Cause) -> Self {
+        Self { position: 0, cause }
+    }
+}
+
 /// Why a call failed, or a target did not take an event. The log shows it, so it is never a message, which may contain an
 /// event.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +64,9 @@ pub(crate) enum Cause {
     /// `EventBridge` will never take this event. Other errors can pass, or be mended by the operator.
     #[error("MalformedDetail")]
     MalformedDetail,
+    /// The target will never take this call, because of what is in it: it does not say which event.
+    #[error("{0}")]
+    InvalidCall(String),
 }
 
 impl Cause {
@@ -64,9 +74,32 @@ impl Cause {
     pub(crate) fn of_code(code: &str) -> Self {
         match code {
             "MalformedDetail" => Self::MalformedDetail,
+            "InvalidArgument"
+            | "RequestEntityTooLargeException"
+            | "SerializationException"
+            | "ValidationError"
+            | "ValidationException" => Self::InvalidCall(code.to_owned()),
             code => error::Cause::Other(code.to_owned()).into(),
         }
     }
+}
+
+/// Checks that a response has a result for each of `count` entries or records, and an id in each result. A result is an id or
+/// an error code.
+pub(crate) fn confirm<'r>(
+    count: usize,
+    results: impl ExactSizeIterator<Item = (Option<&'r str>, Option<&'r str>)>,
+) -> Result<(), Undelivered> {
+    if results.len() != count {
+        return Err(Cause::from(error::Cause::ResponseError).into());
+    }
+    for (position, (id, code)) in results.enumerate() {
+        if id.is_none() || code.is_some() {
+            let cause = code.map_or(error::Cause::ResponseError.into(), Cause::of_code);
+            return Err(Undelivered { position, cause });
+        }
+    }
+    Ok(())
 }
 
 /// Waits for a call until `deadline`.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use model::deadline::Deadline;
 use model::digest::Digest;
 use model::timestamp::Timestamp;
@@ -20,14 +21,14 @@ use crate::targets::Targets;
 /// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32 characters and at most 40.
 const MAX_NAME_CHARS: usize = 128;
 
+/// Records that are written to the failure bucket at once.
+const KEPT_AT_ONCE: usize = 16;
+
 /// The name of the failure bucket in the log.
 const FAILURE_BUCKET: &str = "failure bucket";
 
 /// Why an event is kept that no target takes whole.
 const TOO_LARGE: &str = "the event is too large for the lake, or there is no lake and the bus cannot have it whole";
-
-/// Why an event is kept that the bus did not take.
-const MALFORMED: &str = "EventBridge found the event malformed";
 
 /// A batch on its way.
 pub(crate) struct Delivery<'a> {
@@ -42,7 +43,8 @@ pub(crate) struct Delivery<'a> {
     unreadable: Vec<usize>,
     /// Events of which the bus has only a pointer.
     pointers: usize,
-    failed: Option<FailedRecord>,
+    /// The position of the first record that failed, and why.
+    failed: Option<(usize, Failure)>,
 }
 
 /// An event with its record.
@@ -52,18 +54,6 @@ struct PendingEvent<'a> {
     event: CloudEvent,
     /// Where it is whole, unless that is the bus.
     dataref: Option<String>,
-}
-
-/// The first record that failed.
-struct FailedRecord {
-    position: usize,
-    failure: Failure,
-}
-
-impl FailedRecord {
-    fn new(position: usize, target: &'static str, cause: &Cause) -> Self {
-        Self { position, failure: Failure { target, cause: cause.to_string() } }
-    }
 }
 
 /// An object of the failure bucket.
@@ -87,40 +77,48 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Reads the records, and keeps those that cannot be delivered whole.
+    /// Reads the records, and keeps those that cannot be delivered whole. That takes at most a third of the time: in
+    /// the rest the events before the first record that is not kept are delivered, and Lambda goes on behind them.
     pub(crate) async fn read(&mut self, records: &[&'a RawValue]) {
+        let mut unkept = Vec::new();
         for (position, record) in records.iter().copied().enumerate() {
-            if let Err(cause) = self.read_one(position, record).await {
-                return self.fail(FailedRecord::new(position, FAILURE_BUCKET, &cause));
-            }
+            unkept.extend(self.read_one(position, record).map(|reason| (position, record, reason)));
+        }
+        let deadline = self.deadline.part(3);
+        let delivery = &*self;
+        let puts = unkept.iter().map(async |(position, record, reason)| {
+            let kept = delivery.keep(record, reason, deadline).await;
+            kept.map_err(|cause| (*position, cause))
+        });
+        let kept: Result<Vec<_>, _> = stream::iter(puts).buffered(KEPT_AT_ONCE).try_collect().await;
+        if let Err((position, cause)) = kept {
+            self.fail(position, FAILURE_BUCKET, &cause);
         }
     }
 
-    async fn read_one(&mut self, position: usize, record: &'a RawValue) -> Result<(), Cause> {
+    /// Reads a record. Returns the reason if it is to be kept.
+    fn read_one(&mut self, position: usize, record: &'a RawValue) -> Option<String> {
         let event = match event_of(record) {
             Ok(Some(event)) => event,
             Ok(None) => {
                 self.skipped.push(position);
-                return Ok(());
+                return None;
             }
             Err(reason) => {
-                self.keep(record, &reason.to_string()).await?;
                 self.unreadable.push(position);
-                return Ok(());
+                return Some(reason.to_string());
             }
         };
-        let dataref = match self.place_of(&event) {
-            Place::Lake => Some(IN_THE_LAKE.to_owned()),
-            Place::Bus => None,
-            Place::FailureBucket => Some(self.keep(record, TOO_LARGE).await?),
-        };
-        // Nowhere but in the failure bucket.
-        if self.targets.bus.is_none() && dataref.as_deref() != Some(IN_THE_LAKE) {
+        let is_in_lake = self.targets.has_lake && Lake::fits(&event.json);
+        let is_kept = !is_in_lake && (self.targets.bus.is_none() || !is_whole_on_bus(&event));
+        if is_kept && self.targets.bus.is_none() {
+            // Nowhere but in the failure bucket.
             self.unreadable.push(position);
-            return Ok(());
+        } else {
+            let dataref = if is_in_lake { Some(IN_THE_LAKE.to_owned()) } else { is_kept.then(|| self.url_of(record)) };
+            self.events.push(PendingEvent { position, record, event, dataref });
         }
-        self.events.push(PendingEvent { position, record, event, dataref });
-        Ok(())
+        is_kept.then(|| TOO_LARGE.to_owned())
     }
 
     /// Sends the events to the lake, if there is one.
@@ -129,55 +127,54 @@ impl<'a> Delivery<'a> {
         let is_for_lake = |pending: &&PendingEvent<'_>| pending.dataref.as_deref() == Some(IN_THE_LAKE);
         let for_lake: Vec<_> = self.events.iter().filter(is_for_lake).collect();
         let events: Vec<_> = for_lake.iter().map(|pending| pending.event.json.as_str()).collect();
-        if let Err(Undelivered { position, cause }) = lake.put(&events, self.deadline).await {
+        // The rest of the time is the bus's.
+        let deadline = if self.targets.bus.is_some() { self.deadline.part(2) } else { self.deadline };
+        if let Err(Undelivered { position, cause }) = lake.put(&events, deadline).await {
             let position = for_lake.get(position).map_or(0, |pending| pending.position);
-            self.fail(FailedRecord::new(position, "lake", &cause));
+            self.fail(position, "lake", &cause);
         }
     }
 
-    /// Sends the events to the bus, if there is one.
+    /// Sends the events to the bus, if there is one. One that EventBridge will never take would hold up the shard: its record is
+    /// kept, and a pointer to it is sent instead.
     pub(crate) async fn notify_bus(&mut self) {
         let Some(bus) = &self.targets.bus else { return };
-        let (pointers, failed) = {
-            let mut entries: Vec<_> = self.events.iter().map(PendingEvent::entry).collect();
-            let failed = self.send(bus, &mut entries).await.err();
-            let is_pointer = |(entry, pending): &(&Entry<'_>, &PendingEvent<'_>)| {
-                entry.is_pointer() && failed.as_ref().is_none_or(|failed| pending.position < failed.position)
-            };
-            (entries.iter().zip(&self.events).filter(is_pointer).count(), failed)
-        };
-        self.pointers = pointers;
-        if let Some(failed) = failed {
-            self.fail(failed);
-        }
-    }
-
-    /// Sends entries. One that EventBridge finds malformed would hold up the shard: its record is kept, and a pointer to it
-    /// is sent instead.
-    async fn send<'s>(&'s self, bus: &Bus, entries: &mut [Entry<'s>]) -> Result<(), FailedRecord> {
-        let mut first = 0;
+        let mut entries: Vec<_> = self.events.iter().map(PendingEvent::entry).collect();
+        // The positions of records of which EventBridge does not even take the pointer.
+        let (mut first, mut refused, mut failed) = (0, Vec::new(), None);
         while let Err(Undelivered { position, cause }) =
             bus.put(entries.get(first..).unwrap_or_default(), self.deadline).await
         {
             first += position;
             let (Some(pending), Some(entry)) = (self.events.get(first), entries.get_mut(first)) else { break };
-            let failed = |target, cause: &Cause| FailedRecord::new(pending.position, target, cause);
-            if !matches!(cause, Cause::MalformedDetail) {
-                return Err(failed("bus", &cause));
+            if !matches!(cause, Cause::MalformedDetail | Cause::InvalidCall(_)) {
+                failed = Some((pending.position, "bus", cause));
+                break;
             }
-            let url = self.keep(pending.record, MALFORMED).await.map_err(|cause| failed(FAILURE_BUCKET, &cause))?;
+            let reason = format!("EventBridge does not take the event: {cause}");
+            if let Err(cause) = self.keep(pending.record, &reason, self.deadline).await {
+                failed = Some((pending.position, FAILURE_BUCKET, cause));
+                break;
+            }
             if entry.is_pointer() {
+                refused.push(pending.position);
                 first += 1;
             } else {
-                *entry = pending.pointer(&url);
+                entry.detail = Cow::Owned(pending.event.pointer(&self.url_of(pending.record)));
             }
         }
-        Ok(())
+        let sent = if failed.is_some() { first } else { entries.len() };
+        self.pointers = entries.iter().take(sent).filter(|entry| entry.is_pointer()).count() - refused.len();
+        self.events.retain(|pending| !refused.contains(&pending.position));
+        self.unreadable.append(&mut refused);
+        if let Some((position, target, cause)) = failed {
+            self.fail(position, target, &cause);
+        }
     }
 
     /// The position of the first failed record, if there is one, and what the log says.
     pub(crate) fn finish(self, records: usize) -> (Option<usize>, Counts) {
-        let end = self.failed.as_ref().map_or(records, |failed| failed.position);
+        let end = self.failed.as_ref().map_or(records, |(position, _)| *position);
         let before_end = |positions: &[usize]| positions.iter().filter(|position| **position < end).count();
         let counts = Counts {
             records,
@@ -186,36 +183,27 @@ impl<'a> Delivery<'a> {
             unreadable: before_end(&self.unreadable),
             undelivered: records - end,
             pointers: self.pointers,
-            failure: self.failed.map(|failed| failed.failure),
+            failure: self.failed.map(|(_, failure)| failure),
         };
         (counts.failure.is_some().then_some(end), counts)
     }
 
     /// Ends the batch before the failed record.
-    fn fail(&mut self, failed: FailedRecord) {
-        self.events.retain(|pending| pending.position < failed.position);
-        self.failed = Some(failed);
-    }
-
-    fn place_of(&self, event: &CloudEvent) -> Place {
-        let Targets { bus, has_lake, .. } = self.targets;
-        if *has_lake && Lake::fits(&event.json) {
-            Place::Lake
-        } else if bus.is_some() && is_whole_on_bus(event) {
-            Place::Bus
-        } else {
-            Place::FailureBucket
-        }
+    fn fail(&mut self, position: usize, target: &'static str, cause: &Cause) {
+        self.events.retain(|pending| pending.position < position);
+        self.failed = Some((position, Failure { target, cause: cause.to_string() }));
     }
 
     /// Writes a record to the failure bucket. The key is the same when the record is delivered again.
-    async fn keep(&self, record: &RawValue, reason: &str) -> Result<String, Cause> {
-        let failures = &self.targets.failures;
-        let key = self.failure_key(record);
+    async fn keep(&self, record: &RawValue, reason: &str, deadline: Deadline) -> Result<(), Cause> {
         // Strings and JSON always serialize.
         let body = serde_json::to_string(&KeptRecord { reason, record }).unwrap_or_default();
-        failures.put(&key, body, self.deadline).await?;
-        Ok(failures.s3_url(&key))
+        self.targets.failures.put(&self.failure_key(record), body, deadline).await
+    }
+
+    /// Where a record is that is kept.
+    fn url_of(&self, record: &RawValue) -> String {
+        self.targets.failures.s3_url(&self.failure_key(record))
     }
 
     /// `unreadable/2026/11/20/<eventID>.json`, with the day of the change and, without an eventID, the sequence number or
@@ -234,30 +222,16 @@ impl<'a> Delivery<'a> {
     }
 }
 
-/// Where an event is whole for certain.
-enum Place {
-    Lake,
-    Bus,
-    FailureBucket,
-}
-
 fn is_whole_on_bus(event: &CloudEvent) -> bool {
     !event.has_large_number && Bus::fits(event.kind.detail_type(), &event.json)
 }
 
 impl PendingEvent<'_> {
     fn entry(&self) -> Entry<'_> {
-        match &self.dataref {
-            Some(dataref) if !is_whole_on_bus(&self.event) => self.pointer(dataref),
-            _ => self.entry_with(Cow::Borrowed(&self.event.json)),
-        }
-    }
-
-    fn pointer(&self, dataref: &str) -> Entry<'_> {
-        self.entry_with(Cow::Owned(self.event.pointer(dataref)))
-    }
-
-    fn entry_with<'d>(&self, detail: Cow<'d, str>) -> Entry<'d> {
+        let detail = match &self.dataref {
+            Some(dataref) if !is_whole_on_bus(&self.event) => Cow::Owned(self.event.pointer(dataref)),
+            _ => Cow::Borrowed(self.event.json.as_str()),
+        };
         Entry { detail_type: self.event.kind.detail_type(), time: self.event.time, detail }
     }
 }

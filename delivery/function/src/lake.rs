@@ -7,9 +7,8 @@ use aws_sdk_firehose::primitives::Blob;
 use aws_sdk_firehose::types::Record;
 use model::deadline::Deadline;
 use service::config::ConfigError;
-use store::error;
 
-use crate::clients::{Cause, Undelivered, call, config};
+use crate::clients::{Cause, Undelivered, call, config, confirm};
 
 /// The largest record, in bytes: "as large as 1,000 KB (before base64 encoding)".
 const MAX_RECORD_BYTES: usize = 1_000_000;
@@ -48,28 +47,24 @@ impl Lake {
     pub(crate) async fn put(&self, events: &[&str], deadline: Deadline) -> Result<(), Undelivered> {
         let mut records = pack(events).into_iter().peekable();
         while records.peek().is_some() {
-            self.call(records.by_ref().take(MAX_RECORDS).collect(), deadline).await?;
+            let records: Vec<_> = records.by_ref().take(MAX_RECORDS).collect();
+            let firsts: Vec<_> = records.iter().map(|record| record.first).collect();
+            self.call(records, deadline).await.map_err(|Undelivered { position, cause }| Undelivered {
+                position: firsts.get(position).copied().unwrap_or_default(),
+                cause,
+            })?;
         }
         Ok(())
     }
 
     async fn call(&self, records: Vec<Packed>, deadline: Deadline) -> Result<(), Undelivered> {
-        let firsts: Vec<_> = records.iter().map(|record| record.first).collect();
-        let undelivered = |index: usize, cause: Cause| {
-            let position = firsts.get(index).copied().unwrap_or_default();
-            Undelivered { position, cause }
-        };
+        let count = records.len();
         let records = records.into_iter().map(|record| Record::builder().data(Blob::new(record.lines)).build());
-        let records = records.collect::<Result<_, _>>().map_err(|_| undelivered(0, Cause::RequestError))?;
+        let records = records.collect::<Result<_, _>>().map_err(|_| Cause::RequestError)?;
         let sent = self.client.put_record_batch().delivery_stream_name(&self.stream).set_records(Some(records)).send();
-        let output = call(sent, deadline).await.map_err(|cause| undelivered(0, cause))?;
-        let mut codes = output.request_responses().iter().map(|response| response.error_code()).enumerate();
-        let failed = codes.find_map(|(index, code)| Some((index, Cause::of_code(code?))));
-        match failed {
-            None if output.failed_put_count() == 0 => Ok(()),
-            None => Err(undelivered(0, error::Cause::ResponseError.into())),
-            Some((index, cause)) => Err(undelivered(index, cause)),
-        }
+        let output = call(sent, deadline).await?;
+        let results = output.request_responses().iter().map(|result| (result.record_id(), result.error_code()));
+        confirm(count, results)
     }
 }
 

@@ -8,7 +8,8 @@
 //! the steps after it too:
 //!
 //! 1. Each record becomes an event. A record that cannot be read is kept in the failure bucket, and the shard goes on; so is
-//!    one whose event is too large for the lake, or has no lake and cannot be whole on the bus.
+//!    one whose event is too large for the lake, or has no lake and cannot be whole on the bus. This takes at most a third of
+//!    the time.
 //! 2. The lake gets the events, many to a record.
 //! 3. The bus gets the events. One that `PutEvents` does not take is a pointer to where it is whole: by now it is there, unless
 //!    another function fills the lake, which `LAKE_BUCKET_NAME` says.

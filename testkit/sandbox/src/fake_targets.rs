@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
 use data_encoding::BASE64;
@@ -56,6 +57,10 @@ struct Targets {
     random: fastrand::Rng,
     /// A text and the error code of entries and records that contain it.
     refused: Vec<(Target, String, &'static str)>,
+    /// A text, and the status and the body that a call gets that contains it.
+    answers: Vec<(Target, String, (u16, Value))>,
+    /// How long each object takes.
+    bucket_delay: Duration,
 }
 
 impl FakeTargets {
@@ -85,6 +90,16 @@ impl FakeTargets {
         self.0.service.with(|targets| targets.refused.push((target, text.to_owned(), code)));
     }
 
+    /// Calls of `target` that contain `text` get this status and this body from here on, and nothing of them is taken.
+    pub fn answer(&self, target: Target, text: &str, status: u16, body: Value) {
+        self.0.service.with(|targets| targets.answers.push((target, text.to_owned(), (status, body))));
+    }
+
+    /// The bucket takes so long for each object from here on.
+    pub fn delay_bucket(&self, delay: Duration) {
+        self.0.service.with(|targets| targets.bucket_delay = delay);
+    }
+
     /// This share of calls fails from here on, some of them after they were taken, and of the entries and records of others.
     pub fn fail_at_random(&self, share: f64) {
         self.0.service.with(|targets| targets.faults = share);
@@ -95,9 +110,12 @@ impl FakeTargets {
         self.0.service.with(|targets| targets.random = fastrand::Rng::with_seed(seed));
     }
 
-    /// No entry and no record fails from here on.
+    /// No call, no entry and no record fails from here on.
     pub fn refuse_nothing(&self) {
-        self.0.service.with(|targets| targets.refused.clear());
+        self.0.service.with(|targets| {
+            targets.refused.clear();
+            targets.answers.clear();
+        });
     }
 
     /// Takes the calls so far, also those that failed.
@@ -140,6 +158,9 @@ impl Service for State {
             (&Method::PUT, None) => Some(Target::Bucket),
             _ => None,
         };
+        if target == Some(Target::Bucket) {
+            tokio::time::sleep(self.with(|targets| targets.bucket_delay)).await;
+        }
         let body = String::from_utf8_lossy(&body).into_owned();
         let call = target.map(|target| Call { target, path: parts.uri.path().to_owned(), headers, body });
         let (status, answer) =
@@ -156,6 +177,11 @@ impl Targets {
         let is_faulted = self.random.f64() < self.faults;
         if self.away.contains(&call.target) || is_faulted && self.random.bool() {
             return (500, error("InternalFailure"));
+        }
+        let is_answered =
+            |(of, part, _): &&(Target, String, _)| *of == call.target && call.body.contains(part.as_str());
+        if let Some((_, _, answer)) = self.answers.iter().find(is_answered) {
+            return answer.clone();
         }
         let answer = self.take(call);
         if is_faulted { (500, error("InternalFailure")) } else { answer }

@@ -57,6 +57,35 @@ async fn target_that_is_away_delays_its_records_and_loses_none() {
 }
 
 #[tokio::test]
+async fn call_that_the_function_may_not_make_keeps_no_event() {
+    let mut delivery = Delivery::start(BOTH).await;
+    delivery.targets.answer(Target::Bus, "", 400, json!({"__type": "AccessDeniedException"}));
+    assert_eq!(delivery.first_undelivered(&signals(0..3)).await.as_deref(), Some("s0"));
+    assert_eq!(delivery.line().await["cause"], "AccessDeniedException");
+    assert_eq!(delivery.targets.take_calls().iter().filter(|call| call.target == Target::Bus).count(), 1);
+    assert_eq!(delivery.kept().len(), 0);
+}
+
+#[tokio::test]
+async fn success_without_a_result_for_each_event_is_a_failure() {
+    let mut delivery = Delivery::start(BOTH).await;
+    for (target, body) in [
+        (Target::Bus, json!({"FailedEntryCount": 0, "Entries": []})),
+        (Target::Bus, json!({"FailedEntryCount": 0, "Entries": [{"EventId": "1"}, {"EventId": "2"}]})),
+        (Target::Bus, json!({"FailedEntryCount": 0, "Entries": [{}, {"EventId": "2"}, {"EventId": "3"}]})),
+        (Target::Lake, json!({"FailedPutCount": 0, "Encrypted": false, "RequestResponses": []})),
+        (Target::Lake, json!({"FailedPutCount": 0, "Encrypted": false, "RequestResponses": [{}]})),
+    ] {
+        delivery.targets.answer(target, "", 200, body.clone());
+        assert_eq!(delivery.first_undelivered(&signals(0..3)).await.as_deref(), Some("s0"), "{body}");
+        let line = delivery.line().await;
+        assert_eq!(line["cause"], "ResponseError", "{line}");
+        delivery.targets.refuse_nothing();
+    }
+    assert_eq!(delivery.first_undelivered(&signals(0..3)).await, None);
+}
+
+#[tokio::test]
 async fn batch_that_is_delivered_again_has_the_same_events() {
     let delivery = Delivery::start(BOTH).await;
     let batch = signals(0..3);

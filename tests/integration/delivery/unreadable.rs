@@ -1,5 +1,7 @@
 //! Records that cannot be delivered, or not whole: the shard goes on.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use testkit::fake_targets::Target;
 
@@ -77,6 +79,27 @@ async fn record_that_cannot_be_kept_is_delivered_again() {
     delivery.targets.set_away(Target::Bucket, false);
     assert_eq!(delivery.first_undelivered(&batch[2..]).await, None);
     assert_eq!(delivery.kept().keys().collect::<Vec<_>>(), [&key(2)]);
+}
+
+#[tokio::test]
+async fn batch_full_of_unreadable_records_progresses_while_s3_is_slow() {
+    let delivery = Delivery::start_with_timeout(BOTH, Duration::from_secs(4)).await;
+    // One by one, they would take 10 seconds, and the event before them would never have a target.
+    delivery.targets.delay_bucket(Duration::from_millis(20));
+    let mut batch = signals(0..502);
+    for record in &mut batch[1..501] {
+        record["eventName"] = json!("UPDATE");
+    }
+    let (mut first, mut invocations) = (0, 0);
+    while let Some(undelivered) = delivery.first_undelivered(&batch[first..]).await {
+        let undelivered = undelivered[1..].parse().unwrap();
+        assert!(undelivered > first, "no progress at {first}");
+        (first, invocations) = (undelivered, invocations + 1);
+    }
+    assert!(invocations < 10, "{invocations}");
+    assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 501]));
+    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([0, 501]));
+    assert_eq!(delivery.kept().into_keys().collect::<Vec<_>>(), (1..501).map(key).collect::<Vec<_>>());
 }
 
 #[tokio::test]
@@ -164,8 +187,32 @@ async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_pointer() 
     assert_eq!(pointers, [&pointer(11, &format!("s3://{BUCKET}/{}", key(11)))]);
     // The rest of the call that failed comes twice.
     assert_eq!(ids(&events), ids_of([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 11, 12, 13, 14]));
-    assert_eq!(delivery.kept()[&key(11)]["reason"], "EventBridge found the event malformed");
+    assert_eq!(delivery.kept()[&key(11)]["reason"], "EventBridge does not take the event: MalformedDetail");
     // EventBridge does not take the pointer either: the shard goes on.
     delivery.targets.refuse(Target::Bus, "dataref", "MalformedDetail");
     assert_eq!(delivery.first_undelivered(&batch).await, None);
+}
+
+#[tokio::test]
+async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
+    let mut delivery = Delivery::start(BOTH).await;
+    let refusal = json!({"__type": "ValidationException", "message": "a message with a secret value"});
+    delivery.targets.answer(Target::Bus, "odd", 400, refusal.clone());
+    let mut batch = signals(0..25);
+    batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
+    assert_eq!(delivery.first_undelivered(&batch).await, None);
+    let events = delivery.on_the_bus();
+    assert_eq!(ids(&events), ids_of(0..25));
+    assert_eq!(events[11], pointer(11, &format!("s3://{BUCKET}/{}", key(11))));
+    assert_eq!(delivery.kept().len(), 1);
+    assert_eq!(delivery.kept()[&key(11)]["reason"], "EventBridge does not take the event: ValidationException");
+    assert_eq!(delivery.line().await["EventPointers"], 1);
+    // EventBridge does not take the pointer either: the shard goes on, and an alarm counts the record.
+    delivery.targets.answer(Target::Bus, "#0011", 400, refusal);
+    assert_eq!(delivery.first_undelivered(&batch).await, None);
+    assert_eq!(ids(&delivery.on_the_bus()), ids_of((0..11).chain(12..25)));
+    let line = delivery.line().await;
+    for (name, count) in [("RecordsDelivered", 24), ("RecordsUnreadable", 1), ("EventPointers", 0)] {
+        assert_eq!(line[name], count, "{name} in {line}");
+    }
 }
