@@ -1,10 +1,9 @@
-//! README.md says what the code does: its errors and its examples; and it stays short.
+//! README.md says what the code does: its endpoints and its examples; and it stays short.
 
 use customers::CustomersFunction;
 use emulator::development_key;
 use model::timestamp::Timestamp;
 use serde_json::Value;
-use service::problem::ProblemType;
 use service::runtime::Function as _;
 use signals::SignalsFunction;
 use testkit::{RequestBuilder, TestApp};
@@ -14,14 +13,6 @@ use crate::page::Page;
 #[test]
 fn readme_has_at_most_150_lines() {
     assert!(Page::read("README.md").text.lines().count() <= 150);
-}
-
-#[test]
-fn errors_in_the_readme_are_those_of_the_code() {
-    let rows = Page::read("README.md").table("Errors", "status | code");
-    let in_readme: Vec<_> = rows.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
-    let in_code: Vec<_> = ProblemType::ALL.iter().map(|kind| (kind.status.to_string(), kind.code.to_owned())).collect();
-    assert_eq!(in_readme, in_code);
 }
 
 #[test]
