@@ -1,8 +1,12 @@
 //! `cargo dev`, end to end: the compiled functions behind HTTP, and what they wrote, read through DynamoDB's protocol.
 
+use std::time::{Duration, Instant};
+
+use emulator::sqs::FakeSqs;
 use emulator::{Emulator, Storage};
-use serde_json::json;
-use testkit::{LocalStack, client_at};
+use serde_json::{Value, json};
+use testkit::fault_proxy::{Fault, FaultProxy};
+use testkit::{LocalStack, RequestBuilder, TestApp, client_at};
 
 #[tokio::test]
 async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
@@ -82,6 +86,70 @@ async fn faults_of_cargo_dev_reach_the_functions_only() {
     let stderr = stack.stop("TERM");
     assert!(stderr.contains("Faults are on: a share of 1 of"), "{stderr}");
     assert!(stderr.contains(" calls to DynamoDB had a fault.\nStopped.\n"), "{stderr}");
+}
+
+/// A call of SQS's JSON protocol to the overflow queue of the stack.
+fn call_queue(stack: &LocalStack, operation: &str, call: &Value) -> Value {
+    let agent: ureq::Agent = ureq::Agent::config_builder().proxy(None).build().into();
+    let request =
+        agent.post(stack.variable("AWS_ENDPOINT_URL_SQS")).header("X-Amz-Target", format!("AmazonSQS.{operation}"));
+    let mut response = request.send(call.to_string()).unwrap();
+    serde_json::from_str(&response.body_mut().read_to_string().unwrap()).unwrap()
+}
+
+/// How many messages a queue of the stack has.
+fn queued(stack: &LocalStack, variable: &str) -> u64 {
+    let call = json!({"QueueUrl": stack.variable(variable), "AttributeNames": ["All"]});
+    let response = call_queue(stack, "GetQueueAttributes", &call);
+    let count = |name: &str| response.pointer(&format!("/Attributes/{name}")).unwrap().as_str().unwrap().parse::<u64>();
+    count("ApproximateNumberOfMessages").unwrap() + count("ApproximateNumberOfMessagesNotVisible").unwrap()
+}
+
+/// A message with one signal.
+async fn deferred_message() -> String {
+    let (emulator, sqs) = (TestApp::emulator(), FakeSqs::start().await.unwrap());
+    let keys = emulator.endpoint();
+    let proxy = FaultProxy::start(&keys, Fault::ResetBefore.always()).await.unwrap();
+    let app = TestApp::with_queue(emulator, &keys, &proxy.endpoint(), None, Some(&sqs));
+    let signals = json!({"signals": [{"customerId": "c1", "eventType": "bought"}]});
+    let key = app.key("shop").await;
+    assert_eq!(app.send(RequestBuilder::signals(signals).key(&key)).await.status, 200);
+    sqs.take_messages().remove(0)
+}
+
+#[tokio::test]
+async fn signals_of_cargo_dev_are_deferred_while_dynamodb_fails() {
+    let stack = LocalStack::start(&["--faults", "1"]);
+    let signals = r#"{"signals": [{"customerId": "c1", "eventType": "bought"}]}"#;
+    let response = stack.send(stack.variable("API_KEY"), "POST", "/api/event-flows/signal", Some(signals));
+    assert_eq!((response.status, &response.json["deferred"]), (200, &json!(1)), "{response:?}");
+    assert_eq!(queued(&stack, "OVERFLOW_QUEUE_URL"), 1, "its drain fails as well");
+    stack.stop("TERM");
+
+    let stack = LocalStack::start(&["--faults", "1", "--no-queue"]);
+    let response = stack.send(stack.variable("API_KEY"), "POST", "/api/event-flows/signal", Some(signals));
+    assert_eq!((response.status, &response.json["code"]), (503, &json!("storage-unavailable")));
+    stack.stop("TERM");
+}
+
+#[tokio::test]
+async fn overflow_queue_of_cargo_dev_is_drained_by_its_function() {
+    let stack = LocalStack::start(&[]);
+    let deferred = deferred_message().await;
+    for body in [deferred.as_str(), "unreadable"] {
+        let call = json!({"QueueUrl": stack.variable("OVERFLOW_QUEUE_URL"), "MessageBody": body});
+        call_queue(&stack, "SendMessage", &call);
+    }
+    let began = Instant::now();
+    while queued(&stack, "OVERFLOW_QUEUE_URL") > 0 {
+        assert!(began.elapsed() < Duration::from_mins(5), "the queue is not drained");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(queued(&stack, "DEAD_LETTER_QUEUE_URL"), 1, "the unreadable one");
+    let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
+    let stored = dynamodb.scan().table_name(stack.variable("SIGNALS_TABLE")).send().await.unwrap();
+    assert_eq!(stored.count, 1);
+    stack.stop("TERM");
 }
 
 #[test]

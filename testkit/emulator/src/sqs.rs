@@ -1,8 +1,9 @@
-//! An SQS with an overflow queue and its dead-letter queue. It keeps the messages of one overflow queue in memory, within SQS's
-//! limits. A test says what the queues count. Must not know what is in a message.
+//! An SQS with an overflow queue and its dead-letter queue, in memory and within SQS's limits: `cargo dev` serves it, and tests
+//! start private ones. A test may say what the queues count. Must not know what is in a message.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use http_body_util::Full;
@@ -21,36 +22,53 @@ pub const DEAD_LETTER_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/0000
 /// The largest message, and the largest sum of the messages of one call, in bytes ("Amazon SQS message quotas").
 const MAX_BYTES: usize = 1024 * 1024;
 
+/// How long a message that was received and not deleted is hidden. In template.yaml it is minutes; here a developer waits.
+const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A message that was received this often and not deleted becomes a dead letter, after two minutes. In template.yaml it is days.
+const MAX_RECEIVES: u32 = 24;
+
+/// The bodies of the messages that are received together, in bytes. A body may double in an event, for which Lambda's limit is 6 MB.
+const MAX_RECEIVED_BYTES: usize = 3 * MAX_BYTES;
+
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
 pub struct FakeSqs(HttpServer<State>);
+
+/// A message that was received.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its id.
+    pub id: String,
+    /// Its text.
+    pub body: String,
+    receives: u32,
+    visible_at: Instant,
+}
 
 #[derive(Debug, Default)]
 struct State(Mutex<Queues>);
 
 #[derive(Debug, Default)]
 struct Queues {
-    messages: Vec<String>,
+    overflow: Queue,
+    dead_letters: Queue,
+    sent: u64,
     /// The `MessageGroupId` of each message that was sent.
     groups: Vec<Option<String>>,
     is_unavailable: bool,
-    overflow_counts: Answers<[u64; 3]>,
-    dead_letter_counts: Answers<[u64; 3]>,
     calls: Vec<(String, Value)>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    messages: Vec<Message>,
+    /// What a test says that it counts, one after another; the last one stays.
+    counts: VecDeque<[u64; 3]>,
 }
 
 /// The status, the code and the message of a response that is an error.
 type CallError = (u16, &'static str, &'static str);
-
-/// Answers, one after another; the last one stays.
-#[derive(Debug, Default)]
-struct Answers<T>(VecDeque<T>);
-
-impl<T: Clone + Default> Answers<T> {
-    fn next(&mut self) -> T {
-        if self.0.len() > 1 { self.0.pop_front() } else { self.0.front().cloned() }.unwrap_or_default()
-    }
-}
 
 impl FakeSqs {
     /// Starts one with empty queues.
@@ -71,9 +89,24 @@ impl FakeSqs {
         self.0.service.queues(|queues| queues.is_unavailable = is_unavailable);
     }
 
+    /// Up to `most` messages of the overflow queue. They are received again after a timeout, unless they are deleted.
+    pub fn receive(&self, most: usize) -> Vec<Message> {
+        self.0.service.queues(|queues| queues.receive(most, Instant::now()))
+    }
+
+    /// Deletes a message of the overflow queue.
+    pub fn delete(&self, id: &str) {
+        self.0.service.queues(|queues| queues.overflow.messages.retain(|message| message.id != id));
+    }
+
     /// Takes the messages of the overflow queue.
     pub fn take_messages(&self) -> Vec<String> {
-        self.0.service.queues(|queues| std::mem::take(&mut queues.messages))
+        self.0.service.queues(|queues| queues.overflow.messages.drain(..).map(|message| message.body).collect())
+    }
+
+    /// How many messages the dead-letter queue has.
+    pub fn dead_letters(&self) -> usize {
+        self.0.service.queues(|queues| queues.dead_letters.messages.len())
     }
 
     /// The groups of the messages that were sent since the last time.
@@ -84,8 +117,8 @@ impl FakeSqs {
     /// What the queues count from here on, call after call: waiting, in flight, delayed.
     pub fn set_counts<const N: usize, const M: usize>(&self, overflow: [[u64; 3]; N], dead_letters: [[u64; 3]; M]) {
         self.0.service.queues(|queues| {
-            queues.overflow_counts = Answers(overflow.into());
-            queues.dead_letter_counts = Answers(dead_letters.into());
+            queues.overflow.counts = overflow.into();
+            queues.dead_letters.counts = dead_letters.into();
         });
     }
 
@@ -135,7 +168,10 @@ impl Queues {
         let answer = match operation {
             "SendMessage" => self.send(&call),
             "GetQueueAttributes" => self.attributes(&call),
-            "StartMessageMoveTask" => Ok(json!({"TaskHandle": "handle"})),
+            "StartMessageMoveTask" => {
+                self.redrive();
+                Ok(json!({"TaskHandle": "handle"}))
+            }
             _ => Err((400, "UnsupportedOperation", "")),
         };
         // The messages of the others are kept already.
@@ -155,23 +191,52 @@ impl Queues {
         if !group.as_ref().is_none_or(is_group) {
             return Err((400, "InvalidParameterValue", ""));
         }
+        let id = self.sent.to_string();
+        let message = Message { id: id.clone(), body: body.to_owned(), receives: 0, visible_at: Instant::now() };
+        self.queue(call)?.messages.push(message);
+        self.sent += 1;
         self.groups.push(group);
-        let id = self.messages.len().to_string();
-        self.messages.push(body.to_owned());
         Ok(json!({"MessageId": id, "MD5OfMessageBody": ""}))
+    }
+
+    fn queue(&mut self, call: &Value) -> Result<&mut Queue, CallError> {
+        match call["QueueUrl"].as_str().unwrap_or_default() {
+            OVERFLOW_QUEUE => Ok(&mut self.overflow),
+            DEAD_LETTER_QUEUE => Ok(&mut self.dead_letters),
+            _ => Err((400, "NonExistentQueue", "The specified queue does not exist.")),
+        }
+    }
+
+    fn receive(&mut self, most: usize, now: Instant) -> Vec<Message> {
+        let messages = &mut self.overflow.messages;
+        let is_dead = |message: &mut Message| message.visible_at <= now && message.receives >= MAX_RECEIVES;
+        self.dead_letters.messages.extend(messages.extract_if(.., is_dead));
+        let (mut received, mut bytes) = (Vec::new(), 0);
+        for message in messages.iter_mut().filter(|message| message.visible_at <= now).take(most) {
+            bytes += message.body.len();
+            if bytes > MAX_RECEIVED_BYTES {
+                break;
+            }
+            message.visible_at = now + VISIBILITY_TIMEOUT;
+            message.receives += 1;
+            received.push(message.clone());
+        }
+        received
+    }
+
+    /// Moves the dead letters back.
+    fn redrive(&mut self) {
+        let now = Instant::now();
+        let fresh = |message| Message { receives: 0, visible_at: now, ..message };
+        self.overflow.messages.extend(self.dead_letters.messages.drain(..).map(fresh));
     }
 
     /// The attributes that a call names, as SQS writes them.
     fn attributes(&mut self, call: &Value) -> Result<Value, CallError> {
-        let url = call["QueueUrl"].as_str().unwrap_or_default();
         if call["AttributeNames"] == json!(["QueueArn"]) {
-            return Ok(json!({"Attributes": {"QueueArn": arn(url)}}));
+            return Ok(json!({"Attributes": {"QueueArn": arn(call["QueueUrl"].as_str().unwrap_or_default())}}));
         }
-        let [waiting, in_flight, delayed] = match url {
-            OVERFLOW_QUEUE => self.overflow_counts.next(),
-            DEAD_LETTER_QUEUE => self.dead_letter_counts.next(),
-            _ => return Err((400, "NonExistentQueue", "The specified queue does not exist.")),
-        };
+        let [waiting, in_flight, delayed] = self.queue(call)?.counts(Instant::now());
         Ok(json!({"Attributes": {
             "ApproximateNumberOfMessages": waiting.to_string(),
             "ApproximateNumberOfMessagesNotVisible": in_flight.to_string(),
@@ -180,7 +245,21 @@ impl Queues {
     }
 }
 
+impl Queue {
+    /// Messages that wait, are in flight and are delayed.
+    fn counts(&mut self, now: Instant) -> [u64; 3] {
+        let said = if self.counts.len() > 1 { self.counts.pop_front() } else { self.counts.front().copied() };
+        said.unwrap_or_else(|| {
+            let waiting = self.messages.iter().filter(|message| message.visible_at <= now).count();
+            [waiting as u64, (self.messages.len() - waiting) as u64, 0]
+        })
+    }
+}
+
 /// The characters of a message (`SendMessage` in the SQS API reference).
 fn is_allowed(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,9 @@
 //! What the local stack takes from template.yaml: tables, functions, their routes and their variables, and what pages of
 //! other origins may do.
 //!
-//! The local stack reads and evaluates nothing else of the template, so conditions, alarms, permissions or functions behind a
-//! queue cannot stop it. It must understand all that it reads: a table property that is neither applied nor known to mean
-//! nothing on one machine is an error, and so is a variable that only AWS could evaluate.
+//! The local stack reads and evaluates nothing else of the template, so conditions, alarms, permissions or queues cannot stop
+//! it. It must understand all that it reads: a table property that is neither applied nor known to mean nothing on one machine
+//! is an error, and so is a variable that only AWS could evaluate.
 
 mod cors;
 mod function;
@@ -24,7 +24,7 @@ pub use table::Table;
 pub struct Template {
     /// Every `AWS::DynamoDB::Table`, in the order of the template.
     pub tables: Vec<Table>,
-    /// Every `AWS::Serverless::Function` that the HTTP API has routes to, in the order of the template.
+    /// Every `AWS::Serverless::Function` behind the HTTP API or a queue, in the order of the template.
     pub functions: Vec<Function>,
     /// What the HTTP API lets pages of other origins do, when there is a `CorsConfiguration`.
     pub cors: Option<Cors>,

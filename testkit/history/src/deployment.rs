@@ -48,7 +48,6 @@ const FUNCTIONS: [(&str, usize, Duration); 4] = [
 pub(super) struct Deployment {
     pub(super) emulator: Emulator,
     pub(super) queue: Rc<FakeSqs>,
-    pub(super) dead_letters: FakeSqs,
     queue_proxy: FaultProxy,
     pub(super) environments: Vec<Environment>,
     /// The events of the functions that write, in the order signals, customers, overflow.
@@ -71,7 +70,7 @@ impl Deployment {
     ) -> Result<Self> {
         let emulator = TestApp::emulator();
         let clock = SkewedClock::compile()?;
-        let (queue, dead_letters) = (FakeSqs::start().await?, FakeSqs::start().await?);
+        let queue = FakeSqs::start().await?;
         let queue_plan = Plan::of(windows.queue_rules().into_iter().chain(queue_faults(options.faults)));
         let queue_proxy = FaultProxy::start(&queue.endpoint(), queue_plan.seed(options.seed)).await?;
         let capacity = Capacity::new(if options.outage.is_some() { Limits::default() } else { LIMITS });
@@ -86,7 +85,7 @@ impl Deployment {
                 process.events = deliver.clone();
             }
             process.invocation_timeout = timeout;
-            let sqs = if program == "overflow" { dead_letters.endpoint() } else { queue_proxy.endpoint() };
+            let sqs = if program == "overflow" { queue.endpoint() } else { queue_proxy.endpoint() };
             process.variables.extend(variables(sqs).into_iter().chain(delivery.variables()));
             for nth in 0..count {
                 let mut process = process.clone();
@@ -112,7 +111,6 @@ impl Deployment {
         Ok(Self {
             emulator,
             queue: Rc::new(queue),
-            dead_letters,
             queue_proxy,
             environments,
             events,

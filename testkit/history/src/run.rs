@@ -68,7 +68,7 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let deliveries = deployment.delivery.end().await?;
     deployment.end_deliverers().await;
     let calls = Calls::of(&deployment);
-    let Deployment { emulator, dead_letters, environments, has_skewed_clocks, .. } = deployment;
+    let Deployment { emulator, queue, environments, has_skewed_clocks, .. } = deployment;
     drop(environments);
     let log = log_check.await?;
     progress("reading what is stored");
@@ -90,7 +90,7 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
         unavailable: [signals.counts.unavailable.get(), unexplained, customers.counts.unavailable.get()],
         drain,
-        dead_letters: dead_letters.take_messages().len(),
+        dead_letters: queue.dead_letters(),
         kills,
         calls,
         has_skewed_clocks,

@@ -36,8 +36,7 @@ impl Faults {
         let rules = FAULTS.into_iter().zip(shares(self.share)).map(|(fault, share)| fault.in_share(share));
         self.proxy.set(Plan::of(rules));
         status(&format!(
-            "Faults are on: a share of {} of the functions' calls to DynamoDB is throttled, fails, or is lost. This stack has no \
-             overflow queue: where it answers 503, a deployed one would defer signals.",
+            "Faults are on: a share of {} of the functions' calls to DynamoDB is throttled, fails, or is lost.",
             self.share,
         ));
     }

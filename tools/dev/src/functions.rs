@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use emulator::{Template, development_key};
 use tokio::net::TcpSocket;
+use tokio::process::Command;
 
 use crate::cargo_lambda::CargoLambda;
 use crate::log::{FunctionLog, RequestLog};
 use crate::options::Options;
+use crate::overflow;
 use crate::process::ProcessTree;
 use crate::progress::status;
 use crate::workspace::Workspace;
@@ -32,18 +34,26 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Variables of the developer that would make the SDK use another endpoint or account, or the function a real queue
 /// or a real bucket.
-pub(crate) const UNWANTED_VARIABLES: [&str; 6] = [
+const UNWANTED_VARIABLES: [&str; 5] = [
     "AWS_ENDPOINT_URL",
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
     "AWS_PROFILE",
     "AWS_SESSION_TOKEN",
     "KEY_SNAPSHOT_BUCKET",
-    "OVERFLOW_QUEUE_URL",
 ];
 
-/// A request of which only Intake has this response: the path, the status, and a part of the body. One for each function.
-const HEALTH_CHECKS: [(&str, u16, &str); 2] =
-    [("/api/sdk/ping", 200, "\"pong\""), ("/api/event-flows/signal", 405, "method-not-allowed")];
+/// Gives a command these variables, and none of the developer's that would lead it elsewhere.
+pub(crate) fn set_environment(command: &mut Command, environment: &[(String, String)]) {
+    for unwanted in UNWANTED_VARIABLES.iter().chain(&overflow::VARIABLES) {
+        command.env_remove(unwanted);
+    }
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+}
+
+/// A request of which only Intake has this response: the path, the body that is posted to it or nothing to get it, the status, and a
+/// part of the response. One for each function of the API, after which the function knows the development key: `--faults` come later.
+const HEALTH_CHECKS: [(&str, &str, u16, &str); 2] =
+    [("/api/sdk/ping", "", 200, "\"pong\""), ("/api/event-flows/signal", "{}", 400, "validation-failed")];
 
 /// Builds the functions with cargo's own progress.
 ///
@@ -84,7 +94,7 @@ impl Functions {
         cargo_lambda: &CargoLambda,
         workspace: &Workspace,
         options: &Options,
-        environment: Vec<(String, String)>,
+        environment: &[(String, String)],
         reserved_port: TcpSocket,
     ) -> Result<Self> {
         status("Starting the functions");
@@ -97,11 +107,8 @@ impl Functions {
             .args(["--invoke-port", &port.to_string()])
             .args(["--concurrency", &options.concurrency.to_string()])
             .args(options.release.then_some("--release"))
-            .current_dir(&workspace.root)
-            .envs(environment);
-        for variable in UNWANTED_VARIABLES {
-            command.env_remove(variable);
-        }
+            .current_dir(&workspace.root);
+        set_environment(&mut command, environment);
         if !options.raw {
             // With this option, cargo prints only warnings and errors.
             command.arg("--quiet").stdout(Stdio::piped());
@@ -142,25 +149,25 @@ impl Functions {
 
 async fn check_all(base_url: &str) -> Result<()> {
     let start = Instant::now();
-    for (path, expected, words) in HEALTH_CHECKS {
+    for (path, body, expected, words) in HEALTH_CHECKS {
         let url = format!("{base_url}{path}");
         let mut explained = false;
         loop {
             let url = url.clone();
-            let response = tokio::task::spawn_blocking(move || get(&url)).await.unwrap_or_default();
+            let response = tokio::task::spawn_blocking(move || send(&url, body)).await.unwrap_or_default();
             if response.status == expected && response.text.contains(words) {
                 break;
             }
             if start.elapsed() > READY_TIMEOUT {
                 bail!(
-                    "GET {path} does not have the expected response after {} s; the last response was: {}",
+                    "{path} does not have the expected response after {} s; the last response was: {}",
                     READY_TIMEOUT.as_secs(),
                     response.text.trim(),
                 );
             }
             if !explained && start.elapsed() > EXPLAIN_AFTER {
                 explained = true;
-                status(&format!("Still waiting for GET {path}; the last response was: {}", response.text.trim()));
+                status(&format!("Still waiting for {path}; the last response was: {}", response.text.trim()));
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
@@ -176,15 +183,17 @@ struct Response {
     text: String,
 }
 
-fn get(url: &str) -> Response {
+fn send(url: &str, body: &'static str) -> Response {
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .timeout_global(Some(REQUEST_TIMEOUT))
         .http_status_as_error(false)
         .proxy(None)
         .build()
         .into();
-    let request = agent.get(url).header("Authorization", format!("Bearer {}", development_key::API_KEY));
-    match request.call() {
+    let method = if body.is_empty() { "GET" } else { "POST" };
+    let request = ureq::http::Request::builder().method(method).uri(url).header("Content-Type", "application/json");
+    let request = request.header("Authorization", format!("Bearer {}", development_key::API_KEY)).body(body);
+    match request.map_err(ureq::Error::from).and_then(|request| agent.run(request)) {
         Ok(mut response) => Response {
             status: response.status().as_u16(),
             text: response.body_mut().read_to_string().unwrap_or_else(|error| error.to_string()),
@@ -218,9 +227,10 @@ mod tests {
         let builds_first = include_str!("../../start/src/main.rs");
 
         for function in &template.functions {
+            let is_ready_without = function.routes.is_empty();
             let asked = function.routes.iter().any(|route| HEALTH_CHECKS.iter().any(|(path, ..)| *path == route.path));
             assert!(builds_first.contains(&format!("\"{}\"", function.package)), "{}", function.package);
-            assert!(asked, "nothing is asked of {}", function.logical_id);
+            assert!(asked || is_ready_without, "nothing is asked of {}", function.logical_id);
         }
     }
 }

@@ -12,6 +12,7 @@ mod gateway;
 mod injected;
 mod log;
 mod options;
+mod overflow;
 mod process;
 mod progress;
 mod request_line;
@@ -34,6 +35,7 @@ use crate::functions::Functions;
 use crate::gateway::Gateway;
 use crate::log::RequestLog;
 use crate::options::Options;
+use crate::overflow::Overflow;
 use crate::progress::status;
 use crate::stack_info::StackInfo;
 use crate::workspace::Workspace;
@@ -79,7 +81,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let port = listeners.api.local_addr()?.port();
     let workspace = Workspace::of_current_folder()?;
     let template = Template::read(&workspace.root.join("template.yaml"))?;
-    let environment = template.environment()?;
+    let mut environment = template.environment()?;
     let cors = options.cors(&template)?;
     let storage = options.storage(&workspace)?;
     let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| workspace.target.join("dev.env")))?;
@@ -87,10 +89,12 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let emulator = Emulator::start_on(listeners.dynamodb, &template, &storage)?;
     development_key::load(&emulator, &template)?;
     status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), emulator.endpoint()));
-    let functions_port = functions::reserve_port()?;
+    let overflow = if options.no_queue { None } else { Overflow::start(&template).await? };
+    environment.extend(overflow.iter().flat_map(Overflow::variables));
+    let reserved_port = functions::reserve_port()?;
+    let functions_port = reserved_port.local_addr()?.port();
     let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
-    Gateway::new(functions_port.local_addr()?.port(), routes, cors, options.answer.clone(), log.clone())
-        .serve(listeners.api)?;
+    Gateway::new(functions_port, routes, cors, options.answer.clone(), log.clone()).serve(listeners.api)?;
 
     let cargo_lambda = CargoLambda::find_or_install(&workspace).await?;
     functions::build(&workspace, &template, options.release).await?;
@@ -105,12 +109,16 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
         None => None,
     };
     // Of two values of a variable, the last one counts.
-    let environment = stack_info.environment.iter().cloned().chain(faults.as_ref().map(Faults::variable)).collect();
-    let mut functions = Functions::start(&cargo_lambda, &workspace, options, environment, functions_port)?;
+    let environment: Vec<_> =
+        stack_info.environment.iter().cloned().chain(faults.as_ref().map(Faults::variable)).collect();
+    let mut functions = Functions::start(&cargo_lambda, &workspace, options, &environment, reserved_port)?;
     if let Some(log) = log {
         functions.read_log(log);
     }
     functions.wait_until_ready().await?;
+    if let Some(overflow) = overflow {
+        overflow.drain(functions_port);
+    }
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
         status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));

@@ -17,7 +17,7 @@ Examples:
   cargo dev --seed                            with sample customers and a week of their signals
   cargo dev --data target/dev.sqlite          keep what is stored for the next time
   cargo dev --cors http://localhost:3000      for a browser page that is served from there
-  cargo dev --faults 0.5                      with faults of DynamoDB, to see what a client does about a 503
+  cargo dev --faults 0.5                      with faults of DynamoDB: signals are deferred, and a customer may be a 503
   cargo dev --answer 429:0.1 --answer timeout:0.01
                                               with answers of API Gateway that a client has to retry
   cargo dev --raw | grep storage-unavailable  the log of the functions as it is, in JSON
@@ -31,6 +31,7 @@ Stop it with Ctrl-C. Functions are rebuilt when a file of the repository changes
 /// Run the local stack: a DynamoDB emulator with the tables of template.yaml, and both functions behind one address.
 #[derive(Debug, Parser)]
 #[command(name = "cargo dev", bin_name = "cargo dev", after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct Options {
     /// Port of the HTTP API on 127.0.0.1; 0 chooses a free port
     #[arg(long, default_value_t = 9000, value_name = "PORT")]
@@ -56,10 +57,14 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) concurrency: u16,
 
-    /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or lost. A request is then a 503
-    /// where a deployed stack would defer signals to its overflow queue
+    /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or lost. What retries do not
+    /// mend is deferred to the overflow queue if it is signals, and a 503 if it is a customer
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) faults: Option<f64>,
+
+    /// Run without the overflow queue: signals that DynamoDB does not take in time are then a 503
+    #[arg(long)]
+    pub(crate) no_queue: bool,
 
     /// Answer this share of the requests as API Gateway does on its own, from 0 to 1: 429 or 503 without the function, or a 503
     /// 30 seconds after it has done its work (timeout); may be repeated

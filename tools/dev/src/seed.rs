@@ -7,7 +7,7 @@ use emulator::development_key;
 use sandbox::cargo::cargo_command;
 use tokio::process::Command;
 
-use crate::functions::UNWANTED_VARIABLES;
+use crate::functions::set_environment;
 use crate::process::succeeds;
 use crate::progress::status;
 use crate::stack_info::StackInfo;
@@ -47,10 +47,7 @@ async fn import(workspace: &Workspace, stack_info: &StackInfo, lines: &str, days
     command.args(["run", "--locked", "--quiet", "--bin", "intake", "--", "import"]).arg(&file);
     command.args(["--account", development_key::ACCOUNT_ID, "--received-at", &format!("{days_ago}d")]);
     command.current_dir(&workspace.root).stdout(Stdio::null());
-    for unwanted in UNWANTED_VARIABLES {
-        command.env_remove(unwanted);
-    }
-    command.envs(stack_info.environment.iter().map(|(name, value)| (name, value)));
+    set_environment(&mut command, &stack_info.environment);
     if succeeds(command).await? {
         return Ok(());
     }

@@ -25,6 +25,7 @@ fn help_lists_every_option_with_examples() {
         "--seed",
         "--raw",
         "--faults",
+        "--no-queue",
         "--answer",
         "--concurrency",
         "--release",

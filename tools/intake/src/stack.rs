@@ -125,7 +125,11 @@ impl Stack {
     fn new(config: &SdkConfig, variables: Variables, is_local: bool) -> Self {
         // The retries of a function, but a larger retry budget and timeout.
         let client = dynamodb_with(config, ATTEMPT_TIMEOUT, TokenBucket::default());
-        let sqs = aws_sdk_sqs::Client::new(config);
+        let mut sqs = aws_sdk_sqs::config::Builder::from(config);
+        if is_local {
+            sqs.set_endpoint_url(variables.find("AWS_ENDPOINT_URL_SQS").map(str::to_owned));
+        }
+        let sqs = aws_sdk_sqs::Client::from_conf(sqs.build());
         Self { client, sqs, is_local, name: None, config: config.clone(), variables }
     }
 
@@ -151,7 +155,7 @@ impl Stack {
     /// Only one of the two is known: an erasure must count the messages of both.
     pub(crate) fn queue_urls(&self) -> Result<Option<[&str; 2]>> {
         let names = [OVERFLOW_QUEUE, DEAD_LETTER_QUEUE];
-        if self.is_local || names.iter().all(|name| self.variables.find(name).is_none()) {
+        if names.iter().all(|name| self.variables.find(name).is_none()) {
             return Ok(None);
         }
         let [overflow, dead_letters] =
@@ -162,7 +166,7 @@ impl Stack {
     /// Says that there is no overflow queue.
     pub(crate) fn without_queues(&self) -> String {
         if self.is_local {
-            return "The stack of `cargo dev` has no overflow queue.".to_owned();
+            return "The stack of `cargo dev` runs without an overflow queue (--no-queue).".to_owned();
         }
         format!(
             "{} defines no overflow queue: neither {OVERFLOW_QUEUE} nor {DEAD_LETTER_QUEUE}.",

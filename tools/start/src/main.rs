@@ -14,8 +14,8 @@ use std::process::{Command, ExitCode};
 
 use cargo::cargo_command;
 
-/// The functions behind the routes of template.yaml.
-const FUNCTIONS: [&str; 2] = ["customers", "signals"];
+/// The functions of template.yaml.
+const FUNCTIONS: [&str; 3] = ["customers", "overflow", "signals"];
 
 fn main() -> ExitCode {
     let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);

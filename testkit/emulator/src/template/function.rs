@@ -9,6 +9,9 @@ use serde_json::Value;
 use super::table::Table;
 use super::yaml::function_in;
 
+/// The `BatchSize` of an SQS event that has none.
+const DEFAULT_BATCH_SIZE: usize = 10;
+
 /// A function of the template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
@@ -16,6 +19,8 @@ pub struct Function {
     pub logical_id: String,
     /// The cargo package, which is also the name of its binary: the last segment of `CodeUri`.
     pub package: String,
+    /// How many messages of a queue it gets at most in one event, if its events come from a queue.
+    pub batch_size: Option<usize>,
     /// The routes that the HTTP API sends to it.
     pub routes: Vec<Route>,
     /// Its environment variables, those under `Globals` included and those that name a queue left out.
@@ -40,10 +45,14 @@ pub(super) struct Scope<'a> {
 }
 
 impl Function {
-    /// The function, or none where the HTTP API sends it nothing: the local stack runs no other functions.
+    /// The function, or none where neither the HTTP API nor a queue sends it anything: the local stack runs no other functions.
     pub(super) fn read(logical_id: &str, properties: &Value, scope: &Scope<'_>) -> Result<Option<Self>> {
         let routes = Route::of_function(logical_id, properties)?;
-        if routes.is_empty() {
+        let batch_size = events(properties, "SQS").next().map(|(_, queue)| {
+            let size = queue.pointer("/Properties/BatchSize").and_then(Value::as_u64);
+            size.and_then(|size| usize::try_from(size).ok()).unwrap_or(DEFAULT_BATCH_SIZE)
+        });
+        if routes.is_empty() && batch_size.is_none() {
             return Ok(None);
         }
         let wrong = |what: String| anyhow!("the function {logical_id} {what}");
@@ -60,19 +69,20 @@ impl Function {
                 environment.extend(value.map(|value| (name.clone(), value)));
             }
         }
-        Ok(Some(Self { logical_id: logical_id.to_owned(), package: package.to_owned(), routes, environment }))
+        let (logical_id, package) = (logical_id.to_owned(), package.to_owned());
+        Ok(Some(Self { logical_id, package, batch_size, routes, environment }))
     }
+}
+
+/// The events of one type, each with its name.
+fn events<'a>(properties: &'a Value, kind: &'a str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    let events = properties.get("Events").and_then(Value::as_object);
+    events.into_iter().flatten().filter(move |(_, event)| event.get("Type").and_then(Value::as_str) == Some(kind))
 }
 
 impl Route {
     fn of_function(function: &str, properties: &Value) -> Result<Vec<Self>> {
-        let events = properties.get("Events").and_then(Value::as_object);
-        events
-            .into_iter()
-            .flatten()
-            .filter(|(_, event)| event.get("Type").and_then(Value::as_str) == Some("HttpApi"))
-            .map(|(event, declared)| Self::read(function, event, declared))
-            .collect()
+        events(properties, "HttpApi").map(|(event, declared)| Self::read(function, event, declared)).collect()
     }
 
     fn read(function: &str, event: &str, declared: &Value) -> Result<Self> {
@@ -91,8 +101,8 @@ impl Route {
 }
 
 impl Scope<'_> {
-    /// The value that a variable has locally, none where it refers to a queue or a bucket (there are none), or the rest of a
-    /// sentence about why it cannot be evaluated.
+    /// The value that a variable has locally, none where it refers to a queue or a bucket (the stack has its own, or none), or
+    /// the rest of a sentence about why it cannot be evaluated.
     fn evaluate(&self, value: &Value) -> Result<Option<String>, String> {
         match value {
             Value::String(text) => Ok(Some(text.clone())),

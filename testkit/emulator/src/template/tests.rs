@@ -45,7 +45,8 @@ fn template_of_this_repository_is_valid() {
     let template = Template::read(path.as_ref()).unwrap();
 
     assert!(template.table("ApiKeysTable").is_ok());
-    assert_eq!(template.functions.len(), 2);
+    let batch_sizes = template.functions.iter().map(|function| (function.package.as_str(), function.batch_size));
+    assert_eq!(batch_sizes.collect::<Vec<_>>(), [("customers", None), ("overflow", Some(10)), ("signals", None)]);
     assert!(template.routes().any(|route| route.path == "/api/customers" && route.function == "CustomersFunction"));
     let environment = template.environment().unwrap();
     assert!(environment.contains(&("SIGNALS_TABLE".into(), "SignalsTable".into())));
@@ -134,16 +135,16 @@ fn variable_that_refers_to_a_queue_is_left_out() {
 }
 
 #[test]
-fn function_without_a_route_is_left_out_with_its_variables() {
-    let drain = "
-  Drain:
+fn function_without_a_route_or_a_queue_is_left_out_with_its_variables() {
+    let deliver = "
+  Deliver:
     Type: AWS::Serverless::Function
     Properties:
-      CodeUri: functions/drain
-      Environment: {Variables: {LEVEL: error, QUEUE: !GetAtt Overflow.Arn}}
-      Events: {Queue: {Type: SQS, Properties: {Queue: !GetAtt Overflow.Arn}}}
+      CodeUri: functions/deliver
+      Environment: {Variables: {LEVEL: error, STREAM: !GetAtt Keys.StreamArn}}
+      Events: {Stream: {Type: DynamoDB, Properties: {Stream: !GetAtt Keys.StreamArn}}}
 ";
-    let template = parse(&format!("{KEYS}{drain}{}", function_with("Signals", "A: b"))).unwrap();
+    let template = parse(&format!("{KEYS}{deliver}{}", function_with("Signals", "A: b"))).unwrap();
 
     assert_eq!(template.functions.iter().map(|function| &function.logical_id).collect::<Vec<_>>(), ["Signals"]);
     assert!(template.environment().unwrap().contains(&("LEVEL".into(), "info".into())));

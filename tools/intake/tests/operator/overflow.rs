@@ -9,6 +9,10 @@ use crate::operator::Operator;
 const STATUS: [&str; 2] = ["overflow", "status"];
 const REDRIVE: [&str; 3] = ["overflow", "redrive", "--yes"];
 
+/// The file of a `cargo dev` without a queue.
+const LOCAL: &str =
+    "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:9\nAWS_REGION=x\nAWS_ACCESS_KEY_ID=x\nAWS_SECRET_ACCESS_KEY=x\n";
+
 /// An operator with credentials and queues. No process listens where DynamoDB would be.
 fn operator(sqs: &FakeSqs) -> Operator {
     without_queues().with_queues(sqs)
@@ -42,17 +46,27 @@ async fn status_lists_the_counts_of_both_queues() {
 #[test]
 fn stack_without_an_overflow_queue_is_no_error_of_status_but_of_redrive() {
     let operator = without_queues();
-    let local = "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:9\nAWS_REGION=x\nAWS_ACCESS_KEY_ID=x\nAWS_SECRET_ACCESS_KEY=x\n\
-                 OVERFLOW_QUEUE_URL=x\n";
-    operator.file("dev.env", local);
+    operator.file("dev.env", LOCAL);
     let nowhere =
         "The environment defines no overflow queue: neither OVERFLOW_QUEUE_URL nor DEAD_LETTER_QUEUE_URL.".to_owned();
-    let in_dev = "The stack of `cargo dev` has no overflow queue.".to_owned();
+    let in_dev = "The stack of `cargo dev` runs without an overflow queue (--no-queue).".to_owned();
     for (stack, sentence) in [(&[][..], nowhere), (&["--local=dev.env"], in_dev)] {
         let status = operator.run(&[&STATUS[..], stack].concat()).success();
         assert_eq!((status.stdout, status.stderr), (String::new(), format!("{sentence}\n")));
         assert_eq!(operator.run(&[&REDRIVE[..], stack].concat()).error_message(), sentence);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queue_of_cargo_dev_is_that_of_its_file_and_never_of_the_environment() {
+    let (sqs, elsewhere) = (FakeSqs::start().await.unwrap(), FakeSqs::start().await.unwrap());
+    sqs.set_counts([[2, 1, 0]], [[0, 0, 0]]);
+    let operator = operator(&elsewhere);
+    let queues = [("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE), ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE)];
+    let queues = queues.map(|(name, url)| format!("{name}={url}\n")).concat();
+    operator.file("dev.env", &format!("{LOCAL}{queues}AWS_ENDPOINT_URL_SQS={}\n", sqs.endpoint()));
+    let listed = operator.run(&[&STATUS[..], &["--local=dev.env", "--json"]].concat()).success();
+    assert_eq!(listed.json()[0], json!({"queue": "overflow", "waiting": 2, "inFlight": 1, "delayed": 0}));
 }
 
 #[tokio::test(flavor = "multi_thread")]

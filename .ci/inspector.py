@@ -1,0 +1,250 @@
+"""Uses the inspector of a local stack in a real browser, as a developer does, and checks what it shows. Called by .ci/browser."""
+
+import gzip
+import json
+import re
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+# Only a hang reaches them. Customers and rejected signals are read by `cargo intake`, which is built first.
+SHOWN_WITHIN_MS = 30_000
+BUILT_WITHIN_MS = 900_000
+
+DIGITS = "12345678901234567890.10"
+BATCH = (
+    '{"requestIdentifier":"0b0c7a52-7c1e-4a3e-9f0b-0d2f6f8a1b11","signals":['
+    '{"customerId":"c-1001","eventType":"purchase","data":{"price":' + DIGITS + ',"brand":"Acme"}},'
+    '{"customerId":"c-1001","data":{"productId":"p-17"}},'
+    '{"customerId":"c-1001","eventType":" "},'
+    '{"customerId":"c-1001","eventType":"product_viewed","data":{"price":"49.90","category":"shoes"}}]}'
+)
+HOSTILE = '</script><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+
+
+class Client:
+    """The application under development."""
+
+    def __init__(self, variables: dict):
+        self.base_url, self.key = variables["BASE_URL"], variables["API_KEY"]
+
+    def send(self, method: str, path: str, body: str | bytes | None = None, key: str | None = "", **headers: str) -> int:
+        if key is not None:
+            headers["Authorization"] = f"Bearer {key or self.key}"
+        if body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        body = body.encode() if isinstance(body, str) else body
+        request = urllib.request.Request(self.base_url + path, body, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return response.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def signals(self, body: str | bytes, **headers: str) -> int:
+        return self.send("POST", "/api/event-flows/signal", body, **headers)
+
+
+class Inspector:
+    """The page."""
+
+    def __init__(self, page: Page, client: Client):
+        self.page, self.client = page, client
+        self.detail, self.rows = page.locator("#detail"), page.locator("#rows tr")
+
+    def clear(self) -> None:
+        self.page.get_by_role("button", name="Clear").click()
+        expect(self.rows).to_have_count(0)
+
+    def open_newest(self, text: str) -> None:
+        expect(self.rows.first).to_contain_text(text)
+        self.rows.first.click()
+        expect(self.detail.locator("h2").first).to_contain_text(text)
+
+    def marks(self) -> list:
+        """Each mark of the body: its class, its text, and the line in which it is."""
+        return self.detail.locator("pre").first.evaluate("""(pre) => {
+            const lines = pre.textContent.split("\\n"), marks = [];
+            for (const mark of pre.querySelectorAll("mark")) {
+                const range = document.createRange();
+                range.setStart(pre, 0);
+                range.setEndBefore(mark);
+                const line = range.toString().split("\\n").length;
+                marks.push([mark.className, mark.textContent, lines[line - 1].trim().slice(0, 24), line]);
+            }
+            return marks;
+        }""")
+
+    # Each of these is one check.
+
+    def partial_batch_has_its_marks_at_their_places(self) -> None:
+        self.client.signals(BATCH)
+        self.open_newest("2 accepted, 2 rejected")
+        marks = self.marks()
+        places = [(kind, text) for kind, text, *_ in marks if "note" not in kind]
+        assert places == [("bad", "{"), ("bad", '" "'), ("warned", '"49.90",')], marks
+        lines = [line for kind, *_, line in marks if "note" not in kind]
+        sentences = [(kind, text.split(":")[0], line) for kind, text, _, line in marks if "note" in kind]
+        assert sentences == [("bad note", "required", lines[0]), ("bad note", "blank", lines[1]),
+                             ("warned note", "unexpected-type", lines[2])], marks
+        assert [start for *_, start, _ in marks][::2] == ["{required: signals[1].ev", '"eventType": " "blank: s', '"price": "49.90",unexpec'], marks
+        assert DIGITS in self.detail.locator("pre").first.inner_text()
+
+    def malformed_json_has_its_place(self) -> None:
+        self.client.signals('{\n  "signals": [{"customerId": "ä"},]\n}')
+        self.open_newest("malformed-json")
+        marks = self.marks()
+        assert [(kind, text) for kind, text, *_ in marks][0] == ("bad", "]"), marks
+        assert marks[0][3] == 2 and "line 2" in marks[1][1], marks
+
+    def unauthorized_request_says_why(self) -> None:
+        self.client.send("GET", "/api/sdk/ping", key="intake_sk_" + "0" * 64)
+        self.open_newest("unknown")
+        self.client.send("GET", "/api/sdk/ping", key=None)
+        self.open_newest("missing: no Authorization")
+
+    def preflight_of_another_origin_says_what_to_add(self) -> None:
+        self.client.send("OPTIONS", "/api/customers", key=None, Origin="http://localhost:3000",
+                         **{"Access-Control-Request-Method": "POST"})
+        self.open_newest("OPTIONS")
+        expect(self.rows.first).to_contain_text("add --cors http://localhost:3000")
+
+    def compressed_body_is_shown_as_text(self) -> None:
+        self.client.signals(gzip.compress(b'{"signals":[{"customerId":"g","eventType":"zipped"}]}'), **{"Content-Encoding": "gzip"})
+        self.open_newest("1 accepted")
+        expect(self.detail).to_contain_text("sent as gzip, shown decoded")
+        expect(self.detail.locator("pre").first).to_contain_text('"eventType": "zipped"')
+
+    def large_batches_are_shown(self) -> None:
+        def signal(n: int, size: int) -> dict:
+            return {"customerId": "many", "eventType": f"type-{n}", "data": {"text": "x" * size}}
+        self.client.signals(json.dumps({"signals": [signal(n, 10) for n in range(499)] + [{"customerId": "last"}]}))
+        self.open_newest("499 accepted, 1 rejected")
+        assert [text.split(":")[0] for kind, text, *_ in self.marks() if "note" in kind] == ["required"]
+        self.client.signals(json.dumps({"signals": [signal(n, 200_000) for n in range(20)]}))
+        self.open_newest("20 accepted")
+        expect(self.detail.locator("pre").first).to_contain_text("type-19")
+
+    def hostile_strings_stay_text(self) -> None:
+        self.client.signals(json.dumps({"signals": [{"customerId": HOSTILE, "eventType": HOSTILE, HOSTILE: 1}]}))
+        self.client.send("POST", "/api/customers", json.dumps({"customerId": "c", "customerData": {HOSTILE: HOSTILE}}))
+        self.client.send("GET", "/api/%3Cimg%20src=x%20onerror=alert(1)%3E")
+        self.open_newest("404")
+        self.rows.nth(2).click()
+        expect(self.detail.locator("pre").first).to_contain_text("</script><img src=x")
+        assert self.page.locator("img").count() == 0
+        assert self.page.evaluate("window.hacked") is None
+
+    def filter_selects_requests(self) -> None:
+        self.clear()
+        self.client.signals('{"signals":[{"customerId":"ada","eventType":"purchase"}]}')
+        self.client.send("GET", "/api/nothing")
+        self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(3)
+        for text, wanted in (("4xx", "/api/nothing"), ("purchase", "ada"), ("ADA 200", "ada"), ("dev signal", "ada"), ("ping", "ping")):
+            self.page.keyboard.press("/")
+            self.page.keyboard.press("Control+A")
+            self.page.keyboard.type(text)
+            expect(self.rows).to_have_count(1)
+            expect(self.rows).to_contain_text(wanted)
+            self.page.keyboard.press("Escape")
+        self.page.get_by_label("Filter").fill("")
+
+    def keyboard_opens_and_closes_a_request(self) -> None:
+        self.page.keyboard.press("Escape")
+        self.page.locator("h1").click()
+        for key in ("ArrowDown", "ArrowDown", "Enter"):
+            self.page.keyboard.press(key)
+        expect(self.detail.locator("h2").first).to_contain_text("/api/nothing")
+        self.page.keyboard.press("Escape")
+        expect(self.detail).to_be_hidden()
+
+    def request_is_sent_again(self) -> None:
+        body = BATCH.replace("0b0c7a52", "1b0c7a52")
+        self.client.signals(body)
+        self.open_newest("2 accepted, 2 rejected")
+        self.page.get_by_role("button", name="Send again").click()
+        expect(self.detail).to_contain_text("Sent again: 200, replayed.")
+        self.page.get_by_role("button", name="Again with a new id").click()
+        expect(self.detail).to_contain_text("Sent again: 200.")
+        shown = self.detail.locator("pre").first
+        expect(shown).not_to_contain_text("1b0c7a52")
+        expect(shown).to_contain_text(DIGITS)
+        self.page.get_by_role("button", name="Edit and send").click()
+        self.page.locator("textarea").fill('{"signals":[{"customerId":"edited","eventType":"e"}]}')
+        self.page.get_by_role("button", name="Send", exact=True).click()
+        expect(shown).to_contain_text("edited")
+
+    def request_is_copied_and_saved_without_a_secret_key(self) -> None:
+        self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.client.signals("{\"signals\":[{\"customerId\":\"it's\",\"eventType\":\"e\"}]}")
+        self.open_newest("1 accepted")
+        self.page.get_by_role("button", name="Copy as curl").click()
+        expect(self.detail).to_contain_text("Copied.")
+        curl = self.page.evaluate("navigator.clipboard.readText()")
+        assert '-H "Authorization: Bearer $API_KEY"' in curl and self.client.key not in curl and r"it'\''s" in curl, curl
+        with self.page.expect_download() as download:
+            self.page.get_by_role("button", name="Save as event").click()
+        event = json.loads(Path(download.value.path()).read_text())
+        assert event["version"] == "2.0" and json.loads(event["body"])["signals"][0]["customerId"] == "it's", event
+
+    def list_pauses(self) -> None:
+        self.clear()
+        self.page.get_by_role("button", name="Pause").click()
+        # Once a second the page would ask: it has answered the click, so what is sent now comes later.
+        self.client.send("GET", "/api/sdk/ping")
+        self.page.wait_for_timeout(2_500)
+        expect(self.rows).to_have_count(0)
+        self.page.get_by_role("button", name="Pause").click()
+        expect(self.rows).to_have_count(1)
+
+    def customer_and_rejected_signals_are_shown_and_redriven(self) -> None:
+        self.client.send("POST", "/api/customers", '{"customerId":"-c1","customerData":{"firstName":"Ada"}}')
+        self.client.signals('{"signals":[{"customerId":"-c1","eventType":"e","data":{"price":' + DIGITS + "}}]}")
+        self.page.get_by_role("button", name="Customer").click()
+        self.page.get_by_label("customerId or emitterId").fill("-c1")
+        self.page.get_by_role("button", name="Show").click()
+        customer = self.page.locator("#customer pre")
+        expect(customer).to_contain_text('"firstName": "Ada"', timeout=BUILT_WITHIN_MS)
+        expect(customer).to_contain_text(DIGITS.rstrip("0"))
+        self.page.get_by_role("button", name="Rejected").click()
+        rejected = self.page.locator("#rejected")
+        expect(rejected.locator("mark.note").first).to_contain_text(re.compile("required|blank"))
+        rejected.get_by_role("button", name="Redrive").first.click()
+        expect(rejected).to_contain_text("rejected")
+        self.page.get_by_role("button", name="Requests").click()
+
+
+def check(program: str, variables: dict, folder: Path) -> tuple[int, int]:
+    """How many checks there were and how many failed; screenshots go to `folder`."""
+    checks = [name for name in vars(Inspector) if name not in ("__init__", "clear", "open_newest", "marks") and not name.startswith("__")]
+    failed = 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1240, "height": 620}, accept_downloads=True)
+        page.set_default_timeout(SHOWN_WITHIN_MS)
+        expect.set_options(timeout=SHOWN_WITHIN_MS)
+        trouble = []
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and trouble.append(message.text))
+        page.goto(variables["INSPECTOR_URL"])
+        inspector = Inspector(page, Client(variables))
+        for name in checks:
+            try:
+                getattr(inspector, name)()
+            except AssertionError as error:
+                failed += 1
+                print(f"error: inspector: {name}: {error}", flush=True)
+                page.screenshot(path=folder / f"{name}.png")
+        if trouble:
+            failed += 1
+            print(f"error: inspector: the browser complains: {trouble}")
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            inspector.client.signals(BATCH.replace("0b0c7a52", "2b0c7a52"))
+            inspector.open_newest("2 accepted, 2 rejected")
+            page.screenshot(path=folder / f"inspector-{scheme}.png")
+        browser.close()
+    return len(checks), failed

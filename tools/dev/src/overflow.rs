@@ -1,0 +1,82 @@
+//! The overflow queue of the stack, and what Lambda does between it and the function that drains it ("Using Lambda with Amazon SQS"
+//! in the Lambda developer guide). Must not know what is in a message.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use emulator::Template;
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, Message, OVERFLOW_QUEUE};
+use serde_json::{Value, json};
+
+/// How often an empty queue is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The timeout of the function in template.yaml.
+const INVOCATION_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The variables of the queues: two that the template has, and the SDK's.
+pub(crate) const VARIABLES: [&str; 3] = ["OVERFLOW_QUEUE_URL", "DEAD_LETTER_QUEUE_URL", "AWS_ENDPOINT_URL_SQS"];
+
+/// The queue, in memory, until it is dropped.
+pub(crate) struct Overflow {
+    sqs: FakeSqs,
+    function: String,
+    batch_size: usize,
+}
+
+impl Overflow {
+    /// The queue of the function that the template has behind one; `None` if it has none.
+    ///
+    /// # Errors
+    /// No port is free.
+    pub(crate) async fn start(template: &Template) -> Result<Option<Self>> {
+        let of = template.functions.iter().find_map(|function| Some((function.package.clone(), function.batch_size?)));
+        let Some((function, batch_size)) = of else { return Ok(None) };
+        Ok(Some(Self { sqs: FakeSqs::start().await?, function, batch_size }))
+    }
+
+    /// What the functions and the operator need to find it.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        let values = [OVERFLOW_QUEUE.to_owned(), DEAD_LETTER_QUEUE.to_owned(), self.sqs.endpoint()];
+        VARIABLES.map(str::to_owned).into_iter().zip(values)
+    }
+
+    /// Has the function drain it until the runtime ends.
+    pub(crate) fn drain(self, functions_port: u16) {
+        let url = format!("http://127.0.0.1:{functions_port}/2015-03-31/functions/{}/invocations", self.function);
+        tokio::spawn(async move {
+            loop {
+                let messages = self.sqs.receive(self.batch_size);
+                if messages.is_empty() {
+                    tokio::time::sleep(POLL_INTERVAL).await;
+                    continue;
+                }
+                let (url, event) = (url.clone(), event(&messages).to_string());
+                let response = tokio::task::spawn_blocking(move || invoke(&url, &event)).await.ok().flatten();
+                for id in drained(&messages, &response.unwrap_or_default()) {
+                    self.sqs.delete(id);
+                }
+            }
+        });
+    }
+}
+
+/// The response of the function, if it answers.
+fn invoke(url: &str, event: &str) -> Option<Value> {
+    let config = ureq::Agent::config_builder().timeout_global(Some(INVOCATION_TIMEOUT)).proxy(None).build();
+    let mut response = config.new_agent().post(url).send(event).ok()?;
+    serde_json::from_str(&response.body_mut().read_to_string().ok()?).ok()
+}
+
+fn event(messages: &[Message]) -> Value {
+    let record = |message: &Message| json!({"messageId": message.id, "body": message.body, "eventSource": "aws:sqs"});
+    json!({"Records": messages.iter().map(record).collect::<Value>()})
+}
+
+/// The ids of the messages that are drained: none when the function failed.
+fn drained<'a>(messages: &'a [Message], response: &Value) -> Vec<&'a str> {
+    let Some(failures) = response.get("batchItemFailures").and_then(Value::as_array) else { return Vec::new() };
+    let is_failure =
+        |id: &&str| failures.iter().any(|failure| failure.get("itemIdentifier").is_some_and(|of| of == *id));
+    messages.iter().map(|message| message.id.as_str()).filter(|id| !is_failure(id)).collect()
+}
