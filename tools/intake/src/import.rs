@@ -21,6 +21,7 @@ use model::timestamp::Timestamp;
 
 use self::checkpoint::Checkpoint;
 use self::chunks::{Chunks, Kind};
+use self::line::MAX_AHEAD;
 use self::writer::Writer;
 use crate::output::{Format, note};
 use crate::stack::{CUSTOMERS, SIGNALS, Stack};
@@ -68,7 +69,7 @@ impl Import {
         if checkpoint.state.done {
             note(&format!("{name} is already imported. To import it again, delete {}.", checkpoint.path.display()));
         } else {
-            ensure_not_expired(checkpoint.state.source.received_at, retention)?;
+            ensure_usable(checkpoint.state.source.received_at, retention, Timestamp::now())?;
             let writer = Writer::new(stack, &checkpoint.state, retention);
             let stored = self.store(&writer, &mut checkpoint).await;
             stored.inspect_err(|_| note("To continue, run the same command again."))?;
@@ -97,12 +98,13 @@ impl Import {
     }
 }
 
-/// Fails when DynamoDB would delete signals of that time at once.
-fn ensure_not_expired(received_at: Timestamp, retention: Option<Duration>) -> Result<()> {
+/// Fails when no line may have this time, or DynamoDB would delete its signals at once.
+fn ensure_usable(received_at: Timestamp, retention: Option<Duration>, now: Timestamp) -> Result<()> {
+    ensure!(received_at <= now.plus(MAX_AHEAD), "--received-at is {received_at}: more than five minutes ahead.");
     if let Some(retention) = retention {
         let days = retention.as_secs() / 86_400;
         ensure!(
-            received_at.plus(retention) > Timestamp::now(),
+            received_at.plus(retention) > now,
             "The signals would already be expired: --received-at is {received_at}, and signals are kept for {days} days \
              (SIGNAL_RETENTION_DAYS). Use a later --received-at."
         );

@@ -2,6 +2,7 @@
 //! of `signals list --json` and `customers show --json` can be imported again.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use model::customer::RESERVED_FIELDS;
 use model::identifier::{RequestIdentifier, UuidText};
@@ -16,6 +17,9 @@ use crate::time_args::rfc3339;
 
 /// The largest index of a signal in its request: the sort key has four digits for it.
 const MAX_INDEX: usize = 9_999;
+
+/// How far ahead a time may be: as far as clocks differ. A customer from the future would refuse the updates of clients until then.
+pub(super) const MAX_AHEAD: Duration = Duration::from_mins(5);
 
 /// A line, without the fields that no client sends.
 pub(super) struct ImportLine<'a> {
@@ -39,11 +43,11 @@ impl<'a> ImportLine<'a> {
         self.rewritten.as_deref().and_then(|text| JsonText::parse(text).ok()).unwrap_or(self.line)
     }
 
-    /// Reads the line of a signal. `receivedAt` is when it was received. A line that has `requestIdentifier` as well is
+    /// Reads the line of a signal, at `now`. `receivedAt` is when it was received. A line that has `requestIdentifier` as well is
     /// one of `signals list --json`: with `index` these three make the key of the signal, so that it is stored once.
-    pub(super) fn of_signal(line: JsonText<'a>) -> Result<Self, LineError> {
+    pub(super) fn of_signal(line: JsonText<'a>, now: Timestamp) -> Result<Self, LineError> {
         let Some((received_at, fields)) = time_and_fields(line, "receivedAt") else { return Ok(Self::as_sent(line)) };
-        let time = Some(read_time("receivedAt", received_at)?);
+        let time = Some(read_time("receivedAt", received_at, now)?);
         let Some(request_identifier) = get(&fields, "requestIdentifier") else {
             return Ok(Self {
                 line,
@@ -62,11 +66,11 @@ impl<'a> ImportLine<'a> {
         Ok(Self { line, rewritten: Some(rewritten), time, origin })
     }
 
-    /// Reads the line of a customer. `updatedAt` is when it was updated. A line that has it and no `customerData` is one of
+    /// Reads the line of a customer, at `now`. `updatedAt` is when it was updated. A line that has it and no `customerData` is one of
     /// `customers show --json`: its other fields are the profile.
-    pub(super) fn of_customer(line: JsonText<'a>) -> Result<Self, LineError> {
+    pub(super) fn of_customer(line: JsonText<'a>, now: Timestamp) -> Result<Self, LineError> {
         let Some((updated_at, fields)) = time_and_fields(line, "updatedAt") else { return Ok(Self::as_sent(line)) };
-        let time = Some(read_time("updatedAt", updated_at)?);
+        let time = Some(read_time("updatedAt", updated_at, now)?);
         let rewritten = if get(&fields, "customerData").is_some() {
             object(texts(&fields, |name| name != "updatedAt"))
         } else {
@@ -128,11 +132,11 @@ fn read_string(value: Value<'_>) -> Option<Cow<'_, str>> {
     value.as_string()?.decode().ok()
 }
 
-fn read_time(name: &str, value: Value<'_>) -> Result<Timestamp, LineError> {
-    let message = "must be a time in UTC such as 2026-11-20T22:16:40.009Z";
-    read_string(value)
-        .and_then(|text| rfc3339(&text))
-        .ok_or_else(|| LineError::field(name, FieldErrorCode::InvalidType, message))
+fn read_time(name: &str, value: Value<'_>, now: Timestamp) -> Result<Timestamp, LineError> {
+    let error = |message| LineError::field(name, FieldErrorCode::InvalidType, message);
+    let time = read_string(value).and_then(|text| rfc3339(&text));
+    let time = time.ok_or_else(|| error("must be a time in UTC such as 2026-11-20T22:16:40.009Z"))?;
+    if time > now.plus(MAX_AHEAD) { Err(error("must not be more than five minutes ahead")) } else { Ok(time) }
 }
 
 fn read_request_identifier(value: Value<'_>) -> Result<RequestIdentifier, LineError> {
@@ -157,4 +161,35 @@ fn texts<'f>(fields: &'f Fields<'_>, keep: impl Fn(&str) -> bool) -> impl Iterat
 fn object<'f>(fields: impl Iterator<Item = (&'f str, &'f str)>) -> String {
     let members: Vec<String> = fields.map(|(name, json)| format!("{}:{json}", serde_json::Value::from(name))).collect();
     format!("{{{}}}", members.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn time_of_a_line_may_be_five_minutes_ahead_and_no_more() {
+        let now = Timestamp::from_millis(1_795_214_024_123);
+        let at = |time: Timestamp| json!({"receivedAt": time, "updatedAt": time}).to_string();
+        let latest = now.plus(MAX_AHEAD);
+        let line = at(latest);
+        let line = JsonText::parse(&line).unwrap();
+        assert_eq!(ImportLine::of_signal(line, now).unwrap().time, Some(latest));
+        assert_eq!(ImportLine::of_customer(line, now).unwrap().time, Some(latest));
+        for ahead in [latest.plus(Duration::from_millis(1)), Timestamp::from_millis(u64::MAX)] {
+            let line = at(ahead);
+            let line = JsonText::parse(&line).unwrap();
+            for (refused, name) in
+                [(ImportLine::of_signal(line, now), "receivedAt"), (ImportLine::of_customer(line, now), "updatedAt")]
+            {
+                let error = refused.err().map(|error| serde_json::to_value(error).unwrap());
+                let message = format!("{name} must not be more than five minutes ahead.");
+                let expected =
+                    json!({"field": name, "pointer": format!("/{name}"), "code": "invalid-type", "message": message});
+                assert_eq!(error, Some(expected));
+            }
+        }
+    }
 }

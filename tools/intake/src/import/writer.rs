@@ -75,7 +75,7 @@ impl Writer {
 
     async fn store_signals(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
         let (now, chunk_identifier) = (Timestamp::now(), request_identifier(self.import, chunk.begin.line));
-        let lines = parse_lines(chunk, outcomes, ImportLine::of_signal);
+        let lines = parse_lines(chunk, outcomes, |line| ImportLine::of_signal(line, now));
         let mut requests: BTreeMap<(Timestamp, &str), Request<'_>> = BTreeMap::new();
         for (number, line) in &lines {
             let received_at = line.time.unwrap_or(self.received_at);
@@ -122,7 +122,8 @@ impl Writer {
     }
 
     async fn store_customers(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
-        let lines = parse_lines(chunk, outcomes, ImportLine::of_customer);
+        let now = Timestamp::now();
+        let lines = parse_lines(chunk, outcomes, |line| ImportLine::of_customer(line, now));
         // Customers at once, the updates of one customer in the order of the lines.
         let mut customers: BTreeMap<String, Vec<Update<'_>>> = BTreeMap::new();
         for (number, line) in &lines {
