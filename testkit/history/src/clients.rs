@@ -8,8 +8,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use consistency::{History, Micros, Outcome, Request, Update};
 use serde_json::Value;
+use tokio::task::JoinSet;
 
-use crate::load::{Batch, Profile, subject};
+use crate::load::{Batch, FEW, MANY, Profile, subject};
 use sandbox::runtime_api::EventQueue;
 use testkit::RequestBuilder;
 
@@ -41,7 +42,16 @@ pub(super) struct Counts {
     /// Requests, each attempt counted.
     pub(super) attempts: Cell<u64>,
     /// 503s.
-    pub(super) unavailable: Cell<u64>,
+    pub(super) unavailable: RefCell<Vec<Unavailable>>,
+}
+
+/// A 503.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unavailable {
+    pub(super) sent: Instant,
+    pub(super) received: Instant,
+    /// Whether it was the first response of its process.
+    pub(super) is_cold: bool,
 }
 
 /// A client with its key.
@@ -72,14 +82,15 @@ impl Shared {
 
     async fn send(&self, client: &Client, call: RequestBuilder) -> Received {
         add(&self.counts.attempts, 1);
-        let event = call.key(&client.key).event();
+        let (event, sent) = (call.key(&client.key).event(), Instant::now());
         let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, self.events.invoke(event.into())).await;
         let Some(invocation) = invocation.expect("every invocation ends") else { return Received::Nothing };
         let response = invocation.json();
         let body = response["body"].as_str().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
         let status = response["statusCode"].as_u64().unwrap_or_default();
         if status == 503 {
-            add(&self.counts.unavailable, 1);
+            let failure = Unavailable { sent, received: Instant::now(), is_cold: invocation.is_first };
+            self.counts.unavailable.borrow_mut().push(failure);
         }
         Received::Response { status, body }
     }
@@ -106,18 +117,38 @@ pub(super) async fn signals(shared: Rc<Shared>, client: Client, quota: u64, end:
         while (shared.is_paused)() {
             tokio::time::sleep(PAUSE_CHECK).await;
         }
-        let batch = Batch::random(&mut random, client.account, number);
-        let sent = now();
-        let mut identifier = batch.identifier.clone();
-        let outcome = deliver(&shared, &client, &batch, &mut identifier, &mut random.fork()).await;
-        if matches!(outcome, Outcome::Acknowledged(_)) {
-            let accepted = batch.sent.iter().filter(|sent| !sent.refused).count() as u64;
-            acknowledged += accepted;
-            add(&shared.counts.acknowledged, accepted);
-        }
-        let request = Request { sent, outcome, identifier, signals: batch.sent };
-        shared.history.borrow_mut().requests.insert(batch.number, request);
+        let batch = Batch::random(&mut random, client.account, number, MANY);
+        acknowledged += send(&shared, &client, batch, &mut random.fork()).await;
     }
+}
+
+/// Sends requests until `end`, so many each second, whatever came of those before.
+pub(super) async fn signals_at_rate(shared: Rc<Shared>, client: Client, rate: u32, end: Instant) {
+    let (mut random, mut requests) = (client.random(), JoinSet::new());
+    let mut ticks = tokio::time::interval(Duration::from_secs(1) / rate);
+    for number in 0.. {
+        ticks.tick().await;
+        if Instant::now() >= end {
+            break;
+        }
+        let batch = Batch::random(&mut random, client.account, number, FEW);
+        let (shared, client, mut random) = (shared.clone(), client.clone(), random.fork());
+        requests.spawn_local(async move { send(&shared, &client, batch, &mut random).await });
+    }
+    requests.join_all().await;
+}
+
+/// Sends a request and notes what came of it. Returns how many signals were acknowledged.
+async fn send(shared: &Shared, client: &Client, batch: Batch, random: &mut fastrand::Rng) -> u64 {
+    let (sent, mut identifier, mut acknowledged) = (now(), batch.identifier.clone(), 0);
+    let outcome = deliver(shared, client, &batch, &mut identifier, random).await;
+    if matches!(outcome, Outcome::Acknowledged(_)) {
+        acknowledged = batch.sent.iter().filter(|sent| !sent.refused).count() as u64;
+        add(&shared.counts.acknowledged, acknowledged);
+    }
+    let request = Request { sent, outcome, identifier, signals: batch.sent };
+    shared.history.borrow_mut().requests.insert(batch.number, request);
+    acknowledged
 }
 
 async fn deliver(

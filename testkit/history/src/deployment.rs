@@ -1,29 +1,38 @@
-//! What a run needs of AWS: the tables, the queue, the targets of the delivery, and the execution environments of the four
-//! functions, each behind its own faults. Must not know what is sent.
+//! What a run needs of AWS: the tables, the queue, the key snapshot, the targets of the delivery, and the four functions, each
+//! behind its own faults. Must not know what is sent.
 
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Result;
 use emulator::Emulator;
+use model::api_key::KeyHash;
+use model::timestamp::Timestamp;
 use tokio::sync::mpsc;
 
+use crate::clock::SkewedClock;
 use crate::delivery::Delivery;
-use crate::environment::{CLOCK_SKEWS, Environment, SkewedClock};
+use crate::load::account_id;
 use crate::options::Options;
+use crate::scaling::Function;
 use crate::windows::Windows;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use fault_proxy::{Capacity, Fault, FaultProxy, Limits, Plan, Rule};
 use sandbox::runtime_api::EventQueue;
-use testkit::TestApp;
-use testkit::emulator_options;
+use testkit::fake_s3::FakeS3;
+use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, create_key, emulator_options};
 
 /// How long signals are kept.
 pub(super) const RETENTION: Duration = Duration::from_hours(30 * 24);
 
-/// Invocations that an environment serves at once, where it serves more than one.
-const AT_ONCE: u16 = 4;
+/// Events after which a process is replaced: a few requests of each client.
+const LIFETIME: RangeInclusive<u64> = 5..=40;
+
+/// Accounts, and keys of each. Clients of one account share its customers.
+const ACCOUNTS: u32 = 3;
+const KEYS_PER_ACCOUNT: usize = 2;
 
 /// New tables, a quarter as large as on AWS, since what runs here sends less, and growing within a run.
 const LIMITS: Limits = Limits {
@@ -33,27 +42,30 @@ const LIMITS: Limits = Limits {
     doubles_after: Duration::from_secs(20),
 };
 
-/// The function that delivers. Its environments are the last ones.
+/// The function that delivers.
 const DELIVER: &str = "deliver";
-const DELIVERERS: usize = 2;
 
-/// A function, with the number of its environments and its timeout.
-const FUNCTIONS: [(&str, usize, Duration); 4] = [
-    ("signals", 5, Duration::from_secs(10)),
-    ("customers", 2, Duration::from_secs(10)),
-    ("overflow", 2, Duration::from_mins(1)),
-    (DELIVER, DELIVERERS, Duration::from_mins(1)),
+/// The functions with their timeouts. The last one delivers.
+const FUNCTIONS: [(&str, Duration); 4] = [
+    ("signals", Duration::from_secs(10)),
+    ("customers", Duration::from_secs(10)),
+    ("overflow", Duration::from_mins(1)),
+    (DELIVER, Duration::from_mins(1)),
 ];
 
 pub(super) struct Deployment {
     pub(super) emulator: Emulator,
     pub(super) queue: Rc<FakeSqs>,
-    queue_proxy: FaultProxy,
-    pub(super) environments: Vec<Environment>,
+    _s3: FakeS3,
+    /// The ways to SQS and to S3.
+    others: [FaultProxy; 2],
+    pub(super) functions: Vec<(Rc<Function>, FaultProxy)>,
     /// The events of the functions that write, in the order signals, customers, overflow.
     pub(super) events: [EventQueue; 3],
     pub(super) delivery: Delivery,
-    /// Whether the clocks of the environments differ.
+    /// The API keys with the numbers of their accounts. The table and the snapshot have them.
+    pub(super) keys: Vec<(u32, String)>,
+    /// Whether the clocks of the processes differ.
     pub(super) has_skewed_clocks: bool,
     capacity: Capacity,
 }
@@ -69,53 +81,47 @@ impl Deployment {
         log: &mpsc::UnboundedSender<String>,
     ) -> Result<Self> {
         let emulator = TestApp::emulator();
-        let clock = SkewedClock::compile()?;
-        let queue = FakeSqs::start().await?;
-        let queue_plan = Plan::of(windows.queue_rules().into_iter().chain(queue_faults(options.faults)));
-        let queue_proxy = FaultProxy::start(&queue.endpoint(), queue_plan.seed(options.seed)).await?;
+        let clock = SkewedClock::compile()?.map(Rc::new);
+        let (queue, s3) = (FakeSqs::start().await?, FakeS3::start().await?);
+        let keys = create_keys(&emulator.endpoint(), &s3).await;
+        let plan = |faults| Plan::of(windows.rules_of_others().into_iter().chain(faults)).seed(options.seed);
+        let sqs = FaultProxy::start(&queue.endpoint(), plan(queue_faults(options.faults))).await?;
+        let snapshot = FaultProxy::start(&s3.endpoint(), plan(Vec::new())).await?;
         let capacity = Capacity::new(if options.outage.is_some() { Limits::default() } else { LIMITS });
         let (writes, done_writes) = mpsc::unbounded_channel();
         let deliver = EventQueue::default();
         let delivery = Delivery::start(done_writes, deliver.clone(), options.faults, options.seed).await?;
-        let (mut environments, mut events) = (Vec::new(), Vec::new());
-        for (program, count, timeout) in FUNCTIONS {
-            let mut process = emulator_options(&options.programs.join(program), "");
+        let (mut functions, mut events) = (Vec::new(), Vec::new());
+        for ((program, timeout), number) in FUNCTIONS.into_iter().zip(0..) {
+            let seed = options.seed.wrapping_mul(1_000).wrapping_add(number);
+            let plan = Plan::of(windows.rules().into_iter().chain(faults(options.faults)));
+            let proxy = FaultProxy::start(&emulator.endpoint(), plan.capacity(capacity.clone()).seed(seed)).await?;
+            proxy.report_writes(writes.clone());
+            let mut process = emulator_options(&options.programs.join(program), &proxy.endpoint());
             process.log = Some(log.clone());
+            process.invocation_timeout = timeout;
+            let sqs = if program == "overflow" { queue.endpoint() } else { sqs.endpoint() };
+            process.variables.extend(variables(sqs, snapshot.endpoint()));
             if program == DELIVER {
                 process.events = deliver.clone();
+                process.variables.extend(delivery.variables());
+            } else {
+                events.push(process.events.clone());
             }
-            process.invocation_timeout = timeout;
-            let sqs = if program == "overflow" { queue.endpoint() } else { queue_proxy.endpoint() };
-            process.variables.extend(variables(sqs).into_iter().chain(delivery.variables()));
-            for nth in 0..count {
-                let mut process = process.clone();
-                // Every second environment serves several invocations at once.
-                process.concurrency = Some(if nth % 2 == 0 { 1 } else { AT_ONCE });
-                let number = environments.len();
-                if let Some(clock) = &clock {
-                    clock.set(&mut process, CLOCK_SKEWS[number % CLOCK_SKEWS.len()]);
-                }
-                let seed = options.seed.wrapping_mul(1_000).wrapping_add(number as u64);
-                let plan = Plan::of(windows.rules().into_iter().chain(faults(options.faults)));
-                let plan = plan.capacity(capacity.clone()).seed(seed);
-                let proxy = FaultProxy::start(&emulator.endpoint(), plan).await?;
-                proxy.report_writes(writes.clone());
-                environments.push(Environment::start(process, proxy).await);
-            }
-            if program != DELIVER {
-                events.push(process.events);
-            }
+            let lifetime = options.replaced_after.map_or(LIFETIME, |after| after..=after);
+            functions.push((Function::start(process, clock.clone(), lifetime, seed), proxy));
         }
         let events = <[_; 3]>::try_from(events).unwrap_or_else(|_| panic!("three functions that write"));
-        let has_skewed_clocks = clock.is_some();
         Ok(Self {
             emulator,
             queue: Rc::new(queue),
-            queue_proxy,
-            environments,
+            _s3: s3,
+            others: [sqs, snapshot],
+            functions,
             events,
             delivery,
-            has_skewed_clocks,
+            keys,
+            has_skewed_clocks: clock.is_some(),
             capacity,
         })
     }
@@ -123,33 +129,49 @@ impl Deployment {
     /// Ends all faults. The capacity of the tables stays limited.
     pub(super) fn end_faults(&self) {
         self.delivery.control.end_faults();
-        self.queue_proxy.set(Plan::none());
-        for environment in &self.environments {
-            environment.proxy.set(Plan::none().capacity(self.capacity.clone()));
+        for proxy in &self.others {
+            proxy.set(Plan::none());
+        }
+        for (_, proxy) in &self.functions {
+            proxy.set(Plan::none().capacity(self.capacity.clone()));
         }
     }
 
     /// Ends the functions that write, and waits until nothing that they sent is on its way.
-    pub(super) async fn end_writers(&mut self) {
-        let writers = self.environments.len() - DELIVERERS;
-        for environment in self.environments.iter_mut().take(writers) {
-            environment.end().await;
+    pub(super) async fn end_writers(&self) {
+        for (function, proxy) in self.functions.iter().take(self.events.len()) {
+            function.end().await;
+            proxy.idle().await;
         }
     }
 
     /// Ends the function that delivers.
-    pub(super) async fn end_deliverers(&mut self) {
-        for environment in self.environments.iter_mut().rev().take(DELIVERERS) {
-            environment.end().await;
+    pub(super) async fn end_deliverer(&self) {
+        for (function, _) in self.functions.iter().skip(self.events.len()) {
+            function.end().await;
         }
     }
 }
 
-/// The variables that template.yaml sets, with an SQS at this endpoint.
-fn variables(sqs: String) -> [(String, OsString); 4] {
+/// Keys with the numbers of their accounts, in the table and in the snapshot.
+async fn create_keys(endpoint: &str, s3: &FakeS3) -> Vec<(u32, String)> {
+    let (mut keys, mut records) = (Vec::new(), Vec::new());
+    for account in (0..ACCOUNTS).flat_map(|account| [account; KEYS_PER_ACCOUNT]) {
+        let key = create_key(endpoint, &account_id(account), |record| records.push(record.clone())).await;
+        keys.push((account, key));
+    }
+    let records: Vec<_> = keys.iter().map(|(_, key)| KeyHash::of(key)).zip(records).collect();
+    s3.publish(&records, Timestamp::now());
+    keys
+}
+
+/// The variables that template.yaml sets, with SQS and S3 at these endpoints.
+fn variables(sqs: String, s3: String) -> [(String, OsString); 6] {
     let retention = (RETENTION.as_secs() / 86_400).to_string();
     [
         ("AWS_ENDPOINT_URL_SQS", sqs),
+        ("AWS_ENDPOINT_URL_S3", s3),
+        ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET.to_owned()),
         ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE.to_owned()),
         ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE.to_owned()),
         ("SIGNAL_RETENTION_DAYS", retention),
@@ -157,7 +179,7 @@ fn variables(sqs: String) -> [(String, OsString); 4] {
     .map(|(name, value)| (name.to_owned(), value.into()))
 }
 
-/// Every kind of fault but refused credentials, with which a process ends, in about `share` of the calls.
+/// Every kind of fault but refused credentials, which end a process, in about `share` of the calls.
 fn faults(share: f64) -> impl Iterator<Item = Rule> {
     let parts = [
         (Fault::Throttled, 0.2),
@@ -179,7 +201,7 @@ fn faults(share: f64) -> impl Iterator<Item = Rule> {
 }
 
 /// Seldom enough that no message fails three times in a row.
-fn queue_faults(share: f64) -> impl Iterator<Item = Rule> {
-    let parts = [(Fault::ServiceUnavailable, 0.1), (Fault::ResetAfter, 0.1), (Fault::CutBody, 0.05)];
-    parts.into_iter().map(move |(fault, part)| fault.in_share(share * part))
+fn queue_faults(share: f64) -> Vec<Rule> {
+    let parts = [(Fault::ServiceUnavailable, 0.04), (Fault::ResetAfter, 0.04), (Fault::CutBody, 0.02)];
+    parts.into_iter().map(|(fault, part)| fault.in_share(share * part)).collect()
 }

@@ -1,4 +1,4 @@
-//! A history of many clients against functions that are killed, over a DynamoDB that fails; and what must hold at its end.
+//! A history of many clients against functions that scale and are killed, over a DynamoDB that fails; and what must hold at its end.
 //!
 //! In the manner of Jepsen: clients record their requests and the responses, and a checker compares that with what is
 //! stored. The checker knows nothing of how the service works, and the service nothing of the checker.
@@ -10,25 +10,28 @@
     reason = "only tests call this: to panic is to fail the test"
 )]
 
+mod attack;
 mod clients;
+mod clock;
 mod delivered;
 mod delivery;
 pub mod delivery_checker;
 mod deployment;
 mod drain;
-mod environment;
 mod load;
 mod log_check;
 mod options;
 mod run;
+mod scaling;
 mod stored;
 mod stream;
 mod summary;
 mod windows;
 
+pub use attack::attacks;
 pub use consistency::{
     Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update, checker,
 };
-pub use options::Options;
+pub use options::{Options, Outage};
 pub use run::run;
 pub use summary::Summary;

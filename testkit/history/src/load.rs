@@ -1,5 +1,7 @@
 //! What clients send, generated from their seeds alone: a seed sends the same again. Must not know what is received.
 
+use std::ops::RangeInclusive;
+
 use consistency::{Fingerprint, Sent};
 use serde_json::{Value, json};
 
@@ -21,6 +23,15 @@ const UPDATES_PER_WINDOW: u64 = 25;
 /// Customers that all clients of an account write at one time.
 const WINDOW: u32 = 8;
 
+/// Sizes of requests, each as often as the others.
+pub(super) type Sizes = &'static [RangeInclusive<usize>];
+
+/// One signal to as many as a request may have.
+pub(super) const MANY: Sizes = &[1..=10, 1..=10, 25..=100, 25..=100, 100..=500];
+
+/// As of a website's visitor.
+pub(super) const FEW: Sizes = &[1..=5];
+
 /// A request with signals.
 #[derive(Clone, Debug)]
 pub(super) struct Batch {
@@ -31,13 +42,10 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// A client's next one. The signals that break the contract are known as such here already.
-    pub(super) fn random(random: &mut fastrand::Rng, account: u32, number: u64) -> Self {
-        let size = match random.u8(..10) {
-            0..3 => random.usize(1..=10),
-            3..7 => random.usize(25..=100),
-            _ => random.usize(100..=500),
-        };
+    /// A client's next one, with one of these sizes. The signals that break the contract are known as such here already.
+    pub(super) fn random(random: &mut fastrand::Rng, account: u32, number: u64, sizes: Sizes) -> Self {
+        let sizes = &sizes[random.usize(..sizes.len())];
+        let size = random.usize(sizes.clone());
         let identifier = (random.u8(..10) != 0).then(|| uuid_of(random.u128(..)));
         let some_break = random.u8(..5) == 0;
         let mut sent = Vec::with_capacity(size);

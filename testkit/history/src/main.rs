@@ -1,16 +1,17 @@
 //! Runs a history and checks it: `cargo run --locked --bin history -- --help`.
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a command: this is how it speaks")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use history::{Options, run};
+use fault_proxy::Fault;
+use history::{Options, Outage, attacks, run};
 use testkit::build_functions;
 
-/// Many clients, half of which never retry, against functions that are killed, over a DynamoDB and an SQS that fail, with a
-/// delivery whose targets fail; then checks that nothing acknowledged is lost, nothing stored twice or changed, nothing there
+/// Many clients, half of which never retry, against functions that scale as on Lambda and are killed, over a DynamoDB, an SQS and an
+/// S3 that fail, with a delivery whose targets fail; then checks that nothing acknowledged is lost, nothing stored twice or changed, nothing there
 /// that was not sent, and all of it delivered. Ends with 1 if that does not hold.
 #[derive(Debug, Parser)]
 #[command(name = "history", args_override_self = true)]
@@ -27,6 +28,13 @@ struct Arguments {
     /// One outage of DynamoDB of this many seconds in place of the windows
     #[arg(long, value_name = "SECONDS")]
     outage: Option<u64>,
+    /// After how many events a process is replaced by a new one [default: a random number for each]
+    #[arg(long, value_name = "EVENTS")]
+    replaced_after: Option<u64>,
+    /// Measures instead which share of the signals of clients that never retry is lost in outages of all tables, while SQS and S3 are
+    /// available: the table of docs/reliability.md, in some 8 minutes
+    #[arg(long)]
+    attack: bool,
     /// Chooses what is sent, faulted and killed; the same again for the same seed [default: a random one]
     #[arg(long)]
     seed: Option<u64>,
@@ -35,10 +43,11 @@ struct Arguments {
     programs: Option<PathBuf>,
 }
 
-#[tokio::main(flavor = "current_thread")]
+// More than one thread: what stands for AWS answers while the clients and the delivery are busy.
+#[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let programs = match arguments.programs.map_or_else(build_functions, Ok) {
+    let programs = match arguments.programs.clone().map_or_else(build_functions, Ok) {
         Ok(programs) => programs,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -46,13 +55,24 @@ async fn main() -> ExitCode {
         }
     };
     let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    if arguments.attack { attack(&programs, seed).await } else { history(arguments, programs, seed).await }
+}
+
+async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode {
+    let Arguments { faults, replaced_after, .. } = arguments;
     let signals = arguments.signals.max(1);
-    let outage = arguments.outage.map(Duration::from_secs);
+    let outage = arguments.outage.map(|seconds| Outage {
+        fault: Fault::ServiceUnavailable,
+        after: Duration::from_secs(20),
+        lasts: Duration::from_secs(seconds),
+        before_end: Duration::ZERO,
+    });
     let kills = arguments.kills.unwrap_or(if outage.is_some() { 0 } else { signals / 2_000 });
-    let outage_option = arguments.outage.map(|seconds| format!(" --outage {seconds}")).unwrap_or_default();
-    let faults = arguments.faults;
-    println!("history: --signals {signals} --kills {kills} --faults {faults}{outage_option} --seed {seed}");
-    let options = Options { signals, kills, faults: faults / 100.0, outage, seed, programs };
+    let option = |name: &str, value: Option<u64>| value.map(|value| format!(" {name} {value}")).unwrap_or_default();
+    let others = option("--outage", arguments.outage) + &option("--replaced-after", replaced_after);
+    println!("history: --signals {signals} --kills {kills} --faults {faults}{others} --seed {seed}");
+    let faults = faults / 100.0;
+    let options = Options { signals, kills, faults, outage, replaced_after, rate: None, seed, programs };
     let summary = match run(options, |message| eprintln!("history: {message}")).await {
         Ok(summary) => summary,
         Err(error) => {
@@ -66,4 +86,28 @@ async fn main() -> ExitCode {
     }
     eprintln!("error: this does not hold. The same schedule again: --seed {seed}");
     ExitCode::FAILURE
+}
+
+async fn attack(programs: &Path, seed: u64) -> ExitCode {
+    let mut result = ExitCode::SUCCESS;
+    println!("| DynamoDB | requests | signals lost | 503s | processes at once |\n|---|---|---|---|---|");
+    for (name, options) in attacks(programs, seed) {
+        let rate = options.rate.unwrap_or_default();
+        match run(options, move |message| eprintln!("{name}: {message}")).await {
+            Ok(summary) => {
+                eprintln!("{summary}");
+                let (lost, [failures, _]) = (summary.lost_percent(), summary.unavailable);
+                let processes = summary.calls.processes.at_once;
+                println!("| {name} | {} at {rate}/s | {lost:.1} % | {failures} | {processes} |", summary.requests[0]);
+                if lost > 0.0 || !summary.holds() {
+                    result = ExitCode::FAILURE;
+                }
+            }
+            Err(error) => {
+                eprintln!("error: {error:#}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    result
 }

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fault_proxy::Fault;
+
 /// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -12,10 +14,27 @@ pub struct Options {
     pub kills: u64,
     /// The share of the calls to DynamoDB that are faulted, from 0 to 1, beside the windows.
     pub faults: f64,
-    /// An outage of DynamoDB of this length in place of the windows.
-    pub outage: Option<Duration>,
+    /// An outage of DynamoDB in place of the windows.
+    pub outage: Option<Outage>,
+    /// After how many events a process is replaced; a random number for each without it.
+    pub replaced_after: Option<u64>,
+    /// Requests with signals of one client, each second: it never retries, and waits for no response. In place of all others.
+    pub rate: Option<u32>,
     /// Chooses what is sent, what is faulted and what is killed.
     pub seed: u64,
     /// Where the programs of the functions are.
     pub programs: PathBuf,
+}
+
+/// An outage of all tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Outage {
+    /// What every call meets.
+    pub fault: Fault,
+    /// How long clients send before it, so that the functions have read their keys.
+    pub after: Duration,
+    /// How long it lasts.
+    pub lasts: Duration,
+    /// How long clients send after it.
+    pub before_end: Duration,
 }

@@ -6,34 +6,25 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use consistency::{History, checker};
+use fault_proxy::FaultProxy;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
 use crate::clients::{self, Client, Shared};
+use crate::clock::CLOCK_SKEW;
 use crate::delivery_checker;
 use crate::deployment::{Deployment, RETENTION};
 use crate::drain;
-use crate::environment::{CLOCK_SKEW, Environment};
-use crate::load::{CANARY, account_id};
+use crate::load::CANARY;
 use crate::log_check::LogCheck;
-use crate::options::Options;
+use crate::options::{Options, Outage};
+use crate::scaling::Function;
 use crate::stored;
-use crate::summary::{Calls, Drain, Summary};
+use crate::summary::{Calls, Drain, Failures, Summary};
 use crate::windows::Windows;
-use testkit::create_key;
 
-/// Clients that send signals.
-const SIGNAL_CLIENTS: u64 = 12;
-
-/// Clients that update customers.
-const CUSTOMER_CLIENTS: u64 = 6;
-
-/// Accounts, and keys of each. Clients of one account share its customers.
-const ACCOUNTS: u32 = 3;
-const KEYS_PER_ACCOUNT: usize = 2;
-
-/// Clients send this long before an outage begins, so that the functions have read their keys.
-const BEFORE_OUTAGE: Duration = Duration::from_secs(20);
+/// Clients that send signals, and clients that update customers.
+const CLIENTS: [u64; 2] = [12, 6];
 
 /// Clients wait while more signals than this are not delivered yet, since the records of the stream are whole.
 const MAX_UNDELIVERED: usize = 20_000;
@@ -49,27 +40,25 @@ pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Result<
 async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
     let start = Instant::now();
     let (windows, end) = match options.outage {
-        Some(outage) => {
-            let end = start + BEFORE_OUTAGE + outage;
-            (Windows::outage(start + BEFORE_OUTAGE, end), end)
+        Some(Outage { fault, after, lasts, before_end }) => {
+            let (begin, end) = (start + after, start + after + lasts);
+            (Windows::outage(fault, begin, end), end + before_end)
         }
         None => (Windows::random(options.seed, start), start),
     };
     let (log, lines) = mpsc::unbounded_channel();
     let mut deployment = Deployment::start(&options, &windows, &log).await?;
     drop(log);
-    let keys = create_keys(&deployment).await;
-    let secrets = [CANARY.to_owned()].into_iter().chain(keys.iter().map(|(_, key)| key.clone())).collect();
+    let secrets = deployment.keys.iter().map(|(_, key)| key.clone()).chain([CANARY.to_owned()]).collect();
     let log_check = tokio::task::spawn_local(LogCheck::run(lines, secrets));
-    let Traffic { signals, customers, drain, kills, took } =
-        send(&options, &mut deployment, &keys, end, &progress).await?;
+    let Traffic { signals, customers, drain, kills, took } = send(&options, &deployment, end, &progress).await?;
     deployment.end_writers().await;
     progress(&format!("delivering the last {} signals", deployment.delivery.control.waiting()));
     let deliveries = deployment.delivery.end().await?;
-    deployment.end_deliverers().await;
+    deployment.end_deliverer().await;
     let calls = Calls::of(&deployment);
-    let Deployment { emulator, queue, environments, has_skewed_clocks, .. } = deployment;
-    drop(environments);
+    let Deployment { emulator, queue, functions, has_skewed_clocks, .. } = deployment;
+    drop(functions);
     let log = log_check.await?;
     progress("reading what is stored");
     let stored = stored::read(&emulator.endpoint(), RETENTION);
@@ -80,7 +69,8 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         clock_skew: u64::try_from(CLOCK_SKEW.as_micros()).unwrap_or_default(),
         unkept: log.unkept,
     };
-    let unexplained = log.unavailable.iter().filter(|at| !windows.is_queue_away(**at)).count() as u64;
+    let failures = signals.counts.unavailable.take();
+    let unexplained = failures.iter().filter(|failure| !windows.explains(failure));
     Ok(Summary {
         report: checker::check(&history, &stored),
         delivery: delivery_checker::check(&stored.signals, deliveries.signals),
@@ -88,7 +78,8 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         unreadable: deliveries.unreadable,
         updates: customers.counts.acknowledged.get(),
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
-        unavailable: [signals.counts.unavailable.get(), unexplained, customers.counts.unavailable.get()],
+        unexplained: Failures::of(unexplained),
+        unavailable: [Failures::of(&failures), Failures::of(&*customers.counts.unavailable.borrow())],
         drain,
         dead_letters: queue.dead_letters(),
         kills,
@@ -110,13 +101,7 @@ struct Traffic {
 }
 
 /// Runs all clients to their end, kills processes meanwhile, and drains the queue.
-async fn send(
-    options: &Options,
-    deployment: &mut Deployment,
-    keys: &[(u32, String)],
-    end: Instant,
-    progress: &impl Fn(&str),
-) -> Result<Traffic> {
+async fn send(options: &Options, deployment: &Deployment, end: Instant, progress: &impl Fn(&str)) -> Result<Traffic> {
     let start = Instant::now();
     let [signals, customers, overflow] = deployment.events.clone();
     let delivery = deployment.delivery.control.clone();
@@ -124,12 +109,16 @@ async fn send(
     let (signals, customers) = (Shared::new(signals, is_far_behind), Shared::new(customers, || false));
     let (signals, customers) = (Rc::new(signals), Rc::new(customers));
     let (stop, is_over) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
-    let quota = options.signals.div_ceil(SIGNAL_CLIENTS);
-    let updating: Vec<_> = clients(CUSTOMER_CLIENTS, !options.seed, keys)
+    let quota = options.signals.div_ceil(CLIENTS[0]);
+    let [signal_clients, customer_clients] = if options.rate.is_some() { [1, 0] } else { CLIENTS };
+    let updating: Vec<_> = clients(customer_clients, !options.seed, &deployment.keys)
         .map(|client| tokio::task::spawn_local(clients::updates(customers.clone(), client, stop.clone())))
         .collect();
-    let sending: Vec<_> = clients(SIGNAL_CLIENTS, options.seed, keys)
-        .map(|client| tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end)))
+    let sending: Vec<_> = clients(signal_clients, options.seed, &deployment.keys)
+        .map(|client| match options.rate {
+            Some(rate) => tokio::task::spawn_local(clients::signals_at_rate(signals.clone(), client, rate, end)),
+            None => tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end)),
+        })
         .collect();
     let draining = {
         let (queue, is_over) = (deployment.queue.clone(), is_over.clone());
@@ -138,7 +127,7 @@ async fn send(
     };
     let delivery = deployment.delivery.control.clone();
     let report = |message: String| progress(&format!("{message}, {} not delivered yet", delivery.waiting()));
-    let kills = kill(options, &mut deployment.environments, &signals, &report).await;
+    let kills = kill(options, &deployment.functions, &signals, &report).await;
     all(sending).await;
     stop.set(true);
     all(updating).await;
@@ -151,25 +140,13 @@ async fn send(
     Ok(Traffic { signals, customers, drain, kills, took })
 }
 
-/// Keys with the numbers of their accounts.
-async fn create_keys(deployment: &Deployment) -> Vec<(u32, String)> {
-    let mut keys = Vec::new();
-    let endpoint = deployment.emulator.endpoint();
-    for account in 0..ACCOUNTS {
-        for _ in 0..KEYS_PER_ACCOUNT {
-            keys.push((account, create_key(&endpoint, &account_id(account), |_| {}).await));
-        }
-    }
-    keys
-}
-
-/// Clients that use the keys in turn. Every second one retries.
+/// Clients that use the keys in turn. Every second one never retries.
 fn clients(count: u64, seed: u64, keys: &[(u32, String)]) -> impl Iterator<Item = Client> {
     (0..count).zip(keys.iter().cycle()).map(move |(number, (account, key))| Client {
         number,
         account: *account,
         key: key.clone(),
-        retries: number % 2 == 0,
+        retries: number % 2 == 1,
         seed,
     })
 }
@@ -183,7 +160,7 @@ async fn all(tasks: Vec<JoinHandle<()>>) {
 /// Kills processes at random times, which the seed determines, until all signals are acknowledged.
 async fn kill(
     options: &Options,
-    environments: &mut [Environment],
+    functions: &[(Rc<Function>, FaultProxy)],
     signals: &Shared,
     progress: &impl Fn(String),
 ) -> u64 {
@@ -209,9 +186,8 @@ async fn kill(
         if moment < options.signals {
             // Not always right after an acknowledgement.
             tokio::time::sleep(Duration::from_millis(random.u64(..60))).await;
-            let which = random.usize(..environments.len());
-            environments[which].kill().await;
-            kills += 1;
+            let (function, _) = &functions[random.usize(..functions.len())];
+            kills += u64::from(function.kill(&mut random));
         }
     }
     kills

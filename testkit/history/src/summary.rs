@@ -3,17 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
-use consistency::checker::Report;
+use consistency::checker::{Report, Violation};
 
+use crate::clients::Unavailable;
 use crate::delivery::Invocations;
 use crate::delivery_checker;
 use crate::deployment::Deployment;
 use crate::drain::Drained;
-use crate::environment::Environment;
+use crate::scaling::ProcessCounts;
 use fault_proxy::CallCounts;
-
-/// Requests with signals for one 503 while SQS is available: a machine that is too busy keeps SQS from answering in time.
-const REQUESTS_PER_503: u64 = 200;
 
 /// The result of a run.
 #[derive(Debug)]
@@ -30,8 +28,10 @@ pub struct Summary {
     pub updates: u64,
     /// Requests with signals and with customers, each attempt counted.
     pub requests: [u64; 2],
-    /// 503s of requests with signals, those of them whose key was valid while SQS was available, and 503s of customers.
-    pub unavailable: [u64; 3],
+    /// 503s of requests with signals, and with customers.
+    pub unavailable: [Failures; 2],
+    /// Those of requests with signals while SQS and S3 were available.
+    pub unexplained: Failures,
     /// What the overflow queue took.
     pub drain: Drain,
     /// Messages in the dead-letter queue.
@@ -40,7 +40,7 @@ pub struct Summary {
     pub kills: u64,
     /// What the functions called.
     pub calls: Calls,
-    /// Whether the clocks of the environments differed.
+    /// Whether the clocks of the processes differed.
     pub has_skewed_clocks: bool,
     /// Lines that the functions logged.
     pub log_lines: u64,
@@ -48,6 +48,32 @@ pub struct Summary {
     pub leaks: Vec<String>,
     /// How long it took, the last drain and the check excluded.
     pub took: Duration,
+}
+
+/// 503s.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Failures {
+    /// First responses of their process.
+    pub cold: u64,
+    /// The others.
+    pub warm: u64,
+}
+
+impl Failures {
+    pub(super) fn of<'f>(failures: impl IntoIterator<Item = &'f Unavailable>) -> Self {
+        let mut counts = Self::default();
+        for failure in failures {
+            *(if failure.is_cold { &mut counts.cold } else { &mut counts.warm }) += 1;
+        }
+        counts
+    }
+}
+
+impl fmt::Display for Failures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cold, warm } = self;
+        write!(f, "{cold} of new processes and {warm} of others")
+    }
 }
 
 /// What the overflow queue took.
@@ -68,19 +94,25 @@ pub struct Calls {
     pub dynamodb: [u64; 2],
     /// Writes of items that exceeded the capacity of a table.
     pub throttled: u64,
-    /// Invocations that ended in an error, and processes that ended by themselves.
-    pub failures: [u64; 2],
+    /// The processes of all functions; `at_once` are the most of one function.
+    pub processes: ProcessCounts,
 }
 
 impl Calls {
     pub(super) fn of(deployment: &Deployment) -> Self {
-        let environments = &deployment.environments;
-        let ends = environments.iter().map(|environment| u64::from(environment.has_failed())).sum();
-        let counts: Vec<_> = environments.iter().map(|environment| environment.proxy.counts()).collect();
+        let functions = &deployment.functions;
+        let counts: Vec<_> = functions.iter().map(|(_, proxy)| proxy.counts()).collect();
+        let processes: Vec<_> = functions.iter().map(|(function, _)| function.counts()).collect();
+        let sum = |of: fn(&ProcessCounts) -> u64| processes.iter().map(of).sum();
         Self {
             dynamodb: [counts.iter().map(CallCounts::calls).sum(), counts.iter().map(|counts| counts.faulted).sum()],
             throttled: counts.iter().map(|counts| counts.throttled).sum(),
-            failures: [environments.iter().map(Environment::invocation_errors).sum(), ends],
+            processes: ProcessCounts {
+                started: sum(|counts| counts.started),
+                at_once: processes.iter().map(|counts| counts.at_once).max().unwrap_or_default(),
+                ended: sum(|counts| counts.ended),
+                errors: sum(|counts| counts.errors),
+            },
         }
     }
 }
@@ -88,27 +120,32 @@ impl Calls {
 impl Summary {
     /// Whether everything is as it must be.
     pub fn holds(&self) -> bool {
-        let Self { report, leaks, calls, dead_letters, requests: [requests, _], .. } = self;
-        let [_, unexplained, _] = self.unavailable;
-        let is_available = unexplained * REQUESTS_PER_503 <= *requests;
+        let Self { report, leaks, unexplained, dead_letters, .. } = self;
+        let ProcessCounts { ended, errors, .. } = self.calls.processes;
         let is_delivered = self.delivery.holds() && self.unreadable == 0;
         report.holds()
             && is_delivered
             && leaks.is_empty()
-            && calls.failures == [0, 0]
+            && [ended, errors, unexplained.cold, unexplained.warm] == [0; 4]
             && *dead_letters == 0
-            && is_available
+    }
+
+    /// The percentage of the signals that got no 200, or were not stored after it.
+    #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
+    pub fn lost_percent(&self) -> f64 {
+        let Report { acknowledged, unknown, .. } = self.report;
+        let lost = unknown + self.report.count(Violation::Lost);
+        lost as f64 * 100.0 / (acknowledged + unknown).max(1) as f64
     }
 }
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { updates, requests: [signal_requests, customer_requests], took, kills, .. } = self;
-        let [unavailable, unexplained, of_customers] = self.unavailable;
+        let Self { unavailable: [of_signals, of_customers], unexplained, .. } = self;
         let Drain { deferred, drained, took: drain_took } = self.drain;
-        let Calls { dynamodb: [calls, faulted], throttled, failures: [errors, ends] } = self.calls;
-        #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
-        let share = unavailable as f64 * 100.0 / (*signal_requests).max(1) as f64;
+        let Calls { dynamodb: [calls, faulted], throttled, processes } = self.calls;
+        let ProcessCounts { started, at_once, ended, errors } = processes;
         let Invocations { total, failed, lost } = self.invocations;
         writeln!(f, "{}", self.report)?;
         writeln!(f, "{}", self.delivery)?;
@@ -126,8 +163,7 @@ impl fmt::Display for Summary {
         )?;
         writeln!(
             f,
-            "{unavailable} 503s for signals ({share:.2} %), {unexplained} of them for a valid key while SQS was available; \
-             {of_customers} for customers"
+            "503s: {of_signals} for signals, while SQS and S3 were available {unexplained}; {of_customers} for customers"
         )?;
         writeln!(
             f,
@@ -146,7 +182,11 @@ impl fmt::Display for Summary {
         if !self.has_skewed_clocks {
             writeln!(f, "the clocks of the processes were not set: only Linux can do that")?;
         }
-        writeln!(f, "{errors} invocations ended in an error, {ends} processes ended by themselves")?;
+        writeln!(
+            f,
+            "{started} processes started, at most {at_once} of a function at one time; {errors} invocations ended in an error \
+             or at their timeout, {ended} processes ended by themselves"
+        )?;
         write!(f, "{} lines logged, {} of them with a key or a value", self.log_lines, self.leaks.len())?;
         self.leaks.iter().take(5).try_for_each(|line| write!(f, "\n  {line}"))
     }

@@ -3,16 +3,16 @@
 
 use std::time::{Duration, Instant};
 
-use model::timestamp::Timestamp;
-use service::context::MAX_REQUEST_DURATION;
-
-use crate::environment::CLOCK_SKEW;
+use crate::clients::Unavailable;
 use crate::load::CANARY;
 use fault_proxy::{Fault, Rule};
 use testkit::Tables;
 
 /// Later than any run ends.
 const LONGEST_RUN: Duration = Duration::from_hours(2);
+
+/// After a failed read of the key snapshot, with the start of a process before it.
+const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 /// All windows of a run.
 #[derive(Debug, Default)]
@@ -24,11 +24,11 @@ struct Window {
     end: Instant,
     target: Target,
     fault: Fault,
-    /// Whether SQS is away too.
-    queue: bool,
+    /// Whether SQS and S3 are away too.
+    others: bool,
 }
 
-/// What fails in DynamoDB.
+/// What fails in DynamoDB, beside the table of the keys.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     /// Calls on the table with this logical id.
@@ -73,16 +73,15 @@ impl Windows {
                 _ => Target::Everything,
             };
             let fault = FAULTS[random.usize(..FAULTS.len())];
-            windows.push(Window { begin, end, target, fault, queue: random.u8(..4) == 0 });
+            windows.push(Window { begin, end, target, fault, others: random.u8(..4) == 0 });
             begin = end;
         }
         Self(windows)
     }
 
-    /// DynamoDB is away from `begin` to `end`.
-    pub(super) fn outage(begin: Instant, end: Instant) -> Self {
-        let fault = Fault::ServiceUnavailable;
-        Self(vec![Window { begin, end, target: Target::Everything, fault, queue: false }])
+    /// Every call to DynamoDB has this fault from `begin` to `end`.
+    pub(super) fn outage(fault: Fault, begin: Instant, end: Instant) -> Self {
+        Self(vec![Window { begin, end, target: Target::Everything, fault, others: false }])
     }
 
     /// What fails in DynamoDB.
@@ -90,20 +89,17 @@ impl Windows {
         self.0.iter().flat_map(Window::rules).collect()
     }
 
-    /// What fails in SQS.
-    pub(super) fn queue_rules(&self) -> Vec<Rule> {
-        let away = self.0.iter().filter(|window| window.queue);
+    /// What fails in SQS and S3.
+    pub(super) fn rules_of_others(&self) -> Vec<Rule> {
+        let away = self.0.iter().filter(|window| window.others);
         away.map(|window| Fault::ServiceUnavailable.always().within(window.begin, window.end)).collect()
     }
 
-    /// Whether SQS was away while a request was served that arrived at this time of its environment's clock.
-    pub(super) fn is_queue_away(&self, at: Timestamp) -> bool {
-        let ago = Timestamp::now().duration_since(at);
-        let arrived = Instant::now().checked_sub(ago);
-        let is_meanwhile = |window: &Window, arrived: Instant| {
-            window.begin <= arrived + MAX_REQUEST_DURATION && arrived <= window.end + CLOCK_SKEW
-        };
-        arrived.is_some_and(|arrived| self.0.iter().any(|window| window.queue && is_meanwhile(window, arrived)))
+    /// Whether SQS or S3 was away while a request was served, or so shortly before that its process had not asked again.
+    pub(super) fn explains(&self, failure: &Unavailable) -> bool {
+        let is_meanwhile =
+            |window: &Window| window.begin <= failure.received && failure.sent <= window.end + ASKED_AGAIN_AFTER;
+        self.0.iter().any(|window| window.others && is_meanwhile(window))
     }
 }
 
@@ -117,6 +113,7 @@ impl Window {
             }
             Target::Everything => vec![self.fault.always()],
         };
-        rules.into_iter().map(|rule| rule.within(self.begin, self.end)).collect()
+        let keys = self.fault.where_body_has(Tables::name("ApiKeysTable"));
+        rules.into_iter().chain([keys]).map(|rule| rule.within(self.begin, self.end)).collect()
     }
 }

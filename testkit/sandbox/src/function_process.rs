@@ -132,9 +132,13 @@ impl FunctionProcess {
         self.api.errors()
     }
 
-    /// Whether the process ended by itself.
-    pub fn has_ended(&mut self) -> bool {
-        !matches!(self.child.try_wait(), Ok(None))
+    /// Waits until the process has ended by itself.
+    ///
+    /// # Errors
+    /// When the operating system does not tell.
+    pub async fn ended(&mut self) -> Result<()> {
+        self.child.wait().await?;
+        Ok(())
     }
 
     /// The most memory that the process had resident so far, in bytes.

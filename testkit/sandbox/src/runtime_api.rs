@@ -24,11 +24,14 @@ pub struct EventQueue {
     sent: Arc<AtomicU64>,
 }
 
+/// An event that waits for a process.
 #[derive(Debug)]
-struct Event {
+pub struct Event {
     id: String,
-    body: Bytes,
-    invocation: oneshot::Sender<Invocation>,
+    /// The event.
+    pub body: Bytes,
+    /// Tells the caller what came of it. The caller learns that there is no response when this is dropped.
+    pub invocation: oneshot::Sender<Invocation>,
 }
 
 /// What came of an event.
@@ -38,6 +41,8 @@ pub struct Invocation {
     pub response: Bytes,
     /// From giving the event to the process to the last byte of its response.
     pub duration: Duration,
+    /// Whether it is the first one of its process.
+    pub is_first: bool,
 }
 
 impl Invocation {
@@ -64,6 +69,11 @@ impl EventQueue {
         self.sender.send(event).ok()?;
         responded.await.ok()
     }
+
+    /// Takes the next event, as a process does.
+    pub async fn next(&self) -> Option<Event> {
+        self.receiver.lock().await.recv().await
+    }
 }
 
 /// The API of one process, on loopback, until it is dropped.
@@ -75,10 +85,19 @@ struct State {
     events: EventQueue,
     timeout: Duration,
     /// The invocations that the process has not responded to yet, by their ids.
-    open: Mutex<HashMap<String, (Instant, oneshot::Sender<Invocation>)>>,
+    open: Mutex<HashMap<String, Open>>,
+    given: AtomicU64,
     /// Requests for the next event that wait for one.
     waiting: watch::Sender<u64>,
     errors: AtomicU64,
+}
+
+/// An invocation without a response.
+#[derive(Debug)]
+struct Open {
+    began: Instant,
+    is_first: bool,
+    invocation: oneshot::Sender<Invocation>,
 }
 
 impl RuntimeApi {
@@ -91,6 +110,7 @@ impl RuntimeApi {
             events,
             timeout,
             open: Mutex::default(),
+            given: AtomicU64::new(0),
             waiting: watch::Sender::new(0),
             errors: AtomicU64::new(0),
         };
@@ -123,16 +143,18 @@ impl RuntimeApi {
 }
 
 impl State {
-    fn open(&self) -> MutexGuard<'_, HashMap<String, (Instant, oneshot::Sender<Invocation>)>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<String, Open>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn next(&self) -> Response<Full<Bytes>> {
         self.waiting.send_modify(|waiting| *waiting += 1);
-        let event = self.events.receiver.lock().await.recv().await;
+        let event = self.events.next().await;
         self.waiting.send_modify(|waiting| *waiting -= 1);
         let Some(event) = event else { return status(StatusCode::GONE) };
-        self.open().insert(event.id.clone(), (Instant::now(), event.invocation));
+        let is_first = self.given.fetch_add(1, Ordering::Relaxed) == 0;
+        let open = Open { began: Instant::now(), is_first, invocation: event.invocation };
+        self.open().insert(event.id.clone(), open);
         let deadline = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default() + self.timeout;
         let mut response = Response::new(Full::new(event.body));
         for (name, value) in [
@@ -154,9 +176,9 @@ impl State {
 
     fn respond(&self, id: &str, response: Bytes) {
         let open = self.open().remove(id);
-        if let Some((began, invocation)) = open {
+        if let Some(Open { began, is_first, invocation }) = open {
             // The caller may have given up.
-            let _ = invocation.send(Invocation { response, duration: began.elapsed() });
+            let _ = invocation.send(Invocation { response, duration: began.elapsed(), is_first });
         }
     }
 }

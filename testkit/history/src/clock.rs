@@ -1,0 +1,51 @@
+//! The clocks of processes, which differ as those of execution environments do. Must not know what a process does.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+
+use sandbox::function_process::ProcessOptions;
+
+/// How far the clocks of processes are apart, at most.
+pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(2);
+
+/// How far they are ahead, in turn.
+const CLOCK_SKEWS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(700), CLOCK_SKEW];
+
+/// A clock that is ahead of this machine's, for the processes that load it.
+pub(super) struct SkewedClock {
+    library: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl SkewedClock {
+    /// Compiles it with the C compiler that Rust links with. `None` where a process cannot be given a clock.
+    ///
+    /// # Errors
+    /// When there is no such compiler.
+    pub(super) fn compile() -> Result<Option<Self>> {
+        if !cfg!(target_os = "linux") {
+            return Ok(None);
+        }
+        let folder = tempfile::tempdir()?;
+        let library = folder.path().join("clock_offset.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/clock_offset.c");
+        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).arg(source).status();
+        ensure!(
+            compiled.context("cc, which Rust links with, cannot be started")?.success(),
+            "cc cannot compile the clock"
+        );
+        Ok(Some(Self { library, _folder: folder }))
+    }
+
+    /// Sets the clock of the `number`-th process, which will be started. Its deadlines are those of its own clock.
+    pub(super) fn set(&self, options: &mut ProcessOptions, number: u64) {
+        let ahead = CLOCK_SKEWS[usize::try_from(number).unwrap_or_default() % CLOCK_SKEWS.len()];
+        options.invocation_timeout += ahead;
+        options.variables.push(("LD_PRELOAD".to_owned(), self.library.clone().into()));
+        options.variables.push(("CLOCK_OFFSET_MILLIS".to_owned(), OsString::from(ahead.as_millis().to_string())));
+    }
+}
