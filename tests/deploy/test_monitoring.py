@@ -132,6 +132,17 @@ class Metrics(unittest.TestCase):
         metrics = sum(len(template.watched(alarm)) for alarm in always)
         self.assertIn(f"without any traffic: {len(always)} alarms on {metrics} metrics at $0.10 (${metrics / 10:.2f})", cost)
 
+    def test_bill_on_the_page_on_cost_adds_up(self):
+        lines = (PROJECT / "docs" / "cost.md").read_text().splitlines()
+        rows = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+        bill = rows[:next(index for index, row in enumerate(rows) if row[0] == "total") + 1]
+        # The alarms' metrics, the dashboard, the polling of the queue and 20 metrics of the functions.
+        metrics = sum(len(template.watched(alarm)) for alarm in self.alarms.values() if "Condition" not in alarm)
+        self.assertEqual({f"{metrics * 0.10 + 3.00 + 0.26 + 20 * 0.30:.2f}"}, set(next(row for row in bill if row[0].startswith("alarms"))[1:]))
+        for column in range(1, 5):
+            *parts, total = [float(row[column] or 0) for row in bill[1:]]
+            self.assertAlmostEqual(sum(parts), total, 2, bill[0][column])
+
     def test_quiet_alarm_fires_without_data_and_can_be_disabled(self):
         quiet = self.alarms["QuietAlarm"]
         self.assertEqual(quiet["Condition"], "HasQuietAlarm")
