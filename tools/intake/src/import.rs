@@ -28,7 +28,7 @@ use crate::stack::{CUSTOMERS, SIGNALS, Stack};
 use crate::time_args::timestamp;
 
 /// How often the checkpoint is saved: what was stored since then is stored again after an interruption.
-const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
+const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(200);
 
 const EXAMPLES: &str = "\
 Examples:

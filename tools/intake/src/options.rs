@@ -16,44 +16,13 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const EXAMPLES: &str = "\
 Examples:
   cargo intake --local keys list
-  cargo intake --stack intake-prod keys create --account shop --name web > key.txt";
+  cargo intake --stack intake-prod keys create --account shop --name web > key.txt
 
-/// The variables that the tool and the AWS SDK read, and what for.
-const VARIABLES: &str = "\
-INTAKE_STACK stands in for --stack. Without it, --stack and --local, other variables describe the stack. A command needs those of
-the tables that it uses:
-  API_KEYS_TABLE         the table of API keys
-  CUSTOMERS_TABLE        the table of customers
-  SIGNALS_TABLE          the table of signals
-  REJECTED_SIGNALS_TABLE the table of rejected signals
-  IDEMPOTENCY_TABLE      the table of idempotency records, for accounts erase
-  SIGNAL_RETENTION_DAYS  for how many days signals are kept, for import and redrive; 0: forever
-  OVERFLOW_QUEUE_URL, DEAD_LETTER_QUEUE_URL
-                         the overflow queue and its dead-letter queue, if there are, for overflow and erase
-  KEY_SNAPSHOT_BUCKET    the bucket of the key snapshot, if there is one, for commands that change keys and doctor
-  BASE_URL               the address of the API, for verify
-  DELETION_PROTECTION    whether the tables are protected (true or false), for doctor
-  INTAKE_VERSION         the version that is deployed, for doctor
-
-Except with --local, credentials and region are those of the AWS command line:
-  AWS_PROFILE            the profile to use
-  AWS_REGION             the region, if the profile has none or another
-  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
-                         credentials in place of a profile
-  AWS_CA_BUNDLE          a PEM file of certificate authorities in place of Amazon's, behind a proxy that ends TLS
-  AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_CLOUDFORMATION,
-  AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL_S3
-                         other addresses of AWS or of single services, such as that of an emulator
-
---local reads them from the file of `cargo dev`: target/dev.env, or dev.env in CARGO_TARGET_DIR.";
-
-fn after_help() -> String {
-    format!("{EXAMPLES}\n\n{VARIABLES}")
-}
+docs/cli.md has an example of each command, and the variables that stand in for --stack and --local.";
 
 /// Manages an Intake stack: API keys, accounts, customers, signals, rejected signals, the overflow queue, imports
 #[derive(Debug, Parser)]
-#[command(name = "cargo intake", bin_name = "cargo intake", version, after_help = after_help())]
+#[command(name = "cargo intake", bin_name = "cargo intake", version, after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(flatten)]
     stack_args: StackArgs,

@@ -55,6 +55,22 @@ const RETENTION: &str = "SIGNAL_RETENTION_DAYS";
 /// The variable that names the CloudFormation stack in place of `--stack`.
 const STACK: &str = "INTAKE_STACK";
 
+/// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for.
+const OUTPUTS: [(&str, &str); 12] = [
+    ("ApiKeysTableName", API_KEYS),
+    ("CustomersTableName", CUSTOMERS),
+    ("SignalsTableName", SIGNALS),
+    ("RejectedSignalsTableName", REJECTED_SIGNALS),
+    ("IdempotencyTableName", IDEMPOTENCY),
+    ("OverflowQueueUrl", OVERFLOW_QUEUE),
+    ("OverflowDeadLetterQueueUrl", DEAD_LETTER_QUEUE),
+    ("KeySnapshotBucket", KEY_SNAPSHOT_BUCKET),
+    ("SignalRetentionDays", RETENTION),
+    ("BaseUrl", BASE_URL),
+    ("DeletionProtection", DELETION_PROTECTION),
+    ("Version", VERSION),
+];
+
 const NO_REGION: &str = "No AWS region. Set AWS_REGION, or choose a profile that has one with AWS_PROFILE.";
 const NO_CREDENTIALS: &str =
     "No AWS credentials. Sign in (`aws sso login`), choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID.";
@@ -98,7 +114,8 @@ impl StackArgs {
     /// Finds the stack and checks that there are a region and credentials for it.
     pub(crate) async fn connect(&self) -> Result<Stack> {
         if let Some(file) = &self.local {
-            let variables = env_file::read(file)?;
+            let (values, source) = env_file::read(file)?;
+            let variables = Variables { values, source };
             let config = local_config(&variables)?.load().await;
             return Ok(Stack::new(&config, variables, true));
         }
@@ -106,10 +123,12 @@ impl StackArgs {
         check(&config).await?;
         let name = self.stack.clone().or_else(|| std::env::var(STACK).ok().filter(|name| !name.is_empty()));
         let variables = match &name {
-            Some(name) => Variables {
-                values: cloudformation::variables(&config, name).await?,
-                source: format!("The stack {name}"),
-            },
+            Some(name) => {
+                let found = cloudformation::values(&config, name).await?;
+                let value = |(output, variable): (&str, &str)| Some((variable.to_owned(), found.get(output)?.clone()));
+                let values = OUTPUTS.into_iter().filter_map(value).collect();
+                Variables { values, source: format!("The stack {name}") }
+            }
             None => Variables {
                 values: std::env::vars_os()
                     .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -231,17 +250,21 @@ async fn check(config: &SdkConfig) -> Result<()> {
 }
 
 #[cfg(test)]
-impl Stack {
-    /// The stack of a test.
-    pub(crate) async fn of(app: &testkit::TestApp) -> Self {
-        let credentials = Credentials::new("local", "local", None, None, "test");
-        let config = loader()
-            .unwrap()
-            .credentials_provider(credentials)
-            .region(Region::new("eu-central-1"))
-            .endpoint_url(app.emulator.endpoint());
-        let name = |variable: &str, table| (variable.to_owned(), testkit::Tables::name(table).to_owned());
-        let values = HashMap::from([name(API_KEYS, "ApiKeysTable")]);
-        Self::new(&config.load().await, Variables { values, source: "The test".to_owned() }, true)
+mod tests {
+    use super::*;
+
+    impl Stack {
+        /// The stack of a test.
+        pub(crate) async fn of(app: &testkit::TestApp) -> Self {
+            let credentials = Credentials::new("local", "local", None, None, "test");
+            let config = loader()
+                .unwrap()
+                .credentials_provider(credentials)
+                .region(Region::new("eu-central-1"))
+                .endpoint_url(app.emulator.endpoint());
+            let name = |variable: &str, table| (variable.to_owned(), testkit::Tables::name(table).to_owned());
+            let values = HashMap::from([name(API_KEYS, "ApiKeysTable")]);
+            Self::new(&config.load().await, Variables { values, source: "The test".to_owned() }, true)
+        }
     }
 }

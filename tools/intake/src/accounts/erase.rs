@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, Select};
+use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::json;
@@ -37,39 +37,31 @@ const LATE_SIGNALS: &str = "A function that got no answer from the key table may
 const TABLES: [(&str, &[&str]); 4] =
     [(IDEMPOTENCY, &["pk"]), (REJECTED_SIGNALS, &["pk", "sk"]), (SIGNALS, &["pk", "sk"]), (CUSTOMERS, &["pk"])];
 
-/// How many items there are in each of [`TABLES`].
+/// How many items of each of [`TABLES`] are deleted.
 type Counts = [usize; TABLES.len()];
 
 pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway: bool, format: Format) -> Result<()> {
     refuse_while_queued(stack, anyway).await?;
     let mut keys = AccountKeys::read(stack, account).await?;
-    let mut counts = Counts::default();
-    for (count, (variable, _)) in counts.iter_mut().zip(TABLES) {
-        *count = count_items(stack, account, variable).await?;
-    }
     let active = keys.active();
-    let published;
-    if counts == Counts::default() && active == 0 && remaining_wait(&keys).is_zero() {
-        note(&format!("Nothing is stored of the account {account}, and no key of it is active."));
-        published = keys.publish().await;
-    } else {
-        let question = format!(
-            "Erase {} of the account {account}, and revoke {active} key(s)? This cannot be undone.",
-            list(&counts)
-        );
-        confirm_by_name(&question, account.as_str(), yes)?;
-        // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
-        (counts, published) = until_interrupted(Box::pin(revoke_and_delete(stack, account, &mut keys, anyway)))
-            .await?
-            .context("Interrupted. To erase what is left, run the command again.")?;
-    }
+    let question = format!(
+        "Erase everything that is stored of the account {account}, and revoke {active} key(s)? This cannot be undone."
+    );
+    confirm_by_name(&question, account.as_str(), yes)?;
+    // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
+    let (counts, published) = until_interrupted(Box::pin(revoke_and_delete(stack, account, &mut keys, anyway)))
+        .await?
+        .context("Interrupted. To erase what is left, run the command again.")?;
     let erased_at = Timestamp::now();
     let [idempotency_records, rejected_signals, signals, profiles] = counts;
     let json = json!({
         "erasedAt": erased_at, "accountId": account, "profiles": profiles, "signals": signals,
         "rejectedSignals": rejected_signals, "idempotencyRecords": idempotency_records, "revokedKeys": active,
     });
-    let text = format!("Erased the account {account} at {erased_at}: {}, {active} key(s) revoked.", list(&counts));
+    let text = format!(
+        "Erased the account {account} at {erased_at}: {profiles} profile(s), {signals} signal(s), {rejected_signals} rejected \
+         signal(s), {idempotency_records} idempotency record(s), {active} key(s) revoked."
+    );
     format.print(&text, &json)?;
     if snapshot::bucket(stack)?.is_some() {
         note(LATE_SIGNALS);
@@ -98,42 +90,26 @@ async fn revoke_and_delete(
     Ok((counts, published))
 }
 
-fn list(&[idempotency_records, rejected_signals, signals, profiles]: &Counts) -> String {
-    format!(
-        "{profiles} profile(s), {signals} signal(s), {rejected_signals} rejected signal(s), {idempotency_records} idempotency \
-         record(s)"
-    )
-}
-
-/// How long functions may still accept a key of the account.
-fn remaining_wait(keys: &AccountKeys<'_>) -> Duration {
-    keys.last_revocation().map_or(Duration::ZERO, |at| at.plus(REVOCATION_DELAY).duration_since(Timestamp::now()))
-}
-
+/// Waits while functions may still accept a key of the account.
 async fn wait_for_functions(keys: &AccountKeys<'_>) {
-    let left = remaining_wait(keys);
+    let until = keys.last_revocation().map(|revoked_at| revoked_at.plus(REVOCATION_DELAY));
+    let left = until.map_or(Duration::ZERO, |until| until.duration_since(Timestamp::now()));
     if !left.is_zero() {
         note(&format!("Waiting {} s: functions accept a key for up to a minute after its revocation.", left.as_secs()));
         tokio::time::sleep(left).await;
     }
 }
 
-async fn count_items(stack: &Stack, account: &AccountId, variable: &str) -> Result<usize> {
-    let mut count = 0;
-    let select = |scan| of_account(scan, account).select(Select::Count);
-    scan(stack, stack.table(variable)?, select, async |page| {
-        count += usize::try_from(page.count).unwrap_or_default();
-        Ok(())
-    })
-    .await
-    .map(|()| count)
-}
-
 async fn delete_items(stack: &Stack, account: &AccountId, variable: &str, key_names: &[&str]) -> Result<usize> {
     let table = stack.table(variable)?;
     let mut count = 0;
-    let select = |scan| of_account(scan, account).projection_expression(key_names.join(", "));
-    scan(stack, table, select, async |page| {
+    let of_account = |scan: ScanFluentBuilder| {
+        scan.consistent_read(true)
+            .filter_expression("begins_with(pk, :account)")
+            .expression_attribute_values(":account", AttributeValue::S(account.partition_key("")))
+            .projection_expression(key_names.join(", "))
+    };
+    scan(stack, table, of_account, async |page| {
         let keys: Vec<Item> = page.items().iter().map(|item| key(item, key_names)).collect();
         batch_delete(&stack.client, table, &keys).await?;
         count += keys.len();
@@ -141,10 +117,4 @@ async fn delete_items(stack: &Stack, account: &AccountId, variable: &str, key_na
     })
     .await
     .map(|()| count)
-}
-
-fn of_account(scan: ScanFluentBuilder, account: &AccountId) -> ScanFluentBuilder {
-    scan.consistent_read(true)
-        .filter_expression("begins_with(pk, :account)")
-        .expression_attribute_values(":account", AttributeValue::S(account.partition_key("")))
 }

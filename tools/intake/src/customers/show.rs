@@ -3,10 +3,9 @@
 use anyhow::{Result, bail};
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
-use model::customer::PROFILE_FIELDS;
 
 use crate::error::call_error;
-use crate::item::{Item, display, json_object};
+use crate::item::{Item, Json, display, json_object};
 use crate::output::{Format, Table, print_json};
 use crate::stack::{CUSTOMERS, Stack};
 
@@ -17,17 +16,9 @@ pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: F
     if format == Format::Json {
         return print_json(&json_object(&item, &["pk", "fence"]));
     }
-    // The fields of the contract in its order, between them and the two times the others by name.
-    let first = || ["customerId"].into_iter().chain(PROFILE_FIELDS);
-    let last = ["createdAt", "updatedAt"];
-    let is_other = |name: &&str| !first().chain(last).chain(["pk", "accountId", "fence"]).any(|known| known == *name);
-    let mut others: Vec<&str> = item.keys().map(String::as_str).filter(is_other).collect();
-    others.sort_unstable();
     let mut table = Table::with_names();
-    for name in first().chain(others).chain(last) {
-        if let Some(value) = item.get(name) {
-            table.row([name, &display(value)]);
-        }
+    for (name, Json(value)) in json_object(&item, &["pk", "accountId", "fence"]) {
+        table.row([name, &display(value)]);
     }
     table.print()
 }

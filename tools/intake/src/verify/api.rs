@@ -1,6 +1,5 @@
-//! The API as a client application calls it: requests, responses, how long they took, and the same request for a shell.
+//! The API as a client application calls it: requests, responses, and how long they took.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
@@ -24,9 +23,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Attempts of a request above the route's request rate, and the pause before each further one.
 const THROTTLED_ATTEMPTS: usize = 10;
 const THROTTLED_PAUSE: Duration = Duration::from_secs(1);
-
-/// A longer body is not written out for a shell.
-const SHOWN_BODY_BYTES: usize = 2_000;
 
 /// The address of the API and a key of it.
 pub(super) struct Api {
@@ -153,30 +149,6 @@ impl Call {
         encoder.write_all(self.body.as_bytes())?;
         Ok(encoder.finish()?)
     }
-
-    /// The request as a line for a shell in which `BASE_URL` and `API_KEY` are set. It has no key.
-    pub(super) fn to_curl(&self) -> String {
-        let mut line = format!("curl -isS -X {} \"$BASE_URL{}\"", self.method, self.path);
-        match &self.key {
-            Key::Valid => line.push_str(" -H \"Authorization: Bearer $API_KEY\""),
-            Key::Other(_) => line.push_str(" -H \"Authorization: Bearer $OTHER_KEY\""),
-            Key::Missing => {}
-        }
-        for (name, value) in &self.headers {
-            let _ = write!(line, " -H {}", quoted(&format!("{name}: {value}")));
-        }
-        match self.body.len() {
-            0 => line,
-            SHOWN_BODY_BYTES.. => format!("{line} --data-binary @body.json  # a body of {} bytes", self.body.len()),
-            _ if self.gzip => format!("printf %s {} | gzip | {line} --data-binary @-", quoted(&self.body)),
-            _ => format!("{line} -d {}", quoted(&self.body)),
-        }
-    }
-}
-
-/// `text` as a shell reads it.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 impl Response {
@@ -194,24 +166,5 @@ impl Response {
     pub(super) fn summary(&self) -> String {
         let body: String = self.body.to_string().chars().take(300).collect();
         format!("{} {body}", self.status)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn curl_line_sends_the_same_bytes_and_has_no_key() {
-        let call = Call::post(SIGNALS, r#"{"a":"it's"}"#);
-        let sent = r#"curl -isS -X POST "$BASE_URL/api/event-flows/signal" -H "Authorization: Bearer $API_KEY" -H 'content-type: application/json'"#;
-        assert_eq!(call.to_curl(), format!(r#"{sent} -d '{{"a":"it'\''s"}}'"#));
-        let gzip = call.clone().gzip().to_curl();
-        assert_eq!(
-            gzip,
-            format!(r#"printf %s '{{"a":"it'\''s"}}' | gzip | {sent} -H 'content-encoding: gzip' --data-binary @-"#)
-        );
-        let key = call.key(Some("intake_sk_secret")).to_curl();
-        assert!(!key.contains("secret"), "{key}");
     }
 }

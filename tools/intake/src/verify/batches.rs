@@ -34,9 +34,6 @@ enum Retry {
     During,
 }
 
-/// What was not as it has to be, and the request to repeat.
-type Deviation = (String, Call);
-
 /// Sends about as many signals.
 pub(super) async fn send(run: &Run<'_>, signals: usize) {
     let batches = plan(run, signals);
@@ -50,13 +47,12 @@ pub(super) async fn send(run: &Run<'_>, signals: usize) {
     ];
     for (retry, promise, name) in names {
         let of_kind = results.iter().filter(|(kind, _)| *kind == retry);
-        let deviations: Vec<&Deviation> = of_kind.clone().filter_map(|(_, deviation)| deviation.as_ref()).collect();
+        let deviations: Vec<&String> = of_kind.clone().filter_map(|(_, deviation)| deviation.as_ref()).collect();
         let count = of_kind.count();
         run.add(match deviations.first() {
             None => Check::held(promise, name, format!("{count} of {requests} requests, each answered as promised")),
-            Some((text, call)) => {
-                let detail = format!("{} of {count} requests; the first: {text}", deviations.len());
-                Check::failed(promise, name, detail).repeat(call)
+            Some(text) => {
+                Check::failed(promise, name, format!("{} of {count} requests; the first: {text}", deviations.len()))
             }
         });
     }
@@ -86,8 +82,8 @@ fn plan(run: &Run<'_>, signals: usize) -> Vec<(Batch, Retry)> {
     sizes.into_iter().enumerate().map(batch).collect()
 }
 
-/// Delivers a batch as a client that retries does.
-async fn deliver(run: &Run<'_>, mut batch: Batch, retry: Retry) -> Option<Deviation> {
+/// Delivers a batch as a client that retries does. Returns what was not as it has to be.
+async fn deliver(run: &Run<'_>, mut batch: Batch, retry: Retry) -> Option<String> {
     let call = Call::post(SIGNALS, batch.body());
     let sent = now();
     let first = async {
@@ -108,7 +104,7 @@ async fn deliver(run: &Run<'_>, mut batch: Batch, retry: Retry) -> Option<Deviat
     let mut last_call = call.clone();
     while !responses.iter().any(|(response, _)| is_success(response)) && responses.len() < ATTEMPTS {
         let failed = responses.last().map(|(response, _)| describe(response)).unwrap_or_default();
-        deviation = deviation.or(Some((failed, last_call.clone())));
+        deviation = deviation.or(Some(failed));
         // Without a requestIdentifier a retry is a new request, unless the 503 has one.
         let Some(identifier) = batch.identifier.clone().or_else(|| offered(&responses)) else { break };
         batch = batch.identifier(Some(identifier));
@@ -120,7 +116,7 @@ async fn deliver(run: &Run<'_>, mut batch: Batch, retry: Retry) -> Option<Deviat
         responses.push((run.send(&last_call).await, now()));
     }
     let acknowledged = responses.iter().filter(|(response, _)| is_success(response)).map(|(_, at)| *at).min();
-    let deviation = deviation.or_else(|| deviation_of(&batch, retry, &responses).map(|text| (text, last_call)));
+    let deviation = deviation.or_else(|| deviation_of(&batch, retry, &responses));
     run.note(batch, sent, acknowledged.map_or(Outcome::Unknown, Outcome::Acknowledged));
     deviation
 }

@@ -1,10 +1,10 @@
-//! Checks: what was promised, whether it held, what was seen, and the request to see it again.
+//! Checks: what was promised, whether it held, and what was seen.
 
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::api::{Call, Response};
+use super::api::Response;
 use crate::check_result::CheckResult;
 
 /// One check.
@@ -16,8 +16,6 @@ pub(super) struct Check {
     pub(super) result: CheckResult,
     /// What was seen, or why it was skipped.
     pub(super) detail: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) repeat: Option<String>,
 }
 
 impl Check {
@@ -34,18 +32,17 @@ impl Check {
     }
 
     fn new(promise: &'static str, name: impl Into<String>, result: CheckResult, detail: impl Into<String>) -> Self {
-        Self { name: name.into(), promise, result, detail: detail.into(), repeat: None }
+        Self { name: name.into(), promise, result, detail: detail.into() }
     }
 
     /// A check of one response.
     pub(super) fn of(
         promise: &'static str,
         name: impl Into<String>,
-        call: &Call,
         response: &Result<Response>,
         expected: &Expected,
     ) -> Self {
-        let check = match response {
+        match response {
             Err(error) => Self::failed(promise, name, format!("no response: {error:#}")),
             Ok(response) => match expected.difference(response) {
                 None => Self::held(promise, name, format!("{} in {} ms", response.status, response.took.as_millis())),
@@ -53,12 +50,7 @@ impl Check {
                     Self::failed(promise, name, format!("{difference}; the response is {}", response.summary()))
                 }
             },
-        };
-        Self { repeat: Some(call.to_curl()), ..check }
-    }
-
-    pub(super) fn repeat(self, call: &Call) -> Self {
-        Self { repeat: Some(call.to_curl()), ..self }
+        }
     }
 }
 

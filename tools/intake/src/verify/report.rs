@@ -43,9 +43,8 @@ impl Report {
             table.row([&check.result.to_string(), check.promise, &check.name, &check.detail]);
         }
         let mut lines = table.lines();
-        for Check { name, detail, repeat, .. } in self.with_result(CheckResult::Failed) {
+        for Check { name, detail, .. } in self.with_result(CheckResult::Failed) {
             lines.push(format!("\nFAILED {name}: {detail}"));
-            lines.extend(repeat.iter().map(|repeat| format!("  {repeat}")));
         }
         let Cleanup { removed, left } = &self.cleanup;
         lines.push(format!("\nRemoved: {}.", removed.join(", ")));

@@ -71,7 +71,7 @@ pub(super) async fn customers(run: &Run<'_>) {
         let outcome = outcome(&response);
         run.note_update(Update { customer, sent, outcome, fields });
         let expected = Expected::status(200).body("/customerId", json!(subject_id(customer)));
-        run.add(Check::of("Customers", format!("{method} of a customer"), &call, &response, &expected));
+        run.add(Check::of("Customers", format!("{method} of a customer"), &response, &expected));
         let updated_at = response.ok().and_then(|response| rfc3339(response.body.get("updatedAt")?.as_str()?));
         if let (Some(at), Outcome::Acknowledged(_)) = (updated_at, outcome) {
             run.note_clock(at, sent, received);

@@ -64,7 +64,7 @@ impl<'a> Run<'a> {
     /// Sends a call and checks the response.
     pub(super) async fn check(&self, promise: &'static str, name: &str, call: &Call, expected: &Expected) {
         let response = self.api.send(call).await;
-        self.add(Check::of(promise, name, call, &response, expected));
+        self.add(Check::of(promise, name, &response, expected));
     }
 
     /// Sends a batch, notes it in the history, and checks the response.
@@ -78,7 +78,7 @@ impl<'a> Run<'a> {
         let call = prepare(Call::post(SIGNALS, batch.body()));
         let sent = now();
         let response = self.send(&call).await;
-        self.add(Check::of(promise, name, &call, &response, expected));
+        self.add(Check::of(promise, name, &response, expected));
         self.note(batch, sent, outcome(&response));
     }
 

@@ -49,13 +49,8 @@ async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
     }
     let erase = ["accounts", "erase", "shop"];
     let unconfirmed = operator.run(&erase).error_message();
-    assert!(
-        unconfirmed.starts_with(
-            "Erase 1 profile(s), 60 signal(s), 1 rejected signal(s), 1 idempotency record(s) of the account shop, and revoke 1 \
-             key(s)? This cannot be undone."
-        ),
-        "{unconfirmed}"
-    );
+    let question = "Erase everything that is stored of the account shop, and revoke 1 key(s)? This cannot be undone.";
+    assert!(unconfirmed.starts_with(question), "{unconfirmed}");
     assert_eq!(items(&app).await, [3, 180, 3, 3]);
 
     // The key is revoked first; functions may have cached it.
@@ -86,9 +81,6 @@ async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
     assert_eq!(active.collect::<Vec<_>>(), ["shop-2", "sho"]);
 
     let again = operator.run(&[&erase[..], &["--yes"]].concat()).success();
-    let nothing = "Nothing is stored of the account shop, and no key of it is active.\n";
-    assert!(again.stderr.ends_with(nothing), "{}", again.stderr);
-    assert!(again.stdout.starts_with("Erased the account shop at 20"), "{}", again.stdout);
     assert!(
         again.stdout.ends_with(
             "Z: 0 profile(s), 0 signal(s), 0 rejected signal(s), 0 idempotency record(s), 0 key(s) revoked.\n"
@@ -96,26 +88,4 @@ async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
         "{}",
         again.stdout
     );
-}
-
-#[tokio::test]
-async fn erasure_of_an_empty_account_waits_after_a_revocation() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    app.key_with("shop", |record| record.revoked_at = Some(Timestamp::now())).await;
-    let erasing = Running::start(&operator, &["accounts", "erase", "shop", "--yes"]);
-    while !erasing.note().starts_with("Waiting ") {}
-    erasing.interrupt();
-}
-
-#[tokio::test]
-async fn erasure_of_an_unknown_account_changes_nothing() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    fill(&app, "shop").await;
-    let erased = operator.run(&["accounts", "erase", "shap", "--yes"]).success();
-    assert!(erased.stderr.contains("Nothing is stored of the account shap"), "{}", erased.stderr);
-    assert_eq!(items(&app).await, [1, 60, 1, 1]);
-    let invalid = operator.run(&["accounts", "erase", "shop#c", "--yes"]);
-    assert_eq!(invalid.code, Some(2), "{invalid:?}");
 }

@@ -1,11 +1,14 @@
 //! How the command finds the tables and queues: variables, an env file, or the outputs of a stack.
 
-use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::collections::VecDeque;
 use std::net::TcpListener;
-use std::path::Path;
+use std::sync::Mutex;
 
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::{Request, Response};
+use testkit::http_server::{HttpServer, Service};
 use testkit::{Tables, TestApp};
 
 use crate::operator::{Operator, VARIABLES};
@@ -55,31 +58,19 @@ fn env_file_is_found_from_any_folder_of_the_repository() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Sends these responses, one per request, as CloudFormation would; returns the address.
-fn cloudformation(responses: Vec<(u16, String)>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for (status, xml) in responses {
-            let mut connection = BufReader::new(listener.accept().unwrap().0);
-            let (mut line, mut length) = (String::new(), 0);
-            while connection.read_line(&mut line).unwrap() > 2 {
-                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                line.clear();
-            }
-            let mut body = vec![0; length];
-            connection.read_exact(&mut body).unwrap();
-            assert!(String::from_utf8(body).unwrap().contains("StackName=intake-test"));
-            let response = format!(
-                "HTTP/1.1 {status} x\r\nContent-Type: text/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{xml}",
-                xml.len()
-            );
-            connection.get_mut().write_all(response.as_bytes()).unwrap();
-        }
-    });
-    format!("http://{address}")
+/// A CloudFormation that answers with these statuses and texts, one after another.
+struct CloudFormation(Mutex<VecDeque<(u16, String)>>);
+
+impl Service for CloudFormation {
+    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+        assert!(request.body().windows(21).any(|part| part == b"StackName=intake-test"));
+        let (status, xml) = self.0.lock().unwrap().pop_front().unwrap();
+        Response::builder().status(status).body(Full::from(xml)).unwrap()
+    }
+}
+
+async fn cloudformation<const N: usize>(answers: [(u16, String); N]) -> HttpServer<CloudFormation> {
+    HttpServer::start(CloudFormation(Mutex::new(answers.into())), None).await.unwrap()
 }
 
 /// What CloudFormation answers of a stack.
@@ -96,8 +87,8 @@ fn output(name: &str, value: &str) -> String {
     format!("<member><OutputKey>{name}</OutputKey><OutputValue>{value}</OutputValue></member>")
 }
 
-#[test]
-fn tables_of_a_deployed_stack_are_read_from_its_outputs() {
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_of_a_deployed_stack_are_read_from_its_outputs() {
     let app = TestApp::start();
     // With the output names of template.yaml, so that the test fails when one is renamed.
     let template = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml")).unwrap();
@@ -113,9 +104,9 @@ fn tables_of_a_deployed_stack_are_read_from_its_outputs() {
     let described = described(parameter, &outputs);
     let missing = "<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code>\
                    <Message>TestApp with id intake-test does not exist</Message></Error></ErrorResponse>";
-    let endpoint = cloudformation(vec![(200, described.clone()), (200, described), (400, missing.to_owned())]);
+    let aws = cloudformation([(200, described.clone()), (200, described), (400, missing.to_owned())]).await;
     let operator = Operator::with_credentials(&app.emulator.endpoint())
-        .variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &endpoint)
+        .variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &aws.endpoint())
         // --stack takes precedence over the variables.
         .variable("API_KEYS_TABLE", "elsewhere");
     operator.run(&["--stack", "intake-test", "keys", "create", "--account", "shop", "--name", "web"]).success();
@@ -130,9 +121,9 @@ async fn queues_of_a_deployed_stack_are_read_from_its_outputs_if_it_has_them() {
     let sqs = FakeSqs::start().await.unwrap();
     let outputs =
         [output("OverflowQueueUrl", OVERFLOW_QUEUE), output("OverflowDeadLetterQueueUrl", DEAD_LETTER_QUEUE)].concat();
-    let endpoint = cloudformation(vec![(200, described("", &outputs)), (200, described("", ""))]);
+    let aws = cloudformation([(200, described("", &outputs)), (200, described("", ""))]).await;
     let operator = Operator::with_credentials("http://127.0.0.1:9").with_sqs(&sqs);
-    let operator = operator.variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &endpoint);
+    let operator = operator.variable("AWS_ENDPOINT_URL_CLOUDFORMATION", &aws.endpoint());
     sqs.set_counts([[1, 0, 0]], [[0, 0, 0]]);
     let status = ["overflow", "status", "--stack", "intake-test", "--json"];
     assert_eq!(operator.run(&status).success().json()[0]["waiting"], 1);
@@ -148,78 +139,4 @@ async fn queues_of_a_deployed_stack_are_read_from_its_outputs_if_it_has_them() {
             "The stack intake-test defines no overflow queue: neither OVERFLOW_QUEUE_URL nor DEAD_LETTER_QUEUE_URL.\n"
         )
     );
-}
-
-#[test]
-fn every_command_has_help_with_an_example() {
-    let operator = Operator::with_nothing();
-    for command in [
-        "keys create",
-        "keys list",
-        "keys rotate",
-        "keys revoke",
-        "keys import",
-        "keys publish",
-        "accounts erase",
-        "customers show",
-        "customers find",
-        "customers export",
-        "customers erase",
-        "signals list",
-        "rejected list",
-        "rejected redrive",
-        "overflow status",
-        "overflow redrive",
-        "import",
-        "verify",
-        "doctor",
-    ] {
-        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-        let help = operator.run(&words).success().stdout;
-        let example = help.split("Example").nth(1).expect(&help);
-        assert!(example.contains("cargo intake") && example.contains(command), "{help}");
-        assert!(help.contains("--json") && help.contains("--stack"), "{help}");
-    }
-    let invalid = operator.run(&["customers", "show", "c"]);
-    assert!(invalid.code == Some(2) && invalid.stderr.contains("--account <NAME>"), "{invalid:?}");
-}
-
-/// The words of a text that have the form of a variable's name.
-fn variables(text: &str) -> BTreeSet<String> {
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    let is_name = |word: &&str| word.contains('_') && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
-    words.filter(is_name).map(ToOwned::to_owned).collect()
-}
-
-/// The strings of the code below `path` that are a variable's name and nothing else, without the list of the help itself.
-fn variables_of_code(path: &Path) -> BTreeSet<String> {
-    if path.is_dir() {
-        return std::fs::read_dir(path).unwrap().flat_map(|entry| variables_of_code(&entry.unwrap().path())).collect();
-    }
-    let text = std::fs::read_to_string(path).unwrap();
-    if path.ends_with("src/options.rs") {
-        return BTreeSet::new();
-    }
-    let strings = text.split('"').filter(|string| variables(string).contains(*string));
-    strings.map(ToOwned::to_owned).collect()
-}
-
-#[test]
-fn help_names_the_variables_that_the_code_reads_and_no_other() {
-    let help = variables(&Operator::with_nothing().run(&["--help"]).success().stdout);
-    let code = variables_of_code(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    assert!(code.contains("CARGO_TARGET_DIR") && code.contains("AWS_ENDPOINT_URL_DYNAMODB"), "{code:?}");
-    // Those that only the SDK and the store name.
-    let of_libraries = [
-        "AWS_CA_BUNDLE",
-        "AWS_ENDPOINT_URL",
-        "AWS_ENDPOINT_URL_CLOUDFORMATION",
-        "AWS_ENDPOINT_URL_SQS",
-        "AWS_PROFILE",
-        "AWS_SESSION_TOKEN",
-        "KEY_SNAPSHOT_BUCKET",
-    ];
-    let mut read = code;
-    read.extend(of_libraries.map(ToOwned::to_owned));
-    assert_eq!(help, read);
 }

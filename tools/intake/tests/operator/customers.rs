@@ -18,7 +18,7 @@ async fn customer_is_shown_as_a_table_and_as_json() {
     send(&app, &key, RequestBuilder::customer(format!(r#"{{"customerId":"c#1","customerData":{data}}}"#))).await;
     let shown = operator.run(&["customers", "show", "--account", "shop", "c#1"]).success();
     let names: Vec<_> = shown.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
-    assert_eq!(names, ["customerId", "email", "firstName", "zip", "visits", "createdAt", "updatedAt"]);
+    assert_eq!(names, ["createdAt", "customerId", "email", "firstName", "updatedAt", "visits", "zip"]);
     let shown = operator.run(&["customers", "show", "--account", "shop", "c#1", "--json"]).success();
     assert!(shown.stdout.contains(r#""visits":12345678901234567890123"#), "{}", shown.stdout);
     assert_eq!(shown.json()[0]["customerId"], "c#1");

@@ -122,18 +122,6 @@ async fn imported_key_is_read_from_standard_input_and_accepted() {
     }
 }
 
-#[tokio::test]
-async fn keys_are_listed_of_the_given_account_only() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    for account in ["shop", "shop2", "Shop"] {
-        operator.run(&["keys", "create", "--account", account, "--name", "web"]).success();
-    }
-    let listed = operator.run(&["keys", "list", "--account", "shop", "--json"]).success().json();
-    assert_eq!(listed.iter().map(|key| &key["accountId"]).collect::<Vec<_>>(), ["shop"]);
-    assert_eq!(operator.run(&["keys", "list", "--json"]).success().json().len(), 3);
-}
-
 #[test]
 fn unknown_key_id_is_an_error() {
     let app = TestApp::start();

@@ -121,11 +121,6 @@ impl Operator {
     }
 }
 
-/// Sends the signal that a terminal sends to a process when its user presses Ctrl-C.
-pub(crate) fn press_ctrl_c(process: &Child) {
-    send_signal(process, "INT");
-}
-
 pub(crate) fn send_signal(process: &Child, name: &str) {
     let (signal, id) = (format!("-{name}"), process.id().to_string());
     assert!(Command::new("kill").args([signal, id]).status().unwrap().success());

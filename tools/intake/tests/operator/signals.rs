@@ -81,22 +81,6 @@ async fn newest_50_are_listed_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn printed_time_is_a_time_that_since_and_until_read() {
-    let app = TestApp::start();
-    let (operator, key) = (Operator::of(&app), app.key("shop").await);
-    history(&app, &key).await;
-    let list =
-        |more: &[&str]| operator.run(&[&["signals", "list", "--account", "shop", "c"], more].concat()).success().stdout;
-    let all = list(&[]);
-    let second = all.lines().nth(2).unwrap().split_whitespace().next().unwrap();
-    assert_eq!(second.parse::<Timestamp>().unwrap().to_string(), second);
-    let events =
-        |text: &str| text.lines().skip(1).map(|row| row.split_whitespace().nth(1).unwrap().to_owned()).collect();
-    let (since, until): (Vec<_>, Vec<_>) = (events(&list(&["--since", second])), events(&list(&["--until", second])));
-    assert_eq!((since, until), (vec!["second".to_owned(), "third".to_owned()], vec!["first".to_owned()]));
-}
-
-#[tokio::test]
 async fn follow_says_that_it_waits_and_ctrl_c_ends_it() {
     let app = TestApp::start();
     let (operator, key) = (Operator::of(&app), app.key("shop").await);

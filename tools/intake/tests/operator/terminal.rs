@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -13,22 +13,10 @@ use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::{Operator, press_ctrl_c};
+use crate::operator::Operator;
 
 /// Longer than any step takes, so that only a hang reaches it.
 const TIMEOUT: Duration = Duration::from_mins(1);
-
-/// As a terminal runs it: Ctrl-C ends it. A process that inherits that SIGINT is ignored, as from a script that runs the tests
-/// in the background, keeps ignoring it.
-fn heeding_ctrl_c(command: &Command) -> Command {
-    const RUN: &str =
-        "import os,signal,sys;signal.signal(signal.SIGINT,signal.SIG_DFL);os.execv(sys.argv[1],sys.argv[1:])";
-    let mut python = Command::new("python3");
-    python.args(["-c", RUN]).arg(command.get_program()).args(command.get_args()).env_clear();
-    python.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    python.env("PATH", std::env::var_os("PATH").unwrap_or_default()).current_dir(command.get_current_dir().unwrap());
-    python
-}
 
 /// A terminal with a command in it.
 struct Terminal {
@@ -47,7 +35,7 @@ impl Terminal {
         let user = || -> Stdio {
             File::options().read(true).write(true).open(OsStr::from_bytes(name.to_bytes())).unwrap().into()
         };
-        let mut command = heeding_ctrl_c(&operator.command(arguments));
+        let mut command = operator.command(arguments);
         let process = command.env("TERM", "xterm").stdin(user()).stdout(user()).stderr(user()).spawn().unwrap();
         // Close this process's copies of the terminal; the command has its own.
         drop(command);
@@ -150,19 +138,6 @@ async fn erasure_of_an_account_is_confirmed_by_its_name() {
     assert_eq!(keys[0]["state"], "revoked");
     terminal.process.kill().unwrap();
     terminal.end();
-}
-
-#[tokio::test]
-async fn ctrl_c_at_the_question_of_an_erasure_ends_it_and_changes_nothing() {
-    let app = TestApp::start();
-    let (operator, _) = (Operator::of(&app), app.key("shop").await);
-    let mut terminal = Terminal::run(&operator, &["accounts", "erase", "shop"]);
-    terminal.wait_for("Type shop to confirm:");
-    press_ctrl_c(&terminal.process);
-    let (code, shown) = terminal.end();
-    assert!(code.is_none() && !shown.contains("Waiting "), "{code:?}: {shown}");
-    let keys = operator.run(&["keys", "list", "--json"]).success().json();
-    assert_eq!(keys[0]["state"], "active");
 }
 
 #[test]

@@ -96,35 +96,6 @@ async fn lost_signal_fails_verify_and_is_named() {
     deployed.assert_empty().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn signal_stored_twice_fails_verify_and_is_named() {
-    let deployed = Deployed::with(Fault::Duplicated.at(SINGLE_SIGNAL).about(SIGNALS)).await;
-    let run = deployed.verify(&["--json"]);
-    assert_eq!(run.code, Some(1), "{run:?}");
-    let failed = with_result(&run.json()[0], "failed");
-    let names: Vec<&str> = failed.iter().map(|(name, _)| name.as_str()).collect();
-    // The key of the second one is none that the service makes.
-    assert_eq!(names, ["No signal is stored twice", "Each item holds what was sent", "The order is kept"]);
-    assert!(
-        failed[0].1.starts_with("1 case(s); the first: signal 0 of the request with requestIdentifier "),
-        "{failed:?}"
-    );
-    deployed.assert_empty().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn signal_with_another_number_fails_verify_and_is_named() {
-    let deployed = Deployed::with(Fault::Altered.at(SINGLE_SIGNAL).about(SIGNALS)).await;
-    let run = deployed.verify(&[]);
-    assert_eq!(run.code, Some(1), "{run:?}");
-    let failed = run.stdout.lines().find(|line| line.starts_with("FAILED Each item holds what was sent: "));
-    let named = failed.expect(&run.stdout);
-    assert!(named.contains(" 1 case(s); the first: signal 0 of the request with requestIdentifier "), "{named}");
-    assert!(named.contains("it does not hold what was sent"), "{named}");
-    assert_eq!(run.stderr.lines().last(), Some("error: 1 promise(s) did not hold."));
-    deployed.assert_empty().await;
-}
-
 /// Runs it and sends it this signal while it sends requests.
 async fn assert_nothing_is_left_after(signal: &str) {
     let deployed = Deployed::with(Plan::none()).await;
@@ -134,11 +105,6 @@ async fn assert_nothing_is_left_after(signal: &str) {
     assert_eq!(code, Some(1), "{notes:?}");
     assert!(notes.last().unwrap().starts_with("error: Interrupted. Removed: 3 API keys, "), "{notes:?}");
     deployed.assert_empty().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn verify_leaves_nothing_after_ctrl_c() {
-    assert_nothing_is_left_after("INT").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
