@@ -15,7 +15,6 @@
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
 //! | [`stream_shard`] | giving the records of a shard to the delivery, again until they are delivered | what is in a record |
 //! | [`fuzz_targets`] | what holds for every input of a fuzz target | where inputs come from |
-//! | [`hostile_bodies`] | bodies that cost as much as they can | what they may cost |
 //! | `local_stack` | `cargo dev` as a process | what it serves |
 #![expect(
     clippy::missing_panics_doc,
@@ -28,7 +27,6 @@
 pub mod fake_s3;
 mod functions;
 pub mod fuzz_targets;
-pub mod hostile_bodies;
 mod http_gateway;
 mod local_stack;
 mod request_builder;
@@ -40,7 +38,7 @@ pub use functions::{build_functions, emulator_options};
 pub use http_gateway::HttpGateway;
 pub use local_stack::{LocalStack, Reply};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
-pub use sandbox::{billed_log, fake_targets, function_process, http_server, runtime_api};
+pub use sandbox::{fake_targets, function_process, http_server, runtime_api};
 pub use test_app::{
     Endpoints, KEY_SNAPSHOT_BUCKET, Tables, TestApp, client_at, create_key, key_record, store_key, template,
 };

@@ -3,7 +3,6 @@
 mod auth;
 mod late_writes;
 mod refused_by_store;
-mod reported_writes;
 mod stale_connections;
 mod throttling;
 mod transient;

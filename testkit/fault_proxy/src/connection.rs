@@ -62,11 +62,6 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
                 tokio::time::sleep(delay).await;
                 json_answer("200 OK", "{\"UnprocessedItems\":{}}")
             }
-            Some(Fault::Duplicated) => {
-                upstream.call(&writes::first_under_another_key(&call)?).await?;
-                upstream.call(&call).await?
-            }
-            Some(Fault::Altered) => upstream.call(&writes::with_another_number(call)?).await?,
             Some(Fault::Unprocessed { done: 0 }) => writes::none(call)?,
             Some(Fault::Unprocessed { done }) => {
                 let mut left = done;

@@ -43,10 +43,6 @@ pub enum Fault {
     Late(Duration),
     /// A `BatchWriteItem` is answered this much later as if it were done, and nothing is. Other calls are not faulted.
     Swallowed(Duration),
-    /// A `BatchWriteItem` is done, and its first item is stored a second time, under another sort key.
-    Duplicated,
-    /// A `BatchWriteItem` is done with another number in its first item.
-    Altered,
     /// Of a `BatchWriteItem` this many are done, and the others are left unprocessed. Other calls are not faulted.
     Unprocessed {
         /// How many are done; 0 for none.
@@ -135,14 +131,8 @@ impl Rule {
         if self.within.is_some_and(|(begin, end)| !(begin..end).contains(&Instant::now())) {
             return false;
         }
-        let of_batches = matches!(
-            self.fault,
-            Fault::Swallowed(_)
-                | Fault::Duplicated
-                | Fault::Altered
-                | Fault::Unprocessed { .. }
-                | Fault::UnprocessedWhere(_)
-        );
+        let of_batches =
+            matches!(self.fault, Fault::Swallowed(_) | Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_));
         let is_marked = |marker: &str| body.windows(marker.len()).any(|bytes| bytes == marker.as_bytes());
         if self.operation.is_some_and(|own| own != operation)
             || of_batches && operation != "BatchWriteItem"

@@ -66,35 +66,6 @@ pub(crate) async fn within_capacity(
     Ok(refusal(Fault::TableThrottled))
 }
 
-/// A call that stores the first item of a batch under another sort key.
-pub(crate) fn first_under_another_key(call: &Message) -> io::Result<Message> {
-    change_items(call.clone(), |requests| {
-        requests.truncate(1);
-        let key = requests.first_mut()?.pointer_mut("/PutRequest/Item/sk/S")?;
-        *key = format!("{}0", key.as_str()?).into();
-        Some(())
-    })
-}
-
-/// The call with another `price` in the `data` of its first item.
-pub(crate) fn with_another_number(call: Message) -> io::Result<Message> {
-    change_items(call, |requests| {
-        let data = requests.first_mut()?.pointer_mut("/PutRequest/Item/data/M")?.as_object_mut()?;
-        *data.get_mut("price")?.get_mut("N")? = "0.125".into();
-        Some(())
-    })
-}
-
-/// The call with its one table's requests changed.
-fn change_items(mut call: Message, change: impl FnOnce(&mut Vec<Value>) -> Option<()>) -> io::Result<Message> {
-    let mut batch: Value = serde_json::from_slice(&call.body)?;
-    let tables = batch.get_mut("RequestItems").and_then(Value::as_object_mut);
-    let requests = tables.and_then(|tables| tables.values_mut().next()?.as_array_mut());
-    requests.and_then(change).ok_or(io::ErrorKind::InvalidData)?;
-    call.body = batch.to_string().into_bytes();
-    Ok(call)
-}
-
 /// Splits the requests of a `BatchWriteItem` by `is_done`, which gets the table and the request: the call with those to do, if
 /// there are any, and the unprocessed ones by table.
 fn split(

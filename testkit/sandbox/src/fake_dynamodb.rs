@@ -1,7 +1,6 @@
 //! A DynamoDB that stores nothing: it answers each call as if it had succeeded, after a delay, and counts it. Must not know
 //! what was stored, nor who calls.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,19 +26,8 @@ pub struct Counts {
     pub connections: u64,
     /// Connections that the function closed during the TLS handshake.
     pub failed_handshakes: u64,
-    /// Calls, by operation.
-    pub calls: BTreeMap<String, u64>,
-    /// Items put or updated.
-    pub items: u64,
-    /// Write units: of each item, one for each kilobyte begun.
-    pub write_units: u64,
-}
-
-impl Counts {
-    /// All calls.
-    pub fn calls(&self) -> u64 {
-        self.calls.values().sum()
-    }
+    /// Calls.
+    pub calls: u64,
 }
 
 #[derive(Debug, Default)]
@@ -90,22 +78,14 @@ impl Service for State {
 
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let target = request.headers().get("x-amz-target").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+        let operation = target.rsplit('.').next().unwrap_or_default();
         let call: Value = serde_json::from_slice(request.body()).unwrap_or_default();
-        let written = written(&operation, &call);
-        self.count(|counts| {
-            let calls = counts.calls.entry(operation.clone()).or_default();
-            *calls += 1;
-            counts.items += u64::try_from(written.len()).unwrap_or(u64::MAX);
-            counts.write_units = written
-                .iter()
-                .fold(counts.write_units, |sum, bytes| sum + u64::try_from(bytes.div_ceil(1024)).unwrap_or(u64::MAX));
-        });
+        self.count(|counts| counts.calls += 1);
         let delay = Duration::from_micros(self.delay_micros.load(Ordering::Relaxed));
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
-        respond(&answer_to(&operation, &call))
+        respond(&answer_to(operation, &call))
     }
 }
 
@@ -147,67 +127,4 @@ fn respond(body: &Value) -> Response<Full<Bytes>> {
         }
     }
     response
-}
-
-/// The sizes of the items that a call writes, in bytes.
-fn written(operation: &str, call: &Value) -> Vec<usize> {
-    match operation {
-        "PutItem" => vec![item_bytes(&call["Item"])],
-        "UpdateItem" => vec![updated_bytes(call)],
-        "BatchWriteItem" => {
-            let tables = call["RequestItems"].as_object().into_iter().flat_map(Map::values);
-            let requests = tables.filter_map(Value::as_array).flatten();
-            requests.map(|request| item_bytes(&request["PutRequest"]["Item"])).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// An update costs what the whole item has afterwards; here the item is what the update sets.
-fn updated_bytes(call: &Value) -> usize {
-    let own = "accountIdcustomerIdcreatedAtupdatedAt".len() + "2026-11-20T22:33:44.123Z".len();
-    let names = call["ExpressionAttributeNames"].as_object().into_iter().flat_map(Map::values);
-    let names: usize = names.filter_map(Value::as_str).map(str::len).sum();
-    let values = call["ExpressionAttributeValues"].as_object().into_iter().flat_map(Map::values);
-    [item_bytes(&call["Key"]), own, names, values.map(value_bytes).sum()].iter().sum()
-}
-
-fn item_bytes(item: &Value) -> usize {
-    let members = item.as_object().into_iter().flatten();
-    members.map(|(name, value)| name.len() + value_bytes(value)).sum()
-}
-
-/// The size of a value as DynamoDB counts it: text by its UTF-8, a number by its digits in pairs, a map or list by three
-/// bytes and one for each member.
-fn value_bytes(value: &Value) -> usize {
-    let Some((kind, value)) = value.as_object().and_then(|value| value.iter().next()) else { return 0 };
-    match (kind.as_str(), value) {
-        ("S", Value::String(text)) => text.len(),
-        ("N", Value::String(number)) => {
-            let digits = number.trim_matches('0').bytes().filter(u8::is_ascii_digit).count();
-            digits.div_ceil(2) + if number.starts_with('-') { 2 } else { 1 }
-        }
-        ("M", map @ Value::Object(members)) => item_bytes(map) + members.len() + 3,
-        ("L", Value::Array(list)) => list.iter().map(value_bytes).sum::<usize>() + list.len() + 3,
-        _ => 1,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn item_size_is_computed_as_dynamodb_documents() {
-        let item = json!({"pk": {"S": "a#b"}, "n": {"N": "-49.90"}, "m": {"M": {"ä": {"L": [{"NULL": true}]}}}});
-        // pk: 2 + 3; n: 1 + two pairs and the sign 4; m: 1 + 3 + 1 + (2 + 3 + 1 + 1).
-        assert_eq!(item_bytes(&item), 5 + 5 + 12);
-    }
-
-    #[test]
-    fn item_takes_a_write_unit_per_started_kilobyte() {
-        let put = |bytes: usize| json!({"PutRequest": {"Item": {"x": {"S": "y".repeat(bytes - 1)}}}});
-        let call = json!({"RequestItems": {"table": [put(1024), put(1025)]}});
-        assert_eq!(written("BatchWriteItem", &call), [1024, 1025]);
-    }
 }

@@ -9,11 +9,9 @@
 //! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
 //! | [`fake_targets`] | keeping what is delivered to a bus, a stream and a bucket | what an event is about |
 //! | [`cargo`] | a command for cargo, from a program that cargo started | what is built |
-//! | [`billed_log`] | the bytes of log that CloudWatch bills | what is logged |
 
 #![expect(clippy::indexing_slicing, reason = "only JSON is indexed, and a missing member is null")]
 
-pub mod billed_log;
 pub mod cargo;
 pub mod certificate_authority;
 pub mod fake_dynamodb;

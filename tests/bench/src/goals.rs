@@ -1,12 +1,10 @@
 //! The goals of the functions beside what was measured. Must not know how anything is measured.
 
-use std::process::Command;
-
 use anyhow::Result;
 
 use crate::instructions::Instructions;
 use crate::observation::warm;
-use crate::program::{function, run};
+use crate::program::function;
 use crate::report::{megabytes, millions, milliseconds, step, thousands};
 use crate::workload::{Workload, batch};
 
@@ -32,16 +30,8 @@ pub(crate) async fn table([customer, signal, of_100]: [Instructions; 3]) -> Resu
         ),
         ("500 signals at 5 ms a call", "16 ms, at most 16 connections", time),
         ("peak memory, 500 signals", "13.5 MB", megabytes(of_500.memory)),
-        ("binary of the signals function", "6.5 MB", megabytes(stripped_size()?)),
         ("calls of a warm customer", "1", calls_of_customer.to_string()),
         ("calls of a warm batch of 100", "4", calls_of_100.to_string()),
     ];
     Ok(rows.map(|(what, goal, measured)| [what.to_owned(), goal.to_owned(), measured]).to_vec())
-}
-
-/// The bytes of the signals function as it is deployed, without symbols.
-fn stripped_size() -> Result<u64> {
-    let (stripped, mut strip) = (tempfile::NamedTempFile::new()?, Command::new("strip"));
-    run(strip.arg("--strip-all").arg("-o").arg(stripped.path()).arg(function("signals")?.path))?;
-    Ok(stripped.path().metadata()?.len())
 }

@@ -41,7 +41,7 @@ pub(crate) async fn warm(program: &Program, event: &Bytes) -> Result<Observation
         times.push(process.invoke(event).await?);
         let counts = process.dynamodb.take_counts();
         connections += counts.connections;
-        calls = counts.calls();
+        calls = counts.calls;
         if number == MEMORY_AFTER {
             memory = process.function.peak_memory()?;
         }

@@ -69,15 +69,6 @@ fn development_key_is_stored_as_its_hash() {
 }
 
 #[test]
-fn two_emulators_share_nothing() {
-    let (one, other) = (start(), start());
-    one.put_item("ApiKeysTable", &json!({"keyHash": {"S": "a"}})).unwrap();
-
-    assert_eq!(count(&one, "ApiKeysTable"), 1);
-    assert_eq!(count(&other, "ApiKeysTable"), 0);
-}
-
-#[test]
 fn items_in_a_file_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let storage = Storage::File(folder.path().join("data"));
@@ -118,16 +109,4 @@ fn stopped_emulator_closes_its_port() {
 
     assert!(TcpStream::connect(("127.0.0.1", emulator.port())).is_err());
     drop(idle);
-}
-
-#[test]
-fn expired_items_are_deleted_only_on_request() {
-    let emulator = start();
-    emulator
-        .put_item("SignalsTable", &json!({"pk": {"S": "a"}, "sk": {"S": "b"}, "expiresAt": {"N": "1700000000"}}))
-        .unwrap();
-
-    assert_eq!(count(&emulator, "SignalsTable"), 1);
-    assert_eq!(emulator.delete_expired_items().unwrap(), 1);
-    assert_eq!(count(&emulator, "SignalsTable"), 0);
 }

@@ -1,4 +1,5 @@
 //! A hostile request, and the parts that hostile bodies are made of. Must not know which there are.
+#![expect(clippy::indexing_slicing, reason = "only tests are in here: to panic is to fail the test")]
 
 use std::io::Write as _;
 
@@ -6,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::limits::MAX_BODY_BYTES;
 
-use crate::request_builder::RequestBuilder;
+use testkit::RequestBuilder;
 
 /// The largest event that Lambda takes.
 const EVENT_BYTES: usize = 6 * 1024 * 1024;
@@ -16,15 +17,15 @@ pub(super) const ROOM: usize = MAX_BODY_BYTES - 1_000;
 
 /// A request, and the expected response.
 #[derive(Clone, Copy, Debug)]
-pub struct HostileBody {
+pub(super) struct HostileBody {
     /// What is hostile in it.
-    pub name: &'static str,
+    pub(super) name: &'static str,
     /// Makes the request, without its key.
-    pub call: fn() -> RequestBuilder,
+    pub(super) call: fn() -> RequestBuilder,
     /// The status of the response.
-    pub status: u16,
+    pub(super) status: u16,
     /// The code of the problem; `None` in a 200.
-    pub code: Option<&'static str>,
+    pub(super) code: Option<&'static str>,
 }
 
 pub(super) const fn accepted(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
