@@ -202,13 +202,6 @@ fn unacknowledged_write_may_take_effect_late_or_never() {
 }
 
 #[test]
-fn removed_field_is_absent() {
-    let writes = [(Some("Ulm"), 10, Some(20)), (None, 30, Some(40))];
-    assert!(is_consistent(None, &writes));
-    assert!(!is_consistent(Some("Ulm"), &writes), "stale");
-}
-
-#[test]
 fn customer_that_was_not_sent_is_a_phantom() {
     let stored = Stored { customers: [(5, HashMap::new())].into(), ..Stored::default() };
     assert_only(&check(&History::default(), &stored), Violation::Phantom, 1);

@@ -1,13 +1,9 @@
 //! One customer per request, merged into the stored profile (docs/api.md, Customers).
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use futures_util::future::join_all;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
-
-const PROFILE: [&str; 10] =
-    ["email", "phoneNumber", "firstName", "lastName", "gender", "dob", "city", "state", "country", "zip"];
 
 fn s(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
@@ -72,33 +68,6 @@ async fn empty_customer_data_only_creates_the_customer() {
     let response = app.send(RequestBuilder::customer(json!({"customerId": "c1", "customerData": {}})).key(&key)).await;
     assert_eq!(response.json()["result"], "created");
     assert_eq!(app.customer("shop", "c1").await.unwrap().len(), 6);
-}
-
-#[tokio::test]
-async fn concurrent_updates_of_ten_fields_all_survive() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
-    let responses = join_all(PROFILE.map(|member| {
-        let body = json!({"customerId": "c1", "customerData": {member: member}});
-        app.send(RequestBuilder::customer(body).key(&key))
-    }))
-    .await;
-    let results: Vec<_> = responses.iter().map(|response| response.json()["result"].clone()).collect();
-    assert_eq!(results.iter().filter(|result| **result == "created").count(), 1, "{results:?}");
-    let item = app.customer("shop", "c1").await.unwrap();
-    for member in PROFILE {
-        assert_eq!(item.get(member), Some(&s(member)));
-    }
-}
-
-#[tokio::test]
-async fn profile_values_are_stored_to_the_character() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
-    let value = " \u{0}\t\"\\/ Ünïcödé 😀 ";
-    let body = json!({"customerId": " c 1 ", "customerData": {"firstName": value}});
-    assert_eq!(app.send(RequestBuilder::customer(body).key(&key)).await.status, 200);
-    assert_eq!(app.customer("shop", " c 1 ").await.unwrap().get("firstName"), Some(&s(value)));
 }
 
 #[tokio::test]

@@ -39,6 +39,7 @@ async fn response_examples_equal_the_responses_of_the_functions() {
     for operation in document.operations() {
         for example in document.responses(&operation) {
             let title = format!("{} {} {} {}", operation.method, operation.path, example.status, example.name);
+            document.assert_valid(example.schema, example.value);
             let mut body = if let Some(response) = examples::response(&document, &operation, &example).await {
                 assert_eq!(response.status, example.status, "{title}: {}", response.text);
                 assert_eq!(response.header("content-type"), example.media_type, "{title}");
@@ -64,16 +65,6 @@ async fn response_examples_equal_the_responses_of_the_functions() {
         }
     }
     assert!(different.is_empty(), "responses that differ from openapi.yaml:\n{}", different.join("\n"));
-}
-
-#[test]
-fn response_examples_are_valid_for_their_schemas() {
-    let document = Document::read();
-    for operation in document.operations() {
-        for example in document.responses(&operation) {
-            document.assert_valid(example.schema, example.value);
-        }
-    }
 }
 
 #[test]
@@ -238,23 +229,5 @@ fn gateway_responses_are_messages() {
                 document.assert_valid(&plain["schema"], &plain["example"]);
             }
         }
-    }
-}
-
-#[test]
-fn schema_rejects_invalid_batches() {
-    let document = Document::read();
-    let schema = document.schema("SignalBatch");
-    let valid = json!({"signals": [{"customerId": "c", "eventType": "t", "data": {"n": 1e-130}}]});
-    document.assert_valid(schema, &valid);
-    for invalid in [
-        json!({"signals": []}),
-        json!({"signals": [{"customerId": "\u{2003}\u{85}", "eventType": "t"}]}),
-        json!({"signals": [{"customerId": "NaN", "eventType": "t"}]}),
-        json!({"signals": [{"customerId": "c", "eventType": "t", "data": {"n": 1e126}}]}),
-        json!({"signals": [{"customerId": "c", "eventType": "t", "x": [{"": 1}]}]}),
-        json!({"requestIdentifier": "3fa85f6457174562b3fc2c963f66afa6", "signals": valid["signals"]}),
-    ] {
-        assert_ne!(document.errors(schema, &invalid), Vec::<String>::new(), "{invalid}");
     }
 }

@@ -72,48 +72,17 @@ async fn event_and_step_are_stored_with_their_own_field_names() {
 }
 
 #[tokio::test]
-async fn batch_of_499_mixed_signals_is_stored_in_order() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
-    let body = json!({"requestIdentifier": REQUEST, "signals": mixed(499)});
-    let response = app.send(RequestBuilder::signals(body).key(&key)).await;
-    assert_eq!((response.status, &response.json()["accepted"]), (200, &json!(499)));
-    assert_eq!(app.items("SignalsTable").await.len(), 499);
-    let numbers: Vec<usize> = app
-        .history("shop", "e")
-        .await
-        .iter()
-        .map(|item| item["data"].as_m().unwrap()["n"].as_n().unwrap().parse().unwrap())
-        .collect();
-    assert_eq!(numbers, (0..499).step_by(4).collect::<Vec<_>>());
-}
-
-#[tokio::test]
 async fn invalid_signal_is_rejected_and_the_others_are_stored() {
     for (invalid, code, pointer) in [
-        (r#"{"customerId":"c","eventType":""}"#.to_owned(), "blank", "/signals/7/eventType"),
-        (r#"{"customerId":"c","eventType":"\udfff"}"#.to_owned(), "invalid-type", "/signals/7/eventType"),
-        (r#"{"customerId":"c","customerId":"c","eventType":"t"}"#.to_owned(), "duplicate-member", "/signals/7/customerId"),
-        (
-            format!(r#"{{"customerId":"c","eventType":"t","data":{{"x":{}1{}}}}}"#, "[".repeat(60), "]".repeat(60)),
-            "nested-too-deep",
-            concat!("/signals/7/data/x", "/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0"),
-        ),
-        (
-            r#"{"customerId":"c","eventType":"t","data":{"n":123456789012345678901234567890123456789}}"#.to_owned(),
-            "too-many-digits",
-            "/signals/7/data/n",
-        ),
-        (r#"{"customerId":"c","eventType":"t","data":{"n":-1e126}}"#.to_owned(), "number-out-of-range", "/signals/7/data/n"),
-        (r#"{"customerId":"c","eventType":"t","data":{"":1}}"#.to_owned(), "empty-name", "/signals/7/data/"),
-        (r#"{"emitterId":"undefined","stepNodeId":"n","eventflowIdentifier":"3fa85f64-5717-4562-b3fc-2c963f66afa6"}"#.to_owned(), "placeholder-identifier", "/signals/7/emitterId"),
-        ("[[]]".to_owned(), "invalid-type", "/signals/7"),
+        (r#"{"customerId":"c","eventType":""}"#, "blank", "/signals/7/eventType"),
+        ("[[]]", "invalid-type", "/signals/7"),
     ] {
         let app = TestApp::start();
         let key = app.key("shop").await;
         let mut signals: Vec<String> = mixed(20).iter().map(ToString::to_string).collect();
-        signals[7] = invalid;
-        let response = app.send(RequestBuilder::signals(format!(r#"{{"signals":[{}]}}"#, signals.join(","))).key(&key)).await;
+        signals[7] = invalid.to_owned();
+        let response =
+            app.send(RequestBuilder::signals(format!(r#"{{"signals":[{}]}}"#, signals.join(","))).key(&key)).await;
         assert_eq!(response.status, 200, "{}", response.text);
         let body = response.json();
         assert_eq!((&body["received"], &body["accepted"], &body["rejected"]), (&json!(20), &json!(19), &json!(1)));
@@ -174,31 +143,6 @@ async fn batch_of_500_signals_is_accepted_and_of_501_rejected() {
     over.assert_problem(413, "too-many-signals");
     assert_eq!(over.json()["detail"], "Too many signals: 501, limit 500. Nothing was stored.");
     assert_eq!(app.items("SignalsTable").await.len(), 500);
-}
-
-#[tokio::test]
-async fn numbers_are_stored_digit_for_digit() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
-    let numbers = [
-        "12345678901234567890123456789012345678",
-        "0.1",
-        "-9.9999999999999999999999999999999999999e125",
-        "1e-130",
-        "0e500",
-    ];
-    let body =
-        format!(r#"{{"signals":[{{"customerId":"c","eventType":"t","data":{{"n":[{}]}}}}]}}"#, numbers.join(","));
-    assert_eq!(app.send(RequestBuilder::signals(body).key(&key)).await.status, 200);
-    let history = app.history("shop", "c").await;
-    let stored: Vec<_> =
-        history[0]["data"].as_m().unwrap()["n"].as_l().unwrap().iter().map(|n| n.as_n().unwrap().as_str()).collect();
-    assert_eq!(stored[..2], ["12345678901234567890123456789012345678", "0.1"]);
-    let large = format!("-99999999999999999999999999999999999999{}", "0".repeat(88));
-    assert!([large.as_str(), "-99999999999999999999999999999999999999E88"].contains(&stored[2]), "{stored:?}");
-    let small = format!("0.{}1", "0".repeat(129));
-    assert!([small.as_str(), "1E-130"].contains(&stored[3]), "{stored:?}");
-    assert_eq!(stored[4], "0");
 }
 
 #[tokio::test]

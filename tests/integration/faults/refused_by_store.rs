@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use testkit::RequestBuilder;
-use testkit::fault_proxy::{Fault, Plan};
+use testkit::fault_proxy::Fault;
 
 use super::{app_behind_proxy, customer, signals, stored_numbers, with_identifier};
 
@@ -28,18 +28,6 @@ async fn signal_that_dynamodb_rejects_is_rejected_alone() {
     let counts = proxy.counts();
     assert_eq!(counts.of("BatchWriteItem"), 28, "two batches, 25 of one signal each, and the rejected signal");
     assert_eq!(counts.of("PutItem"), 0);
-}
-
-#[tokio::test]
-async fn transient_faults_add_no_rejected_signal() {
-    let rejected = Fault::Invalid.where_body_has("an-invalid-value");
-    let (app, _proxy, key) =
-        app_behind_proxy(Plan::of([rejected, Fault::ResetAfter.at(5), Fault::Throttled.at(9)])).await;
-    let response = app.send(RequestBuilder::signals(body(&[0, 24, 29])).key(&key)).await;
-    assert_eq!((response.status, &response.json()["accepted"]), (200, &json!(27)), "{}", response.text);
-    let pointers: Vec<_> = response.field_errors().into_iter().map(|(pointer, _)| pointer).collect();
-    assert_eq!(pointers, ["/signals/0", "/signals/24", "/signals/29"]);
-    assert_eq!(stored_numbers(&app).await, (0..30).filter(|n| ![0, 24, 29].contains(n)).collect::<Vec<_>>());
 }
 
 #[tokio::test]

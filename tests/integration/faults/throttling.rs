@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Capacity, Fault, Limits, Plan};
-use testkit::{RequestBuilder, Tables, TestApp};
+use testkit::{RequestBuilder, Tables};
 
 use super::{app_behind_proxy, assert_unavailable, customer, stored_numbers, with_identifier, without_identifier};
 
@@ -68,18 +68,6 @@ async fn throttling_of_up_to_3_s_fails_no_request() {
         assert_stored(call, signals, plan, &what).await;
     };
     stream::iter(cases.into_iter().map(run)).buffer_unordered(6).collect::<Vec<()>>().await;
-}
-
-#[tokio::test]
-async fn throttled_key_table_fails_no_request() {
-    let emulator = TestApp::emulator();
-    let direct = emulator.endpoint();
-    let plan = Fault::Throttled.lasting(Duration::from_secs(3));
-    let proxy = testkit::fault_proxy::FaultProxy::start(&direct, plan).await.unwrap();
-    let app = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
-    let key = app.key("shop").await;
-    assert_eq!(app.send(customer().key(&key)).await.status, 200);
-    assert!(proxy.counts().faulted > 3, "{:?}", proxy.counts());
 }
 
 #[tokio::test]

@@ -80,17 +80,6 @@ async fn response_503_names_an_identifier_only_if_it_is_recorded() {
 }
 
 #[tokio::test]
-async fn idempotency_record_survives_a_503_and_the_retry_completes() {
-    let (app, proxy, key) = app_behind_proxy(Fault::ResetAfter.always().of("BatchWriteItem")).await;
-    let response = app.send(with_identifier(60).key(&key)).await;
-    assert_unavailable(&response);
-    proxy.set(Plan::none());
-    let response = app.send(with_identifier(60).key(&key)).await;
-    assert_eq!((response.status, &response.json()["replayed"]), (200, &json!(true)));
-    assert_eq!(stored_numbers(&app).await, (0..60).collect::<Vec<_>>());
-}
-
-#[tokio::test]
 async fn rejected_signals_use_up_no_retry_of_accepted_ones() {
     let fault = Fault::InternalServerError.always().about(Tables::name("RejectedSignalsTable"));
     let (app, proxy, key) = app_behind_proxy(fault).await;
