@@ -33,7 +33,7 @@ pub(crate) struct Bus {
     name: String,
 }
 
-/// An entry. It borrows an event that is whole, and owns a pointer.
+/// An entry. It borrows an event that is whole, and owns a reference.
 #[derive(Debug)]
 pub(crate) struct Entry<'e> {
     pub(crate) detail_type: &'static str,
@@ -42,8 +42,8 @@ pub(crate) struct Entry<'e> {
 }
 
 impl Entry<'_> {
-    /// Whether it is a pointer to the event.
-    pub(crate) fn is_pointer(&self) -> bool {
+    /// Whether it is a reference to the event.
+    pub(crate) fn is_reference(&self) -> bool {
         matches!(self.detail, Cow::Owned(_))
     }
 }

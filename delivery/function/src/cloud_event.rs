@@ -9,8 +9,8 @@
 //! | `subject` | the `customerId` or the `emitterId` | the `customerId` |
 //! | `time` | `receivedAt` | `updatedAt`; of a deletion, the time of the stream's record, in whole seconds |
 //! | `datacontenttype` | `application/json` | `application/json`; absent in a deletion |
-//! | `data` | the signal, as the client sent it | `{"old": profile, "new": profile}`; without `old` when it was created; absent in a deletion |
-//! | `dataref` | only in a pointer | only in a pointer |
+//! | `data` | the signal, with every field and digit | `{"old": profile, "new": profile}`; without `old` when it was created; absent in a deletion |
+//! | `dataref` | only in a reference | only in a reference |
 //!
 //! `id` and `source` together are unique, and a record that is delivered again has the same: consumers drop duplicates by
 //! them. `source` tells signals from customer changes; `type` does not, since clients choose it.
@@ -20,7 +20,7 @@
 //! profile has the fields of `customerData`. Numbers keep their digits; white space, the order of fields and the spelling of
 //! escapes and exponents are not kept.
 //!
-//! A pointer is the event without `datacontenttype` and `data`, with `dataref`: where the event is whole. It is
+//! A reference is the event without `datacontenttype` and `data`, with `dataref`: where the event is whole. It is
 //! `urn:intake:lake` (the event with the same `id` and `source` in the lake) or the `s3:` URL of an object in the failure
 //! bucket, whose `record` is the stream's record.
 
@@ -102,7 +102,7 @@ impl CloudEvent {
     }
 
     /// The event without its data, which is at `dataref`.
-    pub(crate) fn pointer(&self, dataref: &str) -> String {
+    pub(crate) fn reference(&self, dataref: &str) -> String {
         let mut json = PlainJson::default();
         json.raw(self.json.get(..self.attributes_length).unwrap_or_default());
         json.field("dataref", dataref);

@@ -41,8 +41,8 @@ pub(crate) struct Delivery<'a> {
     skipped: Vec<usize>,
     /// The positions of records that are only in the failure bucket.
     unreadable: Vec<usize>,
-    /// Events of which the bus has only a pointer.
-    pointers: usize,
+    /// Events of which the bus has only a reference.
+    references: usize,
     /// The position of the first record that failed, and why.
     failed: Option<(usize, Failure)>,
 }
@@ -72,7 +72,7 @@ impl<'a> Delivery<'a> {
             events: Vec::new(),
             skipped: Vec::new(),
             unreadable: Vec::new(),
-            pointers: 0,
+            references: 0,
             failed: None,
         }
     }
@@ -136,11 +136,11 @@ impl<'a> Delivery<'a> {
     }
 
     /// Sends the events to the bus, if there is one. One that EventBridge will never take would hold up the shard: its record is
-    /// kept, and a pointer to it is sent instead.
+    /// kept, and a reference to it is sent instead.
     pub(crate) async fn notify_bus(&mut self) {
         let Some(bus) = &self.targets.bus else { return };
         let mut entries: Vec<_> = self.events.iter().map(PendingEvent::entry).collect();
-        // The positions of records of which EventBridge does not even take the pointer.
+        // The positions of records of which EventBridge does not even take the reference.
         let (mut first, mut refused, mut failed) = (0, Vec::new(), None);
         while let Err(Undelivered { position, cause }) =
             bus.put(entries.get(first..).unwrap_or_default(), self.deadline).await
@@ -156,15 +156,15 @@ impl<'a> Delivery<'a> {
                 failed = Some((pending.position, FAILURE_BUCKET, cause));
                 break;
             }
-            if entry.is_pointer() {
+            if entry.is_reference() {
                 refused.push(pending.position);
                 first += 1;
             } else {
-                entry.detail = Cow::Owned(pending.event.pointer(&self.url_of(pending.record)));
+                entry.detail = Cow::Owned(pending.event.reference(&self.url_of(pending.record)));
             }
         }
         let sent = if failed.is_some() { first } else { entries.len() };
-        self.pointers = entries.iter().take(sent).filter(|entry| entry.is_pointer()).count() - refused.len();
+        self.references = entries.iter().take(sent).filter(|entry| entry.is_reference()).count() - refused.len();
         self.events.retain(|pending| !refused.contains(&pending.position));
         self.unreadable.append(&mut refused);
         if let Some((position, target, cause)) = failed {
@@ -182,7 +182,7 @@ impl<'a> Delivery<'a> {
             skipped: before_end(&self.skipped),
             unreadable: before_end(&self.unreadable),
             undelivered: records - end,
-            pointers: self.pointers,
+            references: self.references,
             failure: self.failed.map(|(_, failure)| failure),
         };
         (counts.failure.is_some().then_some(end), counts)
@@ -229,7 +229,7 @@ fn is_whole_on_bus(event: &CloudEvent) -> bool {
 impl PendingEvent<'_> {
     fn entry(&self) -> Entry<'_> {
         let detail = match &self.dataref {
-            Some(dataref) if !is_whole_on_bus(&self.event) => Cow::Owned(self.event.pointer(dataref)),
+            Some(dataref) if !is_whole_on_bus(&self.event) => Cow::Owned(self.event.reference(dataref)),
             _ => Cow::Borrowed(self.event.json.as_str()),
         };
         Entry { detail_type: self.event.kind.detail_type(), time: self.event.time, detail }

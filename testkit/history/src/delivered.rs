@@ -16,7 +16,7 @@ use sandbox::fake_targets::Target;
 /// The fields of a signal that are attributes of its item.
 const FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];
 
-/// `dataref` of a pointer to an event that is in the lake.
+/// `dataref` of a reference to an event that is in the lake.
 const IN_THE_LAKE: &str = "urn:intake:lake";
 
 /// An event, as far as it is read.

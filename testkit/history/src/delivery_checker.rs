@@ -1,7 +1,7 @@
 //! What must hold of the delivery at the end of a history. Must not know how it is done.
 //!
 //! - Each target took every stored signal, at least once.
-//! - No target took a signal that is not stored, or with another content than the stored one. The bus may have a pointer in
+//! - No target took a signal that is not stored, or with another content than the stored one. The bus may have a reference in
 //!   place of the content; the lake has all of it.
 //! - Within a batch, the signals of a customer or emitter came in the order of the stream, repetitions aside.
 //!
@@ -33,7 +33,7 @@ pub struct DeliveredSignal {
     pub who: Option<u32>,
     /// What names it: [`key_of`].
     pub key: Fingerprint,
-    /// What its item would hold; `None` in a pointer.
+    /// What its item would hold; `None` in a reference.
     pub content: Option<Fingerprint>,
     /// What does not fit together in its event.
     pub contradiction: Option<&'static str>,
@@ -64,8 +64,8 @@ pub struct Report {
     pub stored: u64,
     /// Signals that the bus and the lake took, each time counted.
     pub taken: [u64; 2],
-    /// Pointers among those of the bus.
-    pub pointers: u64,
+    /// References among those of the bus.
+    pub references: u64,
     counts: BTreeMap<Violation, u64>,
     examples: Vec<(Violation, String)>,
 }
@@ -95,10 +95,10 @@ impl fmt::Display for Report {
         use Violation::{AlteredDelivery, OutOfOrderDelivery, PhantomDelivery, Undelivered};
         let [undelivered, phantom, altered, disorder] =
             [Undelivered, PhantomDelivery, AlteredDelivery, OutOfOrderDelivery].map(|violation| self.count(violation));
-        let Self { stored, taken: [bus, lake], pointers, .. } = self;
+        let Self { stored, taken: [bus, lake], references, .. } = self;
         write!(
             f,
-            "{stored} signals stored, {bus} delivered to the bus, {pointers} of them as pointers, {lake} to the lake: \
+            "{stored} signals stored, {bus} delivered to the bus, {references} of them as references, {lake} to the lake: \
              {undelivered} undelivered, {phantom} phantom, {altered} altered, {disorder} out of order in their batch"
         )?;
         self.examples.iter().try_for_each(|(violation, example)| write!(f, "\n  {violation:?}: {example}"))
@@ -132,9 +132,9 @@ fn check_presence(stored: &[StoredSignal], delivered: &[DeliveredSignal], report
             continue;
         };
         is_taken[place] = true;
-        let is_pointer = signal.target == Target::Bus && signal.content.is_none();
-        report.pointers += u64::from(is_pointer);
-        if signal.contradiction.is_some() || !is_pointer && signal.content != Some(*content) {
+        let is_reference = signal.target == Target::Bus && signal.content.is_none();
+        report.references += u64::from(is_reference);
+        if signal.contradiction.is_some() || !is_reference && signal.content != Some(*content) {
             report.add(Violation::AlteredDelivery, || format!("{signal:?}"));
         }
     }

@@ -12,8 +12,8 @@ fn key(number: usize) -> String {
     format!("unreadable/2026/11/20/{number:032x}.json")
 }
 
-/// The pointer to the event of the signal with this number.
-fn pointer(number: usize, dataref: &str) -> Value {
+/// The reference to the event of the signal with this number.
+fn reference(number: usize, dataref: &str) -> Value {
     json!({"specversion": "1.0", "id": id(number), "source": "/accounts/acme/signals", "type": "purchase", "subject": "c",
         "time": "2026-11-20T22:33:44.123Z", "dataref": dataref})
 }
@@ -124,7 +124,7 @@ async fn event_that_the_bus_cannot_have_is_whole_in_the_lake() {
         assert_eq!(delivery.first_undelivered(&batch).await, None);
         let events = delivery.on_the_bus();
         assert_eq!(ids(&events), ids_of(0..3));
-        assert_eq!(events[1], pointer(1, "urn:intake:lake"));
+        assert_eq!(events[1], reference(1, "urn:intake:lake"));
         let lines = delivery.lines_of_the_lake();
         assert_eq!(ids_of_lines(&lines), ids_of(0..3));
         assert!(lines[1].contains("\"data\":{\"customerId\"") && !lines[1].contains("dataref"));
@@ -133,17 +133,17 @@ async fn event_that_the_bus_cannot_have_is_whole_in_the_lake() {
 }
 
 #[tokio::test]
-async fn pointer_leads_to_the_lake_that_another_function_fills() {
+async fn reference_leads_to_the_lake_that_another_function_fills() {
     let delivery = Delivery::start(&[BOTH[0], ("LAKE_BUCKET_NAME", "intake-lake")]).await;
     for data in not_for_the_bus() {
         assert_eq!(delivery.first_undelivered(&[signal(0, &json!({})), signal(1, &data)]).await, None);
-        assert_eq!(delivery.on_the_bus()[1], pointer(1, "urn:intake:lake"));
+        assert_eq!(delivery.on_the_bus()[1], reference(1, "urn:intake:lake"));
     }
     assert_eq!((delivery.lines_of_the_lake().len(), delivery.kept().len()), (0, 0));
     // No lake can have this one.
     let too_large = signal(0, &json!({"x": {"S": "\u{1}".repeat(200_000)}}));
     assert_eq!(delivery.first_undelivered(&[too_large]).await, None);
-    assert_eq!(delivery.on_the_bus(), [pointer(0, &format!("s3://{BUCKET}/{}", key(0)))]);
+    assert_eq!(delivery.on_the_bus(), [reference(0, &format!("s3://{BUCKET}/{}", key(0)))]);
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn event_that_the_bus_cannot_have_is_kept_where_there_is_no_lake() {
         let batch = [signal(0, &json!({})), signal(1, &data)];
         assert_eq!(delivery.first_undelivered(&batch).await, None);
         let events = delivery.on_the_bus();
-        assert_eq!(events[1], pointer(1, &format!("s3://{BUCKET}/{}", key(1))));
+        assert_eq!(events[1], reference(1, &format!("s3://{BUCKET}/{}", key(1))));
         assert_eq!(delivery.kept()[&key(1)]["record"], batch[1]);
     }
 }
@@ -164,7 +164,7 @@ async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
     let batch = [signal(0, &json!({"x": {"S": "\u{1}".repeat(200_000)}})), signal(1, &json!({}))];
     let delivery = Delivery::start(BOTH).await;
     assert_eq!(delivery.first_undelivered(&batch).await, None);
-    assert_eq!(delivery.on_the_bus()[0], pointer(0, &format!("s3://{BUCKET}/{}", key(0))));
+    assert_eq!(delivery.on_the_bus()[0], reference(0, &format!("s3://{BUCKET}/{}", key(0))));
     assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([1]));
 
     let mut delivery = Delivery::start(&BOTH[1..]).await;
@@ -176,19 +176,19 @@ async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
 }
 
 #[tokio::test]
-async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_pointer() {
+async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_reference() {
     let delivery = Delivery::start(BOTH).await;
     delivery.targets.refuse(Target::Bus, "\"odd\"", "MalformedDetail");
     let mut batch = signals(0..15);
     batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     let events = delivery.on_the_bus();
-    let pointers: Vec<_> = events.iter().filter(|event| event.get("dataref").is_some()).collect();
-    assert_eq!(pointers, [&pointer(11, &format!("s3://{BUCKET}/{}", key(11)))]);
+    let references: Vec<_> = events.iter().filter(|event| event.get("dataref").is_some()).collect();
+    assert_eq!(references, [&reference(11, &format!("s3://{BUCKET}/{}", key(11)))]);
     // The rest of the call that failed comes twice.
     assert_eq!(ids(&events), ids_of([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 11, 12, 13, 14]));
     assert_eq!(delivery.kept()[&key(11)]["reason"], "EventBridge does not take the event: MalformedDetail");
-    // EventBridge does not take the pointer either: the shard goes on.
+    // EventBridge does not take the reference either: the shard goes on.
     delivery.targets.refuse(Target::Bus, "dataref", "MalformedDetail");
     assert_eq!(delivery.first_undelivered(&batch).await, None);
 }
@@ -203,16 +203,16 @@ async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     let events = delivery.on_the_bus();
     assert_eq!(ids(&events), ids_of(0..25));
-    assert_eq!(events[11], pointer(11, &format!("s3://{BUCKET}/{}", key(11))));
+    assert_eq!(events[11], reference(11, &format!("s3://{BUCKET}/{}", key(11))));
     assert_eq!(delivery.kept().len(), 1);
     assert_eq!(delivery.kept()[&key(11)]["reason"], "EventBridge does not take the event: ValidationException");
-    assert_eq!(delivery.line().await["EventPointers"], 1);
-    // EventBridge does not take the pointer either: the shard goes on, and an alarm counts the record.
+    assert_eq!(delivery.line().await["EventReferences"], 1);
+    // EventBridge does not take the reference either: the shard goes on, and an alarm counts the record.
     delivery.targets.answer(Target::Bus, "#0011", 400, refusal);
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     assert_eq!(ids(&delivery.on_the_bus()), ids_of((0..11).chain(12..25)));
     let line = delivery.line().await;
-    for (name, count) in [("RecordsDelivered", 24), ("RecordsUnreadable", 1), ("EventPointers", 0)] {
+    for (name, count) in [("RecordsDelivered", 24), ("RecordsUnreadable", 1), ("EventReferences", 0)] {
         assert_eq!(line[name], count, "{name} in {line}");
     }
 }

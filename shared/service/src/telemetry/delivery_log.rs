@@ -22,8 +22,8 @@ pub struct Counts {
     pub unreadable: usize,
     /// Those that Lambda delivers again.
     pub undelivered: usize,
-    /// Delivered events of which the bus has only a pointer.
-    pub pointers: usize,
+    /// Delivered events of which the bus has only a reference.
+    pub references: usize,
     /// Why records are undelivered.
     pub failure: Option<Failure>,
 }
@@ -39,7 +39,7 @@ pub struct Failure {
 
 /// A batch is delivered, or a part of it.
 pub fn delivered(now: Timestamp, request_id: &str, counts: &Counts, duration: Duration) {
-    let Counts { records, delivered, skipped, unreadable, undelivered, pointers, failure } = counts;
+    let Counts { records, delivered, skipped, unreadable, undelivered, references, failure } = counts;
     let level = match failure {
         Some(_) => Some("ERROR"),
         None if *unreadable > 0 => Some("WARN"),
@@ -58,7 +58,7 @@ pub fn delivered(now: Timestamp, request_id: &str, counts: &Counts, duration: Du
         (Metric::RecordsSkipped, Some(Value::Count(*skipped))),
         (Metric::RecordsUnreadable, Some(Value::Count(*unreadable))),
         (Metric::RecordsUndelivered, Some(Value::Count(*undelivered))),
-        (Metric::EventPointers, Some(Value::Count(*pointers))),
+        (Metric::EventReferences, Some(Value::Count(*references))),
     ];
     write(&EmfRecord { at: now, level, members: &members, dimension: None, metrics: &metrics });
 }

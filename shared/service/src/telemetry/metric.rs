@@ -53,7 +53,7 @@ metrics! {
     RecordsSkipped "Records of streams that are no event, such as that of an expired signal.";
     RecordsUnreadable "Records of streams that could not be read and are in the failure bucket.";
     RecordsUndelivered "Records of streams that Lambda will deliver again, because a target or the failure bucket failed.";
-    EventPointers "Events of which the bus got only a pointer.";
+    EventReferences "Events of which the bus got only a reference.";
     DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the end of its last.";
     ColdStarts "First requests of a process.";
 }
