@@ -11,14 +11,14 @@ fn stored() -> Vec<StoredSignal> {
     vec![at(1, 7, 0), at(2, 10, 1), at(1, 7, 2), at(1, 10, 0)]
 }
 
-/// What both targets take of [`stored`] in two batches: the third signal is a pointer on the bus, and the first batch ends
+/// What both targets take of [`stored`] in two batches: the third signal is a reference on the bus, and the first batch ends
 /// with a failure of the third signal, which comes again with the second batch.
 fn delivered() -> Vec<DeliveredSignal> {
     let places = [(1, 0), (1, 1), (1, 2), (2, 2), (2, 3)];
     let signals = |target| places.map(|(batch, place)| taken(target, batch, place));
     let mut delivered = [signals(Target::Lake), signals(Target::Bus)].concat();
-    for pointer in delivered.iter_mut().filter(|signal| signal.target == Target::Bus && signal.position == Some(2)) {
-        pointer.content = None;
+    for reference in delivered.iter_mut().filter(|signal| signal.target == Target::Bus && signal.position == Some(2)) {
+        reference.content = None;
     }
     delivered
 }
@@ -47,10 +47,10 @@ fn report_on(change: impl FnOnce(&mut Vec<DeliveredSignal>)) -> Report {
 }
 
 #[test]
-fn delivery_with_repetitions_and_pointers_has_no_violation() {
+fn delivery_with_repetitions_and_references_has_no_violation() {
     let report = report_on(|_| {});
     assert_only(&report, Violation::Undelivered, 0);
-    assert_eq!((report.stored, report.taken, report.pointers), (4, [5, 5], 2));
+    assert_eq!((report.stored, report.taken, report.references), (4, [5, 5], 2));
 }
 
 #[test]
