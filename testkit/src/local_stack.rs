@@ -44,7 +44,7 @@ impl LocalStack {
         let env_file = folder.path().join("dev.env");
         let cargo = std::env::var_os("CARGO").expect("cargo runs the tests");
         let mut process = cargo_command(cargo)
-            .args(["dev", "--port", "0", "--dynamodb-port", "0", "--env-file"])
+            .args(["dev", "--port", "0", "--dynamodb-port", "0", "--inspector-port", "0", "--env-file"])
             .arg(&env_file)
             .args(options)
             .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))

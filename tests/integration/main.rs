@@ -11,6 +11,7 @@ mod docs;
 mod faults;
 mod fuzz_corpus;
 mod idempotency;
+mod inspector;
 mod key_snapshot;
 mod local_stack;
 mod logs;

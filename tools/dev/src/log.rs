@@ -7,12 +7,13 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use axum::http::HeaderMap;
 use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::task::JoinHandle;
 
-use crate::request_line::Answered;
+use crate::exchange::Explanation;
 
 /// How many hidden lines are kept for the case of a failure.
 const MAX_HIDDEN_LINES: usize = 100;
@@ -34,22 +35,22 @@ const ONE_RESTART: Duration = Duration::from_secs(1);
 /// Fields of a log line that a person does not need, or reads elsewhere in it.
 const OMITTED_FIELDS: [&str; 6] = ["timestamp", "level", "message", "target", "FunctionName", "_aws"];
 
-/// How long the line of a request waits for the reason that its function logs.
-const REASON_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a response waits for the line that its function has logged before.
+const LINE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How many reasons wait at most for the lines of their requests.
-const REASONS: usize = 100;
+/// How many lines wait at most for their requests.
+const LINES: usize = 1_000;
 
-/// Writes the lines of requests. A function says only in its log why it rejected a key: `FunctionLog` sends that here.
+/// What functions say of requests only in their log: `FunctionLog` sends it here.
 #[derive(Clone)]
-pub(crate) struct RequestLog(broadcast::Sender<Reason>);
+pub(crate) struct RequestLog(broadcast::Sender<Explained>);
 
-/// The id of a request, and why it was rejected.
-type Reason = (String, String);
+/// The id of a request, and what its function logs about it.
+type Explained = (String, Explanation);
 
 impl RequestLog {
     pub(crate) fn new() -> Self {
-        Self(broadcast::Sender::new(REASONS))
+        Self(broadcast::Sender::new(LINES))
     }
 
     /// Expects a request, before it is sent to a function.
@@ -58,29 +59,23 @@ impl RequestLog {
     }
 }
 
-/// A request that has no line yet.
-pub(crate) struct ExpectedRequest(broadcast::Receiver<Reason>);
+/// A request without an answer.
+pub(crate) struct ExpectedRequest(broadcast::Receiver<Explained>);
 
 impl ExpectedRequest {
-    /// Writes its line, with the reason that the function of the request with this id logs, if one is expected.
-    pub(crate) fn answered(self, mut answered: Answered, id: Option<String>) {
-        tokio::spawn(async move {
-            if let Some(id) = id {
-                let reason = tokio::time::timeout(REASON_TIMEOUT, self.reason(&id)).await.ok().flatten();
-                answered.note = reason.or(answered.note);
+    /// What the function that sent the response with these headers has logged about it.
+    pub(crate) async fn explanation(mut self, response: &HeaderMap) -> Explanation {
+        let Some(of) = response.get("x-request-id") else { return Explanation::default() };
+        let logged = async {
+            loop {
+                match self.0.recv().await {
+                    Ok((id, explanation)) if id == *of => return explanation,
+                    Ok(_) | Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return Explanation::default(),
+                }
             }
-            write(&answered.line());
-        });
-    }
-
-    async fn reason(mut self, of: &str) -> Option<String> {
-        loop {
-            match self.0.recv().await {
-                Ok((id, reason)) if id == of => return Some(reason),
-                Ok(_) | Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return None,
-            }
-        }
+        };
+        tokio::time::timeout(LINE_TIMEOUT, logged).await.unwrap_or_default()
     }
 }
 
@@ -91,7 +86,7 @@ pub(crate) struct FunctionLog {
 }
 
 impl FunctionLog {
-    /// Writes what `output` has for people, tells `requests` the reasons in it, and hides the rest.
+    /// Writes what `output` has for people, tells `requests` what it says of them, and hides the rest.
     pub(crate) fn read(output: impl AsyncRead + Unpin + Send + 'static, requests: RequestLog) -> Self {
         let hidden = Arc::new(Mutex::new(VecDeque::new()));
         let hides = Arc::clone(&hidden);
@@ -105,7 +100,7 @@ impl FunctionLog {
                     LogLine::Other => raw(&line),
                     LogLine::Metrics => {}
                     // It is an error only when no request waits for it.
-                    LogLine::Rejected(reason) => drop(requests.0.send(reason)),
+                    LogLine::Request(explained) => drop(requests.0.send(explained)),
                     LogLine::Restarted => {
                         if restarted.replace(Instant::now()).is_none_or(|before| before.elapsed() > ONE_RESTART) {
                             write("A file has changed: the functions are built again.");
@@ -137,10 +132,10 @@ impl FunctionLog {
 enum LogLine {
     /// Of a function, as text.
     Readable(String),
-    /// For metrics only, or the line of a request, which [`RequestLog`] writes with its method.
+    /// For metrics only.
     Metrics,
-    /// The line of a request whose key was rejected.
-    Rejected(Reason),
+    /// Of a request, whose line the gateway writes with its method.
+    Request(Explained),
     /// Cargo-lambda has stopped a function, to build and start it again.
     Restarted,
     /// Of cargo-lambda.
@@ -159,12 +154,16 @@ impl LogLine {
             };
         };
         let text = |name| fields.get(name).and_then(Value::as_str);
-        if fields.contains_key("requestId") && fields.contains_key("status") {
-            if let (Some(id), Some(reason)) = (text("requestId"), text("reason")) {
-                let reason = if reason == "missing" { "missing: no Authorization: Bearer header" } else { reason };
-                return Self::Rejected((id.to_owned(), reason.to_owned()));
-            }
-            return text("storeError").map_or(Self::Metrics, |error| Self::Readable(format!("DynamoDB: {error}")));
+        if let Some(id) = text("requestId").filter(|_| fields.contains_key("status")) {
+            let reason = match text("reason") {
+                Some("missing") => Some("missing: no Authorization: Bearer header".to_owned()),
+                Some(reason) => Some(reason.to_owned()),
+                None => text("storeError").map(|error| format!("DynamoDB: {error}")),
+            };
+            return Self::Request((
+                id.to_owned(),
+                Explanation { reason, account: text("accountId").map(str::to_owned) },
+            ));
         }
         // A line without a level is INFO. One without the id of an invocation has metrics only.
         let level = text("level").or_else(|| fields.contains_key("requestId").then_some("INFO"));
@@ -184,7 +183,7 @@ impl LogLine {
 }
 
 /// Writes a line with the time, in UTC.
-fn write(line: &str) {
+pub(crate) fn write(line: &str) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() % SECONDS_PER_DAY;
     raw(&format!("{:02}:{:02}:{:02}Z  {line}", now / 3600, now / 60 % 60, now % 60));
 }
@@ -196,11 +195,15 @@ fn raw(line: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::LogLine;
+    use super::{Explanation, LogLine};
 
     #[test]
     fn line_of_a_function_is_readable_without_its_metrics() {
         let readable = |text: &str| LogLine::Readable(text.to_owned());
+        let request = |reason: Option<&str>, account: Option<&str>| {
+            let explanation = Explanation { reason: reason.map(str::to_owned), account: account.map(str::to_owned) };
+            LogLine::Request(("r".to_owned(), explanation))
+        };
         for (line, expected) in [
             (
                 r#"{"level":"ERROR","message":"not stored","timestamp":"t","n":1,"requestId":"r","FunctionName":"f","_aws":{}}"#,
@@ -210,14 +213,14 @@ mod tests {
                 r#"{"timestamp":"t","level":"ERROR","message":"panic","location":"a.rs:1:2","target":"service"}"#,
                 readable("ERROR panic  location=a.rs:1:2"),
             ),
-            (r#"{"timestamp":"t","requestId":"r","status":200,"_aws":{}}"#, LogLine::Metrics),
+            (r#"{"timestamp":"t","requestId":"r","status":200,"accountId":"a","_aws":{}}"#, request(None, Some("a"))),
             (
                 r#"{"timestamp":"t","requestId":"r","status":401,"reason":"expired","_aws":{}}"#,
-                LogLine::Rejected(("r".to_owned(), "expired".to_owned())),
+                request(Some("expired"), None),
             ),
             (
                 r#"{"timestamp":"t","requestId":"r","status":503,"storeError":"throttled","_aws":{}}"#,
-                readable("DynamoDB: throttled"),
+                request(Some("DynamoDB: throttled"), None),
             ),
             (
                 r#"{"timestamp":"t","message":"drained","requestId":"r","_aws":{}}"#,

@@ -6,11 +6,15 @@
 mod cargo_lambda;
 mod cors;
 mod env_file;
+mod exchange;
 mod faults;
 mod functions;
 mod gateway;
+mod history;
 mod injected;
+mod inspector;
 mod log;
+mod operator;
 mod options;
 mod overflow;
 mod process;
@@ -21,6 +25,7 @@ mod stack_info;
 mod workspace;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -33,7 +38,9 @@ use crate::env_file::EnvFile;
 use crate::faults::Faults;
 use crate::functions::Functions;
 use crate::gateway::Gateway;
+use crate::inspector::{Inspector, Stored};
 use crate::log::RequestLog;
+use crate::operator::Operator;
 use crate::options::Options;
 use crate::overflow::Overflow;
 use crate::progress::status;
@@ -78,7 +85,7 @@ async fn run_until_told_to_stop(options: &Options) -> Result<()> {
 /// Starts the stack and watches over it: returns only when something fails.
 async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let listeners = options.listen()?;
-    let port = listeners.api.local_addr()?.port();
+    let (port, inspector_port) = (listeners.api.local_addr()?.port(), listeners.inspector.local_addr()?.port());
     let workspace = Workspace::of_current_folder()?;
     let template = Template::read(&workspace.root.join("template.yaml"))?;
     let mut environment = template.environment()?;
@@ -94,13 +101,16 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let reserved_port = functions::reserve_port()?;
     let functions_port = reserved_port.local_addr()?.port();
     let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
-    Gateway::new(functions_port, routes, cors, options.answer.clone(), log.clone()).serve(listeners.api)?;
+    let gateway = Gateway::new(functions_port, routes, cors, options.answer.clone(), log.clone());
+    let gateway = Arc::new(gateway);
+    gateway.serve(listeners.api)?;
 
     let cargo_lambda = CargoLambda::find_or_install(&workspace).await?;
     functions::build(&workspace, &template, options.release).await?;
-    let stack_info = StackInfo::new(port, &emulator.endpoint(), environment);
+    let stack_info = StackInfo::new(port, inspector_port, &emulator.endpoint(), environment);
+    let operator = Operator::new(&workspace, &stack_info);
     if options.seed && emulator.is_empty(&template.table("CustomersTable")?.name)? {
-        seed::seed(&workspace, &stack_info).await?;
+        seed::seed(&workspace, &operator).await?;
     } else if options.seed {
         status("The data file holds customers: the sample data is not stored again.");
     }
@@ -119,6 +129,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     if let Some(overflow) = overflow {
         overflow.drain(functions_port);
     }
+    Inspector { gateway, stored: Stored::new(operator) }.serve(listeners.inspector)?;
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
         status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));

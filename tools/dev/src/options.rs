@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo dev                                   everything in memory, on ports 9000 and 8000
+  cargo dev                                   everything in memory, on ports 9000, 9001 and 8000
   cargo dev --seed                            with sample customers and a week of their signals
   cargo dev --data target/dev.sqlite          keep what is stored for the next time
   cargo dev --cors http://localhost:3000      for a browser page that is served from there
@@ -28,6 +28,9 @@ Examples:
 In another terminal, `. target/dev.env` sets BASE_URL and API_KEY, and `cargo intake --local` works on what is stored.
 Stop it with Ctrl-C. Functions are rebuilt when a file of the repository changes.";
 
+/// Where the inspector is unless an option says otherwise, or another program has the port.
+const INSPECTOR_PORT: u16 = 9001;
+
 /// Run the local stack: a DynamoDB emulator with the tables of template.yaml, and both functions behind one address.
 #[derive(Debug, Parser)]
 #[command(name = "cargo dev", bin_name = "cargo dev", after_help = EXAMPLES)]
@@ -40,6 +43,10 @@ pub(crate) struct Options {
     /// Port of the DynamoDB emulator on 127.0.0.1; 0 chooses a free port
     #[arg(long, default_value_t = 8000, value_name = "PORT")]
     dynamodb_port: u16,
+
+    /// Port of the inspector on 127.0.0.1; 0 chooses a free port [default: 9001, or a free port if that is taken]
+    #[arg(long, value_name = "PORT")]
+    inspector_port: Option<u16>,
 
     /// Keep the data in this file; without it, everything is in memory
     #[arg(long, value_name = "FILE")]
@@ -90,18 +97,29 @@ pub(crate) struct Listeners {
     pub(crate) api: TcpListener,
     /// For the DynamoDB emulator.
     pub(crate) dynamodb: TcpListener,
+    /// For the inspector.
+    pub(crate) inspector: TcpListener,
 }
 
 impl Options {
-    /// Takes both ports, so that nothing else is touched when one of them is taken.
+    /// Takes all ports, so that nothing else is touched when one of them is taken.
     ///
     /// # Errors
-    /// A port is taken, or both are the same.
+    /// A port is taken, or two are the same.
     pub(crate) fn listen(&self) -> Result<Listeners> {
-        if self.port == self.dynamodb_port && self.port != 0 {
-            bail!("--port and --dynamodb-port are both {}: give two ports.", self.port);
+        let mut ports = vec![("--port", self.port), ("--dynamodb-port", self.dynamodb_port)];
+        ports.extend(self.inspector_port.map(|port| ("--inspector-port", port)));
+        for (index, (option, port)) in ports.iter().enumerate() {
+            if let Some((other, _)) = ports.iter().take(index).find(|(_, earlier)| earlier == port && *port != 0) {
+                bail!("{other} and {option} are both {port}: give two ports.");
+            }
         }
-        Ok(Listeners { api: listen(self.port, "--port")?, dynamodb: listen(self.dynamodb_port, "--dynamodb-port")? })
+        let (api, dynamodb) = (listen(self.port, "--port")?, listen(self.dynamodb_port, "--dynamodb-port")?);
+        let inspector = match self.inspector_port {
+            Some(port) => listen(port, "--inspector-port")?,
+            None => listen(INSPECTOR_PORT, "--inspector-port").or_else(|_| listen(0, "--inspector-port"))?,
+        };
+        Ok(Listeners { api, dynamodb, inspector })
     }
 
     /// What pages of other origins may do: nothing unless --cors names them.

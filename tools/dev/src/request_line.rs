@@ -1,63 +1,49 @@
 //! The line of a request: what came of it and why, for the author of a client. Must not know how requests reach the functions.
 
-use std::time::Duration;
-
-use axum::body::Bytes;
-use axum::http::{Method, StatusCode};
+use axum::http::StatusCode;
 use serde_json::Value;
 
-/// A request and its response.
-pub(crate) struct Answered {
-    pub(crate) method: Method,
-    pub(crate) path: String,
-    pub(crate) status: StatusCode,
-    pub(crate) body: Bytes,
-    pub(crate) duration: Duration,
-    /// What the response does not say.
-    pub(crate) note: Option<String>,
+use crate::exchange::Exchange;
+
+/// The line, without its time.
+pub(crate) fn line(exchange: &Exchange) -> String {
+    let (method, path, status) =
+        (exchange.sent.method.as_str(), exchange.sent.uri.path(), exchange.response.status().as_u16());
+    let (milliseconds, parts) = (exchange.duration.as_millis(), parts(exchange).join(", "));
+    let line = format!("{method:<7} {path:<24} {status} {milliseconds:>5} ms  {parts}");
+    // Names of the client's fields may have any character, and a terminal obeys some.
+    line.trim_end().replace(char::is_control, "\u{fffd}")
 }
 
-impl Answered {
-    /// The line, without its time.
-    pub(crate) fn line(&self) -> String {
-        let (method, path, status) = (self.method.as_str(), &self.path, self.status.as_u16());
-        let line =
-            format!("{method:<7} {path:<24} {status} {:>5} ms  {}", self.duration.as_millis(), self.parts().join(", "));
-        // Names of the client's fields may have any character, and a terminal obeys some.
-        line.trim_end().replace(char::is_control, "\u{fffd}")
-    }
-
-    fn parts(&self) -> Vec<String> {
-        let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
-        let text = |name| body.get(name).and_then(Value::as_str);
-        let count = |name| body.get(name).and_then(Value::as_u64);
-        let mut parts = Vec::new();
-        match (text("code"), count("accepted")) {
-            // Its errors follow, and say more.
-            (Some("validation-failed"), _) => {}
-            (Some(code), _) => match text("detail").filter(|_| self.status.is_client_error()) {
-                Some(detail) if self.status != StatusCode::UNAUTHORIZED => parts.push(format!("{code}: {detail}")),
-                _ => parts.push(code.to_owned()),
-            },
-            (None, Some(accepted)) => {
-                parts.push(format!("{accepted} accepted"));
-                let others = ["rejected", "deferred"].map(|name| (name, count(name).unwrap_or(0)));
-                parts.extend(others.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")));
-                parts.extend(
-                    body.get("replayed").and_then(Value::as_bool).filter(|is| *is).map(|_| "replayed".to_owned()),
-                );
-            }
-            (None, None) => parts.extend(text("result").map(str::to_owned)),
+fn parts(exchange: &Exchange) -> Vec<String> {
+    let status = exchange.response.status();
+    let body: Value = serde_json::from_slice(exchange.response.body()).unwrap_or_default();
+    let text = |name| body.get(name).and_then(Value::as_str);
+    let count = |name| body.get(name).and_then(Value::as_u64);
+    let mut parts = Vec::new();
+    match (text("code"), count("accepted")) {
+        // Its errors follow, and say more.
+        (Some("validation-failed"), _) => {}
+        (Some(code), _) => match text("detail").filter(|_| status.is_client_error()) {
+            Some(detail) if status != StatusCode::UNAUTHORIZED => parts.push(format!("{code}: {detail}")),
+            _ => parts.push(code.to_owned()),
+        },
+        (None, Some(accepted)) => {
+            parts.push(format!("{accepted} accepted"));
+            let others = ["rejected", "deferred"].map(|name| (name, count(name).unwrap_or(0)));
+            parts.extend(others.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")));
+            parts.extend(body.get("replayed").and_then(Value::as_bool).filter(|is| *is).map(|_| "replayed".to_owned()));
         }
-        parts.extend(first(&body, "fieldErrors"));
-        parts.extend(first(&body, "warnings").map(|warning| format!("warning {warning}")));
-        match (parts.last_mut(), &self.note) {
-            (Some(last), Some(note)) => last.extend([" (", note, ")"]),
-            (None, Some(note)) => parts.push(note.clone()),
-            (_, None) => {}
-        }
-        parts
+        (None, None) => parts.extend(text("result").map(str::to_owned)),
     }
+    parts.extend(first(&body, "fieldErrors"));
+    parts.extend(first(&body, "warnings").map(|warning| format!("warning {warning}")));
+    match (parts.last_mut(), &exchange.why.reason) {
+        (Some(last), Some(note)) => last.extend([" (", note, ")"]),
+        (None, Some(note)) => parts.push(note.clone()),
+        (_, None) => {}
+    }
+    parts
 }
 
 /// The code and the place of the first entry of a list, and how many more there are.
@@ -74,15 +60,16 @@ mod tests {
     use std::time::Duration;
 
     use axum::body::Bytes;
-    use axum::http::{Method, StatusCode};
+    use axum::http::{HeaderMap, Method, Response, Uri};
 
-    use super::Answered;
+    use crate::exchange::{Exchange, Explanation, Sent};
 
     fn line(status: u16, body: &'static str, note: Option<&str>) -> String {
-        let status = StatusCode::from_u16(status).unwrap();
-        let (method, path, duration) = (Method::POST, "/api/customers".to_owned(), Duration::from_micros(3_900));
-        let note = note.map(str::to_owned);
-        let line = Answered { method, path, status, body: Bytes::from(body), duration, note }.line();
+        let uri = Uri::from_static("/api/customers?key=secret");
+        let sent = Sent { method: Method::POST, uri, headers: HeaderMap::new(), body: Some(Bytes::new()) };
+        let response = Response::builder().status(status).body(Bytes::from(body)).unwrap();
+        let why = Explanation { reason: note.map(str::to_owned), account: None };
+        let line = super::line(&Exchange { sent, response, duration: Duration::from_micros(3_900), why });
         line.strip_prefix("POST    /api/customers           ").unwrap().to_owned()
     }
 

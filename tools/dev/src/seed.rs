@@ -3,51 +3,44 @@
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
-use emulator::development_key;
-use sandbox::cargo::cargo_command;
-use tokio::process::Command;
+use emulator::development_key::ACCOUNT_ID;
 
-use crate::functions::set_environment;
+use crate::operator::Operator;
 use crate::process::succeeds;
 use crate::progress::status;
-use crate::stack_info::StackInfo;
 use crate::workspace::Workspace;
 
 /// The signals are in the order of a week: each seventh of them arrives on one of the last seven days.
 const DAYS: usize = 7;
 
-/// Has `cargo intake import` store the sample data in the tables of `stack_info`.
+/// Has `cargo intake import` store the sample data in the tables of the stack.
 ///
 /// # Errors
 /// The files cannot be read, or `cargo intake` cannot be built or fails.
-pub(crate) async fn seed(workspace: &Workspace, stack_info: &StackInfo) -> Result<()> {
+pub(crate) async fn seed(workspace: &Workspace, operator: &Operator) -> Result<()> {
     let read = |name| {
         let path = workspace.root.join("events/seed").join(name);
         std::fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))
     };
     let (customers, signals) = (read("customers.ndjson")?, read("signals.ndjson")?);
-    workspace.build("`cargo intake`", &["intake"], false).await?;
+    operator.build().await?;
     status("Storing sample customers and signals");
     let signals: Vec<&str> = signals.split_inclusive('\n').collect();
     let days = signals.chunks(signals.len().div_ceil(DAYS).max(1)).map(<[&str]>::concat);
     for (days_ago, lines) in (0..=DAYS).rev().zip(std::iter::once(customers).chain(days)) {
-        import(workspace, stack_info, &lines, days_ago).await?;
+        import(operator, &lines, days_ago).await?;
     }
     Ok(())
 }
 
-async fn import(workspace: &Workspace, stack_info: &StackInfo, lines: &str, days_ago: usize) -> Result<()> {
+async fn import(operator: &Operator, lines: &str, days_ago: usize) -> Result<()> {
     const CANNOT_WRITE: &str = "Cannot write a temporary file";
     // An import writes its checkpoint beside its file: with a copy, the next start stores the lines again.
     let folder = tempfile::tempdir().context(CANNOT_WRITE)?;
     let file = folder.path().join("sample.ndjson");
     std::fs::write(&file, lines).context(CANNOT_WRITE)?;
-    let mut command = Command::from(cargo_command(&workspace.cargo));
-    // `seed` has built the program, so with `--quiet` only the errors of the import are printed.
-    command.args(["run", "--locked", "--quiet", "--bin", "intake", "--", "import"]).arg(&file);
-    command.args(["--account", development_key::ACCOUNT_ID, "--received-at", &format!("{days_ago}d")]);
-    command.current_dir(&workspace.root).stdout(Stdio::null());
-    set_environment(&mut command, &stack_info.environment);
+    let mut command = operator.command(&["import"]);
+    command.arg(&file).args(["--account", ACCOUNT_ID, "--received-at", &format!("{days_ago}d")]).stdout(Stdio::null());
     if succeeds(command).await? {
         return Ok(());
     }

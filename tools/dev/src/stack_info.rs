@@ -23,12 +23,19 @@ const ACCESS_KEY: &str = "local";
 pub(crate) struct StackInfo {
     /// Such as `http://127.0.0.1:9000`, without a slash at the end.
     pub(crate) base_url: String,
+    /// The page and the API of the inspector.
+    inspector_url: String,
     /// What the functions learn from their environment: the SDK's variables and those of the template.
     pub(crate) environment: Vec<(String, String)>,
 }
 
 impl StackInfo {
-    pub(crate) fn new(port: u16, dynamodb: &str, template_variables: Vec<(String, String)>) -> Self {
+    pub(crate) fn new(
+        port: u16,
+        inspector_port: u16,
+        dynamodb: &str,
+        template_variables: Vec<(String, String)>,
+    ) -> Self {
         let mut environment = [
             (ENDPOINT_VARIABLE, dynamodb),
             ("AWS_REGION", REGION),
@@ -38,12 +45,13 @@ impl StackInfo {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec();
         environment.extend(template_variables);
-        Self { base_url: format!("http://127.0.0.1:{port}"), environment }
+        let url = |port| format!("http://127.0.0.1:{port}");
+        Self { base_url: url(port), inspector_url: url(inspector_port), environment }
     }
 
     /// Prints it on stdout, with the place of its variables.
     pub(crate) fn print(&self, env_file: &Path) {
-        let Self { base_url, .. } = self;
+        let Self { base_url, inspector_url, .. } = self;
         let (key, lines) = (development_key::API_KEY, curl_lines().join("\n"));
         // With a folder in front, without which `.` would look for the file on the PATH.
         let env_file = quoted(&std::path::absolute(env_file).unwrap_or_else(|_| env_file.to_owned()));
@@ -52,6 +60,7 @@ impl StackInfo {
 Intake is running, until Ctrl-C.
 
   Base URL   {base_url}
+  Inspector  {inspector_url}
   API key    {key}
   Variables  {env_file}
 
@@ -74,6 +83,7 @@ Try it in another terminal:
             ("BASE_URL", self.base_url.as_str()),
             ("API_KEY", development_key::API_KEY),
             ("ACCOUNT_ID", development_key::ACCOUNT_ID),
+            ("INSPECTOR_URL", self.inspector_url.as_str()),
         ];
         let environment = self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let variables = own.into_iter().chain(environment).filter(|(name, _)| *name != ALLOCATOR_VARIABLE);
@@ -117,7 +127,7 @@ mod tests {
 
     fn stack_info() -> StackInfo {
         let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
-        StackInfo::new(9000, "http://127.0.0.1:8000", template.environment().unwrap())
+        StackInfo::new(9000, 9001, "http://127.0.0.1:8000", template.environment().unwrap())
     }
 
     #[test]
@@ -142,7 +152,15 @@ mod tests {
                 "{line}"
             );
         }
-        for name in ["BASE_URL", "API_KEY", "ACCOUNT_ID", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_REGION", "SIGNALS_TABLE"] {
+        for name in [
+            "BASE_URL",
+            "API_KEY",
+            "ACCOUNT_ID",
+            "INSPECTOR_URL",
+            "AWS_ENDPOINT_URL_DYNAMODB",
+            "AWS_REGION",
+            "SIGNALS_TABLE",
+        ] {
             assert!(text.lines().any(|line| line.starts_with(&format!("{name}="))), "{name}: {text}");
         }
     }

@@ -11,6 +11,7 @@ use tokio::process::Command;
 use crate::process::succeeds;
 use crate::progress::status;
 
+#[derive(Clone)]
 pub(crate) struct Workspace {
     /// The folder of template.yaml.
     pub(crate) root: PathBuf,

@@ -20,6 +20,7 @@ fn help_lists_every_option_with_examples() {
     for expected in [
         "--port",
         "--dynamodb-port",
+        "--inspector-port",
         "--data",
         "--cors",
         "--seed",
@@ -41,7 +42,7 @@ fn taken_port_is_an_error_that_names_it() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
 
-    for option in ["--port", "--dynamodb-port"] {
+    for option in ["--port", "--dynamodb-port", "--inspector-port"] {
         let ended = Sandbox::new().run(&[option, &port.to_string()]);
         assert_eq!(
             ended.error(),
@@ -61,7 +62,7 @@ fn taken_port_changes_nothing_of_the_stack_that_has_it() {
     sandbox.append("target/dev.env", "BASE_URL=http://127.0.0.1:1\n");
     sandbox.program("cargo", "touch started; exit 1");
 
-    for option in ["--port", "--dynamodb-port"] {
+    for option in ["--port", "--dynamodb-port", "--inspector-port"] {
         assert!(sandbox.run(&[option, &port, "--data", "target/dev.sqlite"]).error().contains(option));
     }
     assert_eq!(sandbox.read("target/dev.env"), "BASE_URL=http://127.0.0.1:1\n");

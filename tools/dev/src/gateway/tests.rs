@@ -1,4 +1,5 @@
 use std::net::TcpListener;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -42,7 +43,7 @@ fn gateway_with(functions_port: u16, origins: &[&str], answers: &[&str]) -> Stri
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let answers = answers.iter().map(|text| InjectedShare::parse(text).unwrap()).collect();
-    Gateway::new(functions_port, routes.map(route).into(), cors, answers, None).serve(listener).unwrap();
+    Arc::new(Gateway::new(functions_port, routes.map(route).into(), cors, answers, None)).serve(listener).unwrap();
     address
 }
 

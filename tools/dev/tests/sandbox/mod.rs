@@ -119,7 +119,8 @@ impl Sandbox {
         let path = std::env::var_os("PATH").expect("there is a PATH");
         let path = std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(&path))).unwrap();
         let own_cargo = bin.join("cargo");
-        let ports = ["--port", "--dynamodb-port"].into_iter().filter(|port| !arguments.contains(port));
+        let ports =
+            ["--port", "--dynamodb-port", "--inspector-port"].into_iter().filter(|port| !arguments.contains(port));
         let mut child = dev()
             .args(arguments)
             .args(ports.flat_map(|port| [port, "0"]))

@@ -1,0 +1,216 @@
+//! The inspector: a page and a JSON API that show what clients sent to the local stack, and what became of it (docs/clients.md,
+//! Inspector). Listens on loopback, on a port of its own. The functions, the templates and the API's own port know nothing of it.
+//!
+//! Bodies are hostile, and the developer's browser has other pages open. So the page may run only its own script, requests are answered
+//! only under this machine's own names (against DNS rebinding), and whatever changes something needs a header that another page cannot
+//! send without a preflight, which is refused here.
+
+mod stored;
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderValue, Method, Response, StatusCode};
+use axum::middleware::{self, Next};
+use axum::routing::{get, post};
+use data_encoding::BASE64;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+pub(crate) use self::stored::Stored;
+use crate::gateway::Gateway;
+use crate::history::Kept;
+
+const PAGE: &str = include_str!("inspector/page.html");
+
+/// What a request that changes something must have.
+const OWN_HEADER: &str = "x-intake-inspector";
+
+/// The longest that `wait` may be.
+const MAX_WAIT: Duration = Duration::from_mins(1);
+
+/// The largest body that is sent again with changes, in bytes: more than the functions accept.
+const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
+
+/// What the page and the API need.
+pub(crate) struct Inspector {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) stored: Stored,
+}
+
+/// The parameters of a list.
+#[derive(Deserialize)]
+struct Filter {
+    #[serde(default)]
+    after: u64,
+    #[serde(default)]
+    wait: String,
+    r#type: Option<String>,
+    status: Option<String>,
+}
+
+type Shared = State<Arc<Inspector>>;
+
+impl Inspector {
+    /// Answers on `listener` until the runtime ends.
+    ///
+    /// # Errors
+    /// The runtime cannot watch the listener.
+    pub(crate) fn serve(self, listener: TcpListener) -> Result<()> {
+        let port = listener.local_addr()?.port();
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let own_names = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+        let routes = Router::new()
+            .route("/", get(page))
+            .route("/requests", get(list).delete(clear))
+            .route("/requests/{n}", get(one))
+            .route("/requests/{n}/event", get(event))
+            .route("/requests/{n}/replay", post(replay))
+            .route("/counts", get(counts))
+            .route("/customers/{id}", get(customer))
+            .route("/rejected", get(rejected))
+            .route("/rejected/redrive", post(redrive))
+            .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+            .layer(middleware::from_fn(move |request, next| guard(own_names.clone(), request, next)))
+            .with_state(Arc::new(self));
+        tokio::spawn(axum::serve(listener, routes).into_future());
+        Ok(())
+    }
+}
+
+/// Refuses what another page or a name of another machine brought here, and adds the headers of every response.
+async fn guard(own_names: [String; 2], request: Request, next: Next) -> Response<Body> {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+    let mut response = if !own_names.iter().any(|name| name == host) {
+        text(StatusCode::FORBIDDEN, "The inspector answers only to 127.0.0.1 and localhost.")
+    } else if changes && !request.headers().contains_key(OWN_HEADER) {
+        text(StatusCode::FORBIDDEN, "This request needs the header X-Intake-Inspector: 1.")
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn page() -> Response<Body> {
+    // Both are allowed by their hash, so nothing that a client sent can run or restyle the page.
+    let hash = |tag: &str| {
+        let inside = PAGE.split_once(&format!("<{tag}>")).and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")));
+        BASE64.encode(&Sha256::digest(inside.map_or("", |(inside, _)| inside)))
+    };
+    let policy = format!(
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; connect-src 'self'; img-src data:; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        hash("script"),
+        hash("style")
+    );
+    let mut response = with_type(StatusCode::OK, "text/html; charset=utf-8", PAGE.to_owned());
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}
+
+async fn list(State(inspector): Shared, Query(filter): Query<Filter>) -> Response<Body> {
+    let digits = filter.wait.strip_suffix('s').unwrap_or(&filter.wait);
+    let Ok(wait) = (if digits.is_empty() { Ok(0) } else { digits.parse() }) else {
+        return text(StatusCode::BAD_REQUEST, "wait is a number of seconds, such as 5s.");
+    };
+    let wanted = |kept: &Kept| {
+        let status = kept.exchange.response.status();
+        let is_status = filter.status.as_deref().is_none_or(|wanted| match wanted.strip_suffix("xx") {
+            Some(class) => status.as_str().starts_with(class),
+            None => status.as_str() == wanted,
+        });
+        is_status
+            && filter
+                .r#type
+                .as_ref()
+                .is_none_or(|wanted| kept.summary.get("types").is_some_and(|types| types.get(wanted).is_some()))
+    };
+    let wait = Duration::from_secs(wait).min(MAX_WAIT);
+    let (found, last) = inspector.gateway.history.after(filter.after, wait, wanted).await;
+    json_body(&json!({"requests": found.iter().map(|kept| &kept.summary).collect::<Vec<_>>(), "last": last}))
+}
+
+async fn one(State(inspector): Shared, Path(n): Path<u64>) -> Response<Body> {
+    inspector.gateway.history.find(n).map_or_else(not_kept, |kept| {
+        let mut detail = kept.summary.clone();
+        detail.extend(kept.exchange.detail());
+        json_body(&detail.into())
+    })
+}
+
+async fn event(State(inspector): Shared, Path(n): Path<u64>) -> Response<Body> {
+    inspector.gateway.history.find(n).map_or_else(not_kept, |kept| {
+        let text = serde_json::to_string_pretty(&kept.exchange.event()).unwrap_or_default();
+        with_type(StatusCode::OK, "application/json", format!("{text}\n"))
+    })
+}
+
+async fn clear(State(inspector): Shared) -> StatusCode {
+    inspector.gateway.history.clear();
+    StatusCode::NO_CONTENT
+}
+
+async fn counts(State(inspector): Shared) -> Response<Body> {
+    json_body(&inspector.gateway.history.counts())
+}
+
+/// Sends a request again: as it was, or with the body of this one.
+async fn replay(State(inspector): Shared, Path(n): Path<u64>, body: Bytes) -> Response<Body> {
+    let Some(kept) = inspector.gateway.history.find(n) else { return not_kept() };
+    let sent = kept.exchange.sent.clone();
+    let sent = if body.is_empty() { sent } else { sent.with_body(body) };
+    json_body(&inspector.gateway.exchange(sent).await.summary.clone().into())
+}
+
+async fn customer(State(inspector): Shared, Path(id): Path<String>) -> Response<Body> {
+    output(inspector.stored.customer(&id).await)
+}
+
+async fn rejected(State(inspector): Shared) -> Response<Body> {
+    output(inspector.stored.rejected().await)
+}
+
+async fn redrive(State(inspector): Shared, signal: String) -> Response<Body> {
+    output(inspector.stored.redrive(&signal).await)
+}
+
+/// What a command of the operator printed, as it printed it: no digit of a number changes.
+fn output(result: Result<String>) -> Response<Body> {
+    match result {
+        Ok(json) => with_type(StatusCode::OK, "application/json", json),
+        Err(error) => text(StatusCode::BAD_GATEWAY, &format!("{error:#}")),
+    }
+}
+
+fn not_kept() -> Response<Body> {
+    text(StatusCode::NOT_FOUND, "There is no such request, or it is no longer kept.")
+}
+
+fn json_body(value: &Value) -> Response<Body> {
+    with_type(StatusCode::OK, "application/json", value.to_string())
+}
+
+fn text(status: StatusCode, text: &str) -> Response<Body> {
+    with_type(status, "text/plain; charset=utf-8", text.to_owned())
+}
+
+fn with_type(status: StatusCode, content_type: &'static str, body: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
