@@ -121,9 +121,13 @@ class Metrics(unittest.TestCase):
                 # looks at two of three periods, may fill (FILL in "Using math expressions with CloudWatch metrics").
                 self.assertTrue("FILL" not in expression or alarm["Properties"]["DatapointsToAlarm"] < alarm["Properties"]["EvaluationPeriods"], name)
 
-    def test_first_five_minutes_with_deferred_signals_ring(self):
-        alarm = self.alarms["DeferralsAlarm"]["Properties"]
-        self.assertEqual((alarm["MetricName"], alarm["Period"], alarm["EvaluationPeriods"], alarm["Threshold"]), ("SignalsDeferred", 300, 1, 1))
+    def test_first_five_minutes_of_an_outage_ring(self):
+        read = [(metric["MetricName"], metric["Dimensions"][0]["Value"]["Ref"]) for metric in template.watched(self.alarms["OutageAlarm"])]
+        self.assertEqual(read, [("SignalsDeferred", "SignalsFunction"), ("KeyTableUnavailable", "CustomersFunction"),
+                                ("KeyTableUnavailable", "SignalsFunction")])
+        alarm = self.alarms["OutageAlarm"]["Properties"]
+        self.assertEqual({query["MetricStat"]["Period"] for query in alarm["Metrics"] if "MetricStat" in query}, {300})
+        self.assertEqual((alarm["EvaluationPeriods"], alarm["Threshold"], alarm["ComparisonOperator"]), (1, 1, "GreaterThanOrEqualToThreshold"))
 
     def test_runbook_has_a_row_for_each_alarm_and_the_page_on_cost_counts_them(self):
         runbook, cost = ((PROJECT / "docs" / page).read_text() for page in ("runbook.md", "cost.md"))

@@ -32,8 +32,8 @@ pub struct RequestContext {
     pub path: Option<&'static str>,
     /// The record of its API key, for the log: also of one that is no longer valid.
     pub key: Option<Arc<KeyRecord>>,
-    /// Whether that record is one of the key snapshot, because the key table did not answer.
-    pub key_is_from_snapshot: bool,
+    /// Whether that record is one of the key snapshot or one read before, because the key table could not be read.
+    pub key_table_is_unavailable: bool,
     /// The bytes of its body after decoding, once it is read.
     pub body_bytes: Option<usize>,
     /// The requestIdentifier that the client sent, once it is read.
@@ -52,7 +52,7 @@ impl RequestContext {
             deadline: deadline_of(invocation_ends, received_at, MAX_REQUEST_DURATION),
             path: None,
             key: None,
-            key_is_from_snapshot: false,
+            key_table_is_unavailable: false,
             body_bytes: None,
             request_identifier: None,
         }

@@ -39,7 +39,7 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
         let mut used = Vec::new();
         while let Some(line) = lines.recv().await {
             let line: Value = serde_json::from_str(&line).unwrap();
-            used.extend(line["status"].is_u64().then(|| line["KeySnapshotUsed"].clone()));
+            used.extend(line["status"].is_u64().then(|| line["KeyTableUnavailable"].clone()));
         }
         assert_eq!(used, [json!(1), Value::Null]);
     }

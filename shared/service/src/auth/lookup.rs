@@ -87,6 +87,7 @@ impl KeyLookup {
         match (found, stale) {
             (Err(error), Some(record)) if self.snapshot.is_none() || error.is_answer() => {
                 self.with_cache(|cache| cache.extend_stale(&hash, now));
+                context.key_table_is_unavailable = true;
                 Ok(Some(record))
             }
             (found, _) => found,
@@ -113,8 +114,8 @@ impl KeyLookup {
             }
         }
         if let Some(newest) = snapshot.newest(hash, last_read, now(), context.deadline).await {
-            context.key_is_from_snapshot = newest.is_from_snapshot;
-            return Ok(Some(newest.record));
+            context.key_table_is_unavailable = true;
+            return Ok(Some(newest));
         }
         let found = match found {
             Some(found) => found,
@@ -156,4 +157,37 @@ impl KeyLookup {
 /// Whether the table answered, be it with an error.
 fn is_answer(found: &Result<Option<Arc<KeyRecord>>, StoreError>) -> bool {
     found.as_ref().err().is_none_or(StoreError::is_answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use lambda_http::{Body, Request};
+    use store::client::dynamodb;
+    use store::environment::{CONNECT_TIMEOUT, defaults};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn use_of_a_record_read_before_says_that_the_table_is_unavailable() {
+        // Without a region and credentials, every call fails.
+        let config = defaults(CONNECT_TIMEOUT).unwrap().build();
+        let lookup = KeyLookup::new(ApiKeysTable::new(dynamodb(&config), "keys"), None);
+        let record = Arc::new(KeyRecord {
+            key_id: "key_1".into(),
+            account_id: "shop".parse().unwrap(),
+            name: "web".into(),
+            created_at: Timestamp::from_millis(0),
+            expires_at: None,
+            revoked_at: None,
+            only: None,
+        });
+        let mut context = RequestContext::from_request(&Request::new(Body::Empty));
+        let (hash, read_at) = (KeyHash::of("k"), context.received_at);
+        lookup.with_cache(|cache| cache.insert(hash, Some(record.clone()), read_at));
+        for (seconds, is_unavailable) in [(59, false), (61, true)] {
+            context.received_at = read_at.plus(Duration::from_secs(seconds));
+            assert_eq!(lookup.find(hash, &mut context).await.unwrap(), Some(record.clone()));
+            assert_eq!(context.key_table_is_unavailable, is_unavailable, "after {seconds} s");
+        }
+    }
 }

@@ -38,19 +38,12 @@ struct State {
     read_again_at: Option<Timestamp>,
 }
 
-/// The newest record of a key while the table does not answer.
-#[derive(Debug)]
-pub(crate) struct NewestRecord {
-    pub(crate) record: Arc<KeyRecord>,
-    pub(crate) is_from_snapshot: bool,
-}
-
 impl SnapshotReader {
     pub(crate) fn new(bucket: Bucket) -> Self {
         Self { bucket, state: Mutex::default() }
     }
 
-    /// The record that was last read from the table, or that of a later snapshot. `None` when a later snapshot lacks the key,
+    /// The newest record of a key: the one that was last read from the table, or that of a later snapshot. `None` when a later snapshot lacks the key,
     /// or nothing knows it.
     pub(crate) async fn newest(
         &self,
@@ -58,14 +51,11 @@ impl SnapshotReader {
         last_read: Option<&LastRead>,
         now: Timestamp,
         deadline: Deadline,
-    ) -> Option<NewestRecord> {
+    ) -> Option<Arc<KeyRecord>> {
         let is_later = |snapshot: &Arc<KeySnapshot>| last_read.is_none_or(|read| read.read_at < snapshot.last_modified);
         match self.latest(now, deadline).await.filter(is_later) {
-            Some(snapshot) => {
-                let record = Arc::new(snapshot.find(hash)?);
-                Some(NewestRecord { record, is_from_snapshot: true })
-            }
-            None => Some(NewestRecord { record: last_read?.record.clone()?, is_from_snapshot: false }),
+            Some(snapshot) => snapshot.find(hash).map(Arc::new),
+            None => last_read?.record.clone(),
         }
     }
 

@@ -135,7 +135,7 @@ impl<'a> RequestLog<'a> {
             (Metric::Unauthorized, is(ProblemType::UNAUTHORIZED)),
             (Metric::InactiveKeys, once(is_inactive_key)),
             (Metric::KeyDaysLeft, self.key_days_left().map(Value::Count)),
-            (Metric::KeySnapshotUsed, once(self.context.key_is_from_snapshot)),
+            (Metric::KeyTableUnavailable, once(self.context.key_table_is_unavailable)),
             (Metric::StorageUnavailable, is(ProblemType::STORAGE_UNAVAILABLE)),
             (Metric::InternalErrors, is(ProblemType::INTERNAL_ERROR)),
             (Metric::Replays, once(counts.is_some_and(|counts| counts.replayed))),
