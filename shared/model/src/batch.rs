@@ -113,13 +113,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        if self.sent.is_none() {
-            self.errors.add(
-                &JsonPointer::Member(&JsonPointer::Root, "signals"),
-                FieldErrorCode::Required,
-                "is required",
-            );
-        }
+        self.errors.require("signals", self.sent.is_some());
     }
 
     /// Reads the signals up to the limit, and counts all.

@@ -90,15 +90,8 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        for (is_there, name) in [(self.customer_id.is_some(), "customerId"), (self.has_profile, "customerData")] {
-            if !is_there {
-                self.errors.add(
-                    &JsonPointer::Member(&JsonPointer::Root, name),
-                    FieldErrorCode::Required,
-                    "is required",
-                );
-            }
-        }
+        self.errors.require("customerId", self.customer_id.is_some());
+        self.errors.require("customerData", self.has_profile);
     }
 
     fn read_profile(&mut self, mut profile: Object<'a, '_>, path: &JsonPointer<'_>) {

@@ -141,6 +141,13 @@ impl FieldErrors {
         }
     }
 
+    /// Adds an error about a member of the body that is not there.
+    pub(crate) fn require(&mut self, name: &str, is_there: bool) {
+        if !is_there {
+            self.add(&JsonPointer::Member(&JsonPointer::Root, name), FieldErrorCode::Required, "is required");
+        }
+    }
+
     /// Adds the violation in `read`, if there is one, as an error at `path`.
     pub(crate) fn check<T>(&mut self, path: &JsonPointer<'_>, read: Result<T, Violation>) -> Result<T, Invalid> {
         read.inspect_err(|violation| self.add(path, violation.code, &violation.predicate)).map_err(|_| Invalid)
