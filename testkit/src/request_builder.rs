@@ -8,8 +8,9 @@ use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use service::context::{MAX_REQUEST_DURATION, RequestContext};
+use service::context::RequestContext;
 use service::runtime::event::HttpApiEvent;
+use store::deadline::MAX_REQUEST_DURATION;
 
 /// A request that is being built.
 #[derive(Clone, Debug)]

@@ -1,9 +1,10 @@
 //! Starts the function.
 
 use deliver::DeliverFunction;
-use lambda_runtime::{Error, LambdaEvent, service_fn};
+use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
+use service::context::own_clock;
 use service::{runtime, telemetry};
 
 #[tokio::main(flavor = "current_thread")]
@@ -16,5 +17,5 @@ async fn main() -> Result<(), Error> {
     let deliver = |event: LambdaEvent<Box<RawValue>>| async move {
         Ok::<_, Error>(function.deliver(&event.payload, &event.context, Timestamp::now()).await?)
     };
-    lambda_runtime::run(service_fn(deliver)).await
+    Runtime::new(service_fn(deliver)).layer(own_clock()).run().await
 }

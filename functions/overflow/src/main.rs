@@ -1,8 +1,9 @@
 //! Starts the function.
 
-use lambda_runtime::{Error, LambdaEvent, service_fn};
+use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use model::timestamp::Timestamp;
 use overflow::OverflowFunction;
+use service::context::own_clock;
 use service::{runtime, telemetry};
 
 #[tokio::main(flavor = "current_thread")]
@@ -15,5 +16,5 @@ async fn main() -> Result<(), Error> {
     let drain = |event: LambdaEvent<_>| async move {
         Ok::<_, Error>(function.drain(event.payload, &event.context, Timestamp::now()).await)
     };
-    lambda_runtime::run(service_fn(drain)).await
+    Runtime::new(service_fn(drain)).layer(own_clock()).run().await
 }

@@ -23,7 +23,7 @@ use store::error::{Cause, StoreError};
 use self::event::HttpApiEvent;
 use crate::auth::Authenticator;
 use crate::config::ConfigError;
-use crate::context::RequestContext;
+use crate::context::{RequestContext, own_clock};
 use crate::problem::Problem;
 use crate::response::respond;
 use crate::route::Route;
@@ -67,7 +67,8 @@ pub async fn run(function: impl Function + Send + 'static) -> Result<(), Error> 
     // This is asked after the response has been sent.
     let end_if_refused =
         |sent| if IS_REFUSED.load(Ordering::Relaxed) { Err("AWS refused the credentials".into()) } else { sent };
-    Runtime::new(service_fn(serve_event)).layer(MapResultLayer::new(end_if_refused)).run_concurrent().await
+    let runtime = Runtime::new(service_fn(serve_event)).layer(MapResultLayer::new(end_if_refused)).layer(own_clock());
+    runtime.run_concurrent().await
 }
 
 /// Answers every invocation with why the function cannot start. Ending the process instead would tell the log alone, and

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use model::deadline::{Deadline, DeadlineExceeded};
 
+/// The longest that a request may take. API Gateway waits 30 s and clients 60 s; a call to DynamoDB that has failed for ten
+/// seconds is unlikely to succeed in the next ones.
+pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
+
 /// The longest that the writes of one request may take: the idempotency record and the signals together, or the update of a
 /// customer.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);

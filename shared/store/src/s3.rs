@@ -265,7 +265,8 @@ async fn refusal(mut response: HttpResponse) -> S3Error {
     S3Error::Refused { status, code: code.map(|(code, _)| code.to_owned()).unwrap_or_default() }
 }
 
-fn http_date(text: &str) -> Option<Timestamp> {
+/// The time of a `Date` or a `Last-Modified`.
+pub fn http_date(text: &str) -> Option<Timestamp> {
     let date = DateTime::from_str(text, Format::HttpDate).ok()?;
     let since_1970 = SystemTime::try_from(date).ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some(Timestamp::from_millis(0).plus(Duration::from_secs(since_1970.as_secs())))
