@@ -1,6 +1,6 @@
 //! Results go to standard output, as tables or as JSON lines; everything else goes to standard error.
 //!
-//! Values that clients sent may hold control characters that a terminal would obey: tables escape them.
+//! Values that clients sent may hold control characters that a terminal would obey: tables and JSON escape them.
 
 use std::io::Write as _;
 
@@ -41,14 +41,32 @@ pub(crate) fn print_line(text: &str) -> Result<()> {
 
 /// Writes a value to standard output as one line of JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
-    print_line(&serde_json::to_string(value)?)
+    print_line(&to_json(value)?)
+}
+
+/// A value as one line of JSON, of which a terminal obeys no character. The ASCII control characters are escaped in any JSON.
+pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
+    let json = serde_json::to_string(value)?;
+    Ok(escape(&json, is_obeyed_beyond_ascii, |c| format!("\\u{:04x}", u32::from(c))))
 }
 
 /// `text` with its control characters escaped, so that it takes one line and cannot move the cursor.
 pub(crate) fn escape_control(text: &str) -> String {
-    let moves_text = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let escape = |c: char| if c.is_control() || moves_text(c) { c.escape_default().collect() } else { c.to_string() };
-    text.chars().map(escape).collect()
+    escape(text, |c| c.is_control() || is_obeyed_beyond_ascii(c), |c| c.escape_default().collect())
+}
+
+fn escape(text: &str, is_escaped: impl Fn(char) -> bool, escaped: impl Fn(char) -> String) -> String {
+    let mut result = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_escaped(c) { result.push_str(&escaped(c)) } else { result.push(c) }
+    }
+    result
+}
+
+/// Whether it is DEL, one of the C1 control characters, a line break, or a mark that changes the direction of text: all have
+/// four hexadecimal digits.
+fn is_obeyed_beyond_ascii(c: char) -> bool {
+    matches!(c, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Rows with aligned columns. It may be printed while rows are still added: columns then only grow.
@@ -118,6 +136,21 @@ mod tests {
 
     #[test]
     fn control_characters_are_escaped() {
-        assert_eq!(escape_control("a\u{1b}[2Jb\nc\u{202e}"), "a\\u{1b}[2Jb\\nc\\u{202e}");
+        assert_eq!(escape_control("a\u{1b}[2Jb\nc\u{202e}\u{61c}"), "a\\u{1b}[2Jb\\nc\\u{202e}\\u{61c}");
+    }
+
+    #[test]
+    fn json_is_the_same_value_without_a_character_that_a_terminal_obeys() {
+        let obeyed = [
+            "\u{0}\u{1b}\u{7f}",
+            "\u{80}\u{9b}2J\u{9f}",
+            "\u{61c}\u{200e}\u{200f}\u{2028}\u{202a}\u{202e}\u{2066}\u{2069}",
+        ];
+        for text in obeyed {
+            let json = to_json(&[text]).unwrap();
+            assert!(json.is_ascii(), "{json}");
+            assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [text]);
+        }
+        assert_eq!(to_json(&"a\u{9b}\u{202e}é李\u{a0}").unwrap(), "\"a\\u009b\\u202eé李\u{a0}\"");
     }
 }

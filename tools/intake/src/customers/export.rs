@@ -11,7 +11,7 @@ use model::timestamp::Timestamp;
 use super::show::find;
 use crate::error::call_error;
 use crate::item::{Item, json_object};
-use crate::output::{Format, note};
+use crate::output::{Format, note, to_json};
 use crate::rejected::RejectedTable;
 use crate::stack::{REJECTED_SIGNALS, SIGNALS, Stack};
 
@@ -23,8 +23,8 @@ pub(super) async fn export(stack: &Stack, account: &AccountId, id: &str, format:
     let separator = if format == Format::Json { "" } else { "\n" };
     let mut document = Document { writer: BufWriter::new(std::io::stdout()), separator };
     let profile = find(stack, account, id).await?;
-    let profile_json = serde_json::to_string(&profile.as_ref().map(|profile| json_object(profile, &INTERNAL)))?;
-    let (now, quoted) = (Timestamp::now(), serde_json::to_string(id)?);
+    let profile_json = to_json(&profile.as_ref().map(|profile| json_object(profile, &INTERNAL)))?;
+    let (now, quoted) = (Timestamp::now(), to_json(&id)?);
     document.text(&format!(
         r#"{{"exportedAt":"{now}","accountId":"{account}","id":{quoted},"profile":{profile_json},"signals":["#
     ))?;
@@ -76,7 +76,7 @@ impl Document {
         self.text(if *count == 0 { "" } else { "," })?;
         self.text(self.separator)?;
         *count += 1;
-        self.text(&serde_json::to_string(&json_object(item, &INTERNAL))?)
+        self.text(&to_json(&json_object(item, &INTERNAL))?)
     }
 
     fn text(&mut self, text: &str) -> Result<()> {

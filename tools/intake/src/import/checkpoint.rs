@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::chunks::{Kind, Position};
 use super::outcome::Outcomes;
 use crate::item::as_text;
-use crate::output::{Format, escape_control, note};
+use crate::output::{Format, escape_control, note, to_json};
 
 pub(super) struct Checkpoint {
     pub(super) path: PathBuf,
@@ -135,7 +135,7 @@ impl Checkpoint {
         file.set_len(self.state.error_bytes)?;
         file.seek(SeekFrom::End(0))?;
         for line in lines {
-            writeln!(file, "{}", serde_json::to_string(&line)?)?;
+            writeln!(file, "{}", to_json(&line)?)?;
         }
         file.sync_all()?;
         self.state.error_bytes = file.metadata()?.len();

@@ -4,7 +4,7 @@ use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::Operator;
+use crate::operator::{Operator, Outcome};
 
 async fn send(app: &TestApp, key: &str, call: RequestBuilder) {
     assert_eq!(app.send(call.key(key)).await.status, 200);
@@ -47,6 +47,24 @@ async fn customers_are_found_by_their_exact_email() {
     let none = operator.run(&[&find[..], &["x@example.com"]].concat()).success();
     assert_eq!(none.stdout, "");
     assert!(none.stderr.ends_with("No customer of the account shop has this email address.\n"), "{}", none.stderr);
+}
+
+#[tokio::test]
+async fn json_and_export_escape_what_a_terminal_would_obey() {
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    let name = "\u{9b}2J\u{202e}\u{61c}é";
+    send(&app, &key, RequestBuilder::customer(json!({"customerId": "c", "customerData": {"firstName": name}}))).await;
+    let signal = json!({"customerId": "c", "eventType": "t", "data": {"x": name}});
+    send(&app, &key, RequestBuilder::signals(json!({"signals": [signal]})).at(Timestamp::now())).await;
+    let shown = operator.run(&["customers", "show", "--account", "shop", "c", "--json"]).success();
+    let exported = operator.run(&["customers", "export", "--account", "shop", "c"]).success();
+    for (Outcome { stdout: text, .. }, count) in [(&exported, 2), (&shown, 1)] {
+        assert_eq!(text.matches(r#""\u009b2J\u202e\u061cé""#).count(), count, "{text}");
+    }
+    assert_eq!(shown.json()[0]["firstName"], name);
+    let table = operator.run(&["customers", "show", "--account", "shop", "c"]).success();
+    assert!(table.stdout.contains(r"\u{9b}2J\u{202e}\u{61c}é"), "{}", table.stdout);
 }
 
 /// A profile, 300 signals of 10 KB (three pages of DynamoDB's 1 MB), and two rejected signals.
