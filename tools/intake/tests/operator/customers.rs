@@ -5,6 +5,7 @@ use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::{Operator, Outcome};
+use crate::running::Running;
 
 async fn send(app: &TestApp, key: &str, call: RequestBuilder) {
     assert_eq!(app.send(call.key(key)).await.status, 200);
@@ -142,4 +143,27 @@ async fn erasure_deletes_all_data_of_one_customer_only() {
     let both = operator.run(&["customers", "erase", "--account", "shop", "both", "--yes"]).success();
     assert!(both.stdout.starts_with("Erased \"both\" in the account shop at 20"), "{}", both.stdout);
     assert!(both.stdout.ends_with("Z: 0 profile(s), 0 signal(s), 1 rejected signal(s).\n"), "{}", both.stdout);
+}
+
+#[tokio::test]
+async fn update_that_lands_after_the_deletion_is_erased_too() {
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    let update = || RequestBuilder::customer(json!({"customerId": "ada", "customerData": {"city": "X"}}));
+    let erase = ["customers", "erase", "--account", "shop", "ada", "--yes", "--json"];
+    send(&app, &key, update()).await;
+    let running = Running::start(&operator, &erase);
+    assert_eq!(running.note(), "Counting what is stored of \"ada\" ...");
+    let waiting = "Waiting 10 s: a request that a function received before may store something until then.";
+    assert_eq!(running.note(), waiting);
+    assert!(app.customer("shop", "ada").await.is_none());
+    send(&app, &key, update()).await;
+    assert_eq!(running.json()["profiles"], 2);
+    assert!(app.customer("shop", "ada").await.is_none());
+
+    send(&app, &key, update()).await;
+    let running = Running::start(&operator, &erase);
+    assert_eq!((running.note().starts_with("Counting"), running.note().as_str()), (true, waiting));
+    let error = "error: Interrupted. To erase what is left, run the command again.".to_owned();
+    assert_eq!(running.interrupt(), (Some(1), Vec::new(), vec![error]));
 }
