@@ -53,7 +53,7 @@ enum Command {
     #[command(subcommand)]
     Signals(signals::Command),
 
-    /// List, show and redrive rejected signals
+    /// List and redrive rejected signals
     #[command(subcommand)]
     Rejected(rejected::Command),
 
@@ -64,7 +64,7 @@ enum Command {
     /// Store the customers or signals of a file
     Import(Import),
 
-    /// Prove a deployment: send requests, read everything back, compare, measure, clean up
+    /// Prove a deployment: send requests, read everything back, compare, clean up
     Verify(Verify),
 
     /// Check a deployed stack, without changing anything: tables, alarms, keys, queues, version
