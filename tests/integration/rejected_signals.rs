@@ -2,7 +2,8 @@
 
 use model::timestamp::Timestamp;
 use serde_json::json;
-use testkit::{RequestBuilder, TestApp};
+use testkit::fault_proxy::{Fault, FaultProxy};
+use testkit::{RequestBuilder, Tables, TestApp};
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 const RECEIVED_AT: Timestamp = Timestamp::from_millis(1_795_214_024_123);
@@ -90,4 +91,22 @@ async fn batch_of_500_rejected_signals_is_stored_whole() {
     assert_eq!(items.len(), 500);
     let identifier = response.json()["requestIdentifier"].clone();
     assert!(items.iter().all(|item| item["requestIdentifier"].as_s().unwrap() == &identifier));
+}
+
+#[tokio::test]
+async fn retries_of_rejected_signals_are_not_those_of_accepted_ones() {
+    let (emulator, failing) = (TestApp::emulator(), Fault::InternalServerError);
+    let (direct, rejected) = (emulator.endpoint(), Tables::name("RejectedSignalsTable"));
+    let proxy = FaultProxy::start(&direct, failing.where_body_has(rejected)).await.unwrap();
+    let app = TestApp::over(emulator, &direct, &proxy.endpoint(), None);
+    let key = app.key("shop").await;
+    let send = async |signals| app.send(RequestBuilder::signals(json!({"signals": signals})).key(&key)).await;
+    let valid = json!({"customerId": "c", "eventType": "t"});
+    // A process has 20 retries, and each request would use three of them.
+    for _ in 0..10 {
+        assert_eq!(send(json!([valid, {}])).await.status, 200);
+    }
+    proxy.set(failing.at(1));
+    let response = send(json!([valid])).await;
+    assert_eq!((response.status, proxy.counts().faulted > 20), (200, true), "{}", response.text);
 }

@@ -291,3 +291,6 @@ fn batches<I: BatchItem>(items: Vec<I>) -> VecDeque<Batch<I>> {
     }
     batches
 }
+
+#[cfg(test)]
+mod tests;

@@ -273,24 +273,4 @@ pub fn http_date(text: &str) -> Option<Timestamp> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn hosts_of_a_region_end_as_its_partition_says() {
-        for (region, end) in [
-            ("eu-central-1", "amazonaws.com"),
-            ("us-gov-west-1", "amazonaws.com"),
-            ("cn-north-1", "amazonaws.com.cn"),
-            ("eusc-de-east-1", "amazonaws.eu"),
-        ] {
-            assert_eq!(domain(region).await.unwrap(), end);
-        }
-    }
-
-    #[test]
-    fn http_date_is_read_to_the_second() {
-        assert_eq!(http_date("Fri, 20 Nov 2026 22:16:40 GMT").unwrap().to_string(), "2026-11-20T22:16:40.000Z");
-        assert_eq!(http_date("2026-11-20"), None);
-    }
-}
+mod tests;

@@ -13,6 +13,9 @@ use crate::output::Format;
 use crate::overflow::refuse_while_queued;
 use crate::stack::Stack;
 
+/// The attributes of a customer that only the table needs.
+const INTERNAL: [&str; 2] = ["pk", "fence"];
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show the profile of a customer

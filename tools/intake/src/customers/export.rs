@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
+use super::INTERNAL;
 use super::show::find;
 use crate::error::call_error;
 use crate::item::{Item, json_object};
@@ -15,8 +16,8 @@ use crate::output::{Format, note, to_json};
 use crate::rejected::RejectedTable;
 use crate::stack::{REJECTED_SIGNALS, SIGNALS, Stack};
 
-/// The attributes that only the tables need.
-const INTERNAL: [&str; 2] = ["pk", "sk"];
+/// The attributes of a signal that only the tables need.
+const KEY: [&str; 2] = ["pk", "sk"];
 
 pub(super) async fn export(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<()> {
     // One line for programs, one line for each signal for people.
@@ -76,7 +77,7 @@ impl Document {
         self.text(if *count == 0 { "" } else { "," })?;
         self.text(self.separator)?;
         *count += 1;
-        self.text(&to_json(&json_object(item, &INTERNAL))?)
+        self.text(&to_json(&json_object(item, &KEY))?)
     }
 
     fn text(&mut self, text: &str) -> Result<()> {

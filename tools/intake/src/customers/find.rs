@@ -4,6 +4,7 @@ use anyhow::Result;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
 
+use super::INTERNAL;
 use crate::item::{Item, json_object, text};
 use crate::output::{Format, Table, note, print_json};
 use crate::scan::scan;
@@ -32,7 +33,7 @@ pub(super) async fn find(stack: &Stack, account: &AccountId, email: &str, format
         return Ok(());
     }
     if format == Format::Json {
-        return customers.iter().try_for_each(|customer| print_json(&json_object(customer, &["pk"])));
+        return customers.iter().try_for_each(|customer| print_json(&json_object(customer, &INTERNAL)));
     }
     let mut table = Table::with_heading(["CUSTOMER ID", "FIRST NAME", "LAST NAME", "UPDATED"]);
     for customer in &customers {

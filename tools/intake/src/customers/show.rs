@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
 
+use super::INTERNAL;
 use crate::error::call_error;
 use crate::item::{Item, Json, display, json_object};
 use crate::output::{Format, Table, print_json};
@@ -14,7 +15,7 @@ pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: F
         bail!("The account {account} has no customer {id:?}.");
     };
     if format == Format::Json {
-        return print_json(&json_object(&item, &["pk", "fence"]));
+        return print_json(&json_object(&item, &INTERNAL));
     }
     let mut table = Table::with_names();
     for (name, Json(value)) in json_object(&item, &["pk", "accountId", "fence"]) {

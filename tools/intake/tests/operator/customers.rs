@@ -68,6 +68,22 @@ async fn json_and_export_escape_what_a_terminal_would_obey() {
     assert!(table.stdout.contains(r"\u{9b}2J\u{202e}\u{61c}é"), "{}", table.stdout);
 }
 
+#[tokio::test]
+async fn key_and_fence_of_a_customer_are_in_no_output() {
+    let app = TestApp::start();
+    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    let data = json!({"email": "ada@example.com", "sk": "a field of the client"});
+    send(&app, &key, RequestBuilder::customer(json!({"customerId": "ada", "customerData": data}))).await;
+    let output = |arguments: &[&str]| {
+        operator.run(&[&["customers"], arguments, &["--account", "shop", "--json"]].concat()).success().json().remove(0)
+    };
+    let exported = output(&["export", "ada"])["profile"].clone();
+    for customer in [output(&["show", "ada"]), output(&["find", "--email", "ada@example.com"]), exported] {
+        let names: Vec<_> = customer.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names, ["accountId", "createdAt", "customerId", "email", "sk", "updatedAt"]);
+    }
+}
+
 /// A profile, 300 signals of 10 KB (three pages of DynamoDB's 1 MB), and two rejected signals.
 async fn long_history(app: &TestApp, key: &str) {
     let data = r#"{"email":"ada@example.com","visits":12345678901234567890123}"#;
