@@ -32,6 +32,7 @@ pub(crate) struct Service(&'static str, &'static str);
 
 pub(crate) const CLOUDFORMATION: Service = Service("cloudformation", "AWS_ENDPOINT_URL_CLOUDFORMATION");
 pub(crate) const CLOUDWATCH: Service = Service("monitoring", "AWS_ENDPOINT_URL_CLOUDWATCH");
+pub(crate) const LOGS: Service = Service("logs", "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS");
 
 pub(crate) struct AwsClient<'a> {
     config: &'a SdkConfig,
@@ -71,8 +72,11 @@ impl<'a> AwsClient<'a> {
 
     /// Calls the operation that `target` names, in JSON.
     pub(crate) async fn call(&self, service: Service, target: &str, body: &Value) -> Result<Value> {
+        // CloudWatch speaks the older version of this protocol, the others the newer one: they differ in their name.
+        let content_type =
+            if service.0 == CLOUDWATCH.0 { "application/x-amz-json-1.0" } else { "application/x-amz-json-1.1" };
         let url = endpoint(service, self.region()?).await?;
-        let headers = vec![("content-type", "application/x-amz-json-1.0"), ("x-amz-target", target)];
+        let headers = vec![("content-type", content_type), ("x-amz-target", target)];
         let call = Unsigned { service, method: "POST", url, headers, body: body.to_string() };
         let answer = self.send(&call).await.with_context(|| target.to_owned())?;
         Ok(serde_json::from_slice(&answer).unwrap_or_default())

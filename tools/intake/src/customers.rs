@@ -19,9 +19,13 @@ const INTERNAL: [&str; 2] = ["pk", "fence"];
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show the profile of a customer
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod customers show --account shop customer-17")]
     Show(Target),
 
     /// Find the customers with an email address; this reads the whole table
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod customers find --account shop --email ada@example.com"
+    )]
     Find {
         /// The account
         #[arg(long, value_name = "NAME")]
@@ -33,11 +37,15 @@ pub(crate) enum Command {
     },
 
     /// Export everything that is stored of a customer or an emitter as one JSON document, such as for an access request
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod customers export --account shop customer-17 > customer-17.json"
+    )]
     Export(Target),
 
     /// Erase everything that is stored of a customer or an emitter: the profile, the signals, the rejected signals
     #[command(
-        after_help = "It is refused while the overflow queue has messages: their signals would be stored after the erasure. After an \
+        after_help = "Example:\n  cargo intake --stack intake-prod customers erase --account shop customer-17\n\n\
+        It is refused while the overflow queue has messages: their signals would be stored after the erasure. After an \
         interruption, run it again: it erases what is left. Backups are not changed."
     )]
     Erase {

@@ -23,7 +23,7 @@ use self::checkpoint::Checkpoint;
 use self::chunks::{Chunks, Kind};
 use self::line::MAX_AHEAD;
 use self::writer::Writer;
-use crate::output::{Format, note};
+use crate::output::{Format, NOTE_INTERVAL, note};
 use crate::stack::{CUSTOMERS, SIGNALS, Stack};
 use crate::time_args::timestamp;
 
@@ -84,13 +84,19 @@ impl Import {
         // Before anything is stored: the keys of the signals are made of it.
         checkpoint.save()?;
         let mut chunks = Chunks::open(&self.file, checkpoint.state.position)?;
-        let mut saved_at = Instant::now();
+        let (mut saved_at, mut noted_at) = (Instant::now(), Instant::now());
+        let bytes = std::fs::metadata(&self.file)?.len();
         while let Some(chunk) = chunks.read()? {
             writer.store(&chunk, &mut checkpoint.state.outcomes).await?;
             checkpoint.state.position = chunk.end;
             if saved_at.elapsed() >= CHECKPOINT_INTERVAL {
                 checkpoint.save()?;
                 saved_at = Instant::now();
+            }
+            if noted_at.elapsed() >= NOTE_INTERVAL {
+                let percent = checkpoint.state.position.byte.saturating_mul(100) / bytes.max(1);
+                note(&format!("{percent} % of {} imported.", self.file.display()));
+                noted_at = Instant::now();
             }
         }
         checkpoint.state.done = true;

@@ -28,15 +28,23 @@ use crate::stack::Stack;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Create a key and print it, this once, alone on standard output
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod keys create --account shop --name web --expires-in 90d > key.txt"
+    )]
     Create(NewKey),
 
     /// List keys, without their values
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys list --account shop --active")]
     List(List),
 
     /// Create a key that replaces another; the old key stays valid for the overlap
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod keys rotate key_3f2a9c81d04e --overlap 24h > key.txt"
+    )]
     Rotate(Rotate),
 
     /// Revoke a key: within a minute, or two while the key table does not answer, every function rejects it
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys revoke key_3f2a9c81d04e")]
     Revoke {
         /// The key's id, from `keys list`
         id: String,
@@ -47,9 +55,13 @@ pub(crate) enum Command {
     },
 
     /// Import a key that another system created, from standard input, so that it is in no shell history
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod keys import --account shop --name web < key.txt"
+    )]
     Import(NewKey),
 
     /// Write the key snapshot, which functions go by while the key table does not answer; needed once after the first deployment
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys publish")]
     Publish,
 }
 

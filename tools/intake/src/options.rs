@@ -1,11 +1,12 @@
 //! The commands, and the options that all of them take.
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::doctor::Doctor;
 use crate::import::Import;
-use crate::output::Format;
+use crate::output::{Format, print_line};
 use crate::stack::StackArgs;
 use crate::verify::Verify;
 use crate::{accounts, customers, keys, overflow, rejected, signals};
@@ -41,7 +42,7 @@ enum Command {
     #[command(subcommand)]
     Keys(keys::Command),
 
-    /// Erase whole accounts
+    /// Show what accounts send, or erase one
     #[command(subcommand)]
     Accounts(accounts::Command),
 
@@ -69,22 +70,36 @@ enum Command {
 
     /// Check a deployed stack, without changing anything: tables, alarms, keys, queues, version
     Doctor(Doctor),
+
+    /// Write a script that completes the commands of an installed `intake` in this shell
+    #[command(after_help = "Example:\n  intake completions bash > ~/.local/share/bash-completion/completions/intake")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
 }
 
 impl Options {
     pub(crate) async fn run(self) -> Result<()> {
         let format = if self.json { Format::Json } else { Format::Table };
-        let stack = self.stack_args.connect().await?;
+        let connect = self.stack_args.connect();
         match self.command {
-            Command::Keys(command) => command.run(&stack, format).await,
-            Command::Accounts(command) => command.run(&stack, format).await,
-            Command::Customers(command) => command.run(&stack, format).await,
-            Command::Signals(command) => command.run(&stack, format).await,
-            Command::Rejected(command) => command.run(&stack, format).await,
-            Command::Overflow(command) => command.run(&stack, format).await,
-            Command::Import(import) => import.run(&stack, format).await,
-            Command::Verify(verify) => verify.run(&stack, VERSION, format).await,
-            Command::Doctor(doctor) => doctor.run(&stack, VERSION, format).await,
+            Command::Completions { shell } => completions(shell),
+            Command::Keys(command) => command.run(&connect.await?, format).await,
+            Command::Accounts(command) => command.run(&connect.await?, format).await,
+            Command::Customers(command) => command.run(&connect.await?, format).await,
+            Command::Signals(command) => command.run(&connect.await?, format).await,
+            Command::Rejected(command) => command.run(&connect.await?, format).await,
+            Command::Overflow(command) => command.run(&connect.await?, format).await,
+            Command::Import(import) => import.run(&connect.await?, format).await,
+            Command::Verify(verify) => verify.run(&connect.await?, VERSION, format).await,
+            Command::Doctor(doctor) => doctor.run(&connect.await?, VERSION, format).await,
         }
     }
+}
+
+fn completions(shell: Shell) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Options::command().name("intake"), "intake", &mut script);
+    print_line(String::from_utf8_lossy(&script).trim_end())
 }

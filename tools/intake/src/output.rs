@@ -3,6 +3,7 @@
 //! Values that clients sent may hold control characters that a terminal would obey: tables and JSON escape them.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use console::{Alignment, Term, measure_text_width, pad_str, truncate_str};
@@ -26,6 +27,9 @@ impl Format {
         }
     }
 }
+
+/// How often a long command says how far it is.
+pub(crate) const NOTE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Writes a line to standard error: questions, warnings, what a command is doing.
 pub(crate) fn note(text: &str) {

@@ -14,16 +14,14 @@ use crate::stack::Stack;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Count the messages of the overflow queue and of its dead-letter queue
-    #[command(
-        after_help = "Each message holds signals of one request. The counts of SQS are approximate. Only CloudWatch has the age of the \
-        oldest message, as the metric ApproximateAgeOfOldestMessage."
-    )]
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod overflow status\n\n\
+        Each message holds signals of one request. The counts of SQS are approximate. Only CloudWatch has the age of the \
+        oldest message, as the metric ApproximateAgeOfOldestMessage.")]
     Status,
 
     /// Move the messages of the dead-letter queue back to the overflow queue
-    #[command(
-        after_help = "SQS moves the messages after the command has ended; `overflow status` counts those that are left."
-    )]
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod overflow redrive\n\n\
+        SQS moves the messages after the command has ended; `overflow status` counts those that are left.")]
     Redrive {
         /// Do not ask for confirmation
         #[arg(long)]

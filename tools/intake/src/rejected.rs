@@ -19,11 +19,16 @@ use crate::stack::Stack;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List rejected signals with their errors; with --json also their payloads
+    #[command(after_help = "Examples:\n  cargo intake --stack intake-prod rejected list --account shop --since 7d\n  \
+        cargo intake --stack intake-prod rejected list --account shop --json > rejected.ndjson")]
     List(List),
 
     /// Parse and store rejected signals again; those that are stored are no longer rejected
     #[command(
-        after_help = "FILE has lines of `rejected list --json`, with the payloads as they should be. A signal keeps the time at which it first \
+        after_help = "Examples:\n  cargo intake --stack intake-prod rejected redrive --account shop --dry-run\n  \
+        cargo intake --stack intake-prod rejected redrive --account shop 2026-11-20-07-3fa85f64-3\n  \
+        cargo intake --stack intake-prod rejected redrive --account shop --from rejected.ndjson\n\n\
+        FILE has lines of `rejected list --json`, with the payloads as they should be. A signal keeps the time at which it first \
         arrived; one that would already be expired is left where it is."
     )]
     Redrive(Redrive),

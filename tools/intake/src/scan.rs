@@ -1,6 +1,6 @@
 //! Reads the whole of a table, several segments of it at once.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
@@ -9,14 +9,11 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{poll_fn, select_all};
 
 use crate::error::call_error;
-use crate::output::note;
+use crate::output::{NOTE_INTERVAL, note};
 use crate::stack::Stack;
 
 /// How many segments are read at once. One after the other, the pages of a large table take many times as long.
 const SEGMENTS: i32 = 8;
-
-/// How often a long scan says how far it is.
-const NOTE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Hands each page of `table` to `take`, in no order. `with` completes the call, such as by a filter.
 pub(crate) async fn scan(

@@ -15,6 +15,10 @@ use crate::stack::Stack;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List the newest signals of a customer or an emitter, oldest first
+    #[command(
+        after_help = "Examples:\n  cargo intake --stack intake-prod signals list --account shop customer-17 --since 1h\n  \
+        cargo intake --local signals list --account dev customer-17 --follow"
+    )]
     List(List),
 }
 

@@ -1,4 +1,5 @@
-//! The id of a rejected signal: its key in the table without the account, so that one read finds it.
+//! The id of a rejected signal: its key in the table without the account, so that one read finds it. For people there is a
+//! short form.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,11 +16,21 @@ pub(crate) struct RejectedSignalId(String);
 /// The characters of `2026-11-20#07`.
 const PARTITION_CHARS: usize = 13;
 
+/// The first characters of a requestIdentifier that a short id has.
+const REQUEST_CHARS: usize = 8;
+
 impl RejectedSignalId {
     /// The id of an item of this account.
     pub(super) fn from_item(account: &AccountId, item: &Item) -> Option<Self> {
         let partition = text(item, "pk")?.strip_prefix(&account.partition_key(""))?;
         format!("{partition}#{}", text(item, "sk")?).parse().ok()
+    }
+
+    /// The short form: `2026-11-20-07-3fa85f64-3`.
+    pub(super) fn short(&self) -> String {
+        let [day, shard, request, index, ..] = self.0.split('#').collect::<Vec<_>>()[..] else { return self.0.clone() };
+        let request = request.get(..REQUEST_CHARS).unwrap_or(request);
+        format!("{day}-{shard}-{request}-{}", index.trim_start_matches('0').parse().unwrap_or(0_u16))
     }
 
     /// The key of the item in this account.
@@ -64,6 +75,7 @@ mod tests {
         assert_eq!(text(&key, "pk"), Some("shop#2026-11-20#07"));
         assert_eq!(text(&key, "sk"), Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff"));
         assert_eq!(RejectedSignalId::from_item(&account, &key), Some(id.clone()));
+        assert_eq!(id.short(), "2026-11-20-07-3fa85f64-3");
         assert_eq!(id.to_string().parse(), Ok(id));
         for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003", "shop#2026-11-20#07#x#0003"] {
             assert!(wrong.parse::<RejectedSignalId>().is_err(), "{wrong}");

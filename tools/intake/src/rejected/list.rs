@@ -23,7 +23,7 @@ pub(crate) struct List {
 impl List {
     pub(super) async fn run(&self, rejected: &RejectedTable<'_>, format: Format) -> Result<()> {
         let Self { account, since } = self;
-        let mut table = Table::with_heading(["RECEIVED", "CODE", "SUBJECT ID", "MESSAGE"]).cut_to_terminal();
+        let mut table = Table::with_heading(["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"]).cut_to_terminal();
         let mut is_empty = true;
         for day in days(*since, Timestamp::now()) {
             for signal in &rejected.of_day(account, &day, *since).await? {
@@ -36,7 +36,7 @@ impl List {
                 let (code, message) =
                     signal.errors.first().map_or(("", ""), |error| (error.code.as_str(), &error.message));
                 let subject_id = signal.subject_id.as_deref().unwrap_or("-");
-                table.row([&signal.received_at.to_string(), code, subject_id, message]);
+                table.row([&signal.received_at.to_string(), code, &signal.id.short(), subject_id, message]);
                 table.print()?;
             }
         }

@@ -3,10 +3,10 @@
 //! A signal is deleted from the rejected ones only after it is stored, and always stored under the same key: after an
 //! interruption, run the command again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 use futures_util::{StreamExt as _, stream};
 use model::account::AccountId;
@@ -15,16 +15,18 @@ use model::json::JsonText;
 use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
-use model::validation::FieldError;
+use model::validation::{FieldError, FieldErrorCode};
 use serde_json::json;
 use store::batch_context::BatchContext;
 use store::signals::SignalsTable;
 
-use super::edited::{self, Edited};
-use super::table::RejectedTable;
+use super::edited;
+use super::id::RejectedSignalId;
+use super::table::{RejectedTable, days};
 use crate::error::store_error;
 use crate::output::{Format, Table, print_json, print_line};
 use crate::stack::{SIGNALS, WRITE_TIMEOUT};
+use crate::time_args::timestamp;
 
 /// How many signals are stored at once.
 const CONCURRENT_SIGNALS: usize = 16;
@@ -39,11 +41,20 @@ pub(crate) struct Redrive {
     #[arg(long)]
     dry_run: bool,
 
-    /// The signals to redrive, with the payloads that the file has
-    file: PathBuf,
+    /// Redrive the signals of this file, with the payloads that it has
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "ids"])]
+    from: Option<PathBuf>,
+
+    /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20 [default: all that are kept]
+    #[arg(long, value_name = "TIME", default_value = "1970-01-01", hide_default_value = true, value_parser = timestamp)]
+    since: Timestamp,
+
+    /// Only signals with these ids, as `rejected list` shows them [default: all]
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
 }
 
-/// What became of a signal of the file.
+/// What became of a signal.
 enum Outcome {
     Accepted,
     /// It still breaks these rules.
@@ -67,49 +78,67 @@ impl Outcome {
 
 impl Redrive {
     pub(super) async fn run(&self, rejected: &RejectedTable<'_>, format: Format) -> Result<()> {
-        let stack = rejected.stack;
-        let signals = SignalsTable::new(stack.client.clone(), stack.table(SIGNALS)?, stack.retention()?);
-        let edited = edited::read(&self.file)?;
-        let work: Vec<_> = edited.iter().map(|edited| self.redrive(rejected, &signals, edited)).collect();
-        let mut outcomes = stream::iter(edited.iter()).zip(stream::iter(work).buffered(CONCURRENT_SIGNALS));
-        let mut rows = Table::with_heading(["OUTCOME", "ID", "MESSAGE"]);
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        while let Some((edited, outcome)) = outcomes.next().await {
-            let outcome = outcome?;
-            *counts.entry(outcome.as_str()).or_default() += 1;
-            let (id, name) = (edited.id.to_string(), outcome.as_str());
-            let errors = if let Outcome::Rejected(errors) = &outcome { errors.as_slice() } else { &[] };
-            match format {
-                Format::Json => {
-                    print_json(&json!({"id": id, "outcome": name, "dryRun": self.dry_run, "errors": errors}))?;
-                }
-                Format::Table if name == "accepted" => {}
-                Format::Table => {
-                    rows.row([name, &id, errors.first().map_or("", |error| &error.message)]);
-                    rows.print()?;
-                }
+        let mut report = Report {
+            format,
+            dry_run: self.dry_run,
+            rows: Table::with_heading(["OUTCOME", "ID", "MESSAGE"]),
+            counts: BTreeMap::new(),
+        };
+        if let Some(file) = &self.from {
+            let edited = edited::read(file)?.into_iter().map(|edited| (edited.id, Box::<str>::from(edited.payload)));
+            self.redrive_all(rejected, edited.collect(), &mut report).await?;
+        } else {
+            self.redrive_kept(rejected, &mut report).await?;
+        }
+        report.finish()
+    }
+
+    /// Redrives signals as they were sent: they may have become valid since.
+    async fn redrive_kept(&self, rejected: &RejectedTable<'_>, report: &mut Report) -> Result<()> {
+        let mut missing: HashSet<&str> = self.ids.iter().map(String::as_str).collect();
+        for day in days(self.since, Timestamp::now()) {
+            let mut signals = rejected.of_day(&self.account, &day, self.since).await?;
+            if !self.ids.is_empty() {
+                signals.retain(|signal| {
+                    let names = [signal.id.to_string(), signal.id.short()];
+                    missing.retain(|id| !names.iter().any(|name| name == id));
+                    names.iter().any(|name| self.ids.contains(name))
+                });
             }
+            let signals = signals.into_iter().map(|signal| (signal.id, Box::<str>::from(signal.payload)));
+            self.redrive_all(rejected, signals.collect(), report).await?;
         }
-        let [accepted, rejected, expired, missing] = ["accepted", "rejected", "expired", "missing"]
-            .map(|outcome| counts.get(outcome).copied().unwrap_or_default());
-        if format == Format::Table {
-            let verb = if self.dry_run { "would be accepted" } else { "accepted" };
-            print_line(&format!(
-                "{accepted} {verb}, {rejected} still rejected, {expired} would already be expired, {missing} not found."
-            ))?;
+        missing.into_iter().try_for_each(|id| report.add(id, &Outcome::Missing))
+    }
+
+    async fn redrive_all(
+        &self,
+        rejected: &RejectedTable<'_>,
+        signals: Vec<(RejectedSignalId, Box<str>)>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let work: Vec<_> = signals.iter().map(|(id, payload)| self.redrive(rejected, id, payload)).collect();
+        let mut outcomes = stream::iter(&signals).zip(stream::iter(work).buffered(CONCURRENT_SIGNALS));
+        while let Some(((id, _), outcome)) = outcomes.next().await {
+            report.add(&id.to_string(), &outcome?)?;
         }
-        ensure!(missing == 0, "{missing} of the rejected signals do not exist.");
         Ok(())
     }
 
-    async fn redrive(&self, rejected: &RejectedTable<'_>, signals: &SignalsTable, edited: &Edited) -> Result<Outcome> {
-        let Some(found) = rejected.find(&self.account, &edited.id).await? else { return Ok(Outcome::Missing) };
+    async fn redrive(&self, rejected: &RejectedTable<'_>, id: &RejectedSignalId, payload: &str) -> Result<Outcome> {
+        let stack = rejected.stack;
+        let signals = SignalsTable::new(stack.client.clone(), stack.table(SIGNALS)?, stack.retention()?);
+        let Some(found) = rejected.find(&self.account, id).await? else { return Ok(Outcome::Missing) };
         if signals.has_expired(found.received_at, Timestamp::now()) {
             return Ok(Outcome::Expired);
         }
         let all = JsonPointer::Member(&JsonPointer::Root, "signals");
-        let text = JsonText::parse(edited.payload.get()).map_err(|error| anyhow!(error.reason))?;
-        let signal = match Signal::parse(text, found.index, &JsonPointer::Element(&all, found.index)) {
+        let path = JsonPointer::Element(&all, found.index);
+        let Ok(text) = JsonText::parse(payload) else {
+            let error = FieldError::new(&path, FieldErrorCode::TooLarge, "was truncated: redrive it from a file");
+            return Ok(Outcome::Rejected(vec![error]));
+        };
+        let signal = match Signal::parse(text, found.index, &path) {
             Ok(signal) => signal,
             Err(rejected) => return Ok(Outcome::Rejected(rejected.errors)),
         };
@@ -118,12 +147,48 @@ impl Redrive {
         }
         let context = BatchContext::without_request(&self.account, &found.request_identifier, found.received_at);
         let put = signals.put(context, &[signal], Deadline::after(WRITE_TIMEOUT)).await;
-        let refused =
-            put.map_err(|unstored| store_error(rejected.stack.table(SIGNALS).unwrap_or_default(), &unstored.error))?;
+        let refused = put.map_err(|unstored| store_error(stack.table(SIGNALS).unwrap_or_default(), &unstored.error))?;
         if !refused.is_empty() {
             return Ok(Outcome::Rejected(vec![FieldError::refused_by_store(&JsonPointer::Root)]));
         }
-        rejected.delete(&[edited.id.key(&self.account)]).await?;
+        rejected.delete(&[id.key(&self.account)]).await?;
         Ok(Outcome::Accepted)
+    }
+}
+
+/// What is printed of the outcomes.
+struct Report {
+    format: Format,
+    dry_run: bool,
+    rows: Table,
+    counts: BTreeMap<&'static str, usize>,
+}
+
+impl Report {
+    fn add(&mut self, id: &str, outcome: &Outcome) -> Result<()> {
+        let name = outcome.as_str();
+        *self.counts.entry(name).or_default() += 1;
+        let errors = if let Outcome::Rejected(errors) = outcome { errors.as_slice() } else { &[] };
+        match self.format {
+            Format::Json => print_json(&json!({"id": id, "outcome": name, "dryRun": self.dry_run, "errors": errors})),
+            Format::Table if name == "accepted" => Ok(()),
+            Format::Table => {
+                self.rows.row([name, id, errors.first().map_or("", |error| &error.message)]);
+                self.rows.print()
+            }
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        let [accepted, rejected, expired, missing] = ["accepted", "rejected", "expired", "missing"]
+            .map(|outcome| self.counts.get(outcome).copied().unwrap_or_default());
+        if self.format == Format::Table {
+            let verb = if self.dry_run { "would be accepted" } else { "accepted" };
+            print_line(&format!(
+                "{accepted} {verb}, {rejected} still rejected, {expired} would already be expired, {missing} not found."
+            ))?;
+        }
+        ensure!(missing == 0, "{missing} of the rejected signals do not exist.");
+        Ok(())
     }
 }

@@ -5,6 +5,8 @@ use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::{RequestBuilder, Tables, TestApp};
 
+use crate::doctor::fake_aws::Change;
+use crate::doctor::run_at_aws;
 use crate::operator::Operator;
 use crate::running::Running;
 
@@ -88,4 +90,22 @@ async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
         "{}",
         again.stdout
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn usage_of_the_stack_in_the_environment_is_counted_by_key() {
+    let usage = run_at_aws(None, &["accounts", "usage", "--json"]).await.success().json();
+    assert_eq!(
+        usage,
+        [
+            json!({"accountId": "shop", "keyId": "key_1", "requests": 7, "accepted": 120, "rejected": 3,
+                "lastSeen": "2026-11-20T22:33:44.123Z"}),
+            json!({"accountId": "shop", "keyId": "key_2", "requests": 1, "accepted": 0, "rejected": 0,
+                "lastSeen": "2026-11-20 22:33:44.123"}),
+        ]
+    );
+    let change =
+        Change { operation: "GetQueryResults", about: "q1", apply: |answer| answer["status"] = "Failed".into() };
+    let failed = run_at_aws(Some(change), &["accounts", "usage"]).await.error_message();
+    assert_eq!(failed, "The logs of the functions cannot be read: the query ended as Failed");
 }

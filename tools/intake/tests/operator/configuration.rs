@@ -140,3 +140,40 @@ async fn queues_of_a_deployed_stack_are_read_from_its_outputs_if_it_has_them() {
         )
     );
 }
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let operator = Operator::with_nothing();
+    for command in [
+        "keys create",
+        "keys list",
+        "keys rotate",
+        "keys revoke",
+        "keys import",
+        "keys publish",
+        "accounts erase",
+        "accounts usage",
+        "customers show",
+        "customers find",
+        "customers export",
+        "customers erase",
+        "signals list",
+        "rejected list",
+        "rejected redrive",
+        "overflow status",
+        "overflow redrive",
+        "import",
+        "verify",
+        "doctor",
+    ] {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let help = operator.run(&words).success().stdout;
+        let example = help.split("Example").nth(1).expect(&help);
+        assert!(example.contains("cargo intake") && example.contains(command), "{help}");
+        assert!(help.contains("--json") && help.contains("--stack"), "{help}");
+    }
+    let completions = operator.run(&["completions", "bash"]).success().stdout;
+    assert!(completions.contains("redrive") && completions.contains("--overlap"), "{completions}");
+    let invalid = operator.run(&["customers", "show", "c"]);
+    assert!(invalid.code == Some(2) && invalid.stderr.contains("--account <NAME>"), "{invalid:?}");
+}

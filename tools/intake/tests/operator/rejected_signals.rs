@@ -1,8 +1,9 @@
 //! `rejected`.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::{RequestBuilder, TestApp};
+use testkit::{RequestBuilder, Tables, TestApp};
 
 use crate::operator::{Operator, Outcome};
 
@@ -58,20 +59,20 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
 
     let all = operator.run(&["rejected", "list", "--account", "shop", "--json"]).success().stdout;
     operator.file("unchanged", &all);
-    let unchanged = redrive(&operator, &["unchanged", "--json"]).success().json();
+    let unchanged = redrive(&operator, &["--from", "unchanged", "--json"]).success().json();
     let errors: Vec<_> = unchanged.iter().map(|row| (&row["outcome"], &row["errors"][0]["code"])).collect();
     let rejected = json!("rejected");
     assert_eq!(errors, [(&rejected, &json!("invalid-type")), (&rejected, &json!("placeholder-identifier"))]);
-    let rows = redrive(&operator, &["unchanged"]).success().stdout;
+    let rows = redrive(&operator, &["--from", "unchanged"]).success().stdout;
     assert!(rows.contains("  signals[0].data must be an object or null"), "{rows}");
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 
     operator.file("edited.ndjson", &all.replace("\"data\":7", "\"data\":{\"n\":7}").replace("undefined", "bob"));
-    let dry = redrive(&operator, &["edited.ndjson", "--dry-run"]).success();
+    let dry = redrive(&operator, &["--from", "edited.ndjson", "--dry-run"]).success();
     assert_eq!(dry.stdout, "2 would be accepted, 0 still rejected, 0 would already be expired, 0 not found.\n");
     assert_eq!(app.items("SignalsTable").await.len(), 1);
 
-    let redriven = redrive(&operator, &["edited.ndjson"]).success();
+    let redriven = redrive(&operator, &["--from", "edited.ndjson"]).success();
     assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n");
     assert_eq!(app.items("RejectedSignalsTable").await, []);
     let history = app.history("shop", "ada").await;
@@ -84,10 +85,44 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
     assert_eq!(bob[0]["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
     assert_eq!(bob[0]["requestIdentifier"].as_s().unwrap(), REQUEST);
 
-    let again = redrive(&operator, &["edited.ndjson"]);
+    let again = redrive(&operator, &["--from", "edited.ndjson"]);
     assert_eq!(again.code, Some(1));
     let counts = "0 accepted, 0 still rejected, 0 would already be expired, 2 not found.\n";
     assert!(again.stdout.ends_with(counts), "{}", again.stdout);
+}
+
+#[tokio::test]
+async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    send(&app, an_hour_ago()).await;
+    let id = list(&operator, &[])[0]["id"].as_str().unwrap().to_owned();
+    let table = operator.run(&["rejected", "list", "--account", "shop"]).success().stdout;
+    let short = table.lines().nth(1).unwrap().split_whitespace().nth(2).unwrap();
+    assert!(short.ends_with("-6f1c0a52-0"), "{short}");
+
+    // As after a change of the rules: a kept signal is valid now.
+    let mut item = app
+        .items("RejectedSignalsTable")
+        .await
+        .into_iter()
+        .find(|item| id.ends_with(item["sk"].as_s().unwrap()))
+        .unwrap();
+    let payload = item["payload"].as_s().unwrap().replace("\"data\":7", "\"data\":{}");
+    item.insert("payload".into(), AttributeValue::S(payload));
+    let put = app.client.put_item().table_name(Tables::name("RejectedSignalsTable")).set_item(Some(item));
+    put.send().await.unwrap();
+
+    let none = redrive(&operator, &[&short.replace("52-0", "52-1")]);
+    assert_eq!(none.code, Some(1));
+    assert!(none.stderr.ends_with("error: 1 of the rejected signals do not exist.\n"), "{}", none.stderr);
+    for id in [&id, short] {
+        let rows = redrive(&operator, &[id, "--dry-run", "--json"]).success().json();
+        assert_eq!((rows.len(), &rows[0]["outcome"]), (1, &json!("accepted")));
+    }
+    let counts = "1 accepted, 1 still rejected, 0 would already be expired, 0 not found.\n";
+    assert!(redrive(&operator, &[]).success().stdout.ends_with(counts));
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 1);
 }
 
 #[tokio::test]
@@ -102,14 +137,14 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
     };
     edited(&operator);
     for dry_run in [&["--dry-run"][..], &[]] {
-        let rows = redrive(&operator, &[&["edited", "--json"], dry_run].concat()).success().json();
+        let rows = redrive(&operator, &[&["--from", "edited", "--json"], dry_run].concat()).success().json();
         assert!(rows.len() == 2 && rows.iter().all(|row| row["outcome"] == "expired"), "{rows:?}");
     }
     assert_eq!((app.items("SignalsTable").await.len(), app.items("RejectedSignalsTable").await.len()), (1, 2));
 
     let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "2");
     edited(&operator);
-    let redriven = redrive(&operator, &["edited"]).success();
+    let redriven = redrive(&operator, &["--from", "edited"]).success();
     assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n");
 }
 
@@ -125,9 +160,9 @@ async fn redrive_of_an_invalid_file_is_an_error() {
         (format!("{line}\n\n{line}\n"), "Line 3 of f repeats the id of an earlier line"),
     ] {
         operator.file("f", &text);
-        let error = redrive(&operator, &["f"]).error_message();
+        let error = redrive(&operator, &["--from", "f"]).error_message();
         assert!(error.starts_with(message), "{error}");
     }
-    assert!(redrive(&operator, &["none"]).error_message().starts_with("Cannot read none:"));
+    assert!(redrive(&operator, &["--from", "none"]).error_message().starts_with("Cannot read none:"));
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 }

@@ -110,6 +110,26 @@ fn answer(operation: &str, call: &Value) -> Value {
                 "ApproximateNumberOfMessagesDelayed": "0",
             }})
         }
+        "StartQuery" => {
+            assert_eq!(
+                call["logGroupNames"],
+                json!(["/aws/lambda/intake-test/customers", "/aws/lambda/intake-test/signals"])
+            );
+            assert_eq!(call["endTime"].as_u64().unwrap() - call["startTime"].as_u64().unwrap(), DAY);
+            json!({"queryId": "q1"})
+        }
+        "GetQueryResults" => {
+            assert_eq!(call["queryId"], "q1");
+            let row = |fields: &[(&str, &str)]| {
+                fields.iter().map(|(field, value)| json!({"field": field, "value": value})).collect::<Value>()
+            };
+            let web = [("requests", "7"), ("accepted", "120"), ("rejected", "3"), ("lastSeen", "1795214024123")];
+            let app = [("requests", "1"), ("lastSeen", "2026-11-20 22:33:44.123")];
+            json!({"status": "Complete", "results": [
+                row(&[&[("accountId", "shop"), ("keyId", "key_1")], &web[..]].concat()),
+                row(&[&[("accountId", "shop"), ("keyId", "key_2")], &app[..]].concat()),
+            ]})
+        }
         _ => panic!("{operation} was not expected"),
     }
 }
