@@ -21,6 +21,7 @@ BATCH = (
     '{"customerId":"c-1001","eventType":" "},'
     '{"customerId":"c-1001","eventType":"product_viewed","data":{"price":"49.90","category":"shoes"}}]}'
 )
+MALFORMED = '{\n  "signals": [{"customerId": "ä"},]\n}'
 HOSTILE = '</script><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 
 
@@ -54,16 +55,16 @@ class Inspector:
         self.page, self.client = page, client
         self.detail, self.rows = page.locator("#detail"), page.locator("#rows tr")
 
-    def clear(self) -> None:
+    def _clear(self) -> None:
         self.page.get_by_role("button", name="Clear").click()
         expect(self.rows).to_have_count(0)
 
-    def open_newest(self, text: str) -> None:
+    def _open_newest(self, text: str) -> None:
         expect(self.rows.first).to_contain_text(text)
         self.rows.first.click()
-        expect(self.detail.locator("h2").first).to_contain_text(text)
+        expect(self.detail).to_have_attribute("data-n", self.rows.first.get_attribute("data-n"))
 
-    def marks(self) -> list:
+    def _marks(self) -> list:
         """Each mark of the body: its class, its text, and the line in which it is."""
         return self.detail.locator("pre").first.evaluate("""(pre) => {
             const lines = pre.textContent.split("\\n"), marks = [];
@@ -77,12 +78,12 @@ class Inspector:
             return marks;
         }""")
 
-    # Each of these is one check.
+    # Each of the others is one check.
 
     def partial_batch_has_its_marks_at_their_places(self) -> None:
         self.client.signals(BATCH)
-        self.open_newest("2 accepted, 2 rejected")
-        marks = self.marks()
+        self._open_newest("2 accepted, 2 rejected")
+        marks = self._marks()
         places = [(kind, text) for kind, text, *_ in marks if "note" not in kind]
         assert places == [("bad", "{"), ("bad", '" "'), ("warned", '"49.90",')], marks
         lines = [line for kind, *_, line in marks if "note" not in kind]
@@ -93,27 +94,27 @@ class Inspector:
         assert DIGITS in self.detail.locator("pre").first.inner_text()
 
     def malformed_json_has_its_place(self) -> None:
-        self.client.signals('{\n  "signals": [{"customerId": "ä"},]\n}')
-        self.open_newest("malformed-json")
-        marks = self.marks()
+        self.client.signals(MALFORMED)
+        self._open_newest("malformed-json")
+        marks = self._marks()
         assert [(kind, text) for kind, text, *_ in marks][0] == ("bad", "]"), marks
         assert marks[0][3] == 2 and "line 2" in marks[1][1], marks
 
     def unauthorized_request_says_why(self) -> None:
         self.client.send("GET", "/api/sdk/ping", key="intake_sk_" + "0" * 64)
-        self.open_newest("unknown")
+        self._open_newest("unknown")
         self.client.send("GET", "/api/sdk/ping", key=None)
-        self.open_newest("missing: no Authorization")
+        self._open_newest("missing: no Authorization")
 
     def preflight_of_another_origin_says_what_to_add(self) -> None:
         self.client.send("OPTIONS", "/api/customers", key=None, Origin="http://localhost:3000",
                          **{"Access-Control-Request-Method": "POST"})
-        self.open_newest("OPTIONS")
+        self._open_newest("OPTIONS")
         expect(self.rows.first).to_contain_text("add --cors http://localhost:3000")
 
     def compressed_body_is_shown_as_text(self) -> None:
         self.client.signals(gzip.compress(b'{"signals":[{"customerId":"g","eventType":"zipped"}]}'), **{"Content-Encoding": "gzip"})
-        self.open_newest("1 accepted")
+        self._open_newest("1 accepted")
         expect(self.detail).to_contain_text("sent as gzip, shown decoded")
         expect(self.detail.locator("pre").first).to_contain_text('"eventType": "zipped"')
 
@@ -121,24 +122,24 @@ class Inspector:
         def signal(n: int, size: int) -> dict:
             return {"customerId": "many", "eventType": f"type-{n}", "data": {"text": "x" * size}}
         self.client.signals(json.dumps({"signals": [signal(n, 10) for n in range(499)] + [{"customerId": "last"}]}))
-        self.open_newest("499 accepted, 1 rejected")
-        assert [text.split(":")[0] for kind, text, *_ in self.marks() if "note" in kind] == ["required"]
+        self._open_newest("499 accepted, 1 rejected")
+        assert [text.split(":")[0] for kind, text, *_ in self._marks() if "note" in kind] == ["required"]
         self.client.signals(json.dumps({"signals": [signal(n, 200_000) for n in range(20)]}))
-        self.open_newest("20 accepted")
+        self._open_newest("20 accepted")
         expect(self.detail.locator("pre").first).to_contain_text("type-19")
 
     def hostile_strings_stay_text(self) -> None:
         self.client.signals(json.dumps({"signals": [{"customerId": HOSTILE, "eventType": HOSTILE, HOSTILE: 1}]}))
         self.client.send("POST", "/api/customers", json.dumps({"customerId": "c", "customerData": {HOSTILE: HOSTILE}}))
         self.client.send("GET", "/api/%3Cimg%20src=x%20onerror=alert(1)%3E")
-        self.open_newest("404")
+        self._open_newest("404")
         self.rows.nth(2).click()
         expect(self.detail.locator("pre").first).to_contain_text("</script><img src=x")
         assert self.page.locator("img").count() == 0
         assert self.page.evaluate("window.hacked") is None
 
     def filter_selects_requests(self) -> None:
-        self.clear()
+        self._clear()
         self.client.signals('{"signals":[{"customerId":"ada","eventType":"purchase"}]}')
         self.client.send("GET", "/api/nothing")
         self.client.send("GET", "/api/sdk/ping")
@@ -150,7 +151,7 @@ class Inspector:
             expect(self.rows).to_have_count(1)
             expect(self.rows).to_contain_text(wanted)
             self.page.keyboard.press("Escape")
-        self.page.get_by_label("Filter").fill("")
+            expect(self.rows).to_have_count(3)
 
     def keyboard_opens_and_closes_a_request(self) -> None:
         self.page.keyboard.press("Escape")
@@ -164,7 +165,7 @@ class Inspector:
     def request_is_sent_again(self) -> None:
         body = BATCH.replace("0b0c7a52", "1b0c7a52")
         self.client.signals(body)
-        self.open_newest("2 accepted, 2 rejected")
+        self._open_newest("2 accepted, 2 rejected")
         self.page.get_by_role("button", name="Send again").click()
         expect(self.detail).to_contain_text("Sent again: 200, replayed.")
         self.page.get_by_role("button", name="Again with a new id").click()
@@ -180,7 +181,7 @@ class Inspector:
     def request_is_copied_and_saved_without_a_secret_key(self) -> None:
         self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         self.client.signals("{\"signals\":[{\"customerId\":\"it's\",\"eventType\":\"e\"}]}")
-        self.open_newest("1 accepted")
+        self._open_newest("1 accepted")
         self.page.get_by_role("button", name="Copy as curl").click()
         expect(self.detail).to_contain_text("Copied.")
         curl = self.page.evaluate("navigator.clipboard.readText()")
@@ -191,7 +192,7 @@ class Inspector:
         assert event["version"] == "2.0" and json.loads(event["body"])["signals"][0]["customerId"] == "it's", event
 
     def list_pauses(self) -> None:
-        self.clear()
+        self._clear()
         self.page.get_by_role("button", name="Pause").click()
         # Once a second the page would ask: it has answered the click, so what is sent now comes later.
         self.client.send("GET", "/api/sdk/ping")
@@ -212,14 +213,17 @@ class Inspector:
         self.page.get_by_role("button", name="Rejected").click()
         rejected = self.page.locator("#rejected")
         expect(rejected.locator("mark.note").first).to_contain_text(re.compile("required|blank"))
+        payloads = rejected.get_by_label("Payload")
+        count = payloads.count()
+        payloads.first.fill('{"customerId":"c-1001","eventType":"mended"}')
         rejected.get_by_role("button", name="Redrive").first.click()
-        expect(rejected).to_contain_text("rejected")
+        expect(payloads).to_have_count(count - 1)
         self.page.get_by_role("button", name="Requests").click()
 
 
 def check(program: str, variables: dict, folder: Path) -> tuple[int, int]:
     """How many checks there were and how many failed; screenshots go to `folder`."""
-    checks = [name for name in vars(Inspector) if name not in ("__init__", "clear", "open_newest", "marks") and not name.startswith("__")]
+    checks = [name for name in vars(Inspector) if not name.startswith("_")]
     failed = 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
@@ -241,10 +245,15 @@ def check(program: str, variables: dict, folder: Path) -> tuple[int, int]:
         if trouble:
             failed += 1
             print(f"error: inspector: the browser complains: {trouble}")
+        page.set_viewport_size({"width": 1500, "height": 560})
+        inspector._clear()
+        inspector.client.send("GET", "/api/sdk/ping", key="intake_sk_" + "0" * 64)
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            inspector.client.signals(BATCH.replace("0b0c7a52", "2b0c7a52"))
-            inspector.open_newest("2 accepted, 2 rejected")
-            page.screenshot(path=folder / f"inspector-{scheme}.png")
+            for name, body, text in (("malformed", MALFORMED, "malformed-json"), ("partial", BATCH, "2 accepted, 2 rejected")):
+                # Another identifier, so that it is not a replay.
+                inspector.client.signals(body.replace("0b0c7a52", {"light": "2b0c7a52", "dark": "3b0c7a52"}[scheme]))
+                inspector._open_newest(text)
+                page.screenshot(path=folder / f"inspector-{name}-{scheme}.png")
         browser.close()
     return len(checks), failed
