@@ -12,7 +12,8 @@ use testkit::{LocalStack, RequestBuilder, TestApp, client_at};
 async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     // A stack on the default ports, where `cargo lambda watch` would send the functions. A developer's may have them already.
     let other = Emulator::start(testkit::template(), &Storage::Memory, 8000);
-    let stack = LocalStack::start(&[]);
+    // What is stored is read at once: on a busy machine, the queue might have it still.
+    let stack = LocalStack::start(&["--no-queue"]);
     let key = stack.variable("API_KEY");
 
     let ping = stack.send(key, "GET", "/api/sdk/ping", None);
