@@ -24,16 +24,18 @@ impl Stored {
 
     /// The profile and the newest signals of a customer, or the signals of an emitter.
     pub(crate) async fn customer(&self, id: &str) -> Result<String> {
+        // An id may begin with a hyphen.
+        let of = [OsStr::new("--"), OsStr::new(id)];
         // An emitter has no profile.
-        let profile = self.run(["customers", "show"], Some(id.as_ref())).await.unwrap_or_default();
-        let signals = self.run(["signals", "list"], Some(id.as_ref())).await?;
+        let profile = self.run(["customers", "show"], &of).await.unwrap_or_default();
+        let signals = self.run(["signals", "list"], &of).await?;
         let profile = if profile.trim().is_empty() { "null" } else { profile.trim() };
         Ok(format!("{{\"profile\":{profile},\"signals\":{}}}", list(&signals)))
     }
 
     /// The rejected signals that are kept.
     pub(crate) async fn rejected(&self) -> Result<String> {
-        Ok(list(&self.run(["rejected", "list"], None).await?))
+        Ok(list(&self.run(["rejected", "list"], &[]).await?))
     }
 
     /// Parses and stores a rejected signal again, as `signal` has it: an entry of the list, maybe with another payload.
@@ -41,16 +43,13 @@ impl Stored {
         let mut file = NamedTempFile::new().context("Cannot write a temporary file")?;
         // The command reads a signal from each line. No string of JSON has a line break.
         writeln!(file, "{}", signal.replace(['\n', '\r'], " ")).context("Cannot write a temporary file")?;
-        self.run(["rejected", "redrive"], Some(file.path().as_os_str())).await
+        self.run(["rejected", "redrive"], &[OsStr::new("--from"), file.path().as_os_str()]).await
     }
 
-    async fn run(&self, command: [&str; 2], of: Option<&OsStr>) -> Result<String> {
+    async fn run(&self, command: [&str; 2], arguments: &[&OsStr]) -> Result<String> {
         self.built.get_or_try_init(|| self.operator.build()).await?;
         let mut command = self.operator.command(&[&["--json"], &command[..], &["--account", ACCOUNT_ID]].concat());
-        if let Some(of) = of {
-            // An id may begin with a hyphen.
-            command.arg("--").arg(of);
-        }
+        command.args(arguments);
         let output =
             command.stdin(Stdio::null()).kill_on_drop(true).output().await.context("Cannot start cargo intake")?;
         if !output.status.success() {
