@@ -43,8 +43,8 @@ impl SnapshotReader {
         Self { bucket, state: Mutex::default() }
     }
 
-    /// The newest record of a key: the one that was last read from the table, or that of a later snapshot. `None` when a later snapshot lacks the key,
-    /// or nothing knows it.
+    /// The newest record of a key: the one that was last read from the table, or that of a later snapshot. `None` when a later
+    /// snapshot lacks the key, or nothing knows it.
     pub(crate) async fn newest(
         &self,
         hash: KeyHash,
