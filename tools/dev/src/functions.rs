@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn every_function_of_the_template_is_built_with_the_stack_and_has_a_health_check() {
+    fn each_function_of_the_template_is_built_and_has_a_health_check() {
         let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
         let builds_first = include_str!("../../start/src/main.rs");
 
