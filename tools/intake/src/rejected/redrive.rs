@@ -120,7 +120,8 @@ impl Redrive {
         let work: Vec<_> = signals.iter().map(|(id, payload)| self.redrive(rejected, id, payload)).collect();
         let mut outcomes = stream::iter(&signals).zip(stream::iter(work).buffered(CONCURRENT_SIGNALS));
         while let Some(((id, _), outcome)) = outcomes.next().await {
-            report.add(&id.to_string(), &outcome?)?;
+            let id = if report.format == Format::Json { id.to_string() } else { id.short() };
+            report.add(&id, &outcome?)?;
         }
         Ok(())
     }
