@@ -126,10 +126,10 @@ impl Cache {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn record() -> Arc<KeyRecord> {
+    pub(in crate::auth) fn record() -> Arc<KeyRecord> {
         Arc::new(KeyRecord {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
