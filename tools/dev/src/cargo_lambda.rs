@@ -79,11 +79,11 @@ async fn install(tools: &Path, installed: &Path) -> Result<()> {
     let fetched = folder.path().join("bin/cargo-lambda");
     let message = "cargo-lambda is not installed: fetching its Python wheel into";
     status(&format!("{message} {} (seconds).", tools.display()));
-    let has_installed = succeeds(pip(folder.path())).await.unwrap_or_else(|error| {
+    // Whether it works says more than pip's exit status: pyenv's wrapper of pip fails where two run at once.
+    if let Err(error) = succeeds(pip(folder.path())).await {
         status(&format!("{error:#}"));
-        false
-    });
-    if has_installed && is_usable(&fetched).await {
+    }
+    if is_usable(&fetched).await {
         return std::fs::rename(&fetched, installed).with_context(cannot_write);
     }
     bail!(

@@ -266,3 +266,19 @@ fn cargo_lambda_that_pip_cannot_install_is_an_error_that_says_so() {
     assert!(ended.stderr.contains("fetching its Python wheel"), "{}", ended.stderr);
     assert!(ended.error().contains("needs Python 3 with pip"), "{}", ended.stderr);
 }
+
+#[test]
+fn cargo_lambda_that_works_is_used_whatever_the_status_of_pip() {
+    let sandbox = Sandbox::new();
+    sandbox.program("cargo-lambda", "exit 1");
+    let fetched = sandbox.program("fetched", "if [ $2 = --version ]; then echo 'cargo-lambda 1.9.2'; exit; fi; exit 7");
+    sandbox.program(
+        "python3",
+        &format!(
+            "while [ $1 != --target ]; do shift; done; mkdir $2/bin; cp {} $2/bin/cargo-lambda; exit 1",
+            fetched.display()
+        ),
+    );
+    let error = sandbox.run(&[]).error();
+    assert_eq!(error, "error: cargo lambda watch ended by itself (exit status: 7): see its output above.");
+}
