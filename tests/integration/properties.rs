@@ -1,5 +1,5 @@
-//! Properties of every request, checked on random requests. Each run checks the same cases; `PROPTEST_CASES` sets their
-//! number and `PROPTEST_RNG_SEED` chooses others. A failure reports its smallest case and the seed.
+//! Properties of every request, checked on random requests. Each run checks the same cases: `PROPTEST_RNG_SEED` chooses
+//! others, and `INTAKE_PROPERTY_FACTOR` multiplies their number. A failure reports its smallest case and the seed.
 #![expect(clippy::indexing_slicing, clippy::panic, reason = "only tests are in here: to panic is to fail the test")]
 
 pub(crate) mod reference_json;
@@ -29,17 +29,15 @@ const MAX_RESPONSE_BYTES: usize = 5_500_000;
 /// The fields of a signal.
 const SIGNAL_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "data", "eventflowIdentifier"];
 
-/// Checks `property` on `cases` cases of `strategy`, or as many as `PROPTEST_CASES` says.
+/// Checks `property` on `cases` cases of `strategy`, or on `INTAKE_PROPERTY_FACTOR` times as many.
 #[track_caller]
 pub(crate) fn check<S: Strategy<Value: Debug>>(
     cases: u32,
     strategy: S,
     property: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
-    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = cases;
-    }
+    let factor: u32 = std::env::var("INTAKE_PROPERTY_FACTOR").map_or(1, |factor| factor.parse().unwrap());
+    let mut config = ProptestConfig { cases: cases * factor, failure_persistence: None, ..ProptestConfig::default() };
     let seed = match config.rng_seed {
         RngSeed::Fixed(seed) => seed,
         RngSeed::Random => SEED,
