@@ -10,8 +10,8 @@ use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{ETAG, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, LAST_MODIFIED};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::header::{HeaderValue, IF_MATCH, IF_NONE_MATCH};
+use hyper::{Method, Request, Response};
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
 use store::api_keys::KeyRecord;
@@ -19,7 +19,7 @@ use store::environment::{CONNECT_TIMEOUT, http_connector};
 use store::key_snapshot::{self, SnapshotKey};
 use store::s3::{Bucket, S3Connection};
 
-use crate::http_server::{HttpServer, Service};
+use crate::http_server::{HttpServer, Service, response};
 
 /// The path of the key snapshot in [`KEY_SNAPSHOT_BUCKET`](crate::KEY_SNAPSHOT_BUCKET).
 pub const KEY_SNAPSHOT_PATH: &str = "/keys/keys.json.gz";
@@ -129,11 +129,11 @@ impl Service for State {
         });
         match fault {
             None => self.with(|objects| objects.answer(&request)),
-            Some(S3Fault::Failing) => error(StatusCode::INTERNAL_SERVER_ERROR, "InternalError"),
-            Some(S3Fault::Forbidden) => error(StatusCode::FORBIDDEN, "AccessDenied"),
+            Some(S3Fault::Failing) => error(500, "InternalError"),
+            Some(S3Fault::Forbidden) => error(403, "AccessDenied"),
             Some(S3Fault::Hanging) => {
                 tokio::time::sleep(Duration::from_hours(1)).await;
-                error(StatusCode::SERVICE_UNAVAILABLE, "SlowDown")
+                error(503, "SlowDown")
             }
         }
     }
@@ -148,31 +148,31 @@ impl Objects {
 
     fn answer(&mut self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
         if !request.headers().contains_key("authorization") {
-            return error(StatusCode::FORBIDDEN, "AccessDenied");
+            return error(403, "AccessDenied");
         }
         let path = request.uri().path();
         match (request.method(), self.by_path.get(path)) {
-            (&Method::GET | &Method::HEAD, None) => error(StatusCode::NOT_FOUND, "NoSuchKey"),
+            (&Method::GET | &Method::HEAD, None) => error(404, "NoSuchKey"),
             (method @ (&Method::GET | &Method::HEAD), Some(object)) => {
                 let body = if method == Method::GET { object.body.clone() } else { Bytes::new() };
                 let written = http_date(object.last_modified);
-                with_headers(Full::new(body), &[(ETAG, &object.etag), (LAST_MODIFIED, &written)])
+                response(200, &[("etag", &object.etag), ("last-modified", &written)], body)
             }
             (&Method::PUT, there) => {
                 let asked = |name| request.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
                 let etag = there.map(|object| object.etag.as_str());
                 if asked(IF_MATCH).is_some() && etag.is_none() {
-                    return error(StatusCode::NOT_FOUND, "NoSuchKey");
+                    return error(404, "NoSuchKey");
                 }
                 if asked(IF_NONE_MATCH).is_some() && etag.is_some()
                     || asked(IF_MATCH).is_some_and(|asked| Some(asked) != etag)
                 {
-                    return error(StatusCode::PRECONDITION_FAILED, "PreconditionFailed");
+                    return error(412, "PreconditionFailed");
                 }
                 self.put(path, request.body().clone(), Timestamp::now());
-                with_headers(Full::default(), &[])
+                response(200, &[], "")
             }
-            _ => error(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed"),
+            _ => error(405, "MethodNotAllowed"),
         }
     }
 }
@@ -183,19 +183,7 @@ fn http_date(time: Timestamp) -> String {
     date.fmt(DateTimeFormat::HttpDate).unwrap()
 }
 
-fn with_headers(body: Full<Bytes>, headers: &[(HeaderName, &str)]) -> Response<Full<Bytes>> {
-    let mut response = Response::new(body);
-    for (name, value) in headers {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            response.headers_mut().insert(name, value);
-        }
-    }
-    response
-}
-
-fn error(status: StatusCode, code: &str) -> Response<Full<Bytes>> {
+fn error(status: u16, code: &str) -> Response<Full<Bytes>> {
     let text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code></Error>");
-    let mut response = Response::new(Full::from(text));
-    *response.status_mut() = status;
-    response
+    response(status, &[], text)
 }

@@ -1,18 +1,24 @@
 //! The programs of the functions as `cargo test` has them, and how they run over an emulator. Must not know what they do.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Error, Result, ensure};
 use sandbox::cargo::cargo_command;
 
 use crate::function_process::ProcessOptions;
-use crate::test_app::Tables;
+use crate::test_app::template;
 
-/// Builds the functions: the folder in which they are.
+/// Builds the functions, once in a process: the folder in which they are.
 ///
 /// # Errors
 /// When they cannot be built; cargo has shown why.
 pub fn build_functions() -> Result<PathBuf> {
+    static BUILT: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| build().map_err(|error| format!("{error:#}")));
+    BUILT.clone().map_err(Error::msg)
+}
+
+fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = cargo_command(cargo)
         .args(["build", "--quiet", "--locked"])
@@ -28,18 +34,11 @@ pub fn build_functions() -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// A process of `program` over the emulator that `dynamodb` leads to.
+/// A process of `program` over the emulator that `dynamodb` leads to, with the variables of template.yaml.
 pub fn emulator_options(program: &Path, dynamodb: &str) -> ProcessOptions {
-    let tables = [
-        ("API_KEYS_TABLE", "ApiKeysTable"),
-        ("CUSTOMERS_TABLE", "CustomersTable"),
-        ("SIGNALS_TABLE", "SignalsTable"),
-        ("IDEMPOTENCY_TABLE", "IdempotencyTable"),
-        ("REJECTED_SIGNALS_TABLE", "RejectedSignalsTable"),
-    ];
-    let variables = tables.map(|(variable, table)| (variable, Tables::name(table)));
+    let variables = template().environment().expect("the functions agree on their variables");
     ProcessOptions {
-        variables: variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
+        variables: variables.into_iter().map(|(name, value)| (name, value.into())).collect(),
         concurrency: Some(1),
         ..ProcessOptions::new(program, dynamodb)
     }

@@ -1,23 +1,26 @@
 //! What each fuzz target does with an input. `cargo test` tries the inputs of tests/fuzz/corpus; `.ci/fuzz` looks for new ones.
 //! Must not know who calls it.
 
-mod event;
-mod headers;
-mod request;
-
 use std::cell::RefCell;
 
 use emulator::development_key;
+use lambda_http::http::Request;
+use lambda_http::{Body, http};
+use model::json::JsonText;
+use model::limits::MAX_BODY_BYTES;
+use service::context::RequestContext;
+use service::problem::Problem;
+use service::request::{prefers_strict_handling, read_body};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{TestApp, template};
+use crate::{RequestBuilder, TestApp, template};
 
 /// Tries one input, and panics when it does not hold.
 pub type Check = fn(&[u8]);
 
 /// Every target: the name of its folder in tests/fuzz/corpus, and what it does.
 pub const TARGETS: [(&str, Check); 3] =
-    [("event", event::check), ("headers", headers::check), ("request", request::check)];
+    [("event", check_event), ("headers", check_headers), ("request", check_request)];
 
 /// The emulator keeps everything in memory, so it is another one after so many inputs.
 const INPUTS_PER_APP: usize = 500;
@@ -49,5 +52,71 @@ fn on_app(work: impl AsyncFnOnce(&TestApp, usize)) {
         let Fixture { runtime, app, inputs } = fixture.get_or_insert_with(Fixture::new);
         *inputs += 1;
         runtime.block_on(work(app, *inputs));
+    });
+}
+
+/// Any bytes as the event of an invocation: both functions answer with a response that is no 5xx and, unless it is a
+/// success, a problem. The key of the examples in `events/` is valid.
+fn check_event(event: &[u8]) {
+    on_app(async |app, _| {
+        for answer in app.invoke(event).await {
+            assert!((200..500).contains(&answer.status), "{}", answer.text);
+            assert!(!answer.header("x-request-id").is_empty());
+            if answer.status >= 400 {
+                let body = answer.json();
+                answer.assert_problem(answer.status, body["code"].as_str().expect("a code"));
+            }
+        }
+    });
+}
+
+/// Any headers and any bytes: a body is read as text within the limit, or refused with a 4xx. The input is lines of
+/// `name: value`, an empty line, and the body.
+fn check_headers(input: &[u8]) {
+    let mut request = Request::new(Body::Empty);
+    let mut rest = input;
+    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        let (line, after) = (&rest[..end], &rest[end + 1..]);
+        rest = after;
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { break };
+        let name = http::HeaderName::from_bytes(line[..colon].trim_ascii());
+        let value = http::HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
+        if let (Ok(name), Ok(value)) = (name, value) {
+            let _ = request.headers_mut().try_append(name, value);
+        }
+    }
+    *request.body_mut() = Body::Binary(rest.to_vec());
+    let _ = prefers_strict_handling(request.headers());
+    let mut context = RequestContext::from_request(&request);
+    let parse = |body: &str| JsonText::parse(body).map(|_| body.len()).map_err(Problem::from);
+    match read_body(&request, &mut context).and_then(|body| parse(&body)) {
+        Ok(length) => assert!(length <= MAX_BODY_BYTES),
+        Err(problem) => assert!((400..500).contains(&problem.problem_type().status)),
+    }
+}
+
+/// Any body to the real functions over an emulator: never a 5xx, every signal counted once, nothing that the parser
+/// accepted refused by the database, and as much stored as was acknowledged. The first byte says which endpoint.
+fn check_request(input: &[u8]) {
+    on_app(async |app, number| {
+        let account = format!("account-{number}");
+        let key = app.key(&account).await;
+        let (endpoint, body) = input.split_first().map_or((0, input), |(first, rest)| (first % 3, rest));
+        let call = match endpoint {
+            0 => RequestBuilder::signals(""),
+            1 => RequestBuilder::customer(""),
+            _ => RequestBuilder::customer("").method("PATCH"),
+        };
+        let answer = app.send(call.key(&key).bytes(body)).await;
+        assert!(answer.status < 500, "{}", answer.text);
+        assert!(!answer.text.contains("refused-by-store"), "{}", answer.text);
+        let json = answer.json();
+        let count = |name: &str| json[name].as_u64();
+        if let Some(received) = count("received") {
+            assert_eq!(count("accepted").zip(count("rejected")).map(|(one, other)| one + other), Some(received));
+            let items = app.items("SignalsTable").await;
+            let stored = items.iter().filter(|item| item["accountId"].as_s().is_ok_and(|id| *id == account)).count();
+            assert_eq!(Some(stored as u64), count("accepted"));
+        }
     });
 }

@@ -6,12 +6,9 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Request, Response};
 
-use crate::http_server::{HttpServer, Service};
+use crate::http_server::{HttpServer, Service, response};
 use crate::request_builder::RequestBuilder;
-use crate::test_app::TestApp;
-
-/// The paths that have a route.
-const ROUTES: [&str; 3] = ["/api/customers", "/api/event-flows/signal", "/api/sdk/ping"];
+use crate::test_app::{TestApp, template};
 
 /// The gateway, on a port of its own, until it is dropped.
 pub struct HttpGateway(HttpServer<App>);
@@ -34,9 +31,8 @@ impl HttpGateway {
 impl Service for App {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
-        if !ROUTES.contains(&head.uri.path()) {
-            let response = Response::builder().status(404).header("content-type", "application/json");
-            return response.body(Full::from(r#"{"message":"Not Found"}"#)).unwrap();
+        if template().routes().all(|route| route.path != head.uri.path()) {
+            return response(404, &[("content-type", "application/json")], r#"{"message":"Not Found"}"#);
         }
         let mut call = RequestBuilder::new(head.method.as_str(), head.uri.path()).without_header("content-type");
         for (name, value) in &head.headers {
@@ -46,10 +42,7 @@ impl Service for App {
             call = call.bytes(&body);
         }
         let sent = self.0.send(call).await;
-        let mut response = Response::builder().status(sent.status);
-        for (name, value) in &sent.headers {
-            response = response.header(name.as_str(), value.as_bytes());
-        }
-        response.body(Full::from(sent.text)).unwrap()
+        let headers = sent.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+        response(sent.status, &headers.collect::<Vec<_>>(), sent.text)
     }
 }

@@ -36,7 +36,7 @@ mod test_app;
 pub use fault_proxy;
 pub use functions::{build_functions, emulator_options};
 pub use http_gateway::HttpGateway;
-pub use local_stack::{LocalStack, Reply};
+pub use local_stack::{LocalStack, call};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use sandbox::{fake_targets, function_process, http_server, runtime_api};
 pub use test_app::{

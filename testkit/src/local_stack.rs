@@ -8,10 +8,11 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use sandbox::cargo::cargo_command;
-use serde_json::Value;
 use tempfile::TempDir;
 
-/// Far beyond a first build on a busy machine: only a hang reaches it.
+use crate::request_builder::TestResponse;
+
+/// Far beyond a first build on a busy machine, for which the first answer of `cargo intake` waits, too: only a hang reaches it.
 const START_TIMEOUT: Duration = Duration::from_mins(15);
 
 /// How long the stack may take to end everything it started.
@@ -24,17 +25,6 @@ pub struct LocalStack {
     stderr: mpsc::Receiver<String>,
     variables: HashMap<String, String>,
     folder: TempDir,
-}
-
-/// A response of the stack.
-#[derive(Debug)]
-pub struct Reply {
-    /// The status.
-    pub status: u16,
-    /// The content type, without parameters.
-    pub content_type: String,
-    /// The body.
-    pub json: Value,
 }
 
 impl LocalStack {
@@ -71,24 +61,13 @@ impl LocalStack {
         &self.variables[name]
     }
 
-    /// Sends a request with this key, and its body as it is, labelled as JSON.
-    pub fn send(&self, key: &str, method: &str, path: &str, body: Option<&str>) -> Reply {
-        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();
-        let request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.variable("BASE_URL")))
-            .header("Authorization", format!("Bearer {key}"))
-            .header("Content-Type", "application/json");
-        let mut response = match body {
-            Some(body) => agent.run(request.body(body).unwrap()),
-            None => agent.run(request.body(()).unwrap()),
-        }
-        .unwrap();
-        Reply {
-            status: response.status().as_u16(),
-            content_type: response.body().mime_type().unwrap_or_default().to_owned(),
-            json: serde_json::from_str(&response.body_mut().read_to_string().unwrap()).unwrap(),
-        }
+    /// Sends a request to the API with the key of the env file and as JSON, or with these headers instead.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> TestResponse {
+        let authorization = format!("Bearer {}", self.variable("API_KEY"));
+        let own = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
+        let own = own.into_iter().filter(|(name, _)| headers.iter().all(|(other, _)| other != name));
+        let headers: Vec<_> = own.chain(headers.iter().copied()).collect();
+        call(method, &format!("{}{path}", self.variable("BASE_URL")), &headers, body)
     }
 
     /// Ends it with a signal, `INT` or `TERM`; asserts that it ends well and that nothing is left. Returns what it wrote to
@@ -116,6 +95,23 @@ impl Drop for LocalStack {
             let _ = self.process.wait();
         }
     }
+}
+
+/// Sends a request over HTTP. A header without a value is left out.
+pub fn call(method: &str, url: &str, headers: &[(&str, &str)], body: &[u8]) -> TestResponse {
+    let config = ureq::Agent::config_builder().http_status_as_error(false).proxy(None);
+    let agent = config.timeout_global(Some(START_TIMEOUT)).build().new_agent();
+    let mut request = ureq::http::Request::builder().method(method).uri(url);
+    for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
+        request = request.header(*name, *value);
+    }
+    let mut response = match body {
+        b"" => agent.run(request.body(()).unwrap()),
+        body => agent.run(request.body(body).unwrap()),
+    }
+    .unwrap();
+    let text = response.body_mut().read_to_string().unwrap();
+    TestResponse { status: response.status().as_u16(), headers: response.headers().clone(), text }
 }
 
 fn collect(mut stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {

@@ -112,13 +112,6 @@ impl RequestBuilder {
         self
     }
 
-    /// With this query string.
-    #[must_use]
-    pub fn query(mut self, query: &str) -> Self {
-        self.event["rawQueryString"] = query.into();
-        self
-    }
-
     /// Received at this time.
     #[must_use]
     pub fn at(mut self, moment: Timestamp) -> Self {

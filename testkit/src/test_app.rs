@@ -129,7 +129,7 @@ pub struct Endpoints<'a> {
     pub keys: &'a str,
     /// The other tables.
     pub others: &'a str,
-    /// The overflow queue, if there is one.
+    /// The overflow queue, if there is one. It also gets the messages that cannot be read.
     pub sqs: Option<&'a FakeSqs>,
     /// The key snapshot, if there is one.
     pub s3: Option<&'a FakeS3>,
@@ -157,6 +157,13 @@ impl TestApp {
         Self::over(emulator, &endpoint, &endpoint, None)
     }
 
+    /// A stack with empty tables, and a key of this account.
+    pub async fn with_key(account: &str) -> (Self, String) {
+        let app = Self::start();
+        let key = app.key(account).await;
+        (app, key)
+    }
+
     /// An emulator with empty tables.
     pub fn emulator() -> Emulator {
         Emulator::start(&TEMPLATE, &Storage::Memory, 0).expect("the emulator starts")
@@ -164,18 +171,7 @@ impl TestApp {
 
     /// A stack whose functions find the key table at one endpoint and the others at another.
     pub fn over(emulator: Emulator, keys: &str, others: &str, retention: Option<Duration>) -> Self {
-        Self::with_queue(emulator, keys, others, retention, None)
-    }
-
-    /// Such a stack, with an overflow queue in `sqs`, which also gets the messages that cannot be read.
-    pub fn with_queue(
-        emulator: Emulator,
-        keys: &str,
-        others: &str,
-        retention: Option<Duration>,
-        sqs: Option<&FakeSqs>,
-    ) -> Self {
-        Self::at(emulator, &Endpoints { keys, others, sqs, s3: None }, retention)
+        Self::at(emulator, &Endpoints { keys, others, sqs: None, s3: None }, retention)
     }
 
     /// A stack whose functions find AWS at these endpoints. The emulator is behind both of DynamoDB.

@@ -15,15 +15,6 @@ fn later(seconds: u64) -> Timestamp {
 }
 
 #[tokio::test]
-async fn ping_with_a_valid_key_needs_no_content_type() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
-    let response = app.send(RequestBuilder::ping().key(&key)).await;
-    assert_eq!((response.status, response.text.as_str()), (200, r#"{"response":"pong"}"#));
-    assert!(!response.header("x-request-id").is_empty());
-}
-
-#[tokio::test]
 async fn unauthorized_response_says_only_whether_a_key_was_sent() {
     let app = TestApp::start();
     let revoked = app.key_with("shop", |record| record.revoked_at = Some(NOW)).await;
@@ -91,23 +82,13 @@ async fn restricted_key_is_accepted_by_its_endpoint_and_by_the_ping_only() {
 #[tokio::test]
 async fn key_writes_only_customers_of_its_account() {
     let app = TestApp::start();
-    let (one, two) = (app.key("one").await, app.key("two").await);
-    let body = |email: &str| json!({"customerId": "c", "customerData": {"email": email}});
-    app.send(RequestBuilder::customer(body("1")).key(&one)).await;
-    assert_eq!(app.send(RequestBuilder::customer(body("2")).key(&two)).await.json()["result"], "created");
-    assert_eq!(app.customer("one", "c").await.unwrap()["email"].as_s().unwrap(), "1");
-}
-
-#[tokio::test]
-async fn separator_in_an_identifier_stays_in_the_account() {
-    let app = TestApp::start();
     let (a, a_b) = (app.key("a").await, app.key("a-b").await);
-    for id in ["#c", "b#c", "../a-b#c", "a-b#c", "\u{0}c"] {
+    for id in ["c", "#c", "b#c", "../a-b#c", "a-b#c", "\u{0}c"] {
         app.send(RequestBuilder::customer(json!({"customerId": id, "customerData": {"city": "x"}})).key(&a)).await;
     }
     app.send(RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "y"}})).key(&a_b)).await;
     let items = app.items("CustomersTable").await;
-    assert_eq!(items.len(), 6);
+    assert_eq!(items.len(), 7);
     for item in items {
         let (account, id) = item["pk"].as_s().unwrap().split_once('#').unwrap();
         assert_eq!(
@@ -129,8 +110,7 @@ async fn cached_key_expires_to_the_second() {
 
 #[tokio::test]
 async fn revoked_key_is_rejected_after_a_minute() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
+    let (app, key) = TestApp::with_key("shop").await;
     assert_eq!(app.send(RequestBuilder::ping().key(&key).at(NOW)).await.status, 200);
     revoke(&app, &key, NOW).await;
     let cached = app.send(RequestBuilder::ping().key(&key).at(later(59))).await;

@@ -76,41 +76,38 @@ fn assert_only(report: &Report, violation: Violation, times: u64) {
     assert_eq!(report.holds(), times == 0);
 }
 
+/// The report on what is stored, changed like this.
+fn report_on(change: impl FnOnce(&mut Stored)) -> Report {
+    let (history, mut stored) = signals();
+    change(&mut stored);
+    check(&history, &stored)
+}
+
 #[test]
 fn consistent_history_has_no_violation() {
-    let (history, mut stored) = signals();
-    let report = check(&history, &stored);
+    let report = report_on(|_| {});
     assert_only(&report, Violation::Lost, 0);
     assert_eq!((report.acknowledged, report.refused, report.unknown), (4, 2, 1));
-    stored.signals.insert(1, at(1, 8, 0));
-    assert_only(&check(&history, &stored), Violation::Lost, 0);
+    assert_only(&report_on(|stored| stored.signals.insert(1, at(1, 8, 0))), Violation::Lost, 0);
 }
 
 #[test]
 fn missing_acknowledged_signal_is_lost() {
-    let (history, mut stored) = signals();
-    stored.signals.remove(1);
-    assert_only(&check(&history, &stored), Violation::Lost, 1);
+    assert_only(&report_on(|stored| drop(stored.signals.remove(1))), Violation::Lost, 1);
 }
 
 #[test]
 fn signal_stored_twice_is_a_duplicate_acknowledged_or_not() {
-    let (history, mut stored) = signals();
-    stored.signals.extend([at(2, 10, 1), at(1, 8, 0), at(1, 8, 0)]);
-    let report = check(&history, &stored);
+    let report = report_on(|stored| stored.signals.extend([at(2, 10, 1), at(1, 8, 0), at(1, 8, 0)]));
     assert_eq!(report.count(Violation::Duplicate), 2, "{report}");
 }
 
 #[test]
 fn signal_not_sent_misplaced_or_rejected_is_a_phantom() {
     for phantom in [at(3, 99, 0), at(3, 10, 2), StoredSignal { who: None, ..at(0, 99, 0) }, at(3, 8, 0), at(2, 9, 0)] {
-        let (history, mut stored) = signals();
-        stored.signals.push(phantom);
-        assert_only(&check(&history, &stored), Violation::Phantom, 1);
+        assert_only(&report_on(|stored| stored.signals.push(phantom)), Violation::Phantom, 1);
     }
-    let (history, mut stored) = signals();
-    stored.signals.insert(1, at(1, 7, 1));
-    assert_only(&check(&history, &stored), Violation::Phantom, 1);
+    assert_only(&report_on(|stored| stored.signals.insert(1, at(1, 7, 1))), Violation::Phantom, 1);
 }
 
 #[test]
@@ -135,11 +132,7 @@ fn order_of_requests_is_that_of_the_clocks_which_may_differ() {
 
 #[test]
 fn item_that_differs_from_what_was_sent_is_wrong() {
-    let other = |change: fn(&mut StoredSignal)| {
-        let (history, mut stored) = signals();
-        change(&mut stored.signals[0]);
-        check(&history, &stored)
-    };
+    let other = |change: fn(&mut StoredSignal)| report_on(|stored| change(&mut stored.signals[0]));
     assert_only(&other(|found| found.content = content(7, 2)), Violation::Wrong, 1);
     assert_only(&other(|found| found.identifier = GENERATED.to_owned()), Violation::Wrong, 1);
     assert_only(&other(|found| found.contradiction = Some("a key of another time")), Violation::Wrong, 1);
@@ -150,17 +143,17 @@ fn item_that_differs_from_what_was_sent_is_wrong() {
 
 #[test]
 fn rejected_signal_is_kept_once_as_it_was_sent_or_its_loss_is_logged() {
-    let other = |change: fn(&mut Vec<KeptSignal>), unkept: u64| {
-        let (mut history, mut stored) = signals();
-        change(&mut stored.rejected);
-        history.unkept = unkept;
-        check(&history, &stored)
-    };
-    assert_only(&other(|kept| kept.truncate(1), 0), Violation::Unkept, 1);
-    assert_only(&other(|kept| kept.truncate(1), 1), Violation::Unkept, 0);
-    assert_only(&other(|kept| kept.push(kept[0]), 0), Violation::Duplicate, 1);
-    assert_only(&other(|all| all.push(kept(7, 0)), 0), Violation::Phantom, 1);
-    assert_only(&other(|all| all.push(KeptSignal { content: content(7, 2), ..kept(9, 0) }), 0), Violation::Phantom, 1);
+    let (mut history, mut stored) = signals();
+    stored.rejected.truncate(1);
+    assert_only(&check(&history, &stored), Violation::Unkept, 1);
+    history.unkept = 1;
+    assert_only(&check(&history, &stored), Violation::Unkept, 0);
+    let altered = KeptSignal { content: content(7, 2), ..kept(9, 0) };
+    for (added, violation) in
+        [(kept(7, 1), Violation::Duplicate), (kept(7, 0), Violation::Phantom), (altered, Violation::Phantom)]
+    {
+        assert_only(&report_on(|stored| stored.rejected.push(added)), violation, 1);
+    }
 }
 
 /// Whether `value` is consistent with these writes of one field: value, time sent, time acknowledged.

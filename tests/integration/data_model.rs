@@ -76,14 +76,15 @@ fn dynamodb_json(value: &AttributeValue) -> Value {
     let inner = match value {
         AttributeValue::S(text) | AttributeValue::N(text) => json!(text),
         AttributeValue::Bool(truth) | AttributeValue::Null(truth) => json!(truth),
-        AttributeValue::M(map) => map.iter().map(|(name, value)| (name.clone(), dynamodb_json(value))).collect(),
+        AttributeValue::M(map) => item_json(map),
         AttributeValue::L(list) => list.iter().map(dynamodb_json).collect(),
         other => panic!("{other:?}"),
     };
     json!({type_of(value): inner})
 }
 
-fn item_json(item: &Item) -> Value {
+/// An item as a record of the stream has it, too.
+pub(crate) fn item_json(item: &Item) -> Value {
     item.iter().map(|(name, value)| (name.clone(), dynamodb_json(value))).collect()
 }
 

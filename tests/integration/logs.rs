@@ -110,8 +110,7 @@ fn stable(mut line: Value) -> String {
 #[tokio::test]
 async fn lines_of_stored_requests_have_these_members_and_no_others() {
     let requests = async {
-        let app = TestApp::start();
-        let key = app.key("acme").await;
+        let (app, key) = TestApp::with_key("acme").await;
         let signal = json!({"customerId": "c1", "eventType": "purchase"});
         // The first request of a process is a cold start, and looks the key up.
         for now in [Timestamp::from_millis(NOW.millis() - 1), NOW] {

@@ -28,5 +28,4 @@ mod resource_limits;
 mod routes;
 mod s3;
 mod sample_events;
-mod signals;
 mod stream_consumer;

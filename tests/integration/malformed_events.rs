@@ -21,8 +21,7 @@ fn changed(call: &RequestBuilder, change: impl FnOnce(&mut Value)) -> String {
 
 #[tokio::test]
 async fn malformed_events_get_responses_and_log_no_value() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
+    let (app, key) = TestApp::with_key("shop").await;
     let (log, mut lines) = mpsc::unbounded_channel();
     let options = emulator_options(&build_functions().unwrap().join("customers"), &app.emulator.endpoint());
     let process = FunctionProcess::start(&ProcessOptions { log: Some(log), ..options }).await.unwrap();
@@ -81,8 +80,7 @@ async fn assert_statuses(app: &TestApp, cases: impl IntoIterator<Item = (impl As
 
 #[tokio::test]
 async fn unused_event_field_of_any_type_is_ignored() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
+    let (app, key) = TestApp::with_key("shop").await;
     let odd = ["null", "true", "-1", "1.5e300", r#""\u0000""#, "[[{}]]", r#"{"a":{"b":[]}}"#];
     let unused = [
         "/version",
@@ -120,8 +118,7 @@ async fn unused_event_field_of_any_type_is_ignored() {
 
 #[tokio::test]
 async fn invalid_header_is_ignored() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
+    let (app, key) = TestApp::with_key("shop").await;
     let bearer = format!("Bearer {key}");
     for value in [json!(null), json!([bearer]), json!({"a": bearer}), json!(1), json!(format!("{bearer}\n"))] {
         let event = ping(&key, |event| event["headers"]["authorization"] = value);
@@ -177,8 +174,7 @@ async fn invalid_path_is_a_404_and_invalid_method_a_405() {
 
 #[tokio::test]
 async fn body_that_is_not_base64_is_a_400_after_authentication() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
+    let (app, key) = TestApp::with_key("shop").await;
     for body in ["{}", "e30", "e30=\n", "ä"] {
         let encoded = |key: &str| {
             changed(&RequestBuilder::customer(body).key(key), |event| event["isBase64Encoded"] = true.into())
@@ -217,8 +213,7 @@ async fn event_without_a_request_is_a_404() {
 
 #[tokio::test]
 async fn repeated_event_field_has_its_last_value() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
+    let (app, key) = TestApp::with_key("shop").await;
     let event = ping(&key, |_| {});
     let first =
         event.replacen('{', r#"{"rawPath":"/","headers":{"authorization":"Bearer no"},"isBase64Encoded":true,"#, 1);

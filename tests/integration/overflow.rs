@@ -13,7 +13,7 @@ use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{RequestBuilder, TestApp};
+use testkit::{Endpoints, RequestBuilder, TestApp};
 
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
@@ -22,24 +22,25 @@ const RETENTION: Duration = Duration::from_hours(7 * 24);
 type Item = HashMap<String, AttributeValue>;
 
 /// An app with an overflow queue, and a fault proxy before every table but that of the keys.
-struct Stack {
+pub(crate) struct Stack {
     app: TestApp,
-    proxy: FaultProxy,
+    pub(crate) proxy: FaultProxy,
     sqs: FakeSqs,
     key: String,
 }
 
 impl Stack {
-    async fn start(plan: impl Into<Plan>) -> Self {
+    pub(crate) async fn start(plan: impl Into<Plan>) -> Self {
         let (emulator, sqs) = (TestApp::emulator(), FakeSqs::start().await.unwrap());
         let keys = emulator.endpoint();
         let proxy = FaultProxy::start(&keys, plan).await.unwrap();
-        let app = TestApp::with_queue(emulator, &keys, &proxy.endpoint(), Some(RETENTION), Some(&sqs));
+        let endpoints = Endpoints { keys: &keys, others: &proxy.endpoint(), sqs: Some(&sqs), s3: None };
+        let app = TestApp::at(emulator, &endpoints, Some(RETENTION));
         let key = app.key("shop").await;
         Self { app, proxy, sqs, key }
     }
 
-    async fn send(&self, body: &Value, at: Timestamp) -> (u16, Value) {
+    pub(crate) async fn send(&self, body: &Value, at: Timestamp) -> (u16, Value) {
         let response = self.app.send(RequestBuilder::signals(body).key(&self.key).at(at)).await;
         (response.status, response.json())
     }

@@ -1,65 +1,15 @@
-//! Routing precedes every other check, and template.yaml routes the same paths (docs/api.md, Endpoints and Errors).
+//! template.yaml routes the paths of the functions, and lets browsers call them (docs/api.md, Endpoints).
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use customers::CustomersFunction;
-use emulator::Template;
 use service::route::Route;
 use service::runtime::Function as _;
 use signals::SignalsFunction;
-use testkit::{RequestBuilder, TestApp};
-
-#[tokio::test]
-async fn unknown_path_is_a_404_and_unknown_method_a_405_with_allow() {
-    let app = TestApp::start();
-    app.send(RequestBuilder::new("GET", "/api/nothing")).await.assert_problem(404, "not-found");
-    for method in ["POST", "OPTIONS"] {
-        app.send(RequestBuilder::new(method, "/api/customers/")).await.assert_problem(404, "not-found");
-    }
-    for (method, path, allow) in [
-        ("GET", "/api/customers", "PATCH, POST, OPTIONS"),
-        ("DELETE", "/api/customers", "PATCH, POST, OPTIONS"),
-        ("POST", "/api/sdk/ping", "GET, OPTIONS"),
-        ("HEAD", "/api/sdk/ping", "GET, OPTIONS"),
-        ("PUT", "/api/event-flows/signal", "POST, OPTIONS"),
-        ("PATCH", "/api/event-flows/signal", "POST, OPTIONS"),
-    ] {
-        let response = app.send(RequestBuilder::new(method, path)).await;
-        response.assert_problem(405, "method-not-allowed");
-        assert_eq!(response.header("allow"), allow);
-    }
-}
-
-#[tokio::test]
-async fn options_on_a_known_path_is_a_204_with_allow() {
-    let app = TestApp::start();
-    for (path, allow) in [
-        ("/api/customers", "PATCH, POST, OPTIONS"),
-        ("/api/sdk/ping", "GET, OPTIONS"),
-        ("/api/event-flows/signal", "POST, OPTIONS"),
-    ] {
-        let preflight = RequestBuilder::new("OPTIONS", path)
-            .without_header("content-type")
-            .header("origin", "https://shop.example")
-            .header("access-control-request-method", "POST")
-            .header("access-control-request-headers", "authorization,content-type");
-        let with_everything =
-            RequestBuilder::new("OPTIONS", path).key("no-key").body("{").header("content-encoding", "br");
-        for call in [preflight, with_everything] {
-            let response = app.send(call.invocation("i1")).await;
-            assert_eq!((response.status, response.text.as_str()), (204, ""), "{path}");
-            let headers: Vec<_> =
-                response.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-            assert_eq!(headers, [("allow", allow.as_bytes()), ("x-request-id", b"i1")], "{path}");
-        }
-    }
-}
 
 #[test]
 fn template_routes_each_path_to_the_function_that_serves_it() {
-    let template = Template::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../template.yaml")).unwrap();
-    let in_template: BTreeSet<_> = template
+    let in_template: BTreeSet<_> = testkit::template()
         .functions
         .iter()
         .flat_map(|function| function.routes.iter().map(|route| (function.package.clone(), route.path.clone())))

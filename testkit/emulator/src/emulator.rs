@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use dynoxide::Database;
+use dynoxide::actions::scan::ScanResponse;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -20,6 +21,9 @@ use crate::template::Template;
 
 /// How long requests that are under way may take when the emulator stops.
 const TIME_TO_FINISH: Duration = Duration::from_secs(1);
+
+/// Items of a page. Without a limit the whole rest of the table is read for each page.
+const PAGE: usize = 2_000;
 
 const CANNOT_START: &str = "Cannot start the DynamoDB emulator";
 
@@ -98,9 +102,29 @@ impl Emulator {
     /// # Errors
     /// What DynamoDB would answer.
     pub fn is_empty(&self, table: &str) -> Result<bool> {
+        Ok(self.scan(table, 1, &Value::Null)?.count == 0)
+    }
+
+    /// Gives all items of a table to `each`, in DynamoDB's own JSON.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn for_each_item(&self, table: &str, mut each: impl FnMut(&mut Value)) -> Result<()> {
+        let mut after = Value::Null;
+        loop {
+            let page = self.scan(table, PAGE, &after)?;
+            for item in page.items.into_iter().flatten() {
+                each(&mut serde_json::to_value(item)?);
+            }
+            let Some(last) = page.last_evaluated_key else { return Ok(()) };
+            after = serde_json::to_value(last)?;
+        }
+    }
+
+    fn scan(&self, table: &str, limit: usize, after: &Value) -> Result<ScanResponse> {
         let database = self.database.as_ref().context("The emulator has stopped.")?;
-        let found = database.scan(request(json!({"TableName": table, "Limit": 1}))?);
-        Ok(found.with_context(|| format!("Cannot read {table}"))?.count == 0)
+        let scan = request(json!({"TableName": table, "Limit": limit, "ExclusiveStartKey": after}))?;
+        database.scan(scan).with_context(|| format!("Cannot read {table}"))
     }
 
     /// Deletes the items whose time to live has passed, of all tables. The emulator never does so by itself, so that

@@ -1,6 +1,6 @@
 //! DynamoDB and SQS on one machine: `cargo dev` serves them, and tests start private ones.
 //!
-//! [`template`] reads template.yaml, the only description of tables, routes and variables. [`emulator`] serves
+//! [`template`] reads template.yaml, as [`yaml`] has it, the only description of tables, routes and variables. [`emulator`] serves
 //! DynamoDB's protocol out of the calling process, with the tables of a template in it; [`sqs`] serves a queue. [`development_key`]
 //! is the one key that an emulator may know from the start.
 //!
@@ -10,6 +10,7 @@ pub mod development_key;
 pub mod emulator;
 pub mod sqs;
 pub mod template;
+pub mod yaml;
 
 pub use emulator::{Emulator, Storage};
 pub use template::Template;

@@ -11,7 +11,7 @@ use hyper::body::Bytes;
 use hyper::{Request, Response};
 use serde_json::{Value, json};
 
-use sandbox::http_server::{HttpServer, Service};
+use sandbox::http_server::{HttpServer, Service, response};
 
 /// The URL of the overflow queue.
 pub const OVERFLOW_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/000000000000/overflow";
@@ -57,6 +57,7 @@ struct Queues {
     /// The `MessageGroupId` of each message that was sent.
     groups: Vec<Option<String>>,
     is_unavailable: bool,
+    are_receives_unlimited: bool,
     calls: Vec<(String, Value)>,
 }
 
@@ -89,6 +90,11 @@ impl FakeSqs {
         self.0.service.queues(|queues| queues.is_unavailable = is_unavailable);
     }
 
+    /// No message becomes a dead letter from here on, however often it is received. (In template.yaml that takes days.)
+    pub fn allow_all_receives(&self) {
+        self.0.service.queues(|queues| queues.are_receives_unlimited = true);
+    }
+
     /// Up to `most` messages of the overflow queue. They are received again after a timeout, unless they are deleted.
     pub fn receive(&self, most: usize) -> Vec<Message> {
         self.0.service.queues(|queues| queues.receive(most, Instant::now()))
@@ -97,6 +103,11 @@ impl FakeSqs {
     /// Deletes a message of the overflow queue.
     pub fn delete(&self, id: &str) {
         self.0.service.queues(|queues| queues.overflow.messages.retain(|message| message.id != id));
+    }
+
+    /// How many messages were sent, and whether the overflow queue has any.
+    pub fn sent(&self) -> (u64, bool) {
+        self.0.service.queues(|queues| (queues.sent, !queues.overflow.messages.is_empty()))
     }
 
     /// Takes the messages of the overflow queue.
@@ -135,6 +146,20 @@ pub fn arn(url: &str) -> String {
     format!("arn:aws:sqs:eu-central-1:000000000000:{}", url.rsplit('/').next().unwrap_or_default())
 }
 
+/// The event that Lambda makes of messages.
+pub fn event(messages: &[Message]) -> Value {
+    let record = |message: &Message| json!({"messageId": message.id, "body": message.body, "eventSource": "aws:sqs"});
+    json!({"Records": messages.iter().map(record).collect::<Value>()})
+}
+
+/// The ids of the messages that a function has drained, by its response to their event: none when it failed.
+pub fn drained<'a>(messages: &'a [Message], response: &Value) -> Vec<&'a str> {
+    let Some(failures) = response.get("batchItemFailures").and_then(Value::as_array) else { return Vec::new() };
+    let is_failure =
+        |id: &&str| failures.iter().any(|failure| failure.get("itemIdentifier").is_some_and(|of| of == *id));
+    messages.iter().map(|message| message.id.as_str()).filter(|id| !is_failure(id)).collect()
+}
+
 impl State {
     fn queues<T>(&self, work: impl FnOnce(&mut Queues) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -142,19 +167,17 @@ impl State {
 }
 
 impl Service for State {
-    #[expect(clippy::unwrap_used, reason = "the statuses and codes of this file make valid responses")]
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let target = request.headers().get("x-amz-target").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let call = serde_json::from_slice(request.body()).unwrap_or_default();
         let answer = self.queues(|queues| queues.answer(target.trim_start_matches("AmazonSQS."), call));
-        let body = |body: Value| Full::from(body.to_string());
         match answer {
-            Ok(answer) => Response::new(body(answer)),
-            Err((status, code, message)) => Response::builder()
-                .status(status)
-                .header("x-amzn-query-error", format!("AWS.SimpleQueueService.{code};Sender"))
-                .body(body(json!({"__type": format!("com.amazonaws.sqs#{code}"), "message": message})))
-                .unwrap(),
+            Ok(answer) => response(200, &[], answer.to_string()),
+            Err((status, code, message)) => {
+                let body = json!({"__type": format!("com.amazonaws.sqs#{code}"), "message": message});
+                let code = format!("AWS.SimpleQueueService.{code};Sender");
+                response(status, &[("x-amzn-query-error", &code)], body.to_string())
+            }
         }
     }
 }
@@ -210,7 +233,9 @@ impl Queues {
     fn receive(&mut self, most: usize, now: Instant) -> Vec<Message> {
         let messages = &mut self.overflow.messages;
         let is_dead = |message: &mut Message| message.visible_at <= now && message.receives >= MAX_RECEIVES;
-        self.dead_letters.messages.extend(messages.extract_if(.., is_dead));
+        if !self.are_receives_unlimited {
+            self.dead_letters.messages.extend(messages.extract_if(.., is_dead));
+        }
         let (mut received, mut bytes) = (Vec::new(), 0);
         for message in messages.iter_mut().filter(|message| message.visible_at <= now).take(most) {
             bytes += message.body.len();

@@ -8,13 +8,13 @@
 mod cors;
 mod function;
 mod table;
-mod yaml;
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value};
 
+use crate::yaml;
 pub use cors::Cors;
 pub use function::{Function, Route};
 pub use table::Table;

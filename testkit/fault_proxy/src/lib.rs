@@ -13,7 +13,6 @@ mod state;
 mod writes;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
@@ -44,7 +43,7 @@ impl FaultProxy {
         let serve = move |stream| {
             let shared = Arc::clone(&connected);
             shared.open.send_modify(|open| *open += 1);
-            let number = shared.accepted.fetch_add(1, Ordering::Relaxed) + 1;
+            let number = shared.accept();
             async move {
                 // Connections that break are expected here.
                 let _ = connection::serve(stream, number, &shared).await;
@@ -67,7 +66,8 @@ impl FaultProxy {
     /// Answers nothing any more on the connections that there are, as if the client had been frozen for so long that what
     /// is between forgot them. New ones are served.
     pub fn forget_connections(&self) {
-        self.shared.frozen.store(self.shared.accepted.load(Ordering::Relaxed), Ordering::Relaxed);
+        let mut state = self.shared.state();
+        state.frozen = state.accepted;
     }
 
     /// Sends DynamoDB the calls that [`Fault::Held`] held back, and returns their number.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::net::TcpStream;
@@ -41,15 +40,15 @@ pub(crate) struct Shared {
     pub(crate) upstream: SocketAddr,
     pub(crate) state: Mutex<State>,
     pub(crate) open: watch::Sender<usize>,
-    /// Connections so far.
-    pub(crate) accepted: AtomicU64,
-    /// The newest connection that is not answered any more.
-    pub(crate) frozen: AtomicU64,
 }
 
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) plan: Plan,
+    /// Connections so far.
+    pub(crate) accepted: u64,
+    /// The newest connection that is not answered any more.
+    pub(crate) frozen: u64,
     pub(crate) counts: CallCounts,
     pub(crate) held: Vec<Message>,
     pub(crate) writes: Option<mpsc::UnboundedSender<Vec<u8>>>,
@@ -57,17 +56,20 @@ pub(crate) struct State {
 
 impl Shared {
     pub(crate) fn new(upstream: SocketAddr, plan: Plan) -> Self {
-        Self {
-            upstream,
-            state: Mutex::new(State { plan, counts: CallCounts::default(), held: Vec::new(), writes: None }),
-            open: watch::Sender::new(0),
-            accepted: AtomicU64::new(0),
-            frozen: AtomicU64::new(0),
-        }
+        let counts = CallCounts::default();
+        let state = State { plan, accepted: 0, frozen: 0, counts, held: Vec::new(), writes: None };
+        Self { upstream, state: Mutex::new(state), open: watch::Sender::new(0) }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of a new connection, from 1.
+    pub(crate) fn accept(&self) -> u64 {
+        let mut state = self.state();
+        state.accepted += 1;
+        state.accepted
     }
 
     /// A connection to DynamoDB.
@@ -90,8 +92,7 @@ impl Shared {
         let mut state = self.state();
         let calls = state.counts.operations.entry(operation.to_owned()).or_default();
         *calls += 1;
-        let frozen = connection <= self.frozen.load(Ordering::Relaxed);
-        let fault = if frozen { Some(Fault::Stall) } else { state.plan.decide(operation, body) };
+        let fault = if connection <= state.frozen { Some(Fault::Stall) } else { state.plan.decide(operation, body) };
         if fault.is_some() {
             state.counts.faulted += 1;
         }

@@ -50,8 +50,6 @@ pub(super) struct Counts {
 pub(super) struct Unavailable {
     pub(super) sent: Instant,
     pub(super) received: Instant,
-    /// Whether it was the first response of its process.
-    pub(super) is_cold: bool,
 }
 
 /// A client with its key.
@@ -65,15 +63,8 @@ pub(super) struct Client {
     pub(super) seed: u64,
 }
 
-/// What a client received.
-enum Received {
-    Response {
-        status: u64,
-        body: Value,
-    },
-    /// The process ended: API Gateway responds with a 500.
-    Nothing,
-}
+/// The status and the body of a response; `None` when the process ended: then API Gateway responds with a 500.
+type Received = Option<(u64, Value)>;
 
 impl Shared {
     pub(super) fn new(events: EventQueue, is_paused: impl Fn() -> bool + 'static) -> Self {
@@ -84,15 +75,13 @@ impl Shared {
         add(&self.counts.attempts, 1);
         let (event, sent) = (call.key(&client.key).event(), Instant::now());
         let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, self.events.invoke(event.into())).await;
-        let Some(invocation) = invocation.expect("every invocation ends") else { return Received::Nothing };
-        let response = invocation.json();
+        let response = invocation.expect("every invocation ends")?.json();
         let body = response["body"].as_str().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
         let status = response["statusCode"].as_u64().unwrap_or_default();
         if status == 503 {
-            let failure = Unavailable { sent, received: Instant::now(), is_cold: invocation.is_first };
-            self.counts.unavailable.borrow_mut().push(failure);
+            self.counts.unavailable.borrow_mut().push(Unavailable { sent, received: Instant::now() });
         }
-        Received::Response { status, body }
+        Some((status, body))
     }
 }
 
@@ -161,18 +150,18 @@ async fn deliver(
     let began = Instant::now();
     while began.elapsed() < RETRY_TIMEOUT {
         match shared.send(client, RequestBuilder::signals(batch.body(identifier.as_deref()))).await {
-            Received::Response { status: 200, body } => {
+            Some((200, body)) => {
                 let refused = batch.sent.iter().filter(|sent| sent.refused).count() as u64;
                 assert_eq!(body["rejected"], refused, "request {}: {body}", batch.number);
                 add(&shared.counts.deferred, body["deferred"].as_u64().unwrap_or_default());
                 return Outcome::Acknowledged(now());
             }
-            Received::Response { status: 400, .. } => return Outcome::Refused,
-            Received::Response { status: 503, body } if client.retries => {
+            Some((400, _)) => return Outcome::Refused,
+            Some((503, body)) if client.retries => {
                 *identifier = identifier.take().or_else(|| body["requestIdentifier"].as_str().map(ToOwned::to_owned));
             }
-            Received::Response { status: 503, .. } | Received::Nothing => {}
-            Received::Response { status, body } => panic!("request {}: {status} {body}", batch.number),
+            Some((503, _)) | None => {}
+            Some((status, body)) => panic!("request {}: {status} {body}", batch.number),
         }
         if identifier.is_none() || !client.retries {
             return Outcome::Unknown;
@@ -207,9 +196,9 @@ async fn update(shared: &Shared, client: &Client, profile: &Profile, random: &mu
     let began = Instant::now();
     loop {
         match shared.send(client, RequestBuilder::customer(profile.body())).await {
-            Received::Response { status: 200, .. } => return Outcome::Acknowledged(now()),
-            Received::Response { status: 503, .. } | Received::Nothing => {}
-            Received::Response { status, body } => {
+            Some((200, _)) => return Outcome::Acknowledged(now()),
+            Some((503, _)) | None => {}
+            Some((status, body)) => {
                 panic!("an update of customer {}: {status} {body}", profile.customer)
             }
         }

@@ -16,20 +16,13 @@ use sandbox::fake_targets::Target;
 /// The fields of a signal that are attributes of its item.
 const FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];
 
-/// `dataref` of a reference to an event that is in the lake.
-const IN_THE_LAKE: &str = "urn:intake:lake";
-
 /// An event, as far as it is read.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Event {
     id: String,
     source: String,
-    #[serde(rename = "type")]
-    kind: String,
     subject: String,
-    time: String,
-    dataref: String,
     data: Option<Box<RawValue>>,
 }
 
@@ -51,36 +44,13 @@ impl Event {
 
     /// The signal, which `target` took in `batch`, and whose record was at `position` of the stream.
     pub(super) fn signal(&self, target: Target, batch: u64, position: Option<u32>) -> DeliveredSignal {
-        let Self { kind, subject, .. } = self;
-        let who = who(self.account(), subject);
+        let who = who(self.account(), &self.subject);
         let mut id = self.id.split('#');
         let mut next = || id.next().unwrap_or_default();
         let (time, identifier, index) = (next(), next(), next().parse().unwrap_or(u64::MAX));
         let received_at = time.parse().map_or(0, |time: Timestamp| time.millis() * 1_000);
-        let item = self.data.as_deref().map(|data| self.item(data));
-        let is_in = |item: &Value| {
-            [("customerId", "eventType"), ("emitterId", "stepNodeId")]
-                .iter()
-                .any(|(whose, what)| item[whose]["S"] == *subject && item[what]["S"] == *kind)
-        };
-        let contradiction = if time != self.time {
-            Some("its time is not that of its id")
-        } else if item.as_ref().is_some_and(|item| !is_in(item)) {
-            Some("its subject and type are not those of its data")
-        } else if item.is_none() && self.dataref != IN_THE_LAKE {
-            Some("it has no data and does not point to the lake")
-        } else {
-            None
-        };
-        DeliveredSignal {
-            target,
-            batch,
-            position,
-            who,
-            key: key_of(who, received_at, identifier, index),
-            content: item.map(|item| Fingerprint::of(&item.to_string())),
-            contradiction,
-        }
+        let content = self.data.as_deref().map(|data| Fingerprint::of(&self.item(data).to_string()));
+        DeliveredSignal { target, batch, position, who, key: key_of(who, received_at, identifier, index), content }
     }
 
     /// The item of the signal, without what the service adds to it, as DynamoDB's JSON with sorted names.

@@ -30,22 +30,12 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 /// A batch of 500 goes to the bus in 50 calls, and begins again at the first that fails.
 const FAULT_PART: f64 = 0.01;
 
-/// What came of the invocations.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Invocations {
-    /// All of them.
-    pub total: u64,
-    /// Those with a failed record.
-    pub failed: u64,
-    /// Those whose process was killed, or that ended in an error.
-    pub lost: u64,
-}
-
 /// What the targets took, and how.
 pub(super) struct Deliveries {
     /// The signals in the order of their arrival.
     pub(super) signals: Vec<DeliveredSignal>,
-    pub(super) invocations: Invocations,
+    /// Invocations after which a batch came again: its process ended, or a record failed.
+    pub(super) repeated: u64,
     /// The records that are in the failure bucket.
     pub(super) unreadable: usize,
 }
@@ -97,8 +87,7 @@ impl Delivery {
             LocalSet::new().block_on(&runtime, async {
                 let targets = FakeTargets::start().await.expect("loopback has a free port");
                 let _ = endpoint.send(targets.endpoint());
-                targets.set_seed(seed.rotate_left(24));
-                targets.fail_at_random(faults * FAULT_PART);
+                targets.fail_at_random(faults * FAULT_PART, seed.rotate_left(24));
                 let source = Rc::new(EventSource::new(of_thread, targets, events, writes));
                 let _ = sender.send(source.run(fastrand::Rng::with_seed(seed.rotate_left(8))).await);
             });
@@ -136,7 +125,7 @@ struct EventSource {
     events: EventQueue,
     stream: RefCell<SignalStream>,
     delivered: RefCell<Vec<DeliveredSignal>>,
-    invocations: Cell<Invocations>,
+    repeated: Cell<u64>,
     /// The number of the batch of each shard that is being delivered.
     batches: Cell<[u64; SHARDS]>,
 }
@@ -154,7 +143,7 @@ impl EventSource {
             events,
             stream: RefCell::new(SignalStream::new(writes)),
             delivered: RefCell::default(),
-            invocations: Cell::default(),
+            repeated: Cell::default(),
             batches: Cell::default(),
         }
     }
@@ -172,7 +161,7 @@ impl EventSource {
         faults.abort();
         Deliveries {
             signals: self.delivered.take(),
-            invocations: self.invocations.get(),
+            repeated: self.repeated.get(),
             unreadable: self.targets.objects().len(),
         }
     }
@@ -210,22 +199,14 @@ impl EventSource {
             self.batches.set(batches);
             let response = self.events.invoke(batch.event.clone().into()).await.map(|invocation| invocation.json());
             self.collect();
-            let mut invocations = self.invocations.get();
-            invocations.total += 1;
-            let is_delivered = match response.filter(|response| response["batchItemFailures"].is_array()) {
-                None => {
-                    invocations.lost += 1;
-                    false
-                }
-                Some(response) => {
-                    self.stream.borrow_mut().shards[shard].advance(&batch, &response);
-                    let is_failed = response["batchItemFailures"][0].is_object();
-                    invocations.failed += u64::from(is_failed);
-                    !is_failed
-                }
-            };
-            self.invocations.set(invocations);
+            // There is none when the process ended, and an error has no failures.
+            let response = response.filter(|response| response["batchItemFailures"].is_array());
+            let is_delivered = response.is_some_and(|response| {
+                self.stream.borrow_mut().shards[shard].advance(&batch, &response);
+                response["batchItemFailures"][0].is_null()
+            });
             if !is_delivered {
+                self.repeated.set(self.repeated.get() + 1);
                 sleep(RETRY_PAUSE).await;
             }
         }
@@ -238,7 +219,7 @@ impl EventSource {
         let waiting = stream.shards.iter().map(Shard::waiting).sum();
         self.control.waiting.store(waiting, Ordering::Relaxed);
         if self.control.are_faults_over.load(Ordering::Relaxed) {
-            self.targets.fail_at_random(0.0);
+            self.targets.fail_at_random(0.0, 0);
         }
         drop(self.targets.take_calls());
         let details = self.targets.take_entries();

@@ -35,8 +35,6 @@ pub struct DeliveredSignal {
     pub key: Fingerprint,
     /// What its item would hold; `None` in a reference.
     pub content: Option<Fingerprint>,
-    /// What does not fit together in its event.
-    pub contradiction: Option<&'static str>,
 }
 
 /// What names a signal of this customer or emitter.
@@ -134,7 +132,7 @@ fn check_presence(stored: &[StoredSignal], delivered: &[DeliveredSignal], report
         is_taken[place] = true;
         let is_reference = signal.target == Target::Bus && signal.content.is_none();
         report.references += u64::from(is_reference);
-        if signal.contradiction.is_some() || !is_reference && signal.content != Some(*content) {
+        if !is_reference && signal.content != Some(*content) {
             report.add(Violation::AlteredDelivery, || format!("{signal:?}"));
         }
     }

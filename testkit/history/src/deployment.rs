@@ -42,15 +42,15 @@ const LIMITS: Limits = Limits {
     doubles_after: Duration::from_secs(20),
 };
 
-/// The function that delivers.
-const DELIVER: &str = "deliver";
+/// The place of the one that delivers, the last one, among the functions.
+const DELIVER: usize = 3;
 
-/// The functions with their timeouts. The last one delivers.
+/// The functions with their timeouts.
 const FUNCTIONS: [(&str, Duration); 4] = [
     ("signals", Duration::from_secs(10)),
     ("customers", Duration::from_secs(10)),
     ("overflow", Duration::from_mins(1)),
-    (DELIVER, Duration::from_mins(1)),
+    ("deliver", Duration::from_mins(1)),
 ];
 
 pub(super) struct Deployment {
@@ -60,8 +60,8 @@ pub(super) struct Deployment {
     /// The ways to SQS and to S3.
     others: [FaultProxy; 2],
     pub(super) functions: Vec<(Rc<Function>, FaultProxy)>,
-    /// The events of the functions that write, in the order signals, customers, overflow.
-    pub(super) events: [EventQueue; 3],
+    /// The events of the functions, in their order.
+    pub(super) events: [EventQueue; FUNCTIONS.len()],
     pub(super) delivery: Delivery,
     /// The API keys with the numbers of their accounts. The table and the snapshot have them.
     pub(super) keys: Vec<(u32, String)>,
@@ -83,16 +83,17 @@ impl Deployment {
         let emulator = TestApp::emulator();
         let clock = SkewedClock::compile()?.map(Rc::new);
         let (queue, s3) = (FakeSqs::start().await?, FakeS3::start().await?);
+        queue.allow_all_receives();
         let keys = create_keys(&emulator.endpoint(), &s3).await;
         let plan = |faults| Plan::of(windows.rules_of_others().into_iter().chain(faults)).seed(options.seed);
         let sqs = FaultProxy::start(&queue.endpoint(), plan(queue_faults(options.faults))).await?;
         let snapshot = FaultProxy::start(&s3.endpoint(), plan(Vec::new())).await?;
         let capacity = Capacity::new(if options.outage.is_some() { Limits::default() } else { LIMITS });
         let (writes, done_writes) = mpsc::unbounded_channel();
-        let deliver = EventQueue::default();
-        let delivery = Delivery::start(done_writes, deliver.clone(), options.faults, options.seed).await?;
-        let (mut functions, mut events) = (Vec::new(), Vec::new());
-        for ((program, timeout), number) in FUNCTIONS.into_iter().zip(0..) {
+        let events = <[EventQueue; FUNCTIONS.len()]>::default();
+        let delivery = Delivery::start(done_writes, events[DELIVER].clone(), options.faults, options.seed).await?;
+        let mut functions = Vec::new();
+        for (((program, timeout), events), number) in FUNCTIONS.into_iter().zip(&events).zip(0..) {
             let seed = options.seed.wrapping_mul(1_000).wrapping_add(number);
             let plan = Plan::of(windows.rules().into_iter().chain(faults(options.faults)));
             let proxy = FaultProxy::start(&emulator.endpoint(), plan.capacity(capacity.clone()).seed(seed)).await?;
@@ -102,16 +103,13 @@ impl Deployment {
             process.invocation_timeout = timeout;
             let sqs = if program == "overflow" { queue.endpoint() } else { sqs.endpoint() };
             process.variables.extend(variables(sqs, snapshot.endpoint()));
-            if program == DELIVER {
-                process.events = deliver.clone();
+            if program == FUNCTIONS[DELIVER].0 {
                 process.variables.extend(delivery.variables());
-            } else {
-                events.push(process.events.clone());
             }
+            process.events = events.clone();
             let lifetime = options.replaced_after.map_or(LIFETIME, |after| after..=after);
             functions.push((Function::start(process, clock.clone(), lifetime, seed), proxy));
         }
-        let events = <[_; 3]>::try_from(events).unwrap_or_else(|_| panic!("three functions that write"));
         Ok(Self {
             emulator,
             queue: Rc::new(queue),
@@ -139,7 +137,7 @@ impl Deployment {
 
     /// Ends the functions that write, and waits until nothing that they sent is on its way.
     pub(super) async fn end_writers(&self) {
-        for (function, proxy) in self.functions.iter().take(self.events.len()) {
+        for (function, proxy) in &self.functions[..DELIVER] {
             function.end().await;
             proxy.idle().await;
         }
@@ -147,7 +145,7 @@ impl Deployment {
 
     /// Ends the function that delivers.
     pub(super) async fn end_deliverer(&self) {
-        for (function, _) in self.functions.iter().skip(self.events.len()) {
+        for (function, _) in &self.functions[DELIVER..] {
             function.end().await;
         }
     }

@@ -10,6 +10,9 @@ use fault_proxy::Fault;
 use history::{Options, Outage, attacks, run};
 use testkit::build_functions;
 
+/// The share of the calls to DynamoDB that are faulted independently, beside the windows in which many fail.
+const FAULTS: f64 = 0.1;
+
 /// Many clients, half of which never retry, against functions that scale as on Lambda and are killed, over a DynamoDB, an SQS and an
 /// S3 that fail, with a delivery whose targets fail; then checks that nothing acknowledged is lost, nothing stored twice or changed, nothing there
 /// that was not sent, and all of it delivered. Ends with 1 if that does not hold.
@@ -22,15 +25,9 @@ struct Arguments {
     /// How many processes are killed with SIGKILL on the way [default: one for every 2,000 signals; none with --outage]
     #[arg(long)]
     kills: Option<u64>,
-    /// The percentage of the calls to DynamoDB that are faulted independently, beside the windows in which many fail
-    #[arg(long, default_value_t = 10.0)]
-    faults: f64,
     /// One outage of DynamoDB of this many seconds in place of the windows
     #[arg(long, value_name = "SECONDS")]
     outage: Option<u64>,
-    /// After how many events a process is replaced by a new one [default: a random number for each]
-    #[arg(long, value_name = "EVENTS")]
-    replaced_after: Option<u64>,
     /// Measures instead which share of the signals of clients that never retry is lost in outages of all tables, while SQS and S3 are
     /// available: the table of docs/reliability.md, in some 8 minutes
     #[arg(long)]
@@ -38,16 +35,13 @@ struct Arguments {
     /// Chooses what is sent, faulted and killed; the same again for the same seed [default: a random one]
     #[arg(long)]
     seed: Option<u64>,
-    /// The folder of the programs `customers`, `signals`, `overflow` and `deliver` [default: they are built without optimization]
-    #[arg(long)]
-    programs: Option<PathBuf>,
 }
 
 // More than one thread: what stands for AWS answers while the clients and the delivery are busy.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let programs = match arguments.programs.clone().map_or_else(build_functions, Ok) {
+    let programs = match build_functions() {
         Ok(programs) => programs,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -59,7 +53,6 @@ async fn main() -> ExitCode {
 }
 
 async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode {
-    let Arguments { faults, replaced_after, .. } = arguments;
     let signals = arguments.signals.max(1);
     let outage = arguments.outage.map(|seconds| Outage {
         fault: Fault::ServiceUnavailable,
@@ -68,11 +61,9 @@ async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode
         before_end: Duration::ZERO,
     });
     let kills = arguments.kills.unwrap_or(if outage.is_some() { 0 } else { signals / 2_000 });
-    let option = |name: &str, value: Option<u64>| value.map(|value| format!(" {name} {value}")).unwrap_or_default();
-    let others = option("--outage", arguments.outage) + &option("--replaced-after", replaced_after);
-    println!("history: --signals {signals} --kills {kills} --faults {faults}{others} --seed {seed}");
-    let faults = faults / 100.0;
-    let options = Options { signals, kills, faults, outage, replaced_after, rate: None, seed, programs };
+    let lasting = arguments.outage.map(|seconds| format!(" --outage {seconds}")).unwrap_or_default();
+    println!("history: --signals {signals} --kills {kills}{lasting} --seed {seed}");
+    let options = Options { signals, kills, faults: FAULTS, outage, replaced_after: None, rate: None, seed, programs };
     let summary = match run(options, |message| eprintln!("history: {message}")).await {
         Ok(summary) => summary,
         Err(error) => {

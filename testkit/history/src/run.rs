@@ -20,7 +20,7 @@ use crate::log_check::LogCheck;
 use crate::options::{Options, Outage};
 use crate::scaling::Function;
 use crate::stored;
-use crate::summary::{Calls, Drain, Failures, Summary};
+use crate::summary::{Calls, Drain, Summary};
 use crate::windows::Windows;
 
 /// Clients that send signals, and clients that update customers.
@@ -61,7 +61,7 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     drop(functions);
     let log = log_check.await?;
     progress("reading what is stored");
-    let stored = stored::read(&emulator.endpoint(), RETENTION);
+    let stored = stored::read(&emulator, RETENTION);
     progress("checking");
     let history = History {
         requests: signals.history.take().requests,
@@ -70,16 +70,15 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         unkept: log.unkept,
     };
     let failures = signals.counts.unavailable.take();
-    let unexplained = failures.iter().filter(|failure| !windows.explains(failure));
     Ok(Summary {
         report: checker::check(&history, &stored),
         delivery: delivery_checker::check(&stored.signals, deliveries.signals),
-        invocations: deliveries.invocations,
+        redelivered: deliveries.repeated,
         unreadable: deliveries.unreadable,
         updates: customers.counts.acknowledged.get(),
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
-        unexplained: Failures::of(unexplained),
-        unavailable: [Failures::of(&failures), Failures::of(&*customers.counts.unavailable.borrow())],
+        unexplained: failures.iter().filter(|failure| !windows.explains(failure)).count(),
+        unavailable: [failures.len(), customers.counts.unavailable.borrow().len()],
         drain,
         dead_letters: queue.dead_letters(),
         kills,
@@ -103,7 +102,7 @@ struct Traffic {
 /// Runs all clients to their end, kills processes meanwhile, and drains the queue.
 async fn send(options: &Options, deployment: &Deployment, end: Instant, progress: &impl Fn(&str)) -> Result<Traffic> {
     let start = Instant::now();
-    let [signals, customers, overflow] = deployment.events.clone();
+    let [signals, customers, overflow, _] = deployment.events.clone();
     let delivery = deployment.delivery.control.clone();
     let is_far_behind = move || delivery.waiting() > MAX_UNDELIVERED;
     let (signals, customers) = (Shared::new(signals, is_far_behind), Shared::new(customers, || false));

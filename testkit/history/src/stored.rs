@@ -4,15 +4,19 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use consistency::{Fingerprint, KeptSignal, Stored, stored_signal};
-use serde_json::{Value, json};
+use emulator::Emulator;
+use serde_json::Value;
 
 use crate::load::{CANARY, subject};
 use testkit::Tables;
 
 /// Everything in the tables of signals, rejected signals and customers. Signals have to expire after `retention`.
-pub(super) fn read(endpoint: &str, retention: Duration) -> Stored {
+pub(super) fn read(emulator: &Emulator, retention: Duration) -> Stored {
+    let for_each = |table: &str, each: &mut dyn FnMut(&mut Value)| {
+        emulator.for_each_item(Tables::name(table), each).expect("the emulator can be read");
+    };
     let mut signals = Vec::new();
-    scan(endpoint, "SignalsTable", |item| {
+    for_each("SignalsTable", &mut |item| {
         let keys = [text(&item["pk"]), text(&item["sk"])].map(ToOwned::to_owned);
         let id = text(&item["customerId"]).max(text(&item["emitterId"]));
         let who = who(text(&item["accountId"]), id);
@@ -21,14 +25,14 @@ pub(super) fn read(endpoint: &str, retention: Duration) -> Stored {
     // As a Query reads them: by the bytes of the sort key.
     signals.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     let mut rejected = Vec::new();
-    scan(endpoint, "RejectedSignalsTable", |item| {
+    for_each("RejectedSignalsTable", &mut |item| {
         let payload = text(&item["payload"]);
         let data = serde_json::from_str::<Value>(payload).unwrap_or_default()["data"].take();
         let number = |name: &str| data[name].as_u64().unwrap_or(u64::MAX);
         rejected.push(KeptSignal { request: number("request"), index: number("n"), content: Fingerprint::of(payload) });
     });
     let mut customers = HashMap::new();
-    scan(endpoint, "CustomersTable", |item| {
+    for_each("CustomersTable", &mut |item| {
         let own = ["pk", "accountId", "customerId", "createdAt", "updatedAt", "fence"];
         let fields = item.as_object().into_iter().flatten().filter(|(name, _)| !own.contains(&name.as_str()));
         let fields = fields.map(|(name, value)| (name.clone(), text(value).to_owned())).collect();
@@ -47,35 +51,4 @@ fn text(value: &Value) -> &str {
 pub(super) fn who(account_id: &str, id: &str) -> Option<u32> {
     let account = account_id.strip_prefix("history-")?.parse().ok()?;
     Some(subject(account, id.strip_prefix(CANARY)?.strip_prefix('-')?.parse().ok()?))
-}
-
-/// Items of a page. Without a limit the emulator reads the whole rest of the table for each page.
-const PAGE: usize = 2_000;
-
-/// Without the SDK, which takes some minutes for a million items where nothing is optimized.
-fn scan(endpoint: &str, table: &str, mut each: impl FnMut(&mut Value)) {
-    let agent = ureq::Agent::config_builder().proxy(None).build().new_agent();
-    let credential = "AWS4-HMAC-SHA256 Credential=local/20261120/eu-central-1/dynamodb/aws4_request";
-    let mut after = Value::Null;
-    loop {
-        let mut body = json!({"TableName": Tables::name(table), "ConsistentRead": true, "Limit": PAGE});
-        if !after.is_null() {
-            body["ExclusiveStartKey"] = after;
-        }
-        let call = agent
-            .post(endpoint)
-            .header("content-type", "application/x-amz-json-1.0")
-            .header("x-amz-target", "DynamoDB_20120810.Scan")
-            .header("x-amz-date", "20261120T000000Z")
-            .header("authorization", format!("{credential}, SignedHeaders=host, Signature=0"));
-        let mut response = call.send(body.to_string()).unwrap();
-        let page = response.body_mut().with_config().limit(u64::MAX).read_to_vec().unwrap();
-        let mut page: Value = serde_json::from_slice(&page).unwrap();
-        let items = page["Items"].as_array_mut().expect("a page has items");
-        items.iter_mut().for_each(&mut each);
-        after = page["LastEvaluatedKey"].take();
-        if after.is_null() {
-            return;
-        }
-    }
 }

@@ -54,22 +54,15 @@ impl SignalStream {
             return;
         }
         self.positions.insert(key(pk, sk), position);
-        // As in events/stream/signals.json.
+        // What the function reads of a record as in events/stream/signals.json.
         let record = json!({
             "eventID": format!("{position:032x}"),
             "eventName": "INSERT",
-            "eventVersion": "1.1",
-            "eventSource": "aws:dynamodb",
-            "awsRegion": "eu-central-1",
             "dynamodb": {
-                "ApproximateCreationDateTime": 1_795_214_024,
                 "Keys": {"pk": item["pk"], "sk": item["sk"]},
                 "NewImage": item,
                 "SequenceNumber": format!("{position:027}"),
-                "SizeBytes": 400,
-                "StreamViewType": "NEW_IMAGE",
             },
-            "eventSourceARN": "arn:aws:dynamodb:eu-central-1:123456789012:table/Signals/stream/2026-11-20T00:00:00.000",
         });
         self.shards[shard_of(pk)].push(&record);
     }

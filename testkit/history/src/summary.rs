@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use consistency::checker::{Report, Violation};
 
-use crate::clients::Unavailable;
-use crate::delivery::Invocations;
 use crate::delivery_checker;
 use crate::deployment::Deployment;
 use crate::drain::Drained;
@@ -20,8 +18,8 @@ pub struct Summary {
     pub report: Report,
     /// What the checker of the delivery found.
     pub delivery: delivery_checker::Report,
-    /// The invocations that delivered.
-    pub invocations: Invocations,
+    /// Invocations of the delivery after which a batch came again.
+    pub redelivered: u64,
     /// Records that the delivery wrote to the failure bucket.
     pub unreadable: usize,
     /// Updates of customers that were acknowledged.
@@ -29,9 +27,9 @@ pub struct Summary {
     /// Requests with signals and with customers, each attempt counted.
     pub requests: [u64; 2],
     /// 503s of requests with signals, and with customers.
-    pub unavailable: [Failures; 2],
+    pub unavailable: [usize; 2],
     /// Those of requests with signals while SQS and S3 were available.
-    pub unexplained: Failures,
+    pub unexplained: usize,
     /// What the overflow queue took.
     pub drain: Drain,
     /// Messages in the dead-letter queue.
@@ -48,32 +46,6 @@ pub struct Summary {
     pub leaks: Vec<String>,
     /// How long it took, the last drain and the check excluded.
     pub took: Duration,
-}
-
-/// 503s.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Failures {
-    /// First responses of their process.
-    pub cold: u64,
-    /// The others.
-    pub warm: u64,
-}
-
-impl Failures {
-    pub(super) fn of<'f>(failures: impl IntoIterator<Item = &'f Unavailable>) -> Self {
-        let mut counts = Self::default();
-        for failure in failures {
-            *(if failure.is_cold { &mut counts.cold } else { &mut counts.warm }) += 1;
-        }
-        counts
-    }
-}
-
-impl fmt::Display for Failures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cold, warm } = self;
-        write!(f, "{cold} of new processes and {warm} of others")
-    }
 }
 
 /// What the overflow queue took.
@@ -126,8 +98,8 @@ impl Summary {
         report.holds()
             && is_delivered
             && leaks.is_empty()
-            && [ended, errors, unexplained.cold, unexplained.warm] == [0; 4]
-            && *dead_letters == 0
+            && [ended, errors] == [0; 2]
+            && [*unexplained, *dead_letters] == [0; 2]
     }
 
     /// The percentage of the signals that got no 200, or were not stored after it.
@@ -146,15 +118,9 @@ impl fmt::Display for Summary {
         let Drain { deferred, drained, took: drain_took } = self.drain;
         let Calls { dynamodb: [calls, faulted], throttled, processes } = self.calls;
         let ProcessCounts { started, at_once, ended, errors } = processes;
-        let Invocations { total, failed, lost } = self.invocations;
         writeln!(f, "{}", self.report)?;
         writeln!(f, "{}", self.delivery)?;
-        writeln!(
-            f,
-            "{total} invocations delivered, {failed} of them not all of their records, {lost} ended with their process; \
-             {} records in the failure bucket",
-            self.unreadable
-        )?;
+        writeln!(f, "{} batches delivered again; {} records in the failure bucket", self.redelivered, self.unreadable)?;
         writeln!(
             f,
             "{signal_requests} requests with signals and {customer_requests} with customers in {} s, {updates} updates \

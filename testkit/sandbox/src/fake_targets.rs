@@ -9,10 +9,10 @@ use anyhow::Result;
 use data_encoding::BASE64;
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
 
-use crate::http_server::{HttpServer, Service};
+use crate::http_server::{HttpServer, Service, response};
 
 /// A target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,13 +101,9 @@ impl FakeTargets {
     }
 
     /// This share of calls fails from here on, some of them after they were taken, and of the entries and records of others.
-    pub fn fail_at_random(&self, share: f64) {
-        self.0.service.with(|targets| targets.faults = share);
-    }
-
-    /// Chooses what fails at random.
-    pub fn set_seed(&self, seed: u64) {
-        self.0.service.with(|targets| targets.random = fastrand::Rng::with_seed(seed));
+    /// The seed chooses which.
+    pub fn fail_at_random(&self, share: f64, seed: u64) {
+        self.0.service.with(|targets| (targets.faults, targets.random) = (share, fastrand::Rng::with_seed(seed)));
     }
 
     /// No call, no entry and no record fails from here on.
@@ -165,9 +161,7 @@ impl Service for State {
         let call = target.map(|target| Call { target, path: parts.uri.path().to_owned(), headers, body });
         let (status, answer) =
             call.map_or((400, error("UnknownOperationException")), |call| self.with(|targets| targets.answer(call)));
-        let mut response = Response::new(Full::from(answer.to_string()));
-        *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
-        response
+        response(status, &[], answer.to_string())
     }
 }
 
@@ -217,16 +211,12 @@ impl Targets {
         let mut results = Vec::new();
         for entry in entries {
             let is_object = text(&entry, "Detail").parse::<Value>().is_ok_and(|detail| detail.is_object());
-            let malformed = (!is_object).then_some("MalformedDetail");
-            let Some(code) = self.refusal(Target::Bus, &text(&entry, "Detail")).or(malformed) else {
-                results.push(json!({"EventId": self.entries.len().to_string()}));
-                self.entries.push(entry);
-                continue;
-            };
-            results.push(json!({"ErrorCode": code, "ErrorMessage": "a message with a secret value"}));
+            let code = self.refusal(Target::Bus, &text(&entry, "Detail"));
+            let code = code.or((!is_object).then_some("MalformedDetail"));
+            results.push(result("EventId", code));
+            self.entries.extend(code.is_none().then_some(entry));
         }
-        let failed = results.iter().filter(|result| result.get("ErrorCode").is_some()).count();
-        (200, json!({"FailedEntryCount": failed, "Entries": results}))
+        (200, json!({"FailedEntryCount": failures(&results), "Entries": results}))
     }
 
     fn put_record_batch(&mut self, body: &str) -> (u16, Value) {
@@ -241,16 +231,24 @@ impl Targets {
         }
         let mut results = Vec::new();
         for record in records {
-            let Some(code) = self.refusal(Target::Lake, &record) else {
-                results.push(json!({"RecordId": self.records.len().to_string()}));
-                self.records.push(record);
-                continue;
-            };
-            results.push(json!({"ErrorCode": code, "ErrorMessage": "a message with a secret value"}));
+            let code = self.refusal(Target::Lake, &record);
+            results.push(result("RecordId", code));
+            self.records.extend(code.is_none().then_some(record));
         }
-        let failed = results.iter().filter(|result| result.get("ErrorCode").is_some()).count();
-        (200, json!({"FailedPutCount": failed, "Encrypted": false, "RequestResponses": results}))
+        (200, json!({"FailedPutCount": failures(&results), "Encrypted": false, "RequestResponses": results}))
     }
+}
+
+/// The result of an entry or a record, which is taken under an id unless there is an error code.
+fn result(id: &str, code: Option<&str>) -> Value {
+    match code {
+        None => json!({id: "1"}),
+        Some(code) => json!({"ErrorCode": code, "ErrorMessage": "a message with a secret value"}),
+    }
+}
+
+fn failures(results: &[Value]) -> usize {
+    results.iter().filter(|result| result.get("ErrorCode").is_some()).count()
 }
 
 fn error(code: &str) -> Value {

@@ -9,9 +9,10 @@ use anyhow::Result;
 use fault_proxy::loopback::LoopbackServer;
 use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::{Bytes, Incoming};
+use hyper::header::HeaderName;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
@@ -87,4 +88,16 @@ async fn serve(service: Arc<impl Service>, stream: impl AsyncRead + AsyncWrite +
     });
     // A process that is stopped drops its connections.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+}
+
+/// A response with these headers, of names and values that HTTP has.
+pub fn response(status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
 }

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context as _, Result};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response};
 use serde_json::Value;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot, watch};
 
-use crate::http_server::{HttpServer, Service};
+use crate::http_server::{HttpServer, Service, response};
 
 /// The events of one function, for whichever of its processes asks first.
 #[derive(Clone, Debug)]
@@ -41,8 +41,6 @@ pub struct Invocation {
     pub response: Bytes,
     /// From giving the event to the process to the last byte of its response.
     pub duration: Duration,
-    /// Whether it is the first one of its process.
-    pub is_first: bool,
 }
 
 impl Invocation {
@@ -86,7 +84,6 @@ struct State {
     timeout: Duration,
     /// The invocations that the process has not responded to yet, by their ids.
     open: Mutex<HashMap<String, Open>>,
-    given: AtomicU64,
     /// Requests for the next event that wait for one.
     waiting: watch::Sender<u64>,
     errors: AtomicU64,
@@ -96,7 +93,6 @@ struct State {
 #[derive(Debug)]
 struct Open {
     began: Instant,
-    is_first: bool,
     invocation: oneshot::Sender<Invocation>,
 }
 
@@ -110,7 +106,6 @@ impl RuntimeApi {
             events,
             timeout,
             open: Mutex::default(),
-            given: AtomicU64::new(0),
             waiting: watch::Sender::new(0),
             errors: AtomicU64::new(0),
         };
@@ -151,34 +146,25 @@ impl State {
         self.waiting.send_modify(|waiting| *waiting += 1);
         let event = self.events.next().await;
         self.waiting.send_modify(|waiting| *waiting -= 1);
-        let Some(event) = event else { return status(StatusCode::GONE) };
-        let is_first = self.given.fetch_add(1, Ordering::Relaxed) == 0;
-        let open = Open { began: Instant::now(), is_first, invocation: event.invocation };
+        let Some(event) = event else { return response(410, &[], "") };
+        let open = Open { began: Instant::now(), invocation: event.invocation };
         self.open().insert(event.id.clone(), open);
         let deadline = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default() + self.timeout;
-        let mut response = Response::new(Full::new(event.body));
-        for (name, value) in [
-            ("content-type", "application/json".to_owned()),
-            ("lambda-runtime-aws-request-id", event.id),
-            ("lambda-runtime-deadline-ms", deadline.as_millis().to_string()),
-            ("lambda-runtime-invoked-function-arn", "arn:aws:lambda:eu-central-1:123456789012:function:tests".into()),
-            (
-                "lambda-runtime-trace-id",
-                "Root=1-6741e0f0-0123456789abcdef01234567;Parent=0123456789abcdef;Sampled=0".into(),
-            ),
-        ] {
-            if let Ok(value) = value.try_into() {
-                response.headers_mut().insert(name, value);
-            }
-        }
-        response
+        let headers = [
+            ("content-type", "application/json"),
+            ("lambda-runtime-aws-request-id", event.id.as_str()),
+            ("lambda-runtime-deadline-ms", &deadline.as_millis().to_string()),
+            ("lambda-runtime-invoked-function-arn", "arn:aws:lambda:eu-central-1:123456789012:function:tests"),
+            ("lambda-runtime-trace-id", "Root=1-6741e0f0-0123456789abcdef01234567;Parent=0123456789abcdef;Sampled=0"),
+        ];
+        response(200, &headers, event.body)
     }
 
     fn respond(&self, id: &str, response: Bytes) {
         let open = self.open().remove(id);
-        if let Some(Open { began, is_first, invocation }) = open {
+        if let Some(Open { began, invocation }) = open {
             // The caller may have given up.
-            let _ = invocation.send(Invocation { response, duration: began.elapsed(), is_first });
+            let _ = invocation.send(Invocation { response, duration: began.elapsed() });
         }
     }
 }
@@ -197,14 +183,8 @@ impl Service for State {
             }
             // The process ends after it.
             (&Method::POST, ["init", "error"]) => drop(self.errors.fetch_add(1, Ordering::Relaxed)),
-            _ => return status(StatusCode::NOT_FOUND),
+            _ => return response(404, &[], ""),
         }
-        status(StatusCode::ACCEPTED)
+        response(202, &[], "")
     }
-}
-
-fn status(status: StatusCode) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::default());
-    *response.status_mut() = status;
-    response
 }

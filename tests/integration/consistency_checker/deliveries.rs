@@ -27,7 +27,7 @@ fn delivered() -> Vec<DeliveredSignal> {
 fn taken(target: Target, batch: u64, place: u32) -> DeliveredSignal {
     let StoredSignal { who, received_at, identifier, index, content, .. } = stored().remove(place as usize);
     let key = key_of(who, received_at, &identifier, index);
-    DeliveredSignal { target, batch, position: Some(place), who, key, content: Some(content), contradiction: None }
+    DeliveredSignal { target, batch, position: Some(place), who, key, content: Some(content) }
 }
 
 #[track_caller]
@@ -82,15 +82,11 @@ fn delivered_signal_that_is_not_stored_is_a_phantom() {
 
 #[test]
 fn delivered_signal_that_differs_from_the_stored_one_is_altered() {
-    let other = |change: fn(&mut DeliveredSignal)| {
-        let mut altered = taken(Target::Bus, 3, 0);
-        change(&mut altered);
-        report_on(|delivered| delivered.push(altered))
-    };
-    assert_only(&other(|signal| signal.content = Some(Fingerprint::of("other"))), Violation::AlteredDelivery, 1);
-    assert_only(&other(|signal| signal.contradiction = Some("another type")), Violation::AlteredDelivery, 1);
+    let altered = DeliveredSignal { content: Some(Fingerprint::of("other")), ..taken(Target::Bus, 3, 0) };
     let without_data = DeliveredSignal { content: None, ..taken(Target::Lake, 3, 0) };
-    assert_only(&report_on(|delivered| delivered.push(without_data)), Violation::AlteredDelivery, 1);
+    for signal in [altered, without_data] {
+        assert_only(&report_on(|delivered| delivered.push(signal)), Violation::AlteredDelivery, 1);
+    }
 }
 
 #[test]

@@ -31,14 +31,14 @@ fn last_copies(ids: &[String]) -> Vec<&String> {
 #[tokio::test]
 async fn every_record_is_delivered_while_processes_die_and_targets_fail() {
     let targets = FakeTargets::start().await.unwrap();
-    targets.fail_at_random(0.1);
+    targets.fail_at_random(0.1, fastrand::u64(..));
     let (options, _log) = options(&targets, BOTH);
     let mut process = start(&options).await;
     let mut shard = Shard::default();
     let (mut records, mut kills) = (0, 0);
     while shard.waiting() > 0 || kills < KILLS {
         if kills == KILLS {
-            targets.fail_at_random(0.0);
+            targets.fail_at_random(0.0, 0);
         } else if shard.waiting() < RECORDS {
             let mut more = signals(records..records + RECORDS);
             if records == 0 {

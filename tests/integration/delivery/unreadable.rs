@@ -103,20 +103,6 @@ async fn batch_full_of_unreadable_records_progresses_while_s3_is_slow() {
 }
 
 #[tokio::test]
-async fn change_by_time_to_live_and_a_changed_signal_are_skipped() {
-    let delivery = Delivery::start(BOTH).await;
-    let mut batch = signals(0..4);
-    batch[0]["eventName"] = json!("REMOVE");
-    batch[0]["userIdentity"] = json!({"type": "Service", "principalId": "dynamodb.amazonaws.com"});
-    batch[1]["eventName"] = json!("REMOVE");
-    batch[2]["eventName"] = json!("MODIFY");
-    assert_eq!(delivery.first_undelivered(&batch).await, None);
-    assert_eq!(ids(&delivery.on_the_bus()), ids_of([3]));
-    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([3]));
-    assert_eq!(delivery.kept().len(), 0);
-}
-
-#[tokio::test]
 async fn event_that_the_bus_cannot_have_is_whole_in_the_lake() {
     let delivery = Delivery::start(BOTH).await;
     for data in not_for_the_bus() {

@@ -78,7 +78,7 @@ async fn own_late_attempt_is_the_update_and_is_not_written_again() {
 
 #[tokio::test]
 async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
-    const UPDATES: usize = 400;
+    const UPDATES: usize = 100;
     let (_app, proxy, _) = app_behind_proxy(Plan::none()).await;
     let table = CustomersTable::new(client_at(&proxy.endpoint()), Tables::name("CustomersTable"));
     let update = CustomerUpdate::parse(JsonText::parse(r#"{"customerId":"c","customerData":{}}"#).unwrap()).unwrap();

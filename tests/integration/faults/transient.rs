@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use serde_json::json;
-use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{RequestBuilder, TestApp};
+use testkit::RequestBuilder;
+use testkit::fault_proxy::{Fault, Plan};
 
+use super::auth::app_behind_key_proxy;
 use super::{
     FAILURES, REQUEST, app_behind_proxy, assert_unavailable, customer, stored_numbers, with_identifier,
     without_identifier,
@@ -65,11 +67,8 @@ async fn customer_created_by_a_lost_attempt_is_created() {
 #[tokio::test]
 async fn transient_fault_of_the_key_table_fails_no_request() {
     for fault in transient() {
-        let emulator = TestApp::emulator();
-        let direct = emulator.endpoint();
-        let keys = FaultProxy::start(&direct, fault.at(1)).await.unwrap();
-        let app = TestApp::over(emulator, &keys.endpoint(), &direct, None);
-        let key = app.key("shop").await;
+        let (app, proxy, key) = app_behind_key_proxy().await;
+        proxy.set(fault.at(1));
         assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200, "{fault:?}");
         assert_eq!(app.send(customer().key(&key)).await.status, 200, "{fault:?}");
     }
@@ -77,13 +76,14 @@ async fn transient_fault_of_the_key_table_fails_no_request() {
 
 #[tokio::test]
 async fn stalled_call_is_retried_before_the_deadline() {
-    for call in [with_identifier(3), customer()] {
+    join_all([with_identifier(3), customer()].map(async |call| {
         let (app, _proxy, key) = app_behind_proxy(Fault::Stall.at(1)).await;
         let began = Instant::now();
         let response = app.send(call.key(&key)).await;
         assert_eq!(response.status, 200, "{}", response.text);
         assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
-    }
+    }))
+    .await;
 }
 
 #[tokio::test]

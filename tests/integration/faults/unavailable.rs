@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use serde_json::json;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::function_process::FunctionProcess;
@@ -20,7 +21,7 @@ fn lasting() -> impl Iterator<Item = Fault> {
 #[tokio::test]
 async fn lasting_fault_is_a_503_before_the_deadline() {
     let timeout = Duration::from_millis(600);
-    for fault in lasting() {
+    join_all(lasting().map(async |fault| {
         let (app, _proxy, key) = app_behind_proxy(fault.always()).await;
         for call in [customer(), with_identifier(30), without_identifier(30)] {
             let began = Instant::now();
@@ -33,13 +34,13 @@ async fn lasting_fault_is_a_503_before_the_deadline() {
                 assert!(response.json().get("requestIdentifier").is_none(), "{fault:?}: no record was written");
             }
         }
-    }
+    }))
+    .await;
 }
 
 #[tokio::test]
 async fn process_with_expired_credentials_ends_after_its_503() {
-    let app = TestApp::start();
-    let key = app.key("shop").await;
+    let (app, key) = TestApp::with_key("shop").await;
     let proxy = FaultProxy::start(&app.emulator.endpoint(), Plan::none()).await.unwrap();
     let program = build_functions().unwrap().join("customers");
     let mut process = FunctionProcess::start(&emulator_options(&program, &proxy.endpoint())).await.unwrap();
@@ -51,6 +52,51 @@ async fn process_with_expired_credentials_ends_after_its_503() {
     assert_eq!(status(&process).await, 503);
     process.ended().await.unwrap();
     assert_eq!(process.invocation_errors(), 0);
+}
+
+#[tokio::test]
+async fn rejected_signals_use_up_no_retry_of_accepted_ones() {
+    let fault = Fault::InternalServerError.always().about(Tables::name("RejectedSignalsTable"));
+    let (app, proxy, key) = app_behind_proxy(fault).await;
+    let mixed = || RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]})).key(&key);
+    for _ in 0..10 {
+        assert_eq!(app.send(mixed()).await.status, 200);
+    }
+    proxy.set(Fault::InternalServerError.at(1));
+    assert_eq!(app.send(without_identifier(1).key(&key)).await.status, 200);
+}
+
+#[tokio::test]
+async fn retry_budget_bounds_the_calls_during_an_outage() {
+    const REQUESTS: u64 = 100;
+    let faults = [Fault::InternalServerError, Fault::ResetBefore, Fault::CutBody, Fault::EmptyBody, Fault::HtmlBody];
+    join_all(faults.map(async |fault| {
+        let (app, proxy, key) = app_behind_proxy(fault.always()).await;
+        for _ in 0..REQUESTS {
+            assert_unavailable(&app.send(customer().key(&key)).await);
+        }
+        // Without faults, each request makes one call.
+        let calls = proxy.counts().calls();
+        assert!(calls * 10 <= REQUESTS * 13, "{fault:?}: {calls} calls for {REQUESTS} requests");
+        proxy.set(Plan::none());
+        assert_eq!(app.send(customer().key(&key)).await.status, 200, "a request without a fault needs no retry");
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn retry_with_the_identifier_of_a_503_is_stored_once() {
+    // The first batch is stored, each attempt of the second one fails.
+    let second = Fault::InternalServerError.where_body_has("\"29\"").of("BatchWriteItem");
+    let (app, proxy, key) = app_behind_proxy(second).await;
+    let response = app.send(without_identifier(30).key(&key)).await;
+    assert_unavailable(&response);
+    assert_eq!(stored_numbers(&app).await.len(), 25);
+    proxy.set(Plan::none());
+    let retry = json!({"requestIdentifier": response.json()["requestIdentifier"], "signals": signals(30)});
+    let response = app.send(RequestBuilder::signals(retry).key(&key)).await;
+    assert_eq!((response.status, &response.json()["replayed"]), (200, &json!(true)), "{}", response.text);
+    assert_eq!(stored_numbers(&app).await, (0..30).collect::<Vec<_>>());
 }
 
 #[tokio::test]
@@ -77,47 +123,4 @@ async fn response_503_names_an_identifier_only_if_it_is_recorded() {
     let response = app.send(without_identifier(30).key(&key)).await;
     assert_unavailable(&response);
     assert!(response.json().get("requestIdentifier").is_none(), "{}", response.text);
-}
-
-#[tokio::test]
-async fn rejected_signals_use_up_no_retry_of_accepted_ones() {
-    let fault = Fault::InternalServerError.always().about(Tables::name("RejectedSignalsTable"));
-    let (app, proxy, key) = app_behind_proxy(fault).await;
-    let mixed = || RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]})).key(&key);
-    for _ in 0..10 {
-        assert_eq!(app.send(mixed()).await.status, 200);
-    }
-    proxy.set(Fault::InternalServerError.at(1));
-    assert_eq!(app.send(without_identifier(1).key(&key)).await.status, 200);
-}
-
-#[tokio::test]
-async fn retry_budget_bounds_the_calls_during_an_outage() {
-    const REQUESTS: u64 = 100;
-    for fault in [Fault::InternalServerError, Fault::ResetBefore, Fault::CutBody, Fault::EmptyBody, Fault::HtmlBody] {
-        let (app, proxy, key) = app_behind_proxy(fault.always()).await;
-        for _ in 0..REQUESTS {
-            assert_unavailable(&app.send(customer().key(&key)).await);
-        }
-        // Without faults, each request makes one call.
-        let calls = proxy.counts().calls();
-        assert!(calls * 10 <= REQUESTS * 13, "{fault:?}: {calls} calls for {REQUESTS} requests");
-        proxy.set(Plan::none());
-        assert_eq!(app.send(customer().key(&key)).await.status, 200, "a request without a fault needs no retry");
-    }
-}
-
-#[tokio::test]
-async fn retry_with_the_identifier_of_a_503_is_stored_once() {
-    // The first batch is stored, each attempt of the second one fails.
-    let second = Fault::InternalServerError.where_body_has("\"29\"").of("BatchWriteItem");
-    let (app, proxy, key) = app_behind_proxy(second).await;
-    let response = app.send(without_identifier(30).key(&key)).await;
-    assert_unavailable(&response);
-    assert_eq!(stored_numbers(&app).await.len(), 25);
-    proxy.set(Plan::none());
-    let retry = json!({"requestIdentifier": response.json()["requestIdentifier"], "signals": signals(30)});
-    let response = app.send(RequestBuilder::signals(retry).key(&key)).await;
-    assert_eq!((response.status, &response.json()["replayed"]), (200, &json!(true)), "{}", response.text);
-    assert_eq!(stored_numbers(&app).await, (0..30).collect::<Vec<_>>());
 }

@@ -1,6 +1,7 @@
 //! The programs of the functions, started while DynamoDB does not answer.
 
 use emulator::sqs::OVERFLOW_QUEUE;
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use testkit::fault_proxy::Fault;
 use testkit::function_process::FunctionProcess;
@@ -11,7 +12,7 @@ use super::{KEY, Stack, signal};
 #[tokio::test]
 async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
     let programs = build_functions().unwrap();
-    for fault in [Fault::Stall, Fault::Throttled] {
+    join_all([Fault::Stall, Fault::Throttled].map(async |fault| {
         let stack = Stack::with_snapshot(fault.always(), &key_record("shop")).await;
         let mut options = emulator_options(&programs.join("signals"), &stack.proxy.endpoint());
         let (s3, sqs) = (stack.s3.endpoint(), stack.sqs.endpoint());
@@ -42,5 +43,6 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
             used.extend(line["status"].is_u64().then(|| line["KeyTableUnavailable"].clone()));
         }
         assert_eq!(used, [json!(1), Value::Null]);
-    }
+    }))
+    .await;
 }

@@ -1,10 +1,9 @@
 //! Reads openapi.yaml: its operations, examples and schemas.
 
-use std::path::Path;
-
 use jsonschema::{Draft, Validator};
-use saphyr::{LoadableYamlNode as _, Scalar, Yaml};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use crate::page::root;
 
 /// The whole document.
 pub(super) struct Document(Value);
@@ -32,9 +31,8 @@ pub(super) struct Example<'d> {
 
 impl Document {
     pub(super) fn read() -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi.yaml");
-        let text = std::fs::read_to_string(path).unwrap();
-        Self(json(&Yaml::load_from_str(&text).unwrap()[0]))
+        let text = std::fs::read_to_string(root().join("openapi.yaml")).unwrap();
+        Self(emulator::yaml::parse(&text).unwrap())
     }
 
     /// The value at a JSON Pointer.
@@ -117,21 +115,5 @@ impl Document {
     /// The errors of `value`.
     pub(super) fn errors_by(validator: &Validator, value: &Value) -> Vec<String> {
         validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
-    }
-}
-
-fn json(node: &Yaml<'_>) -> Value {
-    match node {
-        Yaml::Sequence(items) => items.iter().map(json).collect(),
-        Yaml::Mapping(members) => {
-            let name = |key: &Yaml<'_>| key.as_str().expect("a name in quotes or letters").to_owned();
-            Value::Object(members.iter().map(|(key, value)| (name(key), json(value))).collect::<Map<_, _>>())
-        }
-        Yaml::Value(Scalar::Null) => Value::Null,
-        Yaml::Value(Scalar::Boolean(truth)) => Value::from(*truth),
-        Yaml::Value(Scalar::Integer(number)) => Value::from(*number),
-        Yaml::Value(Scalar::FloatingPoint(number)) => Value::from(number.into_inner()),
-        Yaml::Value(Scalar::String(text)) => Value::from(text.as_ref()),
-        other => panic!("openapi.yaml needs no {other:?}"),
     }
 }

@@ -47,7 +47,7 @@ fn assert_agreement(
 fn signal_is_valid_for_the_schema_and_the_parser_alike() {
     let document = Document::read();
     let validator = document.validator(document.schema("Signal"));
-    check(1_000, strategies::signal(), |signal| {
+    check(500, strategies::signal(), |signal| {
         let Some(value) = value_of(&signal) else { return Ok(()) };
         let request = format!("{{\"signals\":[{signal}]}}");
         let batch = Batch::parse(JsonText::parse(&request).unwrap()).unwrap();
@@ -62,7 +62,7 @@ fn customer_is_valid_for_the_schema_and_the_parser_alike() {
     let validator = document.validator(document.schema("CustomerUpdate"));
     // A schema cannot limit the length of an unknown field's JSON text either.
     let beyond = [&RULES_OF_THE_TEXT[..], &[FieldErrorCode::TooLong]].concat();
-    check(1_000, strategies::customer("c"), |(_, request)| {
+    check(500, strategies::customer("c"), |(_, request)| {
         let Some(value) = value_of(&request) else { return Ok(()) };
         let parsed = CustomerUpdate::parse(JsonText::parse(&request).unwrap());
         assert_agreement(&parsed.err().unwrap_or_default(), &Document::errors_by(&validator, &value), &beyond)

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use emulator::Template;
-use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, Message, OVERFLOW_QUEUE};
-use serde_json::{Value, json};
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, drained, event};
+use serde_json::Value;
 
 /// How often an empty queue is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -66,17 +66,4 @@ fn invoke(url: &str, event: &str) -> Option<Value> {
     let config = ureq::Agent::config_builder().timeout_global(Some(INVOCATION_TIMEOUT)).proxy(None).build();
     let mut response = config.new_agent().post(url).send(event).ok()?;
     serde_json::from_str(&response.body_mut().read_to_string().ok()?).ok()
-}
-
-fn event(messages: &[Message]) -> Value {
-    let record = |message: &Message| json!({"messageId": message.id, "body": message.body, "eventSource": "aws:sqs"});
-    json!({"Records": messages.iter().map(record).collect::<Value>()})
-}
-
-/// The ids of the messages that are drained: none when the function failed.
-fn drained<'a>(messages: &'a [Message], response: &Value) -> Vec<&'a str> {
-    let Some(failures) = response.get("batchItemFailures").and_then(Value::as_array) else { return Vec::new() };
-    let is_failure =
-        |id: &&str| failures.iter().any(|failure| failure.get("itemIdentifier").is_some_and(|of| of == *id));
-    messages.iter().map(|message| message.id.as_str()).filter(|id| !is_failure(id)).collect()
 }

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use crate::template::Table;
 
 /// What a table found in a data file must have in common with its declaration.
-const FIXED_WHEN_CREATED: [&str; 4] =
-    ["AttributeDefinitions", "GlobalSecondaryIndexes", "KeySchema", "LocalSecondaryIndexes"];
+const FIXED_WHEN_CREATED: [&str; 2] = ["AttributeDefinitions", "KeySchema"];
 
 /// A request of the emulator from DynamoDB's own JSON.
 pub(super) fn request<T: DeserializeOwned>(json: Value) -> Result<T> {
@@ -39,24 +38,11 @@ fn create(database: &Database, table: &Table) -> Result<()> {
 fn is_as_declared(database: &Database, table: &Table) -> Result<bool> {
     let described = database.describe_table(request(json!({"TableName": table.name}))?)?;
     let described = serde_json::to_value(described.table)?;
-    Ok(FIXED_WHEN_CREATED.iter().all(|&property| match (described.get(property), table.definition.get(property)) {
-        (Some(found), Some(declared)) => holds(found, declared),
-        (_, declared) => declared.is_none(),
+    Ok(FIXED_WHEN_CREATED.iter().all(|property| {
+        let [found, declared] = [described.get(property), table.definition.get(*property)]
+            .map(|list| list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default());
+        found.len() == declared.len() && declared.iter().all(|declared| found.contains(declared))
     }))
-}
-
-/// Whether `found` says all that `declared` says. It may say more: a description carries counts and states.
-fn holds(found: &Value, declared: &Value) -> bool {
-    match (found, declared) {
-        (Value::Object(found), Value::Object(declared)) => {
-            declared.iter().all(|(name, declared)| found.get(name).is_some_and(|found| holds(found, declared)))
-        }
-        (Value::Array(found), Value::Array(declared)) => {
-            found.len() == declared.len()
-                && declared.iter().all(|declared| found.iter().any(|found| holds(found, declared)))
-        }
-        _ => found == declared,
-    }
 }
 
 fn ensure_expiry(database: &Database, table: &Table) -> Result<()> {

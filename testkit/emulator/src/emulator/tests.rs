@@ -3,7 +3,7 @@ use std::net::TcpStream;
 use serde_json::{Value, json};
 
 use super::{Emulator, Storage};
-use crate::{Template, development_key};
+use crate::Template;
 
 const TEMPLATE: &str = "
 Resources:
@@ -53,19 +53,6 @@ fn started_emulator_has_the_tables_of_the_template() {
     assert_eq!(call(&emulator, "ListTables", &json!({}))["TableNames"], json!(["ApiKeysTable", "SignalsTable"]));
     let expiry = call(&emulator, "DescribeTimeToLive", &json!({"TableName": "SignalsTable"}));
     assert_eq!(expiry["TimeToLiveDescription"]["AttributeName"], "expiresAt");
-}
-
-#[test]
-fn development_key_is_stored_as_its_hash() {
-    let emulator = start();
-    development_key::load(&emulator, &template()).unwrap();
-    development_key::load(&emulator, &template()).unwrap();
-
-    let items = call(&emulator, "Scan", &json!({"TableName": "ApiKeysTable"}))["Items"].clone();
-    assert_eq!(items.as_array().unwrap().len(), 1);
-    assert_eq!(items[0]["accountId"]["S"], development_key::ACCOUNT_ID);
-    assert_eq!(items[0]["keyHash"]["S"].as_str().unwrap().len(), 64);
-    assert!(!items.to_string().contains(development_key::API_KEY));
 }
 
 #[test]

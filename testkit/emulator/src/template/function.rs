@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 
 use super::table::Table;
-use super::yaml::function_in;
+use crate::yaml::function_in;
 
 /// The `BatchSize` of an SQS event that has none.
 const DEFAULT_BATCH_SIZE: usize = 10;

@@ -3,11 +3,10 @@
 use anyhow::{Result, anyhow};
 use serde_json::{Map, Value};
 
-use super::yaml::function_in;
+use crate::yaml::function_in;
 
 /// Properties that `CreateTable` takes as the template writes them.
-const APPLIED_AS_WRITTEN: [&str; 4] =
-    ["AttributeDefinitions", "GlobalSecondaryIndexes", "KeySchema", "LocalSecondaryIndexes"];
+const APPLIED_AS_WRITTEN: [&str; 2] = ["AttributeDefinitions", "KeySchema"];
 
 /// Properties that are applied, each in its own way.
 const APPLIED: [&str; 2] = ["TableName", "TimeToLiveSpecification"];
@@ -39,7 +38,7 @@ pub struct Table {
     pub name: String,
     /// The attribute by which items expire, when the template enables that.
     pub time_to_live_attribute: Option<String>,
-    /// The `CreateTable` request: keys and indexes.
+    /// The `CreateTable` request.
     pub(crate) definition: Map<String, Value>,
 }
 
@@ -68,12 +67,11 @@ impl Table {
                     "has the property {property}, which the local stack can neither apply nor safely leave out."
                 )));
             }
-            let value = if property.ends_with("SecondaryIndexes") { indexes(value) } else { value.clone() };
-            if let Some(function) = function_in(&value) {
+            if let Some(function) = function_in(value) {
                 return Err(wrong(format!("uses {function} in {property}: the local stack needs it written out.")));
             }
             if APPLIED_AS_WRITTEN.contains(&property) {
-                definition.insert(property.to_owned(), value);
+                definition.insert(property.to_owned(), value.clone());
             }
         }
         let name = properties.get("TableName").and_then(Value::as_str).unwrap_or(logical_id);
@@ -86,15 +84,6 @@ impl Table {
             definition,
         })
     }
-}
-
-/// The indexes without what is about capacity and monitoring.
-fn indexes(value: &Value) -> Value {
-    let mut indexes = value.clone();
-    for index in indexes.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
-        index.retain(|property, _| !WITHOUT_MEANING_LOCALLY.contains(&property.as_str()));
-    }
-    indexes
 }
 
 fn time_to_live_attribute(specification: &Value) -> Option<String> {

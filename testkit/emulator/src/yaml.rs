@@ -5,7 +5,11 @@ use anyhow::{Context as _, Result, bail};
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value};
 
-pub(super) fn parse(text: &str) -> Result<Value> {
+/// The one document of `text`.
+///
+/// # Errors
+/// It is not YAML, or no JSON can say it.
+pub fn parse(text: &str) -> Result<Value> {
     let documents = Yaml::load_from_str(text).context("it is not YAML")?;
     match documents.as_slice() {
         [document] => json(document),
@@ -54,7 +58,7 @@ fn key_text(key: &Yaml) -> Result<String> {
 }
 
 /// The CloudFormation function at or anywhere inside `value`, such as `Fn::Sub`.
-pub(super) fn function_in(value: &Value) -> Option<&str> {
+pub(crate) fn function_in(value: &Value) -> Option<&str> {
     match value {
         Value::Array(items) => items.iter().find_map(function_in),
         Value::Object(members) => members
