@@ -54,22 +54,6 @@ fn template_of_this_repository_is_valid() {
 }
 
 #[test]
-fn table_has_its_keys_and_its_expiry_attribute() {
-    let template = parse(KEYS).unwrap();
-    let table = template.table("Keys").unwrap();
-
-    assert_eq!(table.name, "Keys");
-    assert_eq!(table.key_attributes(), ["pk", "sk"]);
-    assert_eq!(table.time_to_live_attribute.as_deref(), Some("expiresAt"));
-}
-
-#[test]
-fn unknown_table_property_is_an_error_that_names_it() {
-    let error = parse(&format!("{KEYS}      ImportSourceSpecification: {{}}\n")).unwrap_err();
-    assert!(error.contains("the table Keys has the property ImportSourceSpecification"), "{error}");
-}
-
-#[test]
 fn function_has_global_and_own_variables_with_local_values() {
     let template = parse(&format!(
         "{KEYS}
@@ -117,15 +101,6 @@ fn variable_without_a_local_value_is_an_error() {
         let error = parse(&format!("{KEYS}{}", function_with("Signals", variable))).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
-}
-
-#[test]
-fn variable_that_refers_to_a_queue_is_left_out() {
-    let queue = "  Overflow: {Type: AWS::SQS::Queue}\n";
-    let template = parse(&format!("{KEYS}{queue}{}", function_with("Signals", "QUEUE: !Ref Overflow"))).unwrap();
-
-    let names = template.functions[0].environment.keys().collect::<Vec<_>>();
-    assert_eq!(names, ["KEYS", "LEVEL"]);
 }
 
 #[test]
