@@ -1,9 +1,8 @@
 //! A certificate authority for one run. Must not know who trusts it.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -17,7 +16,8 @@ const AUTHORITIES: usize = 5;
 pub struct Authority {
     /// Accepts connections to `localhost`.
     pub acceptor: TlsAcceptor,
-    bundle: String,
+    /// What a function is to trust.
+    pub bundle: String,
 }
 
 impl Authority {
@@ -41,14 +41,6 @@ impl Authority {
         // DynamoDB speaks nothing newer.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), bundle })
-    }
-
-    /// Writes what a function is to trust.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write(&self, bundle: &Path) -> Result<()> {
-        std::fs::write(bundle, &self.bundle).with_context(|| format!("{} cannot be written", bundle.display()))
     }
 }
 

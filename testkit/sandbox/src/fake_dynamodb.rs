@@ -2,7 +2,6 @@
 //! what was stored, nor who calls.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use hyper::{Request, Response};
 use serde_json::{Map, Value, json};
 use tokio_rustls::TlsAcceptor;
 
-use crate::http_server::{HttpServer, Service};
+use crate::http_server::{HttpServer, Service, response};
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
@@ -30,29 +29,24 @@ pub struct Counts {
     pub calls: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     counts: Mutex<Counts>,
-    delay_micros: AtomicU64,
+    delay: Duration,
 }
 
 impl FakeDynamoDb {
-    /// Starts one, plain or over TLS.
+    /// Starts one over TLS, of which each call takes so long.
     ///
     /// # Errors
     /// When loopback has no free port.
-    pub async fn start(tls: Option<TlsAcceptor>) -> Result<Self> {
-        Ok(Self(HttpServer::start(State::default(), tls).await?))
+    pub async fn start(tls: TlsAcceptor, delay: Duration) -> Result<Self> {
+        Ok(Self(HttpServer::start(State { counts: Mutex::default(), delay }, Some(tls)).await?))
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.0.address()
-    }
-
-    /// How long each call takes from here on.
-    pub fn set_delay(&self, delay: Duration) {
-        self.0.service.delay_micros.store(u64::try_from(delay.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// What was counted since the last time.
@@ -81,9 +75,8 @@ impl Service for State {
         let operation = target.rsplit('.').next().unwrap_or_default();
         let call: Value = serde_json::from_slice(request.body()).unwrap_or_default();
         self.count(|counts| counts.calls += 1);
-        let delay = Duration::from_micros(self.delay_micros.load(Ordering::Relaxed));
-        if !delay.is_zero() {
-            tokio::time::sleep(delay).await;
+        if !self.delay.is_zero() {
+            tokio::time::sleep(self.delay).await;
         }
         respond(&answer_to(operation, &call))
     }
@@ -114,17 +107,11 @@ fn before(call: &Value) -> Map<String, Value> {
 
 fn respond(body: &Value) -> Response<Full<Bytes>> {
     let body = body.to_string();
-    let mut response = Response::new(Full::new(Bytes::from(body.clone())));
-    let headers = response.headers_mut();
-    for (name, value) in [
-        ("server", "Server".to_owned()),
-        ("content-type", "application/x-amz-json-1.0".to_owned()),
-        ("x-amzn-requestid", "F8P0J2M8Q7L5S3R1V9T6N4K2H0VV4KQNSO5AEMVJF66Q9ASUAAJG".to_owned()),
-        ("x-amz-crc32", crc32fast::hash(body.as_bytes()).to_string()),
-    ] {
-        if let Ok(value) = value.try_into() {
-            headers.insert(name, value);
-        }
-    }
-    response
+    let headers = [
+        ("server", "Server"),
+        ("content-type", "application/x-amz-json-1.0"),
+        ("x-amzn-requestid", "F8P0J2M8Q7L5S3R1V9T6N4K2H0VV4KQNSO5AEMVJF66Q9ASUAAJG"),
+        ("x-amz-crc32", &crc32fast::hash(body.as_bytes()).to_string()),
+    ];
+    response(200, &headers, body)
 }

@@ -7,7 +7,7 @@
 //! | module | is for | must not know |
 //! |---|---|---|
 //! | [`run`] | what `cargo bench` does | how anything is measured |
-//! | `goals`, `comparison` | one table each | how anything is measured |
+//! | `tables` | the goals, and a comparison with others | how anything is measured |
 //! | `baseline` | the committed counts, and what differs from them | how they are counted |
 //! | `observation` | time, memory, calls and connections | which goals there are |
 //! | `instructions` | instructions of a start, a first and a warm request | which goals there are |
@@ -20,12 +20,11 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "its output is what it is run for")]
 
 mod baseline;
-mod comparison;
-mod goals;
 mod instructions;
 mod observation;
 mod process;
 mod program;
 mod report;
 pub mod run;
+mod tables;
 mod workload;

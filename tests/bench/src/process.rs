@@ -32,9 +32,7 @@ pub(crate) struct Process {
 impl Process {
     /// Starts `program`, and waits until it asks for its first event. Each call to DynamoDB takes [`DELAY`].
     pub(crate) async fn start(program: &Program) -> Result<Self> {
-        let process = Self::start_with(program, Vec::new()).await?;
-        process.dynamodb.set_delay(DELAY);
-        Ok(process)
+        Self::start_with(program, Vec::new(), DELAY).await
     }
 
     /// Starts the function of `workload` under callgrind, which writes `file` when the process ends.
@@ -43,16 +41,15 @@ impl Process {
         out_file.push(file);
         let options = ["valgrind", "--tool=callgrind", "--quiet", "--compress-strings=no", "--compress-pos=no"];
         let callgrind = options.into_iter().map(OsString::from).chain([out_file]).collect();
-        Self::start_with(&function(workload.function())?, callgrind).await
+        Self::start_with(&function(workload.function())?, callgrind, Duration::ZERO).await
     }
 
-    async fn start_with(program: &Program, wrapper: Vec<OsString>) -> Result<Self> {
+    async fn start_with(program: &Program, wrapper: Vec<OsString>, delay: Duration) -> Result<Self> {
         let directory = tempfile::tempdir().context("no temporary directory can be made")?;
         let (authority, bundle) = (Authority::new()?, directory.path().join("authorities.pem"));
-        authority.write(&bundle)?;
-        let dynamodb = FakeDynamoDb::start(Some(authority.acceptor)).await?;
-        let mut variables: Vec<(String, OsString)> = Vec::new();
-        variables.extend(VARIABLES.map(|(name, value)| (name.to_owned(), value.into())));
+        std::fs::write(&bundle, authority.bundle).context("the authorities cannot be written")?;
+        let dynamodb = FakeDynamoDb::start(authority.acceptor, delay).await?;
+        let mut variables: Vec<_> = VARIABLES.map(|(name, value)| (name.to_owned(), OsString::from(value))).into();
         variables.extend(program.variables.iter().map(|(name, value)| ((*name).to_owned(), value.into())));
         // What replaces the embedded authorities, and what Node.js adds to its own.
         variables.extend(["AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"].map(|name| (name.to_owned(), bundle.clone().into())));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
+use sandbox::cargo::cargo_command;
 
 use crate::report::step;
 
@@ -31,13 +32,8 @@ pub(crate) fn root() -> &'static Path {
 /// Builds the functions as they are deployed, but with symbols: a profile needs them, and they change no instruction.
 pub(crate) fn build_functions() -> Result<()> {
     step("building the functions as they are deployed");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--locked", "--profile", "measured", "--package", "customers", "--package", "signals"]);
-    // As from a shell: with the variables of this package, cargo would build some crates anew each time.
-    let of_this_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-    for (name, _) in std::env::vars_os().filter(|(name, _)| of_this_package(&name.to_string_lossy())) {
-        cargo.env_remove(name);
-    }
     run(cargo.current_dir(root()).env("RUSTFLAGS", format!("-C target-cpu={TARGET_CPU}"))).map(drop)
 }
 
@@ -64,12 +60,8 @@ pub(crate) fn python() -> Result<Program> {
     run(Command::new(&path).args(pip).arg(root().join("tests/bench/python/requirements.txt")))?;
     // Hashes are otherwise different in each process, and with them the time.
     let variables = vec![("PYTHONHASHSEED", "0".to_owned())];
-    Ok(Program {
-        name: "Python, boto3",
-        path,
-        arguments: vec![root().join("tests/bench/python/function.py")],
-        variables,
-    })
+    let arguments = vec![root().join("tests/bench/python/function.py")];
+    Ok(Program { name: "Python, boto3", path, arguments, variables })
 }
 
 /// The reference implementation in Node.js, installed in target/: Node.js looks for modules beside the file.

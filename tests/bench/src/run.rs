@@ -9,7 +9,7 @@ use crate::baseline::{self, Counts};
 use crate::instructions::Instructions;
 use crate::report::{print_table, step};
 use crate::workload::Workload;
-use crate::{comparison, goals, instructions, program};
+use crate::{instructions, program, tables};
 
 /// Counts the instructions of the functions, compares them with the baseline, and measures the goals.
 #[derive(Debug, Parser)]
@@ -46,23 +46,22 @@ pub async fn run(options: &Options) -> Result<bool> {
         println!("{} instructions, {} of them SHA-256", counted.instructions, counted.sha256);
         return Ok(true);
     }
-    let mut counted = Vec::new();
+    let (mut counted, mut counts) = (Vec::new(), Counts::new());
     for workload in Workload::value_variants() {
         step(format!("counting instructions: {workload:?}"));
-        counted.push((*workload, instructions::count(*workload).await?));
-    }
-    let mut counts = Counts::new();
-    for (workload, Instructions { start, first, warm }) in &counted {
-        for (what, count) in [("start", *start), ("first request", *first), ("warm request", warm.instructions)] {
+        let instructions = instructions::count(*workload).await?;
+        let Instructions { start, first, warm } = instructions;
+        for (what, count) in [("start", start), ("first request", first), ("warm request", warm.instructions)] {
             let name = format!("{workload:?}: {what}");
             println!("{name}: {count} instructions");
             counts.insert(name, count);
         }
+        counted.push(instructions);
     }
-    let [(_, customer), (_, signal), (_, batch), ..] = counted[..] else { return Ok(false) };
-    print_table(&goals::table([customer, signal, batch]).await?);
+    let [customer, signal, batch] = counted[..] else { return Ok(false) };
+    print_table(&tables::goals([customer, signal, batch]).await?);
     if options.compare {
-        print_table(&comparison::table().await?);
+        print_table(&tables::comparison().await?);
     }
     if options.accept {
         baseline::write(&counts)?;

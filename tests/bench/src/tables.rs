@@ -1,0 +1,72 @@
+//! The tables that are printed. Must not know how anything is measured.
+
+use anyhow::{Result, ensure};
+
+use crate::instructions::Instructions;
+use crate::observation::{cold, warm};
+use crate::program::{Program, function, node, python};
+use crate::report::{megabytes, millions, milliseconds, step, thousands};
+use crate::workload::{Workload, batch};
+
+/// The goals of the functions beside what was measured. A customer, a signal and a batch of 100 are counted.
+pub(crate) async fn goals([customer, signal, of_100]: [Instructions; 3]) -> Result<Vec<[String; 3]>> {
+    step("measuring calls, time and memory");
+    let (customers, signals) = (function("customers")?, function("signals")?);
+    let calls_of_customer = warm(&customers, &Workload::Customer.event()?).await?.calls;
+    let calls_of_100 = warm(&signals, &batch(100)?).await?.calls;
+    let of_500 = warm(&signals, &batch(500)?).await?;
+    let cold = |counted: Instructions| format!("{:.2} M", millions(counted.start + counted.first));
+    let without_sha256 = |counted: Instructions| counted.warm.instructions - counted.warm.sha256;
+    let of_signal = thousands(without_sha256(of_100) / 100);
+    let time = format!("{}, {} connections", milliseconds(of_500.time), of_500.connections);
+    let rows = [
+        ("what", "goal", "measured".to_owned()),
+        ("instructions, exec through first customer", "5.6 M", cold(customer)),
+        ("the same, a batch of one signal", "5.6 M", cold(signal)),
+        ("instructions, warm customer, without SHA-256", "570 k", thousands(without_sha256(customer))),
+        ("instructions, signal in a warm batch of 100, without SHA-256", "48 k", of_signal),
+        ("500 signals at 5 ms a call", "16 ms, at most 16 connections", time),
+        ("peak memory, 500 signals", "13.5 MB", megabytes(of_500.memory)),
+        ("calls of a warm customer", "1", calls_of_customer.to_string()),
+        ("calls of a warm batch of 100", "4", calls_of_100.to_string()),
+    ];
+    Ok(rows.map(|(what, goal, measured)| [what.to_owned(), goal.to_owned(), measured]).to_vec())
+}
+
+/// The same work in Intake and in what else a user would choose, each written as a first version would be, in one run: a row
+/// of each.
+pub(crate) async fn comparison() -> Result<Vec<[String; 6]>> {
+    let header = [
+        "in",
+        "exec through first customer",
+        "warm customer",
+        "warm batch of 100 signals",
+        "warm batch of 500 signals",
+        "peak memory, 500 signals",
+    ];
+    let (customers, signals, python, node) = (function("customers")?, function("signals")?, python()?, node()?);
+    Ok(vec![
+        header.map(str::to_owned),
+        row("Intake", [&customers, &signals]).await?,
+        row(python.name, [&python; 2]).await?,
+        row(node.name, [&node; 2]).await?,
+    ])
+}
+
+async fn row(name: &str, [customers, signals]: [&Program; 2]) -> Result<[String; 6]> {
+    step(format!("measuring {name}"));
+    let customer = Workload::Customer.event()?;
+    let first_customer = cold(customers, &customer).await?;
+    let customer = warm(customers, &customer).await?;
+    let of_100 = warm(signals, &batch(100)?).await?;
+    let of_500 = warm(signals, &batch(500)?).await?;
+    ensure!([customer.calls, of_100.calls, of_500.calls] == [1, 4, 20], "{name} does other work");
+    Ok([
+        name.to_owned(),
+        milliseconds(first_customer),
+        milliseconds(customer.time),
+        milliseconds(of_100.time),
+        milliseconds(of_500.time),
+        megabytes(of_500.memory),
+    ])
+}
