@@ -34,9 +34,7 @@ impl RequestBuilder {
 
     /// `GET /api/sdk/ping`.
     pub fn ping() -> Self {
-        let mut call = Self::new("GET", "/api/sdk/ping");
-        call.event["headers"].as_object_mut().unwrap().remove("content-type");
-        call
+        Self::new("GET", "/api/sdk/ping").without_header("content-type")
     }
 
     /// Any method and path, as JSON, with no key.

@@ -4,8 +4,8 @@ mod deliveries;
 
 use std::collections::HashMap;
 
-use history::checker::{Report, Violation, check};
-use history::{Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
+use consistency::checker::{Report, Violation, check};
+use consistency::{Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
 
 const NAMED: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 const GENERATED: &str = "0c3b5a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";

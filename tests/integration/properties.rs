@@ -143,7 +143,7 @@ fn number_is_converted_exactly_or_rejected() {
 #[test]
 fn accepted_signals_are_stored_exactly() {
     let fixture = Fixture::new();
-    check(64, strategies::batch(), |(signals, request)| {
+    check(32, strategies::batch(), |(signals, request)| {
         let (account, key) = fixture.account();
         let response = fixture.send(RequestBuilder::signals(&request).key(&key));
         prop_assert!([200, 400].contains(&response.status), "{}", response.text);
@@ -195,7 +195,7 @@ fn expected_signal(text: &str) -> BTreeMap<String, Exact> {
 #[test]
 fn accepted_customer_is_stored_exactly_and_a_rejected_one_not() {
     let fixture = Fixture::new();
-    check(128, strategies::customer("c"), |(profile, request)| {
+    check(64, strategies::customer("c"), |(profile, request)| {
         let (account, key) = fixture.account();
         let response = fixture.send(RequestBuilder::customer(&request).key(&key));
         prop_assert!([200, 400].contains(&response.status), "{}", response.text);
@@ -220,7 +220,7 @@ fn largest_response_fits_into_the_limit_of_lambda() {
     let piece = select(vec!["\\\"", "\\\\", "\\u0001", "😀", "/~"]);
     // The longest pointer that is still reported has a length between these.
     check(
-        10,
+        6,
         (piece, select(vec![36, 57, 58, 59, 60, 250]), select(vec!["1e999", "1e999", "1"])),
         |(piece, repeat, value)| {
             let name = piece.repeat(repeat);

@@ -6,7 +6,6 @@
 
 mod body;
 mod customers;
-mod encoded;
 mod signals;
 
 use std::path::{Path, PathBuf};
@@ -40,7 +39,7 @@ type Usage = (&'static str, u64, Duration);
 #[tokio::test]
 async fn hostile_body_uses_at_most_64_mb() {
     assert_usage(
-        [customers::BODIES, signals::BODIES, encoded::BODIES].concat(),
+        [customers::BODIES, signals::BODIES].concat(),
         &Fault::Swallowed(DYNAMODB_TIME).always().into(),
         MAX_MEMORY,
     )

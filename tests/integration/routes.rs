@@ -25,6 +25,7 @@ fn template_routes_each_path_to_the_function_that_serves_it() {
 #[test]
 fn template_allows_browsers_every_method_and_header() {
     let cors = testkit::template().cors.clone().unwrap();
+    assert!(cors.preflight.contains(&("access-control-max-age", "3600".to_owned())), "{cors:?}");
     let listed = |name: &str| {
         let header = cors.preflight.iter().chain(&cors.other).find(|(header, _)| *header == name).unwrap();
         header.1.split(',').map(str::to_owned).collect::<BTreeSet<_>>()

@@ -29,9 +29,6 @@ mod summary;
 mod windows;
 
 pub use attack::attacks;
-pub use consistency::{
-    Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update, checker,
-};
 pub use options::{Options, Outage};
 pub use run::run;
 pub use summary::Summary;

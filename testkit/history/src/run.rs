@@ -14,13 +14,13 @@ use crate::clients::{self, Client, Shared};
 use crate::clock::CLOCK_SKEW;
 use crate::delivery_checker;
 use crate::deployment::{Deployment, RETENTION};
-use crate::drain;
+use crate::drain::{self, Drained};
 use crate::load::CANARY;
 use crate::log_check::LogCheck;
 use crate::options::{Options, Outage};
 use crate::scaling::Function;
 use crate::stored;
-use crate::summary::{Calls, Drain, Summary};
+use crate::summary::{Calls, Summary};
 use crate::windows::Windows;
 
 /// Clients that send signals, and clients that update customers.
@@ -51,7 +51,8 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     drop(log);
     let secrets = deployment.keys.iter().map(|(_, key)| key.clone()).chain([CANARY.to_owned()]).collect();
     let log_check = tokio::task::spawn_local(LogCheck::run(lines, secrets));
-    let Traffic { signals, customers, drain, kills, took } = send(&options, &deployment, end, &progress).await?;
+    let Traffic { signals, customers, drained, drain_took, kills, took } =
+        send(&options, &deployment, end, &progress).await?;
     deployment.end_writers().await;
     progress(&format!("delivering the last {} signals", deployment.delivery.control.waiting()));
     let deliveries = deployment.delivery.end().await?;
@@ -79,7 +80,9 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
         unexplained: failures.iter().filter(|failure| !windows.explains(failure)).count(),
         unavailable: [failures.len(), customers.counts.unavailable.borrow().len()],
-        drain,
+        deferred: signals.counts.deferred.get(),
+        drained,
+        drain_took,
         dead_letters: queue.dead_letters(),
         kills,
         calls,
@@ -94,7 +97,8 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
 struct Traffic {
     signals: Rc<Shared>,
     customers: Rc<Shared>,
-    drain: Drain,
+    drained: Drained,
+    drain_took: Duration,
     kills: u64,
     took: Duration,
 }
@@ -135,8 +139,7 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
     deployment.end_faults();
     is_over.set(true);
     let (faults_ended, drained) = (Instant::now(), draining.await?);
-    let drain = Drain { drained, took: faults_ended.elapsed(), deferred: signals.counts.deferred.get() };
-    Ok(Traffic { signals, customers, drain, kills, took })
+    Ok(Traffic { signals, customers, drained, drain_took: faults_ended.elapsed(), kills, took })
 }
 
 /// Clients that use the keys in turn. Every second one never retries.

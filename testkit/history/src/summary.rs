@@ -30,8 +30,12 @@ pub struct Summary {
     pub unavailable: [usize; 2],
     /// Those of requests with signals while SQS and S3 were available.
     pub unexplained: usize,
-    /// What the overflow queue took.
-    pub drain: Drain,
+    /// Signals that were deferred.
+    pub deferred: u64,
+    /// Their messages.
+    pub drained: Drained,
+    /// How long draining took after the last request and the last fault.
+    pub drain_took: Duration,
     /// Messages in the dead-letter queue.
     pub dead_letters: usize,
     /// Processes that were killed.
@@ -45,17 +49,6 @@ pub struct Summary {
     /// The lines among them that contain a key or a value.
     pub leaks: Vec<String>,
     /// How long it took, the last drain and the check excluded.
-    pub took: Duration,
-}
-
-/// What the overflow queue took.
-#[derive(Clone, Copy, Debug)]
-pub struct Drain {
-    /// Signals that were deferred.
-    pub deferred: u64,
-    /// Their messages.
-    pub drained: Drained,
-    /// How long draining took after the last request and the last fault.
     pub took: Duration,
 }
 
@@ -115,7 +108,7 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { updates, requests: [signal_requests, customer_requests], took, kills, .. } = self;
         let Self { unavailable: [of_signals, of_customers], unexplained, .. } = self;
-        let Drain { deferred, drained, took: drain_took } = self.drain;
+        let Self { deferred, drained, drain_took, .. } = self;
         let Calls { dynamodb: [calls, faulted], throttled, processes } = self.calls;
         let ProcessCounts { started, at_once, ended, errors } = processes;
         writeln!(f, "{}", self.report)?;

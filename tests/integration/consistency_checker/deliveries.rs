@@ -1,7 +1,7 @@
 //! The checker of the delivery reports each violation of a broken delivery.
 
+use consistency::{Fingerprint, StoredSignal};
 use history::delivery_checker::{DeliveredSignal, Report, Violation, check, key_of};
-use history::{Fingerprint, StoredSignal};
 use testkit::fake_targets::Target;
 
 use super::{at, sent_at};

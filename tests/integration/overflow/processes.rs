@@ -10,7 +10,7 @@ use super::{NOW, Stack, named};
 
 #[tokio::test]
 async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables() {
-    let stack = Stack::start(Fault::Throttled.always().of("BatchWriteItem")).await;
+    let stack = Stack::start(Fault::InternalServerError.always().of("BatchWriteItem")).await;
     assert_eq!(stack.send(&named(3), NOW).await.1["deferred"], 3);
     let mut options = emulator_options(&build_functions().unwrap().join("overflow"), &stack.proxy.endpoint());
     let endpoint = stack.sqs.endpoint();

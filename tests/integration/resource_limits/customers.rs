@@ -1,5 +1,6 @@
-//! Requests with one customer, and bodies that are not JSON. Must not know what they may cost.
+//! Requests with one customer, and bodies that are not JSON, or not read that far. Must not know what they may cost.
 
+use flate2::Compression;
 use model::limits::MAX_BODY_BYTES;
 
 use super::body::{self, HostileBody, ROOM, accepted, elements, invalid, malformed, members, short_name};
@@ -34,8 +35,26 @@ pub(super) const BODIES: &[HostileBody] = &[
         let dense = elements(ROOM - before.len(), |_| "[]".to_owned());
         profile(&format!("\"x\":{before}[{dense}]{}", "}".repeat(30)))
     }),
+    malformed("209,000 empty gzip members", || zipped(&gzip(b"").repeat(209_000))),
+    too_large("gzip of 16 MiB", || zipped(&gzip(&vec![b' '; 4 * MAX_BODY_BYTES]))),
+    accepted("a thousand preferences", || plain(EMPTY).header("prefer", &"wait=1,".repeat(1_400))),
     invalid("value of 4 MiB, all escapes", || profile(&format!("\"zip\":\"{}\"", "\\n".repeat(ROOM / 2)))),
 ];
+
+/// A customer without a profile.
+const EMPTY: &str = "{\"customerId\":\"c\",\"customerData\":{}}";
+
+const fn too_large(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
+    HostileBody { name, call, status: 413, code: Some("payload-too-large") }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    body::gzip(bytes, Compression::fast())
+}
+
+fn zipped(bytes: &[u8]) -> RequestBuilder {
+    plain("").header("content-encoding", "gzip").bytes(bytes)
+}
 
 fn plain(body: &str) -> RequestBuilder {
     body::plain("/api/customers", body)

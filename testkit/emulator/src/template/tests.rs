@@ -142,24 +142,6 @@ fn route_with_a_variable_in_its_path_is_an_error() {
 }
 
 #[test]
-fn cors_configuration_is_read_as_response_headers() {
-    let cors = parse(API).unwrap().cors.unwrap();
-
-    let headers = |headers: &[(&'static str, String)]| {
-        headers.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>()
-    };
-    assert_eq!(
-        headers(&cors.preflight),
-        [
-            "access-control-allow-headers: authorization",
-            "access-control-allow-methods: GET,POST",
-            "access-control-max-age: 3600"
-        ]
-    );
-    assert_eq!(headers(&cors.other), ["access-control-expose-headers: retry-after,x-request-id"]);
-}
-
-#[test]
 fn unknown_or_computed_cors_property_is_an_error() {
     let error = parse(&API.replace("MaxAge: 3600", "AllowCredentials: true")).unwrap_err();
     assert!(error.contains("the CorsConfiguration of Api has the property AllowCredentials"), "{error}");
