@@ -105,9 +105,14 @@ impl FakeSqs {
         self.0.service.queues(|queues| queues.overflow.messages.retain(|message| message.id != id));
     }
 
-    /// How many messages were sent, and whether the overflow queue has any.
-    pub fn sent(&self) -> (u64, bool) {
-        self.0.service.queues(|queues| (queues.sent, !queues.overflow.messages.is_empty()))
+    /// How many messages were sent.
+    pub fn sent(&self) -> u64 {
+        self.0.service.queues(|queues| queues.sent)
+    }
+
+    /// Whether every message of the overflow queue was deleted.
+    pub fn is_empty(&self) -> bool {
+        self.0.service.queues(|queues| queues.overflow.messages.is_empty())
     }
 
     /// Takes the messages of the overflow queue.

@@ -47,9 +47,8 @@ pub(super) async fn run(
             }
             batches.spawn_local(deliver(events.clone(), batch));
         }
-        let (messages, are_some_left) = queue.sent();
-        if is_last && !are_some_left && batches.is_empty() {
-            return Drained { messages, ..drained };
+        if is_last && queue.is_empty() && batches.is_empty() {
+            return Drained { messages: queue.sent(), ..drained };
         }
         tokio::select! {
             Some(done) = batches.join_next() => {
