@@ -22,10 +22,7 @@ pub const DEAD_LETTER_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/0000
 /// The largest message, and the largest sum of the messages of one call, in bytes ("Amazon SQS message quotas").
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// How long a message that was received and not deleted is hidden. In template.yaml it is minutes; here a developer waits.
-const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A message that was received this often and not deleted becomes a dead letter, after two minutes. In template.yaml it is days.
+/// A message that was received this often and not deleted becomes a dead letter. In template.yaml it is more often, over days.
 const MAX_RECEIVES: u32 = 24;
 
 /// The bodies of the messages that are received together, in bytes. A body may double in an event, for which Lambda's limit is 6 MB.
@@ -95,9 +92,17 @@ impl FakeSqs {
         self.0.service.queues(|queues| queues.are_receives_unlimited = true);
     }
 
-    /// Up to `most` messages of the overflow queue. They are received again after a timeout, unless they are deleted.
-    pub fn receive(&self, most: usize) -> Vec<Message> {
-        self.0.service.queues(|queues| queues.receive(most, Instant::now()))
+    /// Up to `most` messages of the overflow queue. They are hidden for so long, and then received again, unless they are deleted.
+    pub fn receive(&self, most: usize, hidden: Duration) -> Vec<Message> {
+        self.0.service.queues(|queues| queues.receive(most, hidden, Instant::now()))
+    }
+
+    /// Hides a message no longer.
+    pub fn release(&self, id: &str) {
+        self.0.service.queues(|queues| {
+            let released = queues.overflow.messages.iter_mut().filter(|message| message.id == id);
+            released.for_each(|message| message.visible_at = Instant::now());
+        });
     }
 
     /// Deletes a message of the overflow queue.
@@ -235,7 +240,7 @@ impl Queues {
         }
     }
 
-    fn receive(&mut self, most: usize, now: Instant) -> Vec<Message> {
+    fn receive(&mut self, most: usize, hidden: Duration, now: Instant) -> Vec<Message> {
         let messages = &mut self.overflow.messages;
         let is_dead = |message: &mut Message| message.visible_at <= now && message.receives >= MAX_RECEIVES;
         if !self.are_receives_unlimited {
@@ -247,7 +252,7 @@ impl Queues {
             if bytes > MAX_RECEIVED_BYTES {
                 break;
             }
-            message.visible_at = now + VISIBILITY_TIMEOUT;
+            message.visible_at = now + hidden;
             message.receives += 1;
             received.push(message.clone());
         }

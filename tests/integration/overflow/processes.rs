@@ -1,5 +1,7 @@
 //! The program that drains, with the queue before it. (`key_snapshot/processes.rs` has the one that defers.)
 
+use std::time::Duration;
+
 use emulator::sqs::{OVERFLOW_QUEUE, event};
 use serde_json::json;
 use testkit::fault_proxy::{Fault, Plan};
@@ -18,7 +20,7 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
     options.variables.extend(queue.map(|(name, value)| (name.to_owned(), value.into())));
     let overflow = FunctionProcess::start(&options).await.unwrap();
 
-    let mut messages = stack.sqs.receive(10);
+    let mut messages = stack.sqs.receive(10, Duration::ZERO);
     stack.sqs.take_messages();
     let failed = overflow.invoke(event(&messages).to_string()).await.unwrap().json();
     assert_eq!(failed, json!({"batchItemFailures": [{"itemIdentifier": "0"}]}));

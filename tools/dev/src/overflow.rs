@@ -11,6 +11,9 @@ use serde_json::Value;
 /// How often an empty queue is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
+/// How long a message that was received and not deleted is hidden. In template.yaml it is minutes; here a developer waits.
+const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// The timeout of the function in template.yaml.
 const INVOCATION_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -46,7 +49,7 @@ impl Overflow {
         let url = format!("http://127.0.0.1:{functions_port}/2015-03-31/functions/{}/invocations", self.function);
         tokio::spawn(async move {
             loop {
-                let messages = self.sqs.receive(self.batch_size);
+                let messages = self.sqs.receive(self.batch_size, VISIBILITY_TIMEOUT);
                 if messages.is_empty() {
                     tokio::time::sleep(POLL_INTERVAL).await;
                     continue;
