@@ -50,6 +50,8 @@ pub(super) struct Counts {
 pub(super) struct Unavailable {
     pub(super) sent: Instant,
     pub(super) received: Instant,
+    /// Whether it was the first response of its process.
+    pub(super) is_cold: bool,
 }
 
 /// A client with its key.
@@ -75,11 +77,13 @@ impl Shared {
         add(&self.counts.attempts, 1);
         let (event, sent) = (call.key(&client.key).event(), Instant::now());
         let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, self.events.invoke(event.into())).await;
-        let response = invocation.expect("every invocation ends")?.json();
+        let invocation = invocation.expect("every invocation ends")?;
+        let response = invocation.json();
         let body = response["body"].as_str().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
         let status = response["statusCode"].as_u64().unwrap_or_default();
         if status == 503 {
-            self.counts.unavailable.borrow_mut().push(Unavailable { sent, received: Instant::now() });
+            let failure = Unavailable { sent, received: Instant::now(), is_cold: invocation.is_first };
+            self.counts.unavailable.borrow_mut().push(failure);
         }
         Some((status, body))
     }

@@ -87,7 +87,7 @@ async fn attack(programs: &Path, seed: u64) -> ExitCode {
         match run(options, move |message| eprintln!("{name}: {message}")).await {
             Ok(summary) => {
                 eprintln!("{summary}");
-                let (lost, [failures, _]) = (summary.lost_percent(), summary.unavailable);
+                let (lost, failures) = (summary.lost_percent(), summary.unavailable[0].all);
                 let processes = summary.calls.processes.at_once;
                 println!("| {name} | {} at {rate}/s | {lost:.1} % | {failures} | {processes} |", summary.requests[0]);
                 if lost > 0.0 || !summary.holds() {

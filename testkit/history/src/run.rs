@@ -20,7 +20,7 @@ use crate::log_check::LogCheck;
 use crate::options::{Options, Outage};
 use crate::scaling::Function;
 use crate::stored;
-use crate::summary::{Calls, Summary};
+use crate::summary::{Calls, Failures, Summary};
 use crate::windows::Windows;
 
 /// Clients that send signals, and clients that update customers.
@@ -79,7 +79,7 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         updates: customers.counts.acknowledged.get(),
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
         unexplained: failures.iter().filter(|failure| !windows.explains(failure)).count(),
-        unavailable: [failures.len(), customers.counts.unavailable.borrow().len()],
+        unavailable: [&failures, &customers.counts.unavailable.take()].map(|failures| Failures::of(failures)),
         deferred: signals.counts.deferred.get(),
         drained,
         drain_took,

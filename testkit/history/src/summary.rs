@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use consistency::checker::{Report, Violation};
 
+use crate::clients::Unavailable;
 use crate::delivery_checker;
 use crate::deployment::Deployment;
 use crate::drain::Drained;
@@ -27,7 +28,7 @@ pub struct Summary {
     /// Requests with signals and with customers, each attempt counted.
     pub requests: [u64; 2],
     /// 503s of requests with signals, and with customers.
-    pub unavailable: [usize; 2],
+    pub unavailable: [Failures; 2],
     /// Those of requests with signals while SQS and S3 were available.
     pub unexplained: usize,
     /// Signals that were deferred.
@@ -50,6 +51,27 @@ pub struct Summary {
     pub leaks: Vec<String>,
     /// How long it took, the last drain and the check excluded.
     pub took: Duration,
+}
+
+/// 503s.
+#[derive(Clone, Copy, Debug)]
+pub struct Failures {
+    /// All of them.
+    pub all: usize,
+    /// First responses of their process.
+    pub cold: usize,
+}
+
+impl Failures {
+    pub(super) fn of(failures: &[Unavailable]) -> Self {
+        Self { all: failures.len(), cold: failures.iter().filter(|failure| failure.is_cold).count() }
+    }
+}
+
+impl fmt::Display for Failures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} of them of new processes,", self.all, self.cold)
+    }
 }
 
 /// What the functions called.
@@ -122,7 +144,7 @@ impl fmt::Display for Summary {
         )?;
         writeln!(
             f,
-            "503s: {of_signals} for signals, while SQS and S3 were available {unexplained}; {of_customers} for customers"
+            "503s: {of_signals} for signals, {unexplained} while SQS and S3 were available; {of_customers} for customers"
         )?;
         writeln!(
             f,
