@@ -54,7 +54,7 @@ fn kill_half_way(operator: &Operator, bytes: u64) {
 
 #[tokio::test]
 async fn killed_import_continues_and_stores_nothing_twice() {
-    let signals = 20_000;
+    let signals = 10_000;
     let app = TestApp::start();
     let operator = Operator::of(&app);
     let text = file_with_invalid_lines(signals);

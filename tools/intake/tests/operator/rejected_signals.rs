@@ -30,7 +30,7 @@ fn an_hour_ago() -> Timestamp {
 
 fn list(operator: &Operator, more: &[&str]) -> Vec<Value> {
     operator
-        .run(&[&["rejected", "list", "--account", "shop", "--since", "14d", "--json"], more].concat())
+        .run(&[&["rejected", "list", "--account", "shop", "--since", "1d", "--json"], more].concat())
         .success()
         .json()
 }
@@ -49,7 +49,7 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
     let listed = list(&operator, &[]);
     let codes: Vec<_> = listed.iter().map(|signal| signal["errors"][0]["code"].as_str().unwrap()).collect();
     assert_eq!(codes, ["invalid-type", "placeholder-identifier"]);
-    let table = operator.run(&["rejected", "list", "--account", "shop"]).success();
+    let table = operator.run(&["rejected", "list", "--account", "shop", "--since", "1d"]).success();
     assert!(table.stdout.contains("signals[2].customerId must"), "{}", table.stdout);
     let lines: Vec<&str> = table.stdout.lines().collect();
     assert_eq!((lines.len(), lines[1].find("invalid-type")), (3, lines[2].find("placeholder-identifier")));
@@ -97,7 +97,7 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
     let operator = Operator::of(&app);
     send(&app, an_hour_ago()).await;
     let id = list(&operator, &[])[0]["id"].as_str().unwrap().to_owned();
-    let table = operator.run(&["rejected", "list", "--account", "shop"]).success().stdout;
+    let table = operator.run(&["rejected", "list", "--account", "shop", "--since", "1d"]).success().stdout;
     let short = table.lines().nth(1).unwrap().split_whitespace().nth(2).unwrap();
     assert!(short.ends_with("-6f1c0a52-0"), "{short}");
 
@@ -113,11 +113,11 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
     let put = app.client.put_item().table_name(Tables::name("RejectedSignalsTable")).set_item(Some(item));
     put.send().await.unwrap();
 
-    let none = redrive(&operator, &[&short.replace("52-0", "52-1")]);
+    let none = redrive(&operator, &["--since", "1d", &short.replace("52-0", "52-1")]);
     assert_eq!(none.code, Some(1));
     assert!(none.stderr.ends_with("error: 1 of the rejected signals do not exist.\n"), "{}", none.stderr);
     for id in [&id, short] {
-        let rows = redrive(&operator, &[id, "--dry-run", "--json"]).success().json();
+        let rows = redrive(&operator, &["--since", "1d", id, "--dry-run", "--json"]).success().json();
         assert_eq!((rows.len(), &rows[0]["outcome"]), (1, &json!("accepted")));
     }
     let counts = "1 accepted, 1 still rejected, 0 would already be expired, 0 not found.\n";
