@@ -14,13 +14,13 @@ mod writer;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
 use self::checkpoint::Checkpoint;
-use self::chunks::{Chunks, Kind};
+use self::chunks::{Chunks, Kind, cannot_read};
 use self::line::MAX_AHEAD;
 use self::writer::Writer;
 use crate::output::{Format, NOTE_INTERVAL, note};
@@ -86,7 +86,11 @@ impl Import {
         let mut chunks = Chunks::open(&self.file, checkpoint.state.position)?;
         let (mut saved_at, mut noted_at) = (Instant::now(), Instant::now());
         let bytes = std::fs::metadata(&self.file)?.len();
-        while let Some(chunk) = chunks.read()? {
+        loop {
+            let chunk = chunks.read().with_context(|| cannot_read(&self.file))?;
+            if chunk.lines.is_empty() {
+                break;
+            }
             writer.store(&chunk, &mut checkpoint.state.outcomes).await?;
             checkpoint.state.position = chunk.end;
             if saved_at.elapsed() >= CHECKPOINT_INTERVAL {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::chunks::{Kind, Position};
+use super::chunks::{Kind, Position, cannot_read};
 use super::outcome::Outcomes;
 use crate::item::as_text;
 use crate::output::{Format, escape_control, note, to_json};
@@ -43,7 +43,7 @@ pub(super) struct State {
 }
 
 /// What is imported: only an import of the same may continue.
-#[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Source {
     #[serde(with = "as_text")]
@@ -70,7 +70,7 @@ impl Checkpoint {
         table: &str,
     ) -> Result<Self> {
         let name = path_of_file.display();
-        let cannot_read = || format!("Cannot read {name}");
+        let cannot_read = || cannot_read(path_of_file);
         let file = File::open(path_of_file).with_context(cannot_read)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => bail!("Another import of {name} is running."),
@@ -89,25 +89,13 @@ impl Checkpoint {
             bytes: metadata.len(),
             modified: metadata.modified().with_context(cannot_read)?,
         };
-        let state = match recorded {
-            Some(state) => {
-                let path = path.display();
-                ensure!(
-                    state.source == source,
-                    "{path} records an import with another account, table, --received-at or content of the file. Continue it \
-                     with the same options and file, or delete {path} to start again, which stores everything a second time."
-                );
-                state
-            }
-            None => State {
-                source,
-                import: Uuid::new_v4(),
-                position: Position::default(),
-                outcomes: Outcomes::default(),
-                error_bytes: 0,
-                done: false,
-            },
-        };
+        let state = recorded.unwrap_or_else(|| State::new(source.clone()));
+        ensure!(
+            state.source == source,
+            "{0} records an import with another account, table, --received-at or content of the file. Continue it with the \
+             same options and file, or delete {0} to start again, which stores everything a second time.",
+            path.display()
+        );
         Ok(Self { path, state, error_path, _file: file })
     }
 
@@ -155,15 +143,16 @@ impl Checkpoint {
             Kind::Signals => "signals",
         };
         let mut text = format!("{stored} {things} stored, {rejected} lines rejected");
-        for (count, outcome) in [(expired, "expired: not stored"), (skipped, "skipped: a newer update is stored")] {
-            if *count > 0 {
-                text.extend([", ", &count.to_string(), " ", outcome]);
-            }
+        if *expired > 0 {
+            text += &format!(", {expired} expired: not stored");
+        }
+        if *skipped > 0 {
+            text += &format!(", {skipped} skipped: a newer update is stored");
         }
         text.push('.');
         if !unknown_fields.is_empty() {
             let names: Vec<_> = unknown_fields.iter().map(|name| escape_control(name)).collect();
-            text.extend(["\nUnknown fields: ", &names.join(", "), "."]);
+            text += &format!("\nUnknown fields: {}.", names.join(", "));
         }
         let json = json!({
             "kind": kind, "stored": stored, "rejected": rejected, "expired": expired, "skipped": skipped,
@@ -174,9 +163,13 @@ impl Checkpoint {
 }
 
 impl State {
+    fn new(source: Source) -> Self {
+        let (position, outcomes) = (Position::default(), Outcomes::default());
+        Self { source, import: Uuid::new_v4(), position, outcomes, error_bytes: 0, done: false }
+    }
+
     fn read(path: &Path) -> Result<Self> {
-        let name = path.display();
-        let json = std::fs::read(path).with_context(|| format!("Cannot read {name}"))?;
-        serde_json::from_slice(&json).with_context(|| format!("{name} is not the checkpoint of an import"))
+        let json = std::fs::read(path).with_context(|| cannot_read(path))?;
+        serde_json::from_slice(&json).with_context(|| format!("{} is not the checkpoint of an import", path.display()))
     }
 }

@@ -2,21 +2,23 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use model::limits::{MAX_BODY_BYTES, MAX_SIGNALS_PER_REQUEST};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use super::outcome::LineError;
+
 /// The most lines of a chunk: a chunk of signals is stored like a request, and keyed like one.
 const CHUNK_LINES: usize = MAX_SIGNALS_PER_REQUEST;
 
 /// The bytes after which a chunk ends, which bound the memory.
-const CHUNK_BYTES: usize = 4 * 1024 * 1024;
+const CHUNK_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The longest line, in bytes: no client could send more at once.
-const MAX_LINE_BYTES: usize = MAX_BODY_BYTES;
+const MAX_LINE_BYTES: u64 = MAX_BODY_BYTES as u64;
 
 /// What the lines of a file are.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -40,20 +42,8 @@ pub(super) struct Position {
 pub(super) struct Chunk {
     pub(super) begin: Position,
     pub(super) end: Position,
-    pub(super) lines: Vec<Line>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
-    Text(String),
-    NotUtf8,
-    /// Over [`MAX_LINE_BYTES`]; not read.
-    TooLong,
-}
-
-/// The text of a line, without a byte order mark and white space around it.
-pub(super) fn trim(text: &str) -> &str {
-    text.trim_start_matches('\u{feff}').trim()
+    /// Their texts, without a byte order mark and white space around them, or why they have none.
+    pub(super) lines: Vec<Result<String, LineError>>,
 }
 
 /// What the lines of a file are, by its first one. A customer has customerData or, from `customers show --json`, updatedAt.
@@ -65,96 +55,98 @@ pub(super) fn kind_of(path: &Path) -> Result<Kind> {
         updated_at: Option<IgnoredAny>,
         event_type: Option<IgnoredAny>,
     }
-    let chunk = Chunks::open(path, Position::default())?.read()?;
-    let lines = chunk.iter().flat_map(|chunk| &chunk.lines);
-    let mut texts = lines.filter_map(|line| if let Line::Text(text) = line { Some(trim(text)) } else { None });
-    let first = texts.find(|text| !text.is_empty()).unwrap_or_default();
+    let chunk = Chunks::open(path, Position::default())?.read().with_context(|| cannot_read(path))?;
+    let first = chunk.lines.iter().flatten().find(|text| !text.is_empty()).map_or("", String::as_str);
     let is_customer =
         |probe: Probe| probe.customer_data.is_some() || (probe.updated_at.is_some() && probe.event_type.is_none());
     Ok(if serde_json::from_str(first).is_ok_and(is_customer) { Kind::Customers } else { Kind::Signals })
 }
 
+pub(super) fn cannot_read(path: &Path) -> String {
+    format!("Cannot read {}", path.display())
+}
+
 /// The chunks of a file.
-pub(super) struct Chunks {
-    path: PathBuf,
-    reader: BufReader<File>,
+pub(super) struct Chunks<R> {
+    reader: R,
     position: Position,
 }
 
-impl Chunks {
+impl Chunks<BufReader<File>> {
     /// Those from `position` on.
     pub(super) fn open(path: &Path, position: Position) -> Result<Self> {
-        let open = || {
-            let mut file = File::open(path)?;
-            file.seek(SeekFrom::Start(position.byte))?;
-            io::Result::Ok(BufReader::with_capacity(256 * 1024, file))
-        };
-        let reader = open().with_context(|| format!("Cannot read {}", path.display()))?;
-        Ok(Self { path: path.to_owned(), reader, position })
-    }
-
-    /// The next one, until the end of the file.
-    pub(super) fn read(&mut self) -> Result<Option<Chunk>> {
-        let chunk = read_chunk(&mut self.reader, self.position);
-        let chunk = chunk.with_context(|| format!("Cannot read {}", self.path.display()))?;
-        self.position = chunk.end;
-        Ok(Some(chunk).filter(|chunk| !chunk.lines.is_empty()))
+        let mut file = File::open(path).with_context(|| cannot_read(path))?;
+        file.seek(SeekFrom::Start(position.byte)).with_context(|| cannot_read(path))?;
+        Ok(Self { reader: BufReader::with_capacity(256 * 1024, file), position })
     }
 }
 
-fn read_chunk(reader: &mut impl BufRead, begin: Position) -> io::Result<Chunk> {
-    let (mut lines, mut bytes) = (Vec::new(), 0_usize);
-    while lines.len() < CHUNK_LINES && bytes < CHUNK_BYTES {
-        let Some((line, length)) = read_line(reader)? else { break };
-        bytes += length;
-        lines.push(line);
+impl<R: BufRead> Chunks<R> {
+    /// The next one; at the end of the file, one without lines.
+    pub(super) fn read(&mut self) -> io::Result<Chunk> {
+        let (begin, mut lines) = (self.position, Vec::new());
+        while lines.len() < CHUNK_LINES && self.position.byte - begin.byte < CHUNK_BYTES {
+            let Some(line) = self.read_line()? else { break };
+            lines.push(line);
+            self.position.line += 1;
+        }
+        Ok(Chunk { begin, end: self.position, lines })
     }
-    let end = Position { byte: begin.byte + bytes as u64, line: begin.line + lines.len() as u64 };
-    Ok(Chunk { begin, end, lines })
-}
 
-/// One line without its end, and its length with it.
-fn read_line(reader: &mut impl BufRead) -> io::Result<Option<(Line, usize)>> {
-    let mut bytes = Vec::new();
-    let length = reader.by_ref().take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut bytes)?;
-    if length == 0 {
-        return Ok(None);
+    fn read_line(&mut self) -> io::Result<Option<Result<String, LineError>>> {
+        let mut bytes = Vec::new();
+        let mut length = self.reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)? as u64;
+        let is_too_long = length == MAX_LINE_BYTES && !bytes.ends_with(b"\n");
+        if is_too_long {
+            length += self.reader.skip_until(b'\n')? as u64;
+        }
+        self.position.byte += length;
+        Ok((length > 0).then(|| match std::str::from_utf8(&bytes) {
+            _ if is_too_long => Err(LineError::too_long()),
+            Ok(text) => Ok(text.trim_start_matches('\u{feff}').trim().to_owned()),
+            Err(_) => Err(LineError::malformed("The line is not UTF-8.")),
+        }))
     }
-    if bytes.pop_if(|last| *last == b'\n').is_none() && length == MAX_LINE_BYTES {
-        let rest = reader.skip_until(b'\n')?;
-        return Ok(Some((Line::TooLong, length + rest)));
-    }
-    Ok(Some((String::from_utf8(bytes).map_or(Line::NotUtf8, Line::Text), length)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn chunks(text: &[u8], position: Position) -> Chunks<&[u8]> {
+        let begin = usize::try_from(position.byte).unwrap();
+        Chunks { reader: text.get(begin..).unwrap(), position }
+    }
+
     #[test]
     fn chunk_ends_after_500_lines_or_4_mib() {
-        let text = format!("{}\n{}\nlast", "x\n".repeat(CHUNK_LINES), "y".repeat(CHUNK_BYTES + 1));
-        let (mut reader, mut position) = (text.as_bytes(), Position::default());
+        let long = "y".repeat(usize::try_from(MAX_LINE_BYTES).unwrap() - 1);
+        let text = format!("{}{long}\n{long}\nlast", "x\n".repeat(CHUNK_LINES));
         let mut lengths = Vec::new();
-        while position.byte < text.len() as u64 {
+        let mut reading = chunks(text.as_bytes(), Position::default());
+        loop {
+            let begin = reading.position;
+            let chunk = reading.read().unwrap();
             // Wherever the reading begins, a chunk that begins there is the same.
-            let mut rest = text.as_bytes().get(usize::try_from(position.byte).unwrap()..).unwrap();
-            let from_there = read_chunk(&mut rest, position).unwrap();
-            let chunk = read_chunk(&mut reader, position).unwrap();
-            assert_eq!((chunk.begin, chunk.end, &chunk.lines), (position, from_there.end, &from_there.lines));
-            position = chunk.end;
+            let from_there = chunks(text.as_bytes(), begin).read().unwrap();
+            assert_eq!((chunk.begin, chunk.end, &chunk.lines), (begin, from_there.end, &from_there.lines));
+            if chunk.lines.is_empty() {
+                break;
+            }
             lengths.push(chunk.lines.len());
         }
-        assert_eq!(lengths, [500, 2, 1]);
-        assert_eq!(position.line, 503);
+        assert_eq!(lengths, [500, 1, 1, 1]);
+        assert_eq!(reading.position, Position { byte: text.len() as u64, line: 503 });
     }
 
     #[test]
     fn line_over_the_limit_is_skipped_and_counted() {
-        let lines = |bytes: &[u8]| read_chunk(&mut &*bytes, Position::default()).unwrap().lines;
-        assert_eq!(lines(format!("{}\nb\n", "a".repeat(MAX_LINE_BYTES * 2)).as_bytes()), [Line::TooLong]);
-        let fits = "a".repeat(MAX_LINE_BYTES - 1);
-        assert_eq!(lines(format!("{fits}\n").as_bytes()), [Line::Text(fits)]);
-        assert_eq!(lines(b"\xff\n"), [Line::NotUtf8]);
+        let lines = |text: String| chunks(text.as_bytes(), Position::default()).read().unwrap().lines;
+        let longest = usize::try_from(MAX_LINE_BYTES).unwrap() - 1;
+        assert_eq!(lines(format!("{}\nb\n", "a".repeat(longest * 2))), [Err(LineError::too_long())]);
+        let fits = "a".repeat(longest);
+        assert_eq!(lines(format!("{fits}\n")), [Ok(fits)]);
+        let not_utf8 = chunks(b"\xff\n", Position::default()).read().unwrap().lines;
+        assert_eq!(not_utf8, [Err(LineError::malformed("The line is not UTF-8."))]);
     }
 }

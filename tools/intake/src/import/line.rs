@@ -11,7 +11,6 @@ use model::pointer::JsonPointer;
 use model::timestamp::Timestamp;
 use model::validation::{FieldErrorCode, FieldErrors};
 
-use super::chunks::{Line, trim};
 use super::outcome::LineError;
 use crate::time_args::rfc3339;
 
@@ -33,10 +32,6 @@ pub(super) struct ImportLine<'a> {
 }
 
 impl<'a> ImportLine<'a> {
-    fn as_sent(line: JsonText<'a>) -> Self {
-        Self { line, rewritten: None, time: None, origin: None }
-    }
-
     /// What a client would have sent.
     pub(super) fn json(&self) -> JsonText<'_> {
         // It was written as JSON, so it can be parsed.
@@ -46,69 +41,49 @@ impl<'a> ImportLine<'a> {
     /// Reads the line of a signal, at `now`. `receivedAt` is when it was received. A line that has `requestIdentifier` as well is
     /// one of `signals list --json`: with `index` these three make the key of the signal, so that it is stored once.
     pub(super) fn of_signal(line: JsonText<'a>, now: Timestamp) -> Result<Self, LineError> {
-        let Some((received_at, fields)) = time_and_fields(line, "receivedAt") else { return Ok(Self::as_sent(line)) };
-        let time = Some(read_time("receivedAt", received_at, now)?);
-        let Some(request_identifier) = get(&fields, "requestIdentifier") else {
-            return Ok(Self {
-                line,
-                rewritten: Some(object(texts(&fields, |name| name != "receivedAt"))),
-                time,
-                origin: None,
-            });
-        };
-        let origin = Some((read_request_identifier(request_identifier)?, read_index(get(&fields, "index"))?));
-        // An expiry is computed anew: the retention may have changed.
-        let unknown_fields = get(&fields, "undocumented").and_then(self::fields);
-        let own = ["receivedAt", "requestIdentifier", "index", "expiresAt"];
-        let is_sent = |name: &str| !own.contains(&name) && (name != "undocumented" || unknown_fields.is_none());
-        let unknown_fields = unknown_fields.iter().flat_map(|fields| texts(fields, |_| true));
-        let rewritten = object(texts(&fields, is_sent).chain(unknown_fields));
-        Ok(Self { line, rewritten: Some(rewritten), time, origin })
+        let mut read = Self { line, rewritten: None, time: None, origin: None };
+        let Some((received_at, mut fields)) = time_and_fields(line, "receivedAt") else { return Ok(read) };
+        read.time = Some(read_time("receivedAt", received_at, now)?);
+        if let Some(identifier) = take(&mut fields, "requestIdentifier") {
+            read.origin = Some((read_request_identifier(identifier)?, read_index(take(&mut fields, "index"))?));
+            // An expiry is computed anew: the retention may have changed.
+            take(&mut fields, "expiresAt");
+            if let Some(value) = take(&mut fields, "undocumented") {
+                fields.extend(self::fields(value).unwrap_or_else(|| vec![("undocumented".into(), value)]));
+            }
+        }
+        Ok(Self { rewritten: Some(object(texts(&fields))), ..read })
     }
 
     /// Reads the line of a customer, at `now`. `updatedAt` is when it was updated. A line that has it and no `customerData` is one of
     /// `customers show --json`: its other fields are the profile.
     pub(super) fn of_customer(line: JsonText<'a>, now: Timestamp) -> Result<Self, LineError> {
-        let Some((updated_at, fields)) = time_and_fields(line, "updatedAt") else { return Ok(Self::as_sent(line)) };
-        let time = Some(read_time("updatedAt", updated_at, now)?);
-        let rewritten = if get(&fields, "customerData").is_some() {
-            object(texts(&fields, |name| name != "updatedAt"))
+        let mut read = Self { line, rewritten: None, time: None, origin: None };
+        let Some((updated_at, mut fields)) = time_and_fields(line, "updatedAt") else { return Ok(read) };
+        read.time = Some(read_time("updatedAt", updated_at, now)?);
+        let rewritten = if fields.iter().any(|(name, _)| name == "customerData") {
+            object(texts(&fields))
         } else {
-            let profile = object(texts(&fields, |name| !RESERVED_FIELDS.contains(&name)));
-            let is_own = |name: &str| {
-                RESERVED_FIELDS.contains(&name) && !["accountId", "createdAt", "updatedAt"].contains(&name)
-            };
-            object(texts(&fields, is_own).chain([("customerData", profile.as_str())]))
+            take(&mut fields, "accountId");
+            take(&mut fields, "createdAt");
+            let (own, profile): (Fields<'_>, Fields<'_>) =
+                fields.into_iter().partition(|(name, _)| RESERVED_FIELDS.contains(&name.as_ref()));
+            object(texts(&own).chain([("customerData", object(texts(&profile)).as_str())]))
         };
-        Ok(Self { line, rewritten: Some(rewritten), time, origin: None })
-    }
-}
-
-/// The JSON text of a line; `None` when the line is empty.
-pub(super) fn parse(line: &Line) -> Result<Option<JsonText<'_>>, LineError> {
-    match line {
-        Line::Text(text) if trim(text).is_empty() => Ok(None),
-        Line::Text(text) => JsonText::parse(trim(text)).map(Some).map_err(|error| {
-            LineError::malformed(format!("The line is not JSON: {} at column {}.", error.reason, error.column))
-        }),
-        Line::NotUtf8 => Err(LineError::malformed("The line is not UTF-8.".to_owned())),
-        Line::TooLong => {
-            let message = "The line is longer than a request may be.".to_owned();
-            Err(LineError::Syntax { code: "too-large", message })
-        }
+        Ok(Self { rewritten: Some(rewritten), ..read })
     }
 }
 
 type Fields<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
 
-/// The field `name` and all fields, if the line has that one.
+/// The field `name` and all others, if the line has that one.
 fn time_and_fields<'a>(line: JsonText<'a>, name: &str) -> Option<(Value<'a>, Fields<'a>)> {
     // Most lines do not have it, and a search is faster than reading the fields. Only with escapes, a name has other spellings.
     if !line.as_str().contains(name) && !line.as_str().contains('\\') {
         return None;
     }
-    let fields = fields(line.value())?;
-    Some((get(&fields, name)?, fields))
+    let mut fields = fields(line.value())?;
+    Some((take(&mut fields, name)?, fields))
 }
 
 /// The fields of an object that are not null. `None` when it is no object, or has invalid names: its validation reports them.
@@ -124,8 +99,10 @@ fn fields(value: Value<'_>) -> Option<Fields<'_>> {
     errors.is_empty().then_some(fields)
 }
 
-fn get<'a>(fields: &Fields<'a>, name: &str) -> Option<Value<'a>> {
-    fields.iter().find(|(of_field, _)| of_field == name).map(|(_, value)| *value)
+/// Removes the field `name`.
+fn take<'a>(fields: &mut Fields<'a>, name: &str) -> Option<Value<'a>> {
+    let position = fields.iter().position(|(of_field, _)| of_field == name)?;
+    Some(fields.remove(position).1)
 }
 
 fn read_string(value: Value<'_>) -> Option<Cow<'_, str>> {
@@ -152,9 +129,9 @@ fn read_index(value: Option<Value<'_>>) -> Result<usize, LineError> {
     index.ok_or_else(|| error(FieldErrorCode::InvalidType, &format!("must be a whole number from 0 to {MAX_INDEX}")))
 }
 
-/// The names and the JSON texts of the fields to keep.
-fn texts<'f>(fields: &'f Fields<'_>, keep: impl Fn(&str) -> bool) -> impl Iterator<Item = (&'f str, &'f str)> {
-    fields.iter().map(|(name, value)| (name.as_ref(), value.text())).filter(move |(name, _)| keep(name))
+/// The names and the JSON texts of fields.
+fn texts<'f>(fields: &'f Fields<'_>) -> impl Iterator<Item = (&'f str, &'f str)> {
+    fields.iter().map(|(name, value)| (name.as_ref(), value.text()))
 }
 
 /// The JSON text of an object with these fields.

@@ -43,7 +43,7 @@ pub(super) struct RejectedLine {
 }
 
 /// One thing that is wrong with a line.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum LineError {
     /// The line cannot be parsed: `malformed-json` or `too-large`.
@@ -53,8 +53,12 @@ pub(super) enum LineError {
 }
 
 impl LineError {
-    pub(super) fn malformed(message: String) -> Self {
-        Self::Syntax { code: "malformed-json", message }
+    pub(super) fn malformed(message: impl Into<String>) -> Self {
+        Self::Syntax { code: "malformed-json", message: message.into() }
+    }
+
+    pub(super) fn too_long() -> Self {
+        Self::Syntax { code: "too-large", message: "The line is longer than a request may be.".to_owned() }
     }
 
     pub(super) fn field(name: &str, code: FieldErrorCode, predicate: &str) -> Self {

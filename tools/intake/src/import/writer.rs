@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use super::checkpoint::State;
 use super::chunks::{Chunk, Kind};
-use super::line::{self, ImportLine};
+use super::line::ImportLine;
 use super::outcome::{LineError, Outcome, Outcomes};
 use crate::error::store_error;
 use crate::stack::{Stack, WRITE_TIMEOUT};
@@ -48,6 +48,9 @@ struct Request<'a> {
     signals: BTreeMap<(String, usize), (u64, Signal<'a>)>,
 }
 
+/// The number of a line, and what became of it.
+type LineOutcome = (u64, Outcome);
+
 /// The number of a line, the time of the update, and the update.
 type Update<'a> = (u64, Timestamp, CustomerUpdate<'a>);
 
@@ -67,13 +70,15 @@ impl Writer {
 
     /// Stores the valid lines of a chunk. When it returns, DynamoDB has acknowledged them.
     pub(super) async fn store(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
-        match self.kind {
-            Kind::Signals => self.store_signals(chunk, outcomes).await,
-            Kind::Customers => self.store_customers(chunk, outcomes).await,
-        }
+        let stored = match self.kind {
+            Kind::Signals => self.store_signals(chunk, outcomes).await?,
+            Kind::Customers => self.store_customers(chunk, outcomes).await?,
+        };
+        stored.into_iter().for_each(|(number, outcome)| outcomes.add(number, outcome));
+        Ok(())
     }
 
-    async fn store_signals(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
+    async fn store_signals(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<Vec<LineOutcome>> {
         let (now, chunk_identifier) = (Timestamp::now(), request_identifier(self.import, chunk.begin.line));
         let lines = parse_lines(chunk, outcomes, |line| ImportLine::of_signal(line, now));
         let mut requests: BTreeMap<(Timestamp, &str), Request<'_>> = BTreeMap::new();
@@ -103,14 +108,10 @@ impl Writer {
             }
         }
         let work: Vec<_> = requests.into_values().map(|request| self.store_request(request)).collect();
-        let stored: Vec<_> = stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await?;
-        for (number, outcome) in stored {
-            outcomes.add(number, outcome);
-        }
-        Ok(())
+        stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await
     }
 
-    async fn store_request(&self, request: Request<'_>) -> Result<Vec<(u64, Outcome)>> {
+    async fn store_request(&self, request: Request<'_>) -> Result<Vec<LineOutcome>> {
         let (lines, signals): (Vec<_>, Vec<_>) = request.signals.into_values().unzip();
         let context = BatchContext::without_request(&self.account, request.identifier, request.received_at);
         let refused = self.signals.put(context, &signals, Deadline::after(WRITE_TIMEOUT)).await;
@@ -121,7 +122,7 @@ impl Writer {
         Ok(lines.into_iter().zip(signals.iter().map(outcome)).collect())
     }
 
-    async fn store_customers(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
+    async fn store_customers(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<Vec<LineOutcome>> {
         let now = Timestamp::now();
         let lines = parse_lines(chunk, outcomes, |line| ImportLine::of_customer(line, now));
         // Customers at once, the updates of one customer in the order of the lines.
@@ -139,14 +140,10 @@ impl Writer {
             }
         }
         let work: Vec<_> = customers.values().map(|updates| self.update_customer(updates)).collect();
-        let stored: Vec<_> = stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await?;
-        for (number, outcome) in stored {
-            outcomes.add(number, outcome);
-        }
-        Ok(())
+        stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await
     }
 
-    async fn update_customer(&self, updates: &[Update<'_>]) -> Result<Vec<(u64, Outcome)>> {
+    async fn update_customer(&self, updates: &[Update<'_>]) -> Result<Vec<LineOutcome>> {
         let mut outcomes = Vec::with_capacity(updates.len());
         for (number, updated_at, update) in updates {
             let deadline = Deadline::after(WRITE_TIMEOUT);
@@ -177,8 +174,15 @@ fn parse_lines<'a>(
 ) -> Vec<(u64, ImportLine<'a>)> {
     let mut parsed = Vec::with_capacity(chunk.lines.len());
     for (number, line) in (chunk.begin.line + 1..).zip(&chunk.lines) {
-        match line::parse(line).and_then(|json| json.map(&parse).transpose()) {
-            Ok(line) => parsed.extend(line.map(|line| (number, line))),
+        let json = match line {
+            Ok(text) if text.is_empty() => continue,
+            Ok(text) => JsonText::parse(text).map_err(|error| {
+                LineError::malformed(format!("The line is not JSON: {} at column {}.", error.reason, error.column))
+            }),
+            Err(error) => Err(error.clone()),
+        };
+        match json.and_then(&parse) {
+            Ok(line) => parsed.push((number, line)),
             Err(error) => outcomes.add(number, Outcome::Rejected(vec![error])),
         }
     }
