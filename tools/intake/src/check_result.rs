@@ -1,4 +1,4 @@
-//! The result of a check of `verify` or `doctor`.
+//! What a check of `verify` or `doctor` came to.
 
 use std::fmt;
 
@@ -10,6 +10,32 @@ pub(crate) enum CheckResult {
     Held,
     Failed,
     Skipped,
+}
+
+/// The result of a check, and what was seen, or why it was skipped.
+#[derive(Debug, Serialize)]
+pub(crate) struct Verdict {
+    pub(crate) result: CheckResult,
+    pub(crate) seen: String,
+}
+
+impl Verdict {
+    pub(crate) fn held(seen: impl Into<String>) -> Self {
+        Self { result: CheckResult::Held, seen: seen.into() }
+    }
+
+    pub(crate) fn failed(seen: impl Into<String>) -> Self {
+        Self { result: CheckResult::Failed, seen: seen.into() }
+    }
+
+    pub(crate) fn skipped(reason: impl Into<String>) -> Self {
+        Self { result: CheckResult::Skipped, seen: reason.into() }
+    }
+
+    /// Held, unless there are `faults`.
+    pub(crate) fn of(faults: &[String], seen: impl Into<String>) -> Self {
+        if faults.is_empty() { Self::held(seen) } else { Self::failed(faults.join("; ")) }
+    }
 }
 
 impl fmt::Display for CheckResult {

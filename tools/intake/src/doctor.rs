@@ -1,17 +1,16 @@
 //! `doctor`: what is wrong with a deployed stack, or soon will be. It only reads.
 
-mod finding;
 mod keys;
 mod monitoring;
 mod tables;
 mod version;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use clap::Args;
+use serde::Serialize;
 
-use self::finding::Finding;
 use crate::aws_call::AwsClient;
-use crate::check_result::CheckResult;
+use crate::check_result::{CheckResult, Verdict};
 use crate::output::{Format, Table, print_json, print_line};
 use crate::overflow::Queues;
 use crate::stack::{Stack, VERSION};
@@ -21,48 +20,59 @@ use crate::stack::{Stack, VERSION};
     It changes nothing. The exit code is 1 when something is wrong.")]
 pub(crate) struct Doctor {}
 
+/// What a check found.
+#[derive(Serialize)]
+struct Finding {
+    check: String,
+    #[serde(flatten)]
+    verdict: Verdict,
+}
+
 impl Doctor {
     /// `version` is that of the tool.
     pub(crate) async fn run(self, stack: &Stack, version: &str, format: Format) -> Result<()> {
         let findings = findings(stack, version).await?;
-        print(&findings, format)?;
-        let failed = findings.iter().filter(|finding| finding.result == CheckResult::Failed).count();
-        if failed > 0 {
-            bail!("{failed} check(s) failed.");
+        let failed = findings.iter().filter(|finding| finding.verdict.result == CheckResult::Failed).count();
+        if format == Format::Json {
+            findings.iter().try_for_each(print_json)?;
+        } else {
+            let mut table = Table::with_heading(["RESULT", "CHECK", "SEEN"]);
+            for Finding { check, verdict } in &findings {
+                table.row([&verdict.result.to_string(), check, &verdict.seen]);
+            }
+            table.print()?;
+            print_line(&format!("{} checks, {failed} failed.", findings.len()))?;
         }
+        ensure!(failed == 0, "{failed} check(s) failed.");
         Ok(())
     }
 }
 
 async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
-    let mut findings = vec![version::check(stack.optional(VERSION), version)];
-    findings.extend(tables::check(stack).await);
-    findings.push(Finding::or_failed("Key expiries", keys::expiries(stack).await));
-    findings.push(Finding::or_failed("Key snapshot", keys::key_snapshot(stack).await));
-    let client = AwsClient::new(&stack.config)?;
-    match &stack.name {
-        None => findings.push(Finding::skipped("Alarms", "only a deployed stack (--stack) has them")),
-        Some(name) => findings.push(Finding::or_failed("Alarms", monitoring::alarms(&client, name).await)),
+    let mut findings = Vec::new();
+    let mut add = |check: &str, verdict: Result<Verdict>| {
+        // A check that cannot be done is no check that holds.
+        let verdict = verdict.unwrap_or_else(|error| Verdict::failed(format!("unknown: {error:#}")));
+        findings.push(Finding { check: check.to_owned(), verdict });
+    };
+    add("Version", Ok(version::check(stack.optional(VERSION), version)));
+    for expected in &tables::expected() {
+        add(&format!("Table {}", expected.name), tables::check(stack, expected).await);
     }
+    add("Key expiries", keys::expiries(stack).await);
+    add("Key snapshot", keys::key_snapshot(stack).await);
+    let client = AwsClient::new(&stack.config)?;
+    let alarms = match &stack.name {
+        None => Ok(Verdict::skipped("only a deployed stack (--stack) has them")),
+        Some(name) => monitoring::alarms(&client, name).await,
+    };
+    add("Alarms", alarms);
     match Queues::of(stack)? {
-        None => findings.push(Finding::skipped("Overflow queue", stack.without_queues())),
+        None => add("Overflow queue", Ok(Verdict::skipped(stack.without_queues()))),
         Some(queues) => {
-            findings.push(Finding::or_failed("Overflow queue", monitoring::overflow(&queues, &client).await));
-            findings.push(Finding::or_failed("Dead letters", monitoring::dead_letters(&queues).await));
+            add("Overflow queue", monitoring::overflow(&queues, &client).await);
+            add("Dead letters", monitoring::dead_letters(&queues).await);
         }
     }
     Ok(findings)
-}
-
-fn print(findings: &[Finding], format: Format) -> Result<()> {
-    if format == Format::Json {
-        return findings.iter().try_for_each(print_json);
-    }
-    let mut table = Table::with_heading(["RESULT", "CHECK", "SEEN"]);
-    for Finding { check, result, seen } in findings {
-        table.row([&result.to_string(), check, seen]);
-    }
-    table.print()?;
-    let failed = findings.iter().filter(|finding| finding.result == CheckResult::Failed).count();
-    print_line(&format!("{} checks, {failed} failed.", findings.len()))
 }

@@ -4,8 +4,8 @@ use anyhow::Result;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use super::finding::Finding;
 use crate::aws_call::{AwsClient, CLOUDWATCH};
+use crate::check_result::Verdict;
 use crate::overflow::Queues;
 
 /// The age of a message in seconds at which `OverflowAgeAlarm` fires.
@@ -16,7 +16,7 @@ const AGE_SECONDS: u64 = 900;
 const AGE_PERIOD: u64 = 300;
 
 /// The state of every alarm of the stack and of the stack nested in it.
-pub(super) async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Finding> {
+pub(super) async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
     let (mut firing, mut unknown, mut count) = (Vec::new(), 0_usize, 0_usize);
     let mut token = Value::Null;
     loop {
@@ -42,11 +42,11 @@ pub(super) async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Findin
     if count == 0 {
         firing.push("the stack has no alarms".to_owned());
     }
-    Ok(Finding::of("Alarms", &firing, format!("{count} alarms, none fires, {unknown} without data")))
+    Ok(Verdict::of(&firing, format!("{count} alarms, none fires, {unknown} without data")))
 }
 
 /// The oldest message of the overflow queue.
-pub(super) async fn overflow(queues: &Queues<'_>, client: &AwsClient<'_>) -> Result<Finding> {
+pub(super) async fn overflow(queues: &Queues<'_>, client: &AwsClient<'_>) -> Result<Verdict> {
     let [overflow, _] = queues.counts().await?;
     let now = Timestamp::now().seconds();
     let name = queues.overflow.rsplit('/').next().unwrap_or_default();
@@ -64,15 +64,14 @@ pub(super) async fn overflow(queues: &Queues<'_>, client: &AwsClient<'_>) -> Res
     let age = points.filter_map(|point| point.get("Maximum")?.as_f64()).fold(0.0, f64::max);
     let seen = format!("{} message(s), the oldest is {age:.0} s old", overflow.total());
     let is_old = age >= OLDEST_MESSAGE_SECONDS && overflow.total() > 0;
-    Ok(if is_old { Finding::failed("Overflow queue", seen) } else { Finding::held("Overflow queue", seen) })
+    Ok(if is_old { Verdict::failed(seen) } else { Verdict::held(seen) })
 }
 
-pub(super) async fn dead_letters(queues: &Queues<'_>) -> Result<Finding> {
-    const CHECK: &str = "Dead letters";
+pub(super) async fn dead_letters(queues: &Queues<'_>) -> Result<Verdict> {
     let [_, dead_letters] = queues.counts().await?;
     let count = dead_letters.total();
     if count == 0 {
-        return Ok(Finding::held(CHECK, "none"));
+        return Ok(Verdict::held("none"));
     }
-    Ok(Finding::failed(CHECK, format!("{count} message(s): find out why, then `cargo intake overflow redrive`")))
+    Ok(Verdict::failed(format!("{count} message(s): find out why, then `cargo intake overflow redrive`")))
 }

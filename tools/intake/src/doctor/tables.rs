@@ -5,13 +5,13 @@ use aws_sdk_dynamodb::types::{
     BillingMode, ContinuousBackupsStatus, PointInTimeRecoveryStatus, StreamViewType, TableStatus, TimeToLiveStatus,
 };
 
-use super::finding::Finding;
+use crate::check_result::Verdict;
 use crate::error::call_error;
 use crate::stack::{API_KEYS, CUSTOMERS, DELETION_PROTECTION, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
 
-/// A table of template.yaml.
-struct Expected {
-    name: &'static str,
+/// What template.yaml says of a table.
+pub(super) struct Expected {
+    pub(super) name: &'static str,
     variable: &'static str,
     stream: Option<StreamViewType>,
     /// Whether items have a time to live.
@@ -20,7 +20,8 @@ struct Expected {
     is_backed_up: bool,
 }
 
-fn expected() -> [Expected; 5] {
+/// The tables, as template.yaml has them.
+pub(super) fn expected() -> [Expected; 5] {
     [
         Expected { expires: false, ..table("ApiKeys", API_KEYS) },
         Expected { stream: Some(StreamViewType::NewAndOldImages), expires: false, ..table("Customers", CUSTOMERS) },
@@ -37,18 +38,9 @@ fn table(name: &'static str, variable: &'static str) -> Expected {
 /// The attribute with the time at which DynamoDB deletes an item.
 const TIME_TO_LIVE: &str = "expiresAt";
 
-pub(super) async fn check(stack: &Stack) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<Verdict> {
     let seen = if stack.is_local { "status and time to live as the template says" } else { "as the template says" };
-    for expected in &expected() {
-        let check = format!("Table {}", expected.name);
-        let faults = faults_of(stack, expected).await;
-        findings.push(match faults {
-            Ok(faults) => Finding::of(check, &faults, seen),
-            Err(error) => Finding::failed(check, format!("unknown: {error:#}")),
-        });
-    }
-    findings
+    Ok(Verdict::of(&faults_of(stack, expected).await?, seen))
 }
 
 async fn faults_of(stack: &Stack, expected: &Expected) -> Result<Vec<String>> {

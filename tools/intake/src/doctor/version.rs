@@ -1,29 +1,24 @@
 //! The version that is deployed, against that of this command line: no release newer than that one is known here.
 
-use super::finding::Finding;
-
-const CHECK: &str = "Version";
+use crate::check_result::Verdict;
 
 /// `deployed` is the output of template.yaml, which is deployed together with the functions.
-pub(super) fn check(deployed: Option<&str>, own: &str) -> Finding {
+pub(super) fn check(deployed: Option<&str>, own: &str) -> Verdict {
     let Some(deployed) = deployed else {
-        return Finding::skipped(CHECK, "the stack does not say its version");
+        return Verdict::skipped("the stack does not say its version");
     };
     let (Some(stack), Some(known)) = (parse(deployed), parse(own)) else {
-        return Finding::failed(CHECK, format!("{deployed} is no version"));
+        return Verdict::failed(format!("{deployed} is no version"));
     };
     if stack < known {
-        return Finding::failed(
-            CHECK,
-            format!("{deployed} is deployed, this command line is {own}: upgrade the stack"),
-        );
+        return Verdict::failed(format!("{deployed} is deployed, this command line is {own}: upgrade the stack"));
     }
     let seen = if stack > known {
         format!("{deployed} is deployed, newer than this command line ({own}): get the command line of that release")
     } else {
         format!("{deployed}, as this command line; whether there is a newer release is not known here")
     };
-    Finding::held(CHECK, seen)
+    Verdict::held(seen)
 }
 
 /// The numbers of a version. What follows a hyphen, as in 1.2.3-rc.1, does not count.

@@ -1,10 +1,12 @@
 //! The API as a client application calls it: requests, responses, and how long they took.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use aws_smithy_runtime_api::http::Headers;
+use consistency::Micros;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
@@ -37,18 +39,10 @@ pub(super) struct Api {
 pub(super) struct Call {
     method: &'static str,
     path: &'static str,
-    key: Key,
-    headers: Vec<(&'static str, String)>,
+    /// They replace those that each request has; one without a value is not sent.
+    headers: Vec<(&'static str, Option<String>)>,
     body: String,
     gzip: bool,
-}
-
-/// The API key of a request.
-#[derive(Clone)]
-enum Key {
-    Valid,
-    Other(String),
-    Missing,
 }
 
 /// A response.
@@ -58,6 +52,7 @@ pub(super) struct Response {
     pub(super) headers: Headers,
     /// The body as JSON; null when it is not.
     pub(super) body: Value,
+    pub(super) received: Micros,
     pub(super) took: Duration,
 }
 
@@ -84,29 +79,25 @@ impl Api {
     }
 
     async fn send_once(&self, call: &Call) -> Result<Response> {
-        let key = match &call.key {
-            Key::Valid => Some(format!("Bearer {}", self.key)),
-            Key::Other(key) => Some(format!("Bearer {key}")),
-            Key::Missing => None,
-        };
-        // A header of the call replaces that of the stack.
-        let stack = [("authorization", key.as_deref()), ("host", self.host.as_deref())];
-        let headers = stack.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        let headers = headers.chain(call.headers.iter().map(|(name, value)| (*name, value.as_str())));
+        let authorization = bearer(&self.key);
+        let mut headers =
+            BTreeMap::from([("authorization", Some(authorization.as_str())), ("host", self.host.as_deref())]);
+        headers.extend(call.headers.iter().map(|(name, value)| (*name, value.as_deref())));
+        let headers = headers.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let url = format!("{}{}", self.base_url, call.path);
         let request =
             request(call.method, url, headers, call.bytes()?).context("The address of the API is not a URL")?;
         let began = Instant::now();
         let Received { status, headers, body } = self.client.send(request, RESPONSE_TIMEOUT).await?;
         let body = serde_json::from_slice(&body).unwrap_or_default();
-        Ok(Response { status, headers, body, took: began.elapsed() })
+        Ok(Response { status, headers, body, received: now(), took: began.elapsed() })
     }
 }
 
 impl Call {
     /// A request without a body.
     pub(super) fn new(method: &'static str, path: &'static str) -> Self {
-        Self { method, path, key: Key::Valid, headers: Vec::new(), body: String::new(), gzip: false }
+        Self { method, path, headers: Vec::new(), body: String::new(), gzip: false }
     }
 
     /// `POST` with this JSON.
@@ -121,14 +112,14 @@ impl Call {
 
     /// With this header in place of one of that name.
     pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
-        self.headers.retain(|header| header.0 != name);
-        self.headers.push((name, value.to_owned()));
+        self.headers.push((name, Some(value.to_owned())));
         self
     }
 
     /// With this key in place of the valid one; `None` sends no key.
-    pub(super) fn key(self, key: Option<&str>) -> Self {
-        Self { key: key.map_or(Key::Missing, |key| Key::Other(key.to_owned())), ..self }
+    pub(super) fn key(mut self, key: Option<&str>) -> Self {
+        self.headers.push(("authorization", key.map(bearer)));
+        self
     }
 
     /// With blanks after the body, so that the whole has this many bytes.
@@ -149,6 +140,16 @@ impl Call {
         encoder.write_all(self.body.as_bytes())?;
         Ok(encoder.finish()?)
     }
+}
+
+fn bearer(key: &str) -> String {
+    format!("Bearer {key}")
+}
+
+/// Microseconds since 1970, by this machine's clock.
+pub(super) fn now() -> Micros {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or_default()
 }
 
 impl Response {

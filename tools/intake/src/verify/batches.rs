@@ -9,20 +9,17 @@ use futures_util::future::join;
 use futures_util::stream;
 use serde_json::json;
 
-use super::api::{Call, Response, SIGNALS};
-use super::check::{Check, Expected};
+use super::api::{Call, Response, SIGNALS, now};
+use super::check::Expected;
 use super::load::Batch;
-use super::run::{Run, now};
+use super::run::Run;
+use crate::check_result::Verdict;
 
 /// The sizes of the batches.
 const SIZES: [usize; 3] = [1, 25, 500];
 
 /// Requests at the same time.
 const CONCURRENCY: usize = 4;
-
-/// Attempts of a request that is not answered 200, and the pause before each further one.
-const ATTEMPTS: usize = 5;
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// When a request is sent a second time.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,12 +46,11 @@ pub(super) async fn send(run: &Run<'_>, signals: usize) {
         let of_kind = results.iter().filter(|(kind, _)| *kind == retry);
         let deviations: Vec<&String> = of_kind.clone().filter_map(|(_, deviation)| deviation.as_ref()).collect();
         let count = of_kind.count();
-        run.add(match deviations.first() {
-            None => Check::held(promise, name, format!("{count} of {requests} requests, each answered as promised")),
-            Some(text) => {
-                Check::failed(promise, name, format!("{} of {count} requests; the first: {text}", deviations.len()))
-            }
-        });
+        let verdict = match deviations.first() {
+            None => Verdict::held(format!("{count} of {requests} requests, each answered as promised")),
+            Some(text) => Verdict::failed(format!("{} of {count} requests; the first: {text}", deviations.len())),
+        };
+        run.add(promise, name, verdict);
     }
 }
 
@@ -82,68 +78,42 @@ fn plan(run: &Run<'_>, signals: usize) -> Vec<(Batch, Retry)> {
     sizes.into_iter().enumerate().map(batch).collect()
 }
 
-/// Delivers a batch as a client that retries does. Returns what was not as it has to be.
-async fn deliver(run: &Run<'_>, mut batch: Batch, retry: Retry) -> Option<String> {
+/// Sends a batch once or twice. Returns what was not as it has to be.
+async fn deliver(run: &Run<'_>, batch: Batch, retry: Retry) -> Option<String> {
     let call = Call::post(SIGNALS, batch.body());
     let sent = now();
-    let first = async {
-        let response = run.send(&call).await;
-        (response, now())
+    let first = run.send(&call);
+    let responses = match retry {
+        Retry::Never => vec![first.await],
+        Retry::After => vec![first.await, run.send(&call).await],
+        Retry::During => {
+            let second = async {
+                tokio::time::sleep(Duration::from_millis(fastrand::u64(..20))).await;
+                run.send(&call).await
+            };
+            <[_; 2]>::from(join(first, second).await).into()
+        }
     };
-    let second = async {
-        tokio::time::sleep(Duration::from_millis(fastrand::u64(..20))).await;
-        (run.send(&call).await, now())
-    };
-    let mut responses = if retry == Retry::During {
-        let (first, second) = join(first, second).await;
-        vec![first, second]
-    } else {
-        vec![first.await]
-    };
-    let mut deviation = None;
-    let mut last_call = call.clone();
-    while !responses.iter().any(|(response, _)| is_success(response)) && responses.len() < ATTEMPTS {
-        let failed = responses.last().map(|(response, _)| describe(response)).unwrap_or_default();
-        deviation = deviation.or(Some(failed));
-        // Without a requestIdentifier a retry is a new request, unless the 503 has one.
-        let Some(identifier) = batch.identifier.clone().or_else(|| offered(&responses)) else { break };
-        batch = batch.identifier(Some(identifier));
-        last_call = Call::post(SIGNALS, batch.body());
-        tokio::time::sleep(PAUSE).await;
-        responses.push((run.send(&last_call).await, now()));
-    }
-    if retry == Retry::After {
-        responses.push((run.send(&last_call).await, now()));
-    }
-    let acknowledged = responses.iter().filter(|(response, _)| is_success(response)).map(|(_, at)| *at).min();
-    let deviation = deviation.or_else(|| deviation_of(&batch, retry, &responses));
+    let deviation = deviation_of(&batch, retry, &responses);
+    let acknowledged = responses.iter().flatten().filter(|response| response.status == 200);
+    let acknowledged = acknowledged.map(|response| response.received).min();
     run.note(batch, sent, acknowledged.map_or(Outcome::Unknown, Outcome::Acknowledged));
     deviation
 }
 
-fn is_success(response: &Result<Response>) -> bool {
-    response.as_ref().is_ok_and(|response| response.status == 200)
-}
-
-fn describe(response: &Result<Response>) -> String {
-    response.as_ref().map_or_else(|error| format!("no response: {error:#}"), Response::summary)
-}
-
-fn offered(responses: &[(Result<Response>, u64)]) -> Option<String> {
-    let (response, _) = responses.last()?;
-    Some(response.as_ref().ok()?.body.get("requestIdentifier")?.as_str()?.to_owned())
-}
-
-fn deviation_of(batch: &Batch, retry: Retry, responses: &[(Result<Response>, u64)]) -> Option<String> {
+fn deviation_of(batch: &Batch, retry: Retry, responses: &[Result<Response>]) -> Option<String> {
     let mut expected = Expected::counts(200, batch.sent.len(), batch.accepted());
     if let Some(identifier) = &batch.identifier {
         expected = expected.body("/requestIdentifier", json!(identifier));
     }
     let mut replayed = Vec::new();
-    for (response, _) in responses {
-        let Ok(response) = response else { return Some(describe(response)) };
+    for response in responses {
+        let response = match response {
+            Ok(response) => response,
+            Err(error) => return Some(format!("no response: {error:#}")),
+        };
         if let Some(difference) = expected.difference(response) {
-            return Some(format!("{difference}; the response is {}", response.summary()));
+            return Some(difference);
         }
         replayed.push(response.body.get("replayed") == Some(&json!(true)));
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::api::Response;
-use crate::check_result::CheckResult;
+use crate::check_result::{CheckResult, Verdict};
 
 /// One check.
 #[derive(Clone, Debug, Serialize)]
@@ -16,42 +16,6 @@ pub(super) struct Check {
     pub(super) result: CheckResult,
     /// What was seen, or why it was skipped.
     pub(super) detail: String,
-}
-
-impl Check {
-    pub(super) fn held(promise: &'static str, name: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::new(promise, name, CheckResult::Held, detail)
-    }
-
-    pub(super) fn failed(promise: &'static str, name: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::new(promise, name, CheckResult::Failed, detail)
-    }
-
-    pub(super) fn skipped(promise: &'static str, name: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::new(promise, name, CheckResult::Skipped, reason)
-    }
-
-    fn new(promise: &'static str, name: impl Into<String>, result: CheckResult, detail: impl Into<String>) -> Self {
-        Self { name: name.into(), promise, result, detail: detail.into() }
-    }
-
-    /// A check of one response.
-    pub(super) fn of(
-        promise: &'static str,
-        name: impl Into<String>,
-        response: &Result<Response>,
-        expected: &Expected,
-    ) -> Self {
-        match response {
-            Err(error) => Self::failed(promise, name, format!("no response: {error:#}")),
-            Ok(response) => match expected.difference(response) {
-                None => Self::held(promise, name, format!("{} in {} ms", response.status, response.took.as_millis())),
-                Some(difference) => {
-                    Self::failed(promise, name, format!("{difference}; the response is {}", response.summary()))
-                }
-            },
-        }
-    }
 }
 
 /// What a response has to be.
@@ -101,8 +65,24 @@ impl Expected {
         self
     }
 
-    /// The first difference.
+    /// Whether this is the response.
+    pub(super) fn verdict(&self, response: &Result<Response>) -> Verdict {
+        match response {
+            Err(error) => Verdict::failed(format!("no response: {error:#}")),
+            Ok(response) => match self.difference(response) {
+                None => Verdict::held(format!("{} in {} ms", response.status, response.took.as_millis())),
+                Some(difference) => Verdict::failed(difference),
+            },
+        }
+    }
+
+    /// The first difference, and the response.
     pub(super) fn difference(&self, response: &Response) -> Option<String> {
+        let difference = self.first_difference(response)?;
+        Some(format!("{difference}; the response is {}", response.summary()))
+    }
+
+    fn first_difference(&self, response: &Response) -> Option<String> {
         if response.status != self.status {
             return Some(format!("expected status {}", self.status));
         }

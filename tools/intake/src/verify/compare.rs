@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use consistency::History;
 use consistency::checker::{Report, Violation, check};
 use model::timestamp::Timestamp;
 
-use super::check::Check;
 use super::load::subject_id;
 use super::run::Run;
 use super::stored;
+use crate::check_result::Verdict;
 use crate::output::note;
 use crate::stack::Stack;
 
@@ -44,41 +45,40 @@ pub(super) async fn compare(run: &Run<'_>, stack: &Stack, since: Timestamp) -> R
         tokio::time::sleep(INTERVAL).await;
     };
     for (violation, promise, name) in VIOLATIONS {
-        run.add(check_of(run, &report, violation, promise, name));
+        run.add(promise, name, verdict(&history, &report, violation));
     }
     if run.deferred() > 0 {
         let detail =
             format!("{} signals, all stored {} s after the last request", run.deferred(), began.elapsed().as_secs());
         let missing = report.count(Violation::Lost);
-        let (promise, name) = ("When DynamoDB is unavailable", "Deferred signals are stored");
-        run.add(if missing == 0 {
-            Check::held(promise, name, detail)
+        let verdict = if missing == 0 {
+            Verdict::held(detail)
         } else {
-            Check::failed(promise, name, format!("{missing} signals are missing after {} s", DRAIN_TIMEOUT.as_secs()))
-        });
+            Verdict::failed(format!("{missing} signals are missing after {} s", DRAIN_TIMEOUT.as_secs()))
+        };
+        run.add("When DynamoDB is unavailable", "Deferred signals are stored", verdict);
     }
     Ok(signals)
 }
 
-fn check_of(run: &Run<'_>, report: &Report, violation: Violation, promise: &'static str, name: &str) -> Check {
+fn verdict(history: &History, report: &Report, violation: Violation) -> Verdict {
     let count = report.count(violation);
     if count == 0 {
         let Report { acknowledged, refused, unknown, fields, .. } = report;
-        let detail = match violation {
+        return Verdict::held(match violation {
             Violation::Unkept | Violation::Phantom => format!("{refused} rejected signals"),
             Violation::Stale => format!("{fields} fields"),
             _ => format!("{acknowledged} acknowledged signals, {unknown} unknown"),
-        };
-        return Check::held(promise, name, detail);
+        });
     }
     let mut examples = report.examples().iter().filter(|example| example.violation == violation);
-    let Some(example) = examples.next() else { return Check::failed(promise, name, format!("{count} cases")) };
+    let Some(example) = examples.next() else { return Verdict::failed(format!("{count} cases")) };
     let place = example.signal.and_then(|(number, index)| {
-        let batch = run.batch_of(number)?;
-        let subject = subject_id(batch.sent.get(usize::try_from(index).ok()?)?.who);
-        let identifier = batch.identifier.as_deref().unwrap_or("none");
+        let request = history.requests.get(&number)?;
+        let subject = subject_id(request.signals.get(usize::try_from(index).ok()?)?.who);
+        let identifier = request.identifier.as_deref().unwrap_or("none");
         Some(format!("signal {index} of the request with requestIdentifier {identifier}, of {subject}: "))
     });
     let place = place.unwrap_or_default();
-    Check::failed(promise, name, format!("{count} case(s); the first: {place}{}", example.text))
+    Verdict::failed(format!("{count} case(s); the first: {place}{}", example.text))
 }

@@ -5,10 +5,11 @@ use model::api_key::{ApiKey, KEY_PREFIX};
 use model::limits::{MAX_BODY_BYTES, MAX_IDENTIFIER_CHARS, MAX_SIGNAL_BYTES, MAX_SIGNALS_PER_REQUEST};
 use serde_json::{Value, json};
 
-use super::api::{CUSTOMERS, Call, PING, SIGNALS};
-use super::check::{Check, Expected};
+use super::api::{CUSTOMERS, Call, PING, SIGNALS, now};
+use super::check::Expected;
 use super::load::subject_id;
-use super::run::{Run, now, outcome};
+use super::run::{Run, outcome};
+use crate::check_result::Verdict;
 use crate::time_args::rfc3339;
 
 /// The customers whose profiles are updated.
@@ -67,13 +68,12 @@ pub(super) async fn customers(run: &Run<'_>) {
         let call = Call::post(CUSTOMERS, body.to_string()).method(method);
         let sent = now();
         let response = run.api.send(&call).await;
-        let received = now();
         let outcome = outcome(&response);
         run.note_update(Update { customer, sent, outcome, fields });
         let expected = Expected::status(200).body("/customerId", json!(subject_id(customer)));
-        run.add(Check::of("Customers", format!("{method} of a customer"), &response, &expected));
+        run.add("Customers", format!("{method} of a customer"), expected.verdict(&response));
         let updated_at = response.ok().and_then(|response| rfc3339(response.body.get("updatedAt")?.as_str()?));
-        if let (Some(at), Outcome::Acknowledged(_)) = (updated_at, outcome) {
+        if let (Some(at), Outcome::Acknowledged(received)) = (updated_at, outcome) {
             run.note_clock(at, sent, received);
         }
     }
@@ -173,7 +173,7 @@ pub(super) async fn gateway(run: &Run<'_>, is_gateway: bool) {
         if is_gateway {
             run.check(PROMISE, name, &call, &Expected::gateway(status)).await;
         } else {
-            run.add(Check::skipped(PROMISE, name, "only API Gateway shows it"));
+            run.add(PROMISE, name, Verdict::skipped("only API Gateway shows it"));
         }
     }
 }

@@ -1,17 +1,16 @@
 //! What the phases share: the API, the history so far, the checks. Must not know what is correct.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use consistency::{History, Micros, Outcome, Request, Update};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use super::api::{Api, Call, Response, SIGNALS};
+use super::api::{Api, Call, Response, SIGNALS, now};
 use super::check::{Check, Expected};
 use super::load::Batch;
+use crate::check_result::Verdict;
 
 /// How far the clocks of two functions may be apart.
 const FUNCTION_CLOCK_SKEW: Micros = 50_000;
@@ -21,7 +20,6 @@ pub(super) struct Run<'a> {
     pub(super) account: &'a AccountId,
     history: RefCell<History>,
     checks: RefCell<Vec<Check>>,
-    batches: RefCell<BTreeMap<u64, Batch>>,
     /// Signals that went to the overflow queue.
     deferred: Cell<u64>,
     /// The requests with signals, each attempt counted.
@@ -37,15 +35,15 @@ impl<'a> Run<'a> {
             account,
             history: RefCell::default(),
             checks: RefCell::default(),
-            batches: RefCell::default(),
             deferred: Cell::new(0),
             attempts: Cell::new(0),
             clock: Cell::new(None),
         }
     }
 
-    pub(super) fn add(&self, check: Check) {
-        self.checks.borrow_mut().push(check);
+    pub(super) fn add(&self, promise: &'static str, name: impl Into<String>, verdict: Verdict) {
+        let Verdict { result, seen: detail } = verdict;
+        self.checks.borrow_mut().push(Check { name: name.into(), promise, result, detail });
     }
 
     pub(super) fn checks(&self) -> Vec<Check> {
@@ -54,17 +52,17 @@ impl<'a> Run<'a> {
 
     /// The next batch of this size.
     pub(super) fn batch(&self, size: usize) -> Batch {
-        let number = self.batches.borrow().len() as u64;
+        let number = self.history.borrow().requests.len() as u64;
         let batch = Batch::new(self.account, number, size);
-        // It takes its number, so that no other batch gets it.
-        self.batches.borrow_mut().insert(number, batch.clone());
+        // It takes its number, so that no other batch gets it. It may be sent, and interrupted before its response.
+        self.note(batch.clone(), now(), Outcome::Unknown);
         batch
     }
 
     /// Sends a call and checks the response.
     pub(super) async fn check(&self, promise: &'static str, name: &str, call: &Call, expected: &Expected) {
         let response = self.api.send(call).await;
-        self.add(Check::of(promise, name, &response, expected));
+        self.add(promise, name, expected.verdict(&response));
     }
 
     /// Sends a batch, notes it in the history, and checks the response.
@@ -78,7 +76,7 @@ impl<'a> Run<'a> {
         let call = prepare(Call::post(SIGNALS, batch.body()));
         let sent = now();
         let response = self.send(&call).await;
-        self.add(Check::of(promise, name, &response, expected));
+        self.add(promise, name, expected.verdict(&response));
         self.note(batch, sent, outcome(&response));
     }
 
@@ -94,9 +92,8 @@ impl<'a> Run<'a> {
 
     /// Notes a batch, all its attempts together.
     pub(super) fn note(&self, batch: Batch, sent: Micros, outcome: Outcome) {
-        let request = Request { sent, outcome, identifier: batch.identifier.clone(), signals: batch.sent.clone() };
-        self.history.borrow_mut().requests.insert(batch.number, request);
-        self.batches.borrow_mut().insert(batch.number, batch);
+        let Batch { number, identifier, sent: signals, .. } = batch;
+        self.history.borrow_mut().requests.insert(number, Request { sent, outcome, identifier, signals });
     }
 
     pub(super) fn note_update(&self, update: Update) {
@@ -118,14 +115,9 @@ impl<'a> Run<'a> {
         self.attempts.get()
     }
 
-    /// The batch with this number.
-    pub(super) fn batch_of(&self, number: u64) -> Option<Batch> {
-        self.batches.borrow().get(&number).cloned()
-    }
-
     /// The requestIdentifiers that were sent.
     pub(super) fn identifiers(&self) -> Vec<String> {
-        self.batches.borrow().values().filter_map(|batch| batch.identifier.clone()).collect()
+        self.history.borrow().requests.values().filter_map(|request| request.identifier.clone()).collect()
     }
 
     /// The history, with the times of the functions' clock.
@@ -148,15 +140,9 @@ impl<'a> Run<'a> {
 /// What a client knows after this response.
 pub(super) fn outcome(response: &Result<Response>) -> Outcome {
     match response {
-        Ok(response) if response.status == 200 => Outcome::Acknowledged(now()),
+        Ok(response) if response.status == 200 => Outcome::Acknowledged(response.received),
         // API Gateway answers 429 without calling the function.
         Ok(response) if (400..500).contains(&response.status) => Outcome::Refused,
         _ => Outcome::Unknown,
     }
-}
-
-/// Microseconds since 1970, by this machine's clock.
-pub(super) fn now() -> Micros {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_micros()).unwrap_or_default()
 }
