@@ -56,15 +56,6 @@ impl Display for Refusal {
     }
 }
 
-/// A request before it is signed.
-struct Unsigned<'a> {
-    service: Service,
-    method: &'a str,
-    url: String,
-    headers: Vec<(&'a str, &'a str)>,
-    body: String,
-}
-
 impl<'a> AwsClient<'a> {
     pub(crate) fn new(config: &'a SdkConfig) -> Result<Self> {
         Ok(Self { config, client: HttpClient::new(CONNECT_TIMEOUT)? })
@@ -75,43 +66,38 @@ impl<'a> AwsClient<'a> {
         // CloudWatch speaks the older version of this protocol, the others the newer one: they differ in their name.
         let content_type =
             if service.0 == CLOUDWATCH.0 { "application/x-amz-json-1.0" } else { "application/x-amz-json-1.1" };
-        let url = endpoint(service, self.region()?).await?;
-        let headers = vec![("content-type", content_type), ("x-amz-target", target)];
-        let call = Unsigned { service, method: "POST", url, headers, body: body.to_string() };
-        let answer = self.send(&call).await.with_context(|| target.to_owned())?;
+        let headers = [("content-type", content_type), ("x-amz-target", target)];
+        let answer = self.send(service, &headers, &body.to_string()).await.with_context(|| target.to_owned())?;
         Ok(serde_json::from_slice(&answer).unwrap_or_default())
     }
 
     /// Calls the operation that the form names, in the protocol of the oldest services. They answer in XML.
     pub(crate) async fn query(&self, service: Service, form: &[(&str, &str)]) -> Result<String> {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        let headers = vec![("content-type", "application/x-www-form-urlencoded")];
-        let url = endpoint(service, self.region()?).await?;
-        let call = Unsigned { service, method: "POST", url, headers, body };
-        Ok(String::from_utf8(self.send(&call).await?)?)
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        Ok(String::from_utf8(self.send(service, &headers, &body).await?)?)
     }
 
     /// The body of the answer, after some attempts if the service is busy.
-    async fn send(&self, call: &Unsigned<'_>) -> Result<Vec<u8>> {
-        let mut outcome = self.attempt(call).await;
+    async fn send(&self, service: Service, headers: &[(&str, &str)], body: &str) -> Result<Vec<u8>> {
+        let url = endpoint(service, self.region()?).await?;
+        let attempt = async || {
+            let request = self.signed(service, &url, headers, body).await?;
+            self.client.send(request, CALL_TIMEOUT).await.with_context(|| format!("cannot reach {}", service.0))
+        };
+        let mut outcome = attempt().await;
         for _ in 1..ATTEMPTS {
             if outcome.as_ref().is_ok_and(is_final) {
                 break;
             }
             tokio::time::sleep(PAUSE).await;
-            outcome = self.attempt(call).await;
+            outcome = attempt().await;
         }
         let received = outcome?;
         if received.status == 200 { Ok(received.body) } else { Err(refusal(&received).into()) }
     }
 
-    async fn attempt(&self, call: &Unsigned<'_>) -> Result<Received> {
-        let request = self.signed(call).await?;
-        self.client.send(request, CALL_TIMEOUT).await.with_context(|| format!("cannot reach {}", call.service.0))
-    }
-
-    async fn signed(&self, call: &Unsigned<'_>) -> Result<HttpRequest> {
-        let Unsigned { service, method, url, headers, body } = call;
+    async fn signed(&self, service: Service, url: &str, headers: &[(&str, &str)], body: &str) -> Result<HttpRequest> {
         let provider = self.config.credentials_provider().context("No AWS credentials")?;
         let identity: Identity = provider.provide_credentials().await.context("No AWS credentials")?.into();
         let params = SigningParams::builder()
@@ -122,11 +108,10 @@ impl<'a> AwsClient<'a> {
             .settings(SigningSettings::default())
             .build()?
             .into();
-        let signable =
-            SignableRequest::new(method, url, headers.iter().copied(), SignableBody::Bytes(body.as_bytes()))?;
+        let body = body.as_bytes();
+        let signable = SignableRequest::new("POST", url, headers.iter().copied(), SignableBody::Bytes(body))?;
         let (instructions, _) = sign(signable, &params)?.into_parts();
-        let headers = headers.iter().copied().chain(instructions.headers());
-        request(method, url.clone(), headers, body.clone().into_bytes())
+        request("POST", url.to_owned(), headers.iter().copied().chain(instructions.headers()), body.to_vec())
     }
 
     fn region(&self) -> Result<&str> {

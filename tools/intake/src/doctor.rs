@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::aws_call::AwsClient;
 use crate::check_result::{CheckResult, Verdict};
-use crate::output::{Format, Table, print_json, print_line};
+use crate::output::{Format, Table, print_line};
 use crate::overflow::Queues;
 use crate::stack::{Stack, VERSION};
 
@@ -33,14 +33,13 @@ impl Doctor {
     pub(crate) async fn run(self, stack: &Stack, version: &str, format: Format) -> Result<()> {
         let findings = findings(stack, version).await?;
         let failed = findings.iter().filter(|finding| finding.verdict.result == CheckResult::Failed).count();
-        if format == Format::Json {
-            findings.iter().try_for_each(print_json)?;
-        } else {
-            let mut table = Table::with_heading(["RESULT", "CHECK", "SEEN"]);
-            for Finding { check, verdict } in &findings {
-                table.row([&verdict.result.to_string(), check, &verdict.seen]);
-            }
-            table.print()?;
+        let mut table = Table::new(format, ["RESULT", "CHECK", "SEEN"]);
+        for finding in &findings {
+            let Finding { check, verdict } = finding;
+            table.add(finding, [&verdict.result.to_string(), check, &verdict.seen])?;
+        }
+        table.print()?;
+        if format == Format::Table {
             print_line(&format!("{} checks, {failed} failed.", findings.len()))?;
         }
         ensure!(failed == 0, "{failed} check(s) failed.");

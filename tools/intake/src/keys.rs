@@ -1,7 +1,5 @@
 //! `keys`: the API keys of accounts. A key is printed once, when it is created; only its hash is stored.
 
-mod account_keys;
-mod create;
 mod import;
 mod list;
 mod new_key;
@@ -16,11 +14,10 @@ use clap::Subcommand;
 use model::timestamp::Timestamp;
 use store::api_keys::KeyRecord;
 
-pub(crate) use self::account_keys::AccountKeys;
 use self::list::List;
-use self::new_key::NewKey;
+use self::new_key::{NewKey, create};
 use self::rotate::Rotate;
-use self::table::KeyTable;
+pub(crate) use self::table::{KeyTable, StoredKey};
 pub(crate) use self::temporary::TemporaryKeys;
 use crate::output::Format;
 use crate::stack::Stack;
@@ -69,7 +66,7 @@ impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let keys = KeyTable::new(stack)?;
         let outcome = self.perform(&keys, format).await;
-        if !keys.is_changed() {
+        if !keys.is_changed.get() {
             return outcome;
         }
         // Also after an error: a part of the command may be done.
@@ -82,7 +79,7 @@ impl Command {
 
     async fn perform(self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
         match self {
-            Self::Create(new) => create::create(keys, &new.into_record(), format).await,
+            Self::Create(new) => create(keys, &new.into_record(), format).await,
             Self::List(list) => list.run(keys, format).await,
             Self::Rotate(rotate) => rotate.run(keys, format).await,
             Self::Revoke { id, yes } => revoke::revoke(keys, &id, yes, format).await,

@@ -73,8 +73,9 @@ fn is_obeyed_beyond_ascii(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Rows with aligned columns. It may be printed while rows are still added: columns then only grow.
+/// Results as rows with aligned columns, or as JSON. It may be printed while rows are still added: columns then only grow.
 pub(crate) struct Table {
+    format: Format,
     rows: Vec<Vec<String>>,
     widths: Vec<usize>,
     /// The longest line, in columns of the terminal; a longer one is cut.
@@ -82,13 +83,14 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn with_heading<const N: usize>(heading: [&str; N]) -> Self {
-        Self { rows: vec![heading.map(ToOwned::to_owned).to_vec()], widths: vec![0; N], max_width: usize::MAX }
+    pub(crate) fn new<const N: usize>(format: Format, heading: [&str; N]) -> Self {
+        let rows = vec![heading.map(ToOwned::to_owned).to_vec()];
+        Self { format, rows, widths: vec![0; N], max_width: usize::MAX }
     }
 
     /// A table of names and values, without a heading.
     pub(crate) fn with_names() -> Self {
-        Self { rows: Vec::new(), widths: vec![0; 2], max_width: usize::MAX }
+        Self { format: Format::Table, rows: Vec::new(), widths: vec![0; 2], max_width: usize::MAX }
     }
 
     /// On a terminal, each row takes one line: what does not fit is cut.
@@ -97,12 +99,24 @@ impl Table {
         Self { max_width: if stdout.is_term() { stdout.size().1.into() } else { usize::MAX }, ..self }
     }
 
+    /// Adds a result: a row for people; for programs its JSON, which is written at once.
+    pub(crate) fn add<const N: usize>(&mut self, json: &impl Serialize, cells: [&str; N]) -> Result<()> {
+        match self.format {
+            Format::Table => self.row(cells),
+            Format::Json => print_json(json)?,
+        }
+        Ok(())
+    }
+
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
         self.rows.push(cells.map(escape_control).to_vec());
     }
 
     /// Writes the rows that were added since the last call.
     pub(crate) fn print(&mut self) -> Result<()> {
+        if self.format == Format::Json {
+            return Ok(());
+        }
         self.lines().iter().try_for_each(|row| print_line(row))
     }
 
@@ -129,7 +143,7 @@ mod tests {
 
     #[test]
     fn column_is_as_wide_as_its_widest_cell_so_far() {
-        let mut table = Table::with_heading(["CUSTOMER", "EVENT"]);
+        let mut table = Table::new(Format::Table, ["CUSTOMER", "EVENT"]);
         table.row(["ada", "login"]);
         table.row(["李小龙", "logout"]);
         assert_eq!(table.lines(), ["CUSTOMER  EVENT", "ada       login", "李小龙    logout"]);

@@ -19,6 +19,9 @@ use clap::Args;
 use store::client::dynamodb_with;
 use store::environment::http_client;
 
+use crate::error::call_error;
+use crate::item::Item;
+
 /// The timeouts of a connection and of one attempt of a call. An operator may be far from the region, on a slow line.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -200,6 +203,12 @@ impl Stack {
         let days = self.variables.get(RETENTION, advice)?;
         let days: u64 = days.parse().with_context(|| format!("{RETENTION} must be a number of days"))?;
         Ok((days > 0).then(|| Duration::from_hours(days.saturating_mul(24))))
+    }
+
+    /// The item with this key, as it is now.
+    pub(crate) async fn get(&self, table: &str, key: Item) -> Result<Option<Item>> {
+        let get = self.client.get_item().table_name(table).set_key(Some(key)).consistent_read(true);
+        Ok(get.send().await.map_err(|error| call_error(table, error))?.item)
     }
 
     /// A query for the items of one partition of `table`.

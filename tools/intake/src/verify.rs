@@ -35,6 +35,10 @@ use crate::interrupt::until_interrupted;
 use crate::keys::TemporaryKeys;
 use crate::output::{Format, note};
 use crate::stack::Stack;
+use crate::time_args::before;
+
+/// How long the keys are valid, should the command not be able to delete them.
+const KEY_LIFETIME: Duration = Duration::from_hours(1);
 
 /// How long a function may still work on a request that was given up.
 const ABANDONED_REQUESTS: Duration = Duration::from_secs(12);
@@ -82,10 +86,11 @@ impl Verify {
         let mut keys = TemporaryKeys::new(stack, &account)?;
         let mut run = None;
         let work = async {
-            let key = keys.create(None).await?;
+            let end = began_at.plus(KEY_LIFETIME);
+            let key = keys.create(end, None).await?;
             let others = OtherKeys {
-                expired: keys.create_expired().await?,
-                restricted: keys.create(Some(Endpoint::Customers)).await?,
+                expired: keys.create(before(began_at, KEY_LIFETIME), None).await?,
+                restricted: keys.create(end, Some(Endpoint::Customers)).await?,
             };
             let api = Api::new(base_url.to_owned(), self.host.clone(), key.expose_secret().to_owned())?;
             self.phases(run.insert(Run::new(api, &account)), stack, &others, began_at).await
@@ -105,14 +110,15 @@ impl Verify {
             note_left(&cleanup.left);
             bail!("Interrupted. Removed: {}.", removed_at_once.join(", "));
         };
+        let seen = run.seen.into_inner();
         let report = Report {
             version,
             began_at,
             seconds: began.elapsed().as_secs(),
             account: account.to_string(),
             signals,
-            requests: run.attempts(),
-            checks: run.checks(),
+            requests: seen.attempts,
+            checks: seen.checks,
             cleanup,
         };
         if let Some(path) = &self.report {

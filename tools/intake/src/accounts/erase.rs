@@ -16,7 +16,7 @@ use crate::batch_delete::batch_delete;
 use crate::confirm::confirm_by_name;
 use crate::interrupt::until_interrupted;
 use crate::item::{Item, key};
-use crate::keys::{AccountKeys, snapshot};
+use crate::keys::{KeyTable, StoredKey, snapshot};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
 use crate::scan::scan;
@@ -42,14 +42,17 @@ type Counts = [usize; TABLES.len()];
 
 pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway: bool, format: Format) -> Result<()> {
     refuse_while_queued(stack, anyway).await?;
-    let mut keys = AccountKeys::read(stack, account).await?;
-    let active = keys.active();
+    let table = KeyTable::new(stack)?;
+    let mut keys = table.all().await?;
+    keys.retain(|key| key.record.account_id == *account);
+    let now = Timestamp::now();
+    let active = keys.iter().filter(|key| key.record.is_active(now)).count();
     let question = format!(
         "Erase everything that is stored of the account {account}, and revoke {active} key(s)? This cannot be undone."
     );
     confirm_by_name(&question, account.as_str(), yes)?;
     // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
-    let (counts, published) = until_interrupted(Box::pin(revoke_and_delete(stack, account, &mut keys, anyway)))
+    let (counts, published) = until_interrupted(Box::pin(revoke_and_delete(&table, account, &keys, anyway)))
         .await?
         .context("Interrupted. To erase what is left, run the command again.")?;
     let erased_at = Timestamp::now();
@@ -72,15 +75,16 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
 
 /// Returns how many items it deleted, and whether the key snapshot has the revocations: without it, the erasure goes on.
 async fn revoke_and_delete(
-    stack: &Stack,
+    table: &KeyTable<'_>,
     account: &AccountId,
-    keys: &mut AccountKeys<'_>,
+    keys: &[StoredKey],
     anyway: bool,
 ) -> Result<(Counts, Result<()>)> {
-    let revoked = keys.revoke_all().await;
-    let published = keys.publish().await;
-    revoked?;
-    wait_for_functions(keys).await;
+    let stack = table.stack;
+    let last_revocation = revoke_all(table, keys).await;
+    // Also when an earlier run revoked the keys, and could not write the key snapshot.
+    let published = if keys.is_empty() { Ok(()) } else { snapshot::publish_change(table).await };
+    wait_for_functions(last_revocation?).await;
     // Signals that clients sent until now may be queued.
     refuse_while_queued(stack, anyway).await.context("The keys are revoked, and nothing is deleted")?;
     let mut counts = Counts::default();
@@ -90,9 +94,22 @@ async fn revoke_and_delete(
     Ok((counts, published))
 }
 
+/// Revokes the keys that are active. Returns when the last of all of them was revoked.
+async fn revoke_all(table: &KeyTable<'_>, keys: &[StoredKey]) -> Result<Option<Timestamp>> {
+    let (now, mut last) = (Timestamp::now(), None);
+    for key in keys {
+        if key.record.is_active(now) {
+            table.revoke(key, now).await?;
+            last = Some(now);
+        }
+        last = last.max(key.record.revoked_at);
+    }
+    Ok(last)
+}
+
 /// Waits while functions may still accept a key of the account.
-async fn wait_for_functions(keys: &AccountKeys<'_>) {
-    let until = keys.last_revocation().map(|revoked_at| revoked_at.plus(REVOCATION_DELAY));
+async fn wait_for_functions(last_revocation: Option<Timestamp>) {
+    let until = last_revocation.map(|revoked_at| revoked_at.plus(REVOCATION_DELAY));
     let left = until.map_or(Duration::ZERO, |until| until.duration_since(Timestamp::now()));
     if !left.is_zero() {
         note(&format!("Waiting {} s: functions accept a key for up to a minute after its revocation.", left.as_secs()));

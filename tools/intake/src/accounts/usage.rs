@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Number, Value, json};
 
 use crate::aws_call::{AwsClient, LOGS};
-use crate::output::{Format, Table, note, print_json};
+use crate::output::{Format, Table, note};
 use crate::stack::Stack;
 
 const FUNCTIONS: [&str; 2] = ["customers", "signals"];
@@ -40,17 +40,15 @@ struct Usage {
 pub(super) async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Result<()> {
     let name = stack.name.as_deref().context("Only a deployed stack has logs to count: give --stack NAME.")?;
     let used = read(stack, name, since).await.context("The logs of the functions cannot be read")?;
-    if format == Format::Json {
-        return used.iter().try_for_each(print_json);
-    }
     if used.is_empty() {
         note(&format!("No request with a known key since {since}."));
         return Ok(());
     }
-    let mut table = Table::with_heading(["ACCOUNT", "KEY", "REQUESTS", "ACCEPTED", "REJECTED", "LAST SEEN"]);
-    for Usage { account_id, key_id, requests, accepted, rejected, last_seen } in &used {
+    let mut table = Table::new(format, ["ACCOUNT", "KEY", "REQUESTS", "ACCEPTED", "REJECTED", "LAST SEEN"]);
+    for usage in &used {
+        let Usage { account_id, key_id, requests, accepted, rejected, last_seen } = usage;
         let [requests, accepted, rejected] = [requests, accepted, rejected].map(ToString::to_string);
-        table.row([account_id, key_id, &requests, &accepted, &rejected, last_seen]);
+        table.add(usage, [account_id, key_id, &requests, &accepted, &rejected, last_seen])?;
     }
     table.cut_to_terminal().print()
 }

@@ -5,13 +5,13 @@
 //! erasures, which a restore of a table makes necessary.
 
 use anyhow::{Context as _, Result};
-use aws_sdk_dynamodb::types::{AttributeValue, Select};
+use aws_sdk_dynamodb::types::Select;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use store::deadline::MAX_REQUEST_DURATION;
 
-use super::show::find;
+use super::show::{find, key as profile_key};
 use crate::batch_delete::batch_delete;
 use crate::confirm::confirm;
 use crate::error::call_error;
@@ -88,7 +88,7 @@ impl Found {
         // The profile last: while it is there, an operator sees that the erasure is incomplete.
         RejectedTable::new(stack)?.delete(&self.rejected).await?;
         delete_signals(stack, account, id).await?;
-        delete_profile(stack, account, id).await
+        batch_delete(&stack.client, stack.table(CUSTOMERS)?, &[profile_key(account, id)]).await
     }
 }
 
@@ -109,10 +109,4 @@ async fn delete_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<
         batch_delete(&stack.client, table, &keys).await?;
     }
     Ok(())
-}
-
-async fn delete_profile(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
-    let table = stack.table(CUSTOMERS)?;
-    let call = stack.client.delete_item().table_name(table).key("pk", AttributeValue::S(account.partition_key(id)));
-    call.send().await.map(drop).map_err(|error| call_error(table, error))
 }

@@ -6,7 +6,7 @@ use model::account::AccountId;
 
 use super::INTERNAL;
 use crate::item::{Item, json_object, text};
-use crate::output::{Format, Table, note, print_json};
+use crate::output::{Format, Table, note};
 use crate::scan::scan;
 use crate::stack::{CUSTOMERS, Stack};
 
@@ -32,13 +32,10 @@ pub(super) async fn find(stack: &Stack, account: &AccountId, email: &str, format
         note(&format!("No customer of the account {account} has this email address."));
         return Ok(());
     }
-    if format == Format::Json {
-        return customers.iter().try_for_each(|customer| print_json(&json_object(customer, &INTERNAL)));
-    }
-    let mut table = Table::with_heading(["CUSTOMER ID", "FIRST NAME", "LAST NAME", "UPDATED"]);
+    let mut table = Table::new(format, ["CUSTOMER ID", "FIRST NAME", "LAST NAME", "UPDATED"]);
     for customer in &customers {
         let names = ["customerId", "firstName", "lastName", "updatedAt"];
-        table.row(names.map(|name| text(customer, name).unwrap_or_default()));
+        table.add(&json_object(customer, &INTERNAL), names.map(|name| text(customer, name).unwrap_or_default()))?;
     }
     table.print()
 }

@@ -5,7 +5,6 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
 
 use super::INTERNAL;
-use crate::error::call_error;
 use crate::item::{Item, Json, display, json_object};
 use crate::output::{Format, Table, print_json};
 use crate::stack::{CUSTOMERS, Stack};
@@ -26,12 +25,10 @@ pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: F
 
 /// The stored item of a customer.
 pub(super) async fn find(stack: &Stack, account: &AccountId, id: &str) -> Result<Option<Item>> {
-    let table = stack.table(CUSTOMERS)?;
-    let get = stack
-        .client
-        .get_item()
-        .table_name(table)
-        .key("pk", AttributeValue::S(account.partition_key(id)))
-        .consistent_read(true);
-    Ok(get.send().await.map_err(|error| call_error(table, error))?.item)
+    stack.get(stack.table(CUSTOMERS)?, key(account, id)).await
+}
+
+/// The key of a customer's item.
+pub(super) fn key(account: &AccountId, id: &str) -> Item {
+    Item::from([("pk".to_owned(), AttributeValue::S(account.partition_key(id)))])
 }

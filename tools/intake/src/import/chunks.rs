@@ -1,5 +1,6 @@
 //! The file in chunks of lines. Where a chunk ends depends only on where it began and on the file.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -48,18 +49,12 @@ pub(super) struct Chunk {
 
 /// What the lines of a file are, by its first one. A customer has customerData or, from `customers show --json`, updatedAt.
 pub(super) fn kind_of(path: &Path) -> Result<Kind> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Probe {
-        customer_data: Option<IgnoredAny>,
-        updated_at: Option<IgnoredAny>,
-        event_type: Option<IgnoredAny>,
-    }
     let chunk = Chunks::open(path, Position::default())?.read().with_context(|| cannot_read(path))?;
     let first = chunk.lines.iter().flatten().find(|text| !text.is_empty()).map_or("", String::as_str);
-    let is_customer =
-        |probe: Probe| probe.customer_data.is_some() || (probe.updated_at.is_some() && probe.event_type.is_none());
-    Ok(if serde_json::from_str(first).is_ok_and(is_customer) { Kind::Customers } else { Kind::Signals })
+    let fields: HashMap<String, Option<IgnoredAny>> = serde_json::from_str(first).unwrap_or_default();
+    let has = |name: &str| fields.get(name).is_some_and(Option::is_some);
+    let is_customer = has("customerData") || (has("updatedAt") && !has("eventType"));
+    Ok(if is_customer { Kind::Customers } else { Kind::Signals })
 }
 
 pub(super) fn cannot_read(path: &Path) -> String {

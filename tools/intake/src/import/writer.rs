@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anyhow::Result;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use model::account::AccountId;
 use model::customer::CustomerUpdate;
 use model::deadline::Deadline;
 use model::identifier::{RequestIdentifier, UuidText};
@@ -19,7 +18,7 @@ use store::error::StoreError;
 use store::signals::SignalsTable;
 use uuid::Uuid;
 
-use super::checkpoint::State;
+use super::checkpoint::{Source, State};
 use super::chunks::{Chunk, Kind};
 use super::line::ImportLine;
 use super::outcome::{LineError, Outcome, Outcomes};
@@ -31,11 +30,8 @@ const CONCURRENCY: usize = 32;
 
 /// Stores the chunks of one import.
 pub(super) struct Writer {
-    account: AccountId,
-    kind: Kind,
-    received_at: Timestamp,
+    source: Source,
     import: Uuid,
-    table: String,
     signals: SignalsTable,
     customers: CustomersTable,
 }
@@ -56,21 +52,14 @@ type Update<'a> = (u64, Timestamp, CustomerUpdate<'a>);
 
 impl Writer {
     pub(super) fn new(stack: &Stack, state: &State, retention: Option<Duration>) -> Self {
-        let (client, source) = (stack.client.clone(), &state.source);
-        Self {
-            account: source.account.clone(),
-            kind: source.kind,
-            received_at: source.received_at,
-            import: state.import,
-            table: source.table.clone(),
-            signals: SignalsTable::new(client.clone(), &source.table, retention),
-            customers: CustomersTable::new(client, &source.table),
-        }
+        let (client, source) = (stack.client.clone(), state.source.clone());
+        let signals = SignalsTable::new(client.clone(), &source.table, retention);
+        Self { customers: CustomersTable::new(client, &source.table), signals, source, import: state.import }
     }
 
     /// Stores the valid lines of a chunk. When it returns, DynamoDB has acknowledged them.
     pub(super) async fn store(&self, chunk: &Chunk, outcomes: &mut Outcomes) -> Result<()> {
-        let stored = match self.kind {
+        let stored = match self.source.kind {
             Kind::Signals => self.store_signals(chunk, outcomes).await?,
             Kind::Customers => self.store_customers(chunk, outcomes).await?,
         };
@@ -83,7 +72,7 @@ impl Writer {
         let lines = parse_lines(chunk, outcomes, |line| ImportLine::of_signal(line, now));
         let mut requests: BTreeMap<(Timestamp, &str), Request<'_>> = BTreeMap::new();
         for (number, line) in &lines {
-            let received_at = line.time.unwrap_or(self.received_at);
+            let received_at = line.time.unwrap_or(self.source.received_at);
             if self.signals.has_expired(received_at, now) {
                 outcomes.add(*number, Outcome::Expired);
                 continue;
@@ -113,9 +102,9 @@ impl Writer {
 
     async fn store_request(&self, request: Request<'_>) -> Result<Vec<LineOutcome>> {
         let (lines, signals): (Vec<_>, Vec<_>) = request.signals.into_values().unzip();
-        let context = BatchContext::without_request(&self.account, request.identifier, request.received_at);
+        let context = BatchContext::without_request(&self.source.account, request.identifier, request.received_at);
         let refused = self.signals.put(context, &signals, Deadline::after(WRITE_TIMEOUT)).await;
-        let refused = refused.map_err(|unstored| store_error(&self.table, &unstored.error))?;
+        let refused = refused.map_err(|unstored| store_error(&self.source.table, &unstored.error))?;
         let outcome = |signal: &Signal<'_>| {
             if refused.contains(&signal.index) { Outcome::refused() } else { Outcome::Stored }
         };
@@ -133,7 +122,7 @@ impl Writer {
                     // One warning has no field: it says that there are more than it lists.
                     let names = update.warnings.iter().map(|warning| &warning.at.field).filter(|name| !name.is_empty());
                     names.for_each(|name| outcomes.add_unknown_field(name));
-                    let updated_at = line.time.unwrap_or(self.received_at);
+                    let updated_at = line.time.unwrap_or(self.source.received_at);
                     customers.entry(update.customer_id.to_string()).or_default().push((*number, updated_at, update));
                 }
                 Err(errors) => outcomes.add(*number, Outcome::invalid(errors)),
@@ -147,12 +136,13 @@ impl Writer {
         let mut outcomes = Vec::with_capacity(updates.len());
         for (number, updated_at, update) in updates {
             let deadline = Deadline::after(WRITE_TIMEOUT);
-            let outcome = match self.customers.upsert_unless_newer(&self.account, update, *updated_at, deadline).await {
-                Ok(true) => Outcome::Stored,
-                Ok(false) => Outcome::Skipped,
-                Err(StoreError::Invalid | StoreError::ItemTooLarge) => Outcome::refused(),
-                Err(error) => return Err(store_error(&self.table, &error)),
-            };
+            let outcome =
+                match self.customers.upsert_unless_newer(&self.source.account, update, *updated_at, deadline).await {
+                    Ok(true) => Outcome::Stored,
+                    Ok(false) => Outcome::Skipped,
+                    Err(StoreError::Invalid | StoreError::ItemTooLarge) => Outcome::refused(),
+                    Err(error) => return Err(store_error(&self.source.table, &error)),
+                };
             outcomes.push((*number, outcome));
         }
         Ok(outcomes)

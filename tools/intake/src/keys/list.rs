@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use store::api_keys::KeyRecord;
 
 use super::table::KeyTable;
-use crate::output::{Format, Table, note, print_json};
+use crate::output::{Format, Table, note};
 
 #[derive(Args, Debug)]
 pub(crate) struct List {
@@ -28,20 +28,17 @@ impl List {
         let mut keys = keys.all().await?;
         keys.retain(|key| self.account.as_ref().is_none_or(|account| key.record.account_id == *account));
         keys.retain(|key| !self.active || key.record.is_active(now));
-        if format == Format::Json {
-            return keys.iter().try_for_each(|key| print_json(&key_row(&key.record, now)));
-        }
         if keys.is_empty() {
             note("No keys.");
             return Ok(());
         }
         // `--json` has the times of creation and revocation, too.
-        let mut table = Table::with_heading(["ID", "ACCOUNT", "NAME", "STATE", "ONLY", "EXPIRES"]).cut_to_terminal();
+        let mut table = Table::new(format, ["ID", "ACCOUNT", "NAME", "STATE", "ONLY", "EXPIRES"]).cut_to_terminal();
         for record in keys.iter().map(|key| &key.record) {
             let KeyRecord { key_id, account_id, name, .. } = record;
             let only = record.only.map_or("-", Endpoint::as_str);
             let state = record.status(now).as_str();
-            table.row([key_id, account_id.as_str(), name, state, only, &expiry(record)]);
+            table.add(&key_row(record, now), [key_id, account_id.as_str(), name, state, only, &expiry(record)])?;
         }
         table.print()
     }

@@ -1,16 +1,19 @@
-//! A key to create: what the operator says of it, and its record.
+//! A key to create: what the operator says of it, its record, and `keys create`, which prints it once.
 
 use std::time::Duration;
 
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use model::account::AccountId;
-use model::api_key::Endpoint;
+use model::api_key::{ApiKey, Endpoint};
 use model::timestamp::Timestamp;
+use serde_json::json;
 use store::api_keys::KeyRecord;
 use uuid::Uuid;
 
-use crate::output::note;
+use super::table::KeyTable;
+use crate::output::{Format, note};
 use crate::time_args::duration;
 
 #[derive(Args, Debug)]
@@ -47,6 +50,23 @@ impl NewKey {
             only: self.only,
         }
     }
+}
+
+/// Stores a new key with this record and prints it. It cannot be printed again.
+pub(super) async fn create(keys: &KeyTable<'_>, record: &KeyRecord, format: Format) -> Result<()> {
+    let key = ApiKey::random().context("Cannot get random bytes from the system")?;
+    if !keys.add(&key.hash(), record).await? {
+        bail!("A random key already exists: the system's random number generator is broken.");
+    }
+    let id = &record.key_id;
+    let json = json!({"keyId": id, "accountId": record.account_id.as_str(), "key": key.expose_secret()});
+    // Not the error itself: a closed pipe would look like success.
+    if let Err(error) = format.print(key.expose_secret(), &json) {
+        bail!("The key {id} was stored but not printed: {error:#}. Revoke it with `cargo intake keys revoke {id}`.");
+    }
+    note_stored(record);
+    note("The key cannot be shown again: only its hash is stored.");
+    Ok(())
 }
 
 fn endpoint() -> impl TypedValueParser<Value = Endpoint> {

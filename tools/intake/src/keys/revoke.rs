@@ -8,7 +8,6 @@ use super::snapshot::bucket;
 use super::table::KeyTable;
 use crate::confirm::confirm;
 use crate::output::{Format, note, print_json};
-use crate::stack::Stack;
 
 pub(super) async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Result<()> {
     let key = keys.with_id(id).await?;
@@ -18,20 +17,13 @@ pub(super) async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: For
     } else {
         confirm(&format!("Revoke the key {id} ({name:?}) of the account {account_id}? This cannot be undone."), yes)?;
         keys.revoke(&key, Timestamp::now()).await?;
-        note(&format!("Revoked {id}. {}", when_functions_reject(keys.stack)?));
+        let exception = match bucket(keys.stack)? {
+            Some(_) => {
+                "One that gets no answer from the key table goes by the key snapshot: within two minutes, while S3 answers."
+            }
+            None => "One that cannot read the key table may accept it for 15 minutes.",
+        };
+        note(&format!("Revoked {id}. Within a minute, every function rejects it. {exception}"));
     }
     if format == Format::Json { print_json(&json!({"keyId": id, "revoked": true})) } else { Ok(()) }
-}
-
-/// When functions reject a key that was just revoked.
-fn when_functions_reject(stack: &Stack) -> Result<&'static str> {
-    Ok(match bucket(stack)? {
-        Some(_) => {
-            "Within a minute, every function rejects it. One that gets no answer from the key table goes by the key snapshot: \
-             within two minutes, while S3 answers."
-        }
-        None => {
-            "Within a minute, every function rejects it. One that cannot read the key table may accept it for 15 minutes."
-        }
-    })
 }

@@ -6,8 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use model::timestamp::Timestamp;
 
-use super::create::create;
-use super::new_key::{NewKey, end_after};
+use super::new_key::{NewKey, create, end_after};
 use super::table::{KeyTable, StoredKey};
 use crate::confirm::confirm;
 use crate::output::{Format, note};

@@ -47,7 +47,7 @@ pub(super) async fn publish(keys: &KeyTable<'_>, format: Format) -> Result<()> {
 }
 
 /// Writes the snapshot, where there is one, after a command that has changed a key.
-pub(super) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
+pub(crate) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
     let Some(bucket) = bucket(keys.stack)? else { return Ok(()) };
     write_to(&bucket, keys).await.map(drop).map_err(|error| {
         anyhow!(

@@ -1,11 +1,10 @@
 //! The operator's access to the table ApiKeys: by the id of a key, where the functions know only its hash.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::Cell;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, ensure};
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::KeyHash;
 use model::deadline::Deadline;
@@ -20,37 +19,27 @@ use crate::stack::{API_KEYS, Stack, WRITE_TIMEOUT};
 
 /// A key in the table.
 #[derive(Debug)]
-pub(super) struct StoredKey {
+pub(crate) struct StoredKey {
     hash: String,
-    pub(super) record: KeyRecord,
+    pub(crate) record: KeyRecord,
 }
 
-pub(super) struct KeyTable<'a> {
-    pub(super) stack: &'a Stack,
+pub(crate) struct KeyTable<'a> {
+    pub(crate) stack: &'a Stack,
     table: &'a str,
-    /// Whether this command has written it.
-    is_changed: AtomicBool,
+    /// Whether this command has written it. Set before a write: one that fails may have taken effect.
+    pub(super) is_changed: Cell<bool>,
 }
 
 impl<'a> KeyTable<'a> {
-    pub(super) fn new(stack: &'a Stack) -> Result<Self> {
-        Ok(Self { stack, table: stack.table(API_KEYS)?, is_changed: AtomicBool::new(false) })
-    }
-
-    /// Whether this command has written the table, or may have.
-    pub(super) fn is_changed(&self) -> bool {
-        self.is_changed.load(Ordering::Relaxed)
-    }
-
-    /// Before a write: one that fails may have taken effect.
-    fn changes(&self) {
-        self.is_changed.store(true, Ordering::Relaxed);
+    pub(crate) fn new(stack: &'a Stack) -> Result<Self> {
+        Ok(Self { stack, table: stack.table(API_KEYS)?, is_changed: Cell::new(false) })
     }
 
     /// Adds a key; `false` if it already exists.
     pub(super) async fn add(&self, hash: &KeyHash, record: &KeyRecord) -> Result<bool> {
         let keys = ApiKeysTable::new(self.stack.client.clone(), self.table);
-        self.changes();
+        self.is_changed.set(true);
         match keys.create(hash, record, Deadline::after(WRITE_TIMEOUT)).await {
             Ok(()) => Ok(true),
             Err(CreateError::Exists) => Ok(false),
@@ -59,7 +48,7 @@ impl<'a> KeyTable<'a> {
     }
 
     /// All keys, the newest last. The table's key is the hash, so this scans it.
-    pub(super) async fn all(&self) -> Result<Vec<StoredKey>> {
+    pub(crate) async fn all(&self) -> Result<Vec<StoredKey>> {
         let mut keys = Vec::new();
         let consistently = |scan: ScanFluentBuilder| scan.consistent_read(true);
         scan(self.stack, self.table, consistently, async |page| {
@@ -82,32 +71,29 @@ impl<'a> KeyTable<'a> {
     }
 
     /// Revokes a key, unless it is already revoked.
-    pub(super) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<()> {
-        let update = self
-            .update(key)
-            // Without it, the update of a key that was just deleted would create a partial record.
-            .condition_expression("attribute_exists(keyHash)")
-            .update_expression("SET revokedAt = if_not_exists(revokedAt, :now)")
-            .expression_attribute_values(":now", AttributeValue::S(now.to_string()));
-        update.send().await.map(drop).map_err(|error| match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(_)) => anyhow!(no_such_key(&key.record.key_id)),
-            _ => call_error(self.table, error),
-        })
+    pub(crate) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<()> {
+        // Without the condition, the update of a key that was just deleted would create a partial record.
+        let (condition, set) = ("attribute_exists(keyHash)", "SET revokedAt = if_not_exists(revokedAt, :time)");
+        let is_there = self.update(key, condition, set, AttributeValue::S(now.to_string())).await?;
+        ensure!(is_there, no_such_key(&key.record.key_id));
+        Ok(())
     }
 
     /// Sets the time at which a key expires. When the key is revoked or deleted or expires sooner, it writes nothing and returns
     /// `false`.
     pub(super) async fn expire(&self, key: &StoredKey, end: Timestamp) -> Result<bool> {
-        let update = self
-            .update(key)
-            // The key was read a while ago: another command may have revoked it since, or given it a sooner end.
-            .condition_expression(
-                "attribute_exists(keyHash) AND attribute_not_exists(revokedAt) AND \
-                 (attribute_not_exists(expiresAt) OR expiresAt >= :end)",
-            )
-            .update_expression("SET expiresAt = :end")
-            .expression_attribute_values(":end", AttributeValue::N(end.seconds().to_string()));
-        match update.send().await {
+        // The key was read a while ago: another command may have revoked it since, or given it a sooner end.
+        let condition = "attribute_exists(keyHash) AND attribute_not_exists(revokedAt) AND \
+            (attribute_not_exists(expiresAt) OR expiresAt >= :time)";
+        self.update(key, condition, "SET expiresAt = :time", AttributeValue::N(end.seconds().to_string())).await
+    }
+
+    /// Changes the record of a key; `false` if it does not meet the condition.
+    async fn update(&self, key: &StoredKey, condition: &str, set: &str, time: AttributeValue) -> Result<bool> {
+        self.is_changed.set(true);
+        let update = self.stack.client.update_item().table_name(self.table);
+        let update = update.key(PARTITION_KEY, AttributeValue::S(key.hash.clone())).condition_expression(condition);
+        match update.update_expression(set).expression_attribute_values(":time", time).send().await {
             Ok(_) => Ok(true),
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
@@ -121,12 +107,6 @@ impl<'a> KeyTable<'a> {
         let delete = self.stack.client.delete_item().table_name(self.table);
         let delete = delete.key(PARTITION_KEY, AttributeValue::S(key.hash.clone()));
         delete.send().await.map(drop).map_err(|error| call_error(self.table, error))
-    }
-
-    fn update(&self, key: &StoredKey) -> UpdateItemFluentBuilder {
-        self.changes();
-        let update = self.stack.client.update_item().table_name(self.table);
-        update.key(PARTITION_KEY, AttributeValue::S(key.hash.clone()))
     }
 }
 

@@ -6,7 +6,7 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 
 use super::table::{RejectedTable, days};
-use crate::output::{Format, Table, note, print_json};
+use crate::output::{Format, Table, note};
 use crate::time_args::timestamp;
 
 #[derive(Args, Debug)]
@@ -23,20 +23,16 @@ pub(crate) struct List {
 impl List {
     pub(super) async fn run(&self, rejected: &RejectedTable<'_>, format: Format) -> Result<()> {
         let Self { account, since } = self;
-        let mut table = Table::with_heading(["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"]).cut_to_terminal();
+        let mut table = Table::new(format, ["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"]).cut_to_terminal();
         let mut is_empty = true;
         for day in days(*since, Timestamp::now()) {
             for signal in &rejected.of_day(account, &day, *since).await? {
                 is_empty = false;
-                if format == Format::Json {
-                    print_json(signal)?;
-                    continue;
-                }
                 // The first error only: --json has all of them.
                 let (code, message) =
                     signal.errors.first().map_or(("", ""), |error| (error.code.as_str(), &error.message));
                 let subject_id = signal.subject_id.as_deref().unwrap_or("-");
-                table.row([&signal.received_at.to_string(), code, &signal.id.short(), subject_id, message]);
+                table.add(signal, [&signal.received_at.to_string(), code, &signal.id.short(), subject_id, message])?;
                 table.print()?;
             }
         }

@@ -24,7 +24,7 @@ use super::edited;
 use super::id::RejectedSignalId;
 use super::table::{RejectedTable, days};
 use crate::error::store_error;
-use crate::output::{Format, Table, print_json, print_line};
+use crate::output::{Format, Table, print_line};
 use crate::stack::{SIGNALS, WRITE_TIMEOUT};
 use crate::time_args::timestamp;
 
@@ -81,7 +81,7 @@ impl Redrive {
         let mut report = Report {
             format,
             dry_run: self.dry_run,
-            rows: Table::with_heading(["OUTCOME", "ID", "MESSAGE"]),
+            rows: Table::new(format, ["OUTCOME", "ID", "MESSAGE"]),
             counts: BTreeMap::new(),
         };
         if let Some(file) = &self.from {
@@ -170,14 +170,12 @@ impl Report {
         let name = outcome.as_str();
         *self.counts.entry(name).or_default() += 1;
         let errors = if let Outcome::Rejected(errors) = outcome { errors.as_slice() } else { &[] };
-        match self.format {
-            Format::Json => print_json(&json!({"id": id, "outcome": name, "dryRun": self.dry_run, "errors": errors})),
-            Format::Table if name == "accepted" => Ok(()),
-            Format::Table => {
-                self.rows.row([name, id, errors.first().map_or("", |error| &error.message)]);
-                self.rows.print()
-            }
+        if self.format == Format::Table && name == "accepted" {
+            return Ok(());
         }
+        let json = json!({"id": id, "outcome": name, "dryRun": self.dry_run, "errors": errors});
+        self.rows.add(&json, [name, id, errors.first().map_or("", |error| &error.message)])?;
+        self.rows.print()
     }
 
     fn finish(self) -> Result<()> {

@@ -59,9 +59,7 @@ impl<'a> RejectedTable<'a> {
 
     /// The signal with this id, if this account has it.
     pub(super) async fn find(&self, account: &AccountId, id: &RejectedSignalId) -> Result<Option<RejectedSignal>> {
-        let get =
-            self.stack.client.get_item().table_name(self.table).set_key(Some(id.key(account))).consistent_read(true);
-        let item = get.send().await.map_err(|error| call_error(self.table, error))?.item;
+        let item = self.stack.get(self.table, id.key(account)).await?;
         Ok(item.and_then(|item| RejectedSignal::from_item(account, item)))
     }
 

@@ -1,5 +1,8 @@
 //! The signals of one customer or emitter in order of arrival: one partition of the table.
 
+use std::collections::HashSet;
+use std::time::Duration;
+
 use anyhow::Result;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -8,8 +11,15 @@ use model::timestamp::Timestamp;
 
 use super::listing::Listing;
 use crate::error::call_error;
-use crate::item::Item;
+use crate::item::{Item, text};
 use crate::stack::{SIGNALS, Stack};
+use crate::time_args::before;
+
+/// How often the table is read.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// How far back each read reaches: longer than a function may take to store a request, and than clocks may differ.
+const LOOK_BACK: Duration = Duration::from_secs(30);
 
 pub(super) struct History<'a> {
     stack: &'a Stack,
@@ -53,10 +63,24 @@ impl<'a> History<'a> {
         listing.add(&newest).map(|()| has_more)
     }
 
-    /// The signals that arrived at or after `since`.
-    pub(super) async fn since(&self, since: Timestamp) -> Result<Vec<Item>> {
-        let items = self.query(Some(since), None).into_paginator().items().send();
-        items.collect::<Result<_, _>>().await.map_err(|error| call_error(self.table, error))
+    /// Lists signals as they arrive, from `begin` on. Returns only when something fails.
+    ///
+    /// A signal is stored a little later than the arrival time in its key, and signals are not stored in the order of their
+    /// keys. So the last seconds are read again and again, and what was already listed is left out.
+    pub(super) async fn follow(&self, begin: Timestamp, listing: &mut Listing) -> Result<()> {
+        let mut listed = HashSet::new();
+        loop {
+            let since = before(Timestamp::now(), LOOK_BACK).max(begin);
+            let items = self.query(Some(since), None).into_paginator().items().send();
+            let items: Result<Vec<Item>, _> = items.collect().await;
+            let mut signals = items.map_err(|error| call_error(self.table, error))?;
+            let keys: HashSet<_> = signals.iter().filter_map(key).collect();
+            signals.retain(|signal| key(signal).is_some_and(|key| !listed.contains(&key)));
+            listing.add(&signals)?;
+            // The next read reaches less far back: it does not find other keys again.
+            listed = keys;
+            tokio::time::sleep(INTERVAL).await;
+        }
     }
 
     /// A sort key begins with a time and continues, so one of the time `until` sorts after that bound.
@@ -71,4 +95,8 @@ impl<'a> History<'a> {
             .expression_attribute_values(":since", bound(since, "0"))
             .expression_attribute_values(":until", bound(until, "~"))
     }
+}
+
+fn key(signal: &Item) -> Option<String> {
+    text(signal, "sk").map(ToOwned::to_owned)
 }

@@ -4,35 +4,29 @@ use anyhow::Result;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::item::{Item, Json, display, json_object, text};
-use crate::output::{Format, Table, print_json};
+use crate::output::{Format, Table};
 
 pub(super) struct Listing {
-    format: Format,
     table: Table,
     pub(super) count: usize,
 }
 
 impl Listing {
     pub(super) fn new(format: Format) -> Self {
-        let table = Table::with_heading(["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
-        Self { format, table, count: 0 }
+        let table = Table::new(format, ["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
+        Self { table, count: 0 }
     }
 
     pub(super) fn add(&mut self, signals: &[Item]) -> Result<()> {
         self.count += signals.len();
-        if self.format == Format::Json {
-            return signals.iter().try_for_each(|signal| {
-                let (index, mut json) = (index(signal), json_object(signal, &["pk", "sk", "accountId"]));
-                json.extend(index.as_ref().map(|index| ("index", Json(index))));
-                print_json(&json)
-            });
-        }
         for signal in signals {
+            let (index, mut json) = (index(signal), json_object(signal, &["pk", "sk", "accountId"]));
+            json.extend(index.as_ref().map(|index| ("index", Json(index))));
             let text = |name| text(signal, name).unwrap_or_default();
             // A signal has one of the two.
             let action = [text("eventType"), text("stepNodeId")].concat();
             let data = signal.get("data").map(display).unwrap_or_default();
-            self.table.row([text("receivedAt"), &action, text("eventflowIdentifier"), &data]);
+            self.table.add(&json, [text("receivedAt"), &action, text("eventflowIdentifier"), &data])?;
         }
         if signals.is_empty() { Ok(()) } else { self.table.print() }
     }

@@ -15,9 +15,6 @@ use super::load::Batch;
 use super::run::Run;
 use crate::check_result::Verdict;
 
-/// The sizes of the batches.
-const SIZES: [usize; 3] = [1, 25, 500];
-
 /// Requests at the same time.
 const CONCURRENCY: usize = 4;
 
@@ -56,22 +53,17 @@ pub(super) async fn send(run: &Run<'_>, signals: usize) {
 
 /// Most signals in the largest batches, most requests with the smallest.
 fn plan(run: &Run<'_>, signals: usize) -> Vec<(Batch, Retry)> {
-    let [single, middle, large] = SIZES;
-    let counts =
-        [(single, (signals / 10).clamp(8, 200)), (middle, (signals / 80).max(8)), (large, (signals / 800).max(2))];
+    let counts = [(1, (signals / 10).clamp(8, 200)), (25, (signals / 80).max(8)), (500, (signals / 800).max(2))];
     let mut sizes: Vec<usize> = counts.into_iter().flat_map(|(size, count)| std::iter::repeat_n(size, count)).collect();
     fastrand::Rng::with_seed(0).shuffle(&mut sizes);
     let batch = |(n, size): (usize, usize)| {
         // Some requests have a signal that breaks a rule beside valid ones.
-        let batch = if n % 5 == 2 && size > single {
-            run.batch(size.saturating_sub(1)).with(run.account, "")
-        } else {
-            run.batch(size)
-        };
+        let is_mixed = n % 5 == 2 && size > 1;
+        let batch = if is_mixed { run.batch(size - 1).with(run.account, "") } else { run.batch(size) };
         match n % 4 {
             1 => (batch, Retry::After),
             3 => (batch, Retry::During),
-            0 if n % 8 == 0 => (batch.identifier(None), Retry::Never),
+            _ if n % 8 == 0 => (batch.identifier(None), Retry::Never),
             _ => (batch, Retry::Never),
         }
     };

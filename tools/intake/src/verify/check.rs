@@ -8,7 +8,7 @@ use super::api::Response;
 use crate::check_result::{CheckResult, Verdict};
 
 /// One check.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Serialize)]
 pub(super) struct Check {
     pub(super) name: String,
     /// The section of docs/api.md with the promise.

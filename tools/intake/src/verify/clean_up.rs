@@ -40,7 +40,7 @@ pub(super) async fn clean_up(
     since: Timestamp,
 ) -> Cleanup {
     let mut cleanup = Cleanup::default();
-    cleanup.note("API keys", keys.delete().await.map(|()| keys.ids().len()));
+    cleanup.note("API keys", keys.delete().await);
     cleanup.note("signals", delete(stack, SIGNALS, &["pk", "sk"], subjects(account)).await);
     let rejected = rejected_partitions(account, since);
     cleanup.note("rejected signals", delete(stack, REJECTED_SIGNALS, &["pk", "sk"], rejected).await);
@@ -49,7 +49,7 @@ pub(super) async fn clean_up(
         "idempotency records",
         delete_records(stack, account, &run.map(Run::identifiers).unwrap_or_default()).await,
     );
-    let deferred = run.map(Run::deferred).unwrap_or_default();
+    let deferred = run.map_or(0, |run| run.seen.borrow().deferred);
     if deferred > 0 {
         cleanup.left.push(format!("those of {deferred} deferred signals that the overflow function stores after this"));
     }

@@ -32,12 +32,12 @@ const VIOLATIONS: [(Violation, &str, &str); 7] = [
 /// Reads everything back and adds a check for each kind of violation. Returns how many signals
 /// are stored.
 pub(super) async fn compare(run: &Run<'_>, stack: &Stack, since: Timestamp) -> Result<usize> {
-    let history = run.history();
+    let (history, deferred) = (run.history(), run.seen.borrow().deferred);
     let began = Instant::now();
     let (signals, report) = loop {
         let stored = stored::read(stack, run.account, since).await?;
         let report = check(&history, &stored);
-        let is_draining = run.deferred() > 0 && report.count(Violation::Lost) > 0;
+        let is_draining = deferred > 0 && report.count(Violation::Lost) > 0;
         if !is_draining || began.elapsed() > DRAIN_TIMEOUT {
             break (stored.signals.len(), report);
         }
@@ -47,9 +47,9 @@ pub(super) async fn compare(run: &Run<'_>, stack: &Stack, since: Timestamp) -> R
     for (violation, promise, name) in VIOLATIONS {
         run.add(promise, name, verdict(&history, &report, violation));
     }
-    if run.deferred() > 0 {
-        let detail =
-            format!("{} signals, all stored {} s after the last request", run.deferred(), began.elapsed().as_secs());
+    if deferred > 0 {
+        let seconds = began.elapsed().as_secs();
+        let detail = format!("{deferred} signals, all stored {seconds} s after the last request");
         let missing = report.count(Violation::Lost);
         let verdict = if missing == 0 {
             Verdict::held(detail)

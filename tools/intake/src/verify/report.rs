@@ -38,7 +38,7 @@ impl Report {
     }
 
     fn to_text(&self) -> String {
-        let mut table = Table::with_heading(["RESULT", "PROMISE", "CHECK", "SEEN"]);
+        let mut table = Table::new(Format::Table, ["RESULT", "PROMISE", "CHECK", "SEEN"]);
         for check in &self.checks {
             table.row([&check.result.to_string(), check.promise, &check.name, &check.detail]);
         }
