@@ -2,8 +2,7 @@
 
 mod erase;
 mod export;
-mod find;
-mod show;
+mod profiles;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -76,8 +75,8 @@ pub(crate) struct Target {
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
-            Self::Show(Target { account, id }) => show::show(stack, &account, &id, format).await,
-            Self::Find { account, email } => find::find(stack, &account, &email, format).await,
+            Self::Show(Target { account, id }) => profiles::show(stack, &account, &id, format).await,
+            Self::Find { account, email } => profiles::find(stack, &account, &email, format).await,
             Self::Export(Target { account, id }) => export::export(stack, &account, &id, format).await,
             Self::Erase { target: Target { account, id }, yes, anyway } => {
                 refuse_while_queued(stack, anyway).await?;

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::aws_call::AwsClient;
 use crate::check_result::{CheckResult, Verdict};
+use crate::keys::snapshot;
 use crate::output::{Format, Table, print_line};
 use crate::overflow::Queues;
 use crate::stack::{Stack, VERSION};
@@ -59,7 +60,7 @@ async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
         add(&format!("Table {}", expected.name), tables::check(stack, expected).await);
     }
     add("Key expiries", keys::expiries(stack).await);
-    add("Key snapshot", keys::key_snapshot(stack).await);
+    add("Key snapshot", snapshot::compare(stack).await);
     let client = AwsClient::new(&stack.config)?;
     let alarms = match &stack.name {
         None => Ok(Verdict::skipped("only a deployed stack (--stack) has them")),

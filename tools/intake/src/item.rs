@@ -18,6 +18,11 @@ pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     item.get(name)?.as_s().ok().map(String::as_str)
 }
 
+/// The key of an item in a table that has no sort key.
+pub(crate) fn partition_key(partition: String) -> Item {
+    Item::from([("pk".to_owned(), AttributeValue::S(partition))])
+}
+
 /// The key of an item: its attributes `names`.
 pub(crate) fn key(item: &Item, names: &[&str]) -> Item {
     names.iter().filter_map(|name| Some(((*name).to_owned(), item.get(*name)?.clone()))).collect()

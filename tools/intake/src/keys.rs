@@ -11,8 +11,6 @@ mod temporary;
 
 use anyhow::Result;
 use clap::Subcommand;
-use model::timestamp::Timestamp;
-use store::api_keys::KeyRecord;
 
 use self::list::List;
 use self::new_key::{NewKey, create};
@@ -87,11 +85,4 @@ impl Command {
             Self::Publish => snapshot::publish(keys, format).await,
         }
     }
-}
-
-/// The records of all active keys.
-pub(crate) async fn active_keys(stack: &Stack) -> Result<Vec<KeyRecord>> {
-    let now = Timestamp::now();
-    let records = KeyTable::new(stack)?.all().await?.into_iter().map(|key| key.record);
-    Ok(records.filter(|record| record.is_active(now)).collect())
 }

@@ -251,11 +251,8 @@ fn local_config(variables: &Variables) -> Result<ConfigLoader> {
 
 async fn check(config: &SdkConfig) -> Result<()> {
     config.region().context(NO_REGION)?;
-    let credentials = match config.credentials_provider() {
-        Some(provider) => provider.provide_credentials().await.ok(),
-        None => None,
-    };
-    credentials.map(drop).context(NO_CREDENTIALS)
+    let provider = config.credentials_provider().context(NO_CREDENTIALS)?;
+    provider.provide_credentials().await.ok().map(drop).context(NO_CREDENTIALS)
 }
 
 #[cfg(test)]

@@ -96,16 +96,18 @@ impl Verify {
             self.phases(run.insert(Run::new(api, &account)), stack, &others, began_at).await
         };
         let outcome = until_interrupted(Box::pin(work)).await;
+        let remove_all = async || {
+            note("Cleaning up ...");
+            clean_up(stack, &keys, &account, run.as_ref(), began_at).await
+        };
         let mut removed_at_once = Vec::new();
         if !matches!(outcome, Ok(Some(_))) {
             // At once: a pipeline that sends SIGTERM kills the process some seconds later.
-            note("Cleaning up ...");
-            removed_at_once = clean_up(stack, &keys, &account, run.as_ref(), began_at).await.removed;
+            removed_at_once = remove_all().await.removed;
             note(&format!("Once more in {} s: functions may still work on requests.", ABANDONED_REQUESTS.as_secs()));
             tokio::time::sleep(ABANDONED_REQUESTS).await;
         }
-        note("Cleaning up ...");
-        let cleanup = clean_up(stack, &keys, &account, run.as_ref(), began_at).await;
+        let cleanup = remove_all().await;
         let (Some(signals), Some(run)) = (outcome.inspect_err(|_| note_left(&cleanup.left))?, run) else {
             note_left(&cleanup.left);
             bail!("Interrupted. Removed: {}.", removed_at_once.join(", "));
@@ -140,7 +142,7 @@ impl Verify {
         requests::errors(run).await;
         note("2/4 Limits ...");
         requests::limits(run).await;
-        requests::gateway(run, !stack.is_local && run.api.is_https()).await;
+        requests::gateway(run, !stack.is_local && run.api.base_url.starts_with("https:")).await;
         note("3/4 Batches ...");
         batches::send(run, self.signals.get()).await;
         note("4/4 Reading back ...");

@@ -11,12 +11,12 @@ use model::timestamp::Timestamp;
 use serde_json::json;
 use store::deadline::MAX_REQUEST_DURATION;
 
-use super::show::{find, key as profile_key};
+use super::profiles::stored;
 use crate::batch_delete::batch_delete;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::interrupt::until_interrupted;
-use crate::item::{Item, key};
+use crate::item::{Item, key, partition_key};
 use crate::output::{Format, note};
 use crate::rejected::RejectedTable;
 use crate::stack::{CUSTOMERS, SIGNALS, Stack};
@@ -56,7 +56,7 @@ struct Found {
 impl Found {
     async fn look(stack: &Stack, account: &AccountId, id: &str) -> Result<Self> {
         Ok(Self {
-            profiles: usize::from(find(stack, account, id).await?.is_some()),
+            profiles: usize::from(stored(stack, account, id).await?.is_some()),
             signals: count_signals(stack, account, id).await?,
             rejected: RejectedTable::new(stack)?.keys_of(account, id).await?,
         })
@@ -88,7 +88,7 @@ impl Found {
         // The profile last: while it is there, an operator sees that the erasure is incomplete.
         RejectedTable::new(stack)?.delete(&self.rejected).await?;
         delete_signals(stack, account, id).await?;
-        batch_delete(&stack.client, stack.table(CUSTOMERS)?, &[profile_key(account, id)]).await
+        batch_delete(&stack.client, stack.table(CUSTOMERS)?, &[partition_key(account.partition_key(id))]).await
     }
 }
 

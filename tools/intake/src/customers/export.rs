@@ -9,7 +9,7 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 
 use super::INTERNAL;
-use super::show::find;
+use super::profiles::stored;
 use crate::error::call_error;
 use crate::item::{Item, json_object};
 use crate::output::{Format, note, to_json};
@@ -23,7 +23,7 @@ pub(super) async fn export(stack: &Stack, account: &AccountId, id: &str, format:
     // One line for programs, one line for each signal for people.
     let separator = if format == Format::Json { "" } else { "\n" };
     let mut document = Document { writer: BufWriter::new(std::io::stdout()), separator, elements: 0 };
-    let profile = find(stack, account, id).await?;
+    let profile = stored(stack, account, id).await?;
     let profile_json = to_json(&profile.as_ref().map(|profile| json_object(profile, &INTERNAL)))?;
     let (now, quoted) = (Timestamp::now(), to_json(&id)?);
     document.text(&format!(

@@ -138,21 +138,17 @@ impl Checkpoint {
         if let (Some(error_file), Format::Table) = (&error_file, format) {
             note(&format!("The rejected lines and their errors are in {error_file}."));
         }
-        let things = match kind {
-            Kind::Customers => "customers",
-            Kind::Signals => "signals",
-        };
+        let things = if kind == Kind::Customers { "customers" } else { "signals" };
         let mut text = format!("{stored} {things} stored, {rejected} lines rejected");
-        if *expired > 0 {
-            text += &format!(", {expired} expired: not stored");
-        }
-        if *skipped > 0 {
-            text += &format!(", {skipped} skipped: a newer update is stored");
+        for (count, outcome) in [(expired, "expired: not stored"), (skipped, "skipped: a newer update is stored")] {
+            if *count > 0 {
+                text.extend([", ", &count.to_string(), " ", outcome]);
+            }
         }
         text.push('.');
         if !unknown_fields.is_empty() {
             let names: Vec<_> = unknown_fields.iter().map(|name| escape_control(name)).collect();
-            text += &format!("\nUnknown fields: {}.", names.join(", "));
+            text.extend(["\nUnknown fields: ", &names.join(", "), "."]);
         }
         let json = json!({
             "kind": kind, "stored": stored, "rejected": rejected, "expired": expired, "skipped": skipped,

@@ -63,7 +63,9 @@ impl Writer {
             Kind::Signals => self.store_signals(chunk, outcomes).await?,
             Kind::Customers => self.store_customers(chunk, outcomes).await?,
         };
-        stored.into_iter().for_each(|(number, outcome)| outcomes.add(number, outcome));
+        for (number, outcome) in stored {
+            outcomes.add(number, outcome);
+        }
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use store::key_snapshot::{
 use store::s3::{self, Bucket, Replaces, S3Connection, S3Error};
 
 use super::table::{KeyTable, StoredKey};
+use crate::check_result::Verdict;
 use crate::output::Format;
 use crate::stack::{CONNECT_TIMEOUT, KEY_SNAPSHOT_BUCKET, Stack};
 
@@ -81,32 +82,29 @@ fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
     keys.iter().filter_map(|key| SnapshotKey::of(key.hash()?, &key.record, now)).collect()
 }
 
-/// How the snapshot compares with the table.
-pub(crate) enum Comparison {
-    /// It has the keys of the table, so many.
-    Same(usize),
-    /// It has not, because of this.
-    Different(String),
-}
-
-/// Compares the snapshot with the table, as functions would read it.
-pub(crate) async fn compare(stack: &Stack, bucket: &Bucket) -> Result<Comparison> {
+/// Compares the snapshot with the table, as functions would read it. They cannot tell a missing snapshot from one that they
+/// may not read: only here is it seen.
+pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
+    let Some(bucket) = bucket(stack)? else {
+        return Ok(Verdict::skipped("this stack has no bucket for one"));
+    };
+    let differs = |fault: &str| Ok(Verdict::failed(format!("{fault}: run `cargo intake keys publish`")));
     let object = bucket.get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(TIMEOUT)).await;
     let snapshot = match object.map_err(KeySnapshotError::from).and_then(|object| KeySnapshot::parse(&object)) {
         Ok(snapshot) => snapshot,
-        Err(KeySnapshotError::S3(S3Error::Missing)) => return Ok(Comparison::Different("there is none".to_owned())),
-        Err(KeySnapshotError::S3(error)) => return Err(explain(bucket, &error)),
-        Err(error @ KeySnapshotError::Malformed) => return Ok(Comparison::Different(error.to_string())),
+        Err(KeySnapshotError::S3(S3Error::Missing)) => return differs("there is none"),
+        Err(KeySnapshotError::S3(error)) => return Err(explain(&bucket, &error)),
+        Err(error @ KeySnapshotError::Malformed) => return differs(&error.to_string()),
     };
     let now = Timestamp::now();
     let table = snapshot_keys(&KeyTable::new(stack)?.all().await?, now);
     // Whole keys are compared: one that changed is in both, and differs.
     let (table, snapshot): (HashSet<_>, HashSet<_>) = (table.iter().collect(), snapshot.keys_at(now).collect());
     let differing: HashSet<_> = table.symmetric_difference(&snapshot).map(|key| key.id()).collect();
-    Ok(match differing.len() {
-        0 => Comparison::Same(table.len()),
-        count => Comparison::Different(format!("{count} key(s) differ from the table")),
-    })
+    match differing.len() {
+        0 => Ok(Verdict::held(format!("{} key(s), as in the table", table.len()))),
+        count => differs(&format!("{count} key(s) differ from the table")),
+    }
 }
 
 fn explain(bucket: &Bucket, error: &S3Error) -> Error {

@@ -12,15 +12,15 @@ use crate::item::as_text;
 
 /// A rejected signal, and what is to be stored in its place.
 #[derive(Deserialize)]
-pub(super) struct Edited {
+struct Edited {
     #[serde(with = "as_text")]
-    pub(super) id: RejectedSignalId,
-    pub(super) payload: Box<RawValue>,
+    id: RejectedSignalId,
+    payload: Box<RawValue>,
 }
 
 /// Reads the whole file: an operator edited it, so it fits into memory, and an invalid line must stop the redrive
 /// before it begins.
-pub(super) fn read(file: &Path) -> Result<Vec<Edited>> {
+pub(super) fn read(file: &Path) -> Result<Vec<(RejectedSignalId, String)>> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("Cannot read {name}"))?;
     let mut ids = HashSet::new();
@@ -33,7 +33,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Edited>> {
             "Line {number} of {name} repeats the id of an earlier line: {}.",
             edited.id
         );
-        Ok(edited)
+        Ok((edited.id, Box::<str>::from(edited.payload).into()))
     };
     lines.map(parse).collect()
 }

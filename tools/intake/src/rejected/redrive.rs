@@ -85,8 +85,7 @@ impl Redrive {
             counts: BTreeMap::new(),
         };
         if let Some(file) = &self.from {
-            let edited = edited::read(file)?.into_iter().map(|edited| (edited.id, Box::<str>::from(edited.payload)));
-            self.redrive_all(rejected, edited.collect(), &mut report).await?;
+            self.redrive_all(rejected, edited::read(file)?, &mut report).await?;
         } else {
             self.redrive_kept(rejected, &mut report).await?;
         }
@@ -105,7 +104,7 @@ impl Redrive {
                     names.iter().any(|name| self.ids.contains(name))
                 });
             }
-            let signals = signals.into_iter().map(|signal| (signal.id, Box::<str>::from(signal.payload)));
+            let signals = signals.into_iter().map(|signal| (signal.id, signal.payload));
             self.redrive_all(rejected, signals.collect(), report).await?;
         }
         missing.into_iter().try_for_each(|id| report.add(id, &Outcome::Missing))
@@ -114,7 +113,7 @@ impl Redrive {
     async fn redrive_all(
         &self,
         rejected: &RejectedTable<'_>,
-        signals: Vec<(RejectedSignalId, Box<str>)>,
+        signals: Vec<(RejectedSignalId, String)>,
         report: &mut Report,
     ) -> Result<()> {
         let work: Vec<_> = signals.iter().map(|(id, payload)| self.redrive(rejected, id, payload)).collect();

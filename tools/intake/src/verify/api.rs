@@ -29,7 +29,7 @@ const THROTTLED_PAUSE: Duration = Duration::from_secs(1);
 /// The address of the API and a key of it.
 pub(super) struct Api {
     client: HttpClient,
-    base_url: String,
+    pub(super) base_url: String,
     host: Option<String>,
     key: String,
 }
@@ -59,10 +59,6 @@ pub(super) struct Response {
 impl Api {
     pub(super) fn new(base_url: String, host: Option<String>, key: String) -> Result<Self> {
         Ok(Self { client: HttpClient::new(CONNECT_TIMEOUT)?, base_url, host, key })
-    }
-
-    pub(super) fn is_https(&self) -> bool {
-        self.base_url.starts_with("https:")
     }
 
     /// Sends a request, and again when API Gateway answers that there are too many: it did not call the function.
@@ -153,11 +149,6 @@ pub(super) fn now() -> Micros {
 }
 
 impl Response {
-    /// A header's value, or the empty string.
-    pub(super) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).unwrap_or_default()
-    }
-
     /// A number in the body.
     pub(super) fn count(&self, name: &str) -> u64 {
         self.body.get(name).and_then(Value::as_u64).unwrap_or_default()

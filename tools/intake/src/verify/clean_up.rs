@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde::Serialize;
@@ -11,7 +10,7 @@ use serde::Serialize;
 use super::run::Run;
 use super::stored::{partitions, rejected_partitions, subjects};
 use crate::batch_delete::batch_delete;
-use crate::item::{Item, key};
+use crate::item::{Item, key, partition_key};
 use crate::keys::TemporaryKeys;
 use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
 
@@ -45,10 +44,10 @@ pub(super) async fn clean_up(
     let rejected = rejected_partitions(account, since);
     cleanup.note("rejected signals", delete(stack, REJECTED_SIGNALS, &["pk", "sk"], rejected).await);
     cleanup.note("customers", delete(stack, CUSTOMERS, &["pk"], subjects(account)).await);
-    cleanup.note(
-        "idempotency records",
-        delete_records(stack, account, &run.map(Run::identifiers).unwrap_or_default()).await,
-    );
+    // DynamoDB refuses a batch with a key twice.
+    let identifiers: BTreeSet<String> = run.into_iter().flat_map(Run::identifiers).collect();
+    let records = identifiers.iter().map(|identifier| partition_key(account.partition_key(identifier))).collect();
+    cleanup.note("idempotency records", delete_items(stack, IDEMPOTENCY, records).await);
     let deferred = run.map_or(0, |run| run.seen.borrow().deferred);
     if deferred > 0 {
         cleanup.left.push(format!("those of {deferred} deferred signals that the overflow function stores after this"));
@@ -62,16 +61,10 @@ pub(super) async fn clean_up(
 async fn delete(stack: &Stack, variable: &str, names: &[&str], of: Vec<String>) -> Result<usize> {
     let items = partitions(stack, variable, of).await?;
     let keys: Vec<Item> = items.iter().flatten().map(|item| key(item, names)).collect();
-    batch_delete(&stack.client, stack.table(variable)?, &keys).await?;
-    Ok(keys.len())
+    delete_items(stack, variable, keys).await
 }
 
-async fn delete_records(stack: &Stack, account: &AccountId, identifiers: &[String]) -> Result<usize> {
-    // DynamoDB refuses a batch with a key twice.
-    let identifiers: BTreeSet<String> = identifiers.iter().map(|identifier| identifier.to_ascii_lowercase()).collect();
-    let partition = |identifier: &String| AttributeValue::S(account.partition_key(identifier));
-    let keys: Vec<Item> =
-        identifiers.iter().map(|identifier| Item::from([("pk".to_owned(), partition(identifier))])).collect();
-    batch_delete(&stack.client, stack.table(IDEMPOTENCY)?, &keys).await?;
+async fn delete_items(stack: &Stack, variable: &str, keys: Vec<Item>) -> Result<usize> {
+    batch_delete(&stack.client, stack.table(variable)?, &keys).await?;
     Ok(keys.len())
 }

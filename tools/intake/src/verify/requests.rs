@@ -132,29 +132,15 @@ pub(super) async fn limits(run: &Run<'_>) {
 /// Errors of requests that hold no signal.
 pub(super) async fn errors(run: &Run<'_>) {
     let empty = || Call::post(SIGNALS, r#"{"signals":[]}"#);
+    let unsupported = Expected::problem(415, "unsupported-media-type");
+    let (not_allowed, options) = (Expected::problem(405, "method-not-allowed"), Expected::status(204));
     let checks = [
         ("400: not JSON", Call::post(SIGNALS, r#"{"signals":[]"#), Expected::problem(400, "malformed-json")),
         ("400: no signals", empty(), Expected::problem(400, "validation-failed")),
-        (
-            "415: not application/json",
-            empty().header("content-type", "text/plain"),
-            Expected::problem(415, "unsupported-media-type"),
-        ),
-        (
-            "415: another encoding",
-            empty().header("content-encoding", "br"),
-            Expected::problem(415, "unsupported-media-type"),
-        ),
-        (
-            "405: another method",
-            Call::new("DELETE", CUSTOMERS),
-            Expected::problem(405, "method-not-allowed").header("allow", "POST"),
-        ),
-        (
-            "OPTIONS without a key",
-            Call::new("OPTIONS", SIGNALS).key(None),
-            Expected::status(204).header("allow", "POST"),
-        ),
+        ("415: not application/json", empty().header("content-type", "text/plain"), unsupported.clone()),
+        ("415: another encoding", empty().header("content-encoding", "br"), unsupported),
+        ("405: another method", Call::new("DELETE", CUSTOMERS), not_allowed.header("allow", "POST")),
+        ("OPTIONS without a key", Call::new("OPTIONS", SIGNALS).key(None), options.header("allow", "POST")),
     ];
     for (name, call, expected) in checks {
         run.check("Errors", name, &call, &expected).await;

@@ -1,15 +1,35 @@
-//! `customers find`: the customers with an email address. No index has it, so this reads the whole table.
+//! `customers show` and `customers find`: profiles, as they are stored.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
 
 use super::INTERNAL;
-use crate::item::{Item, json_object, text};
-use crate::output::{Format, Table, note};
+use crate::item::{Item, Json, display, json_object, partition_key, text};
+use crate::output::{Format, Table, note, print_json};
 use crate::scan::scan;
 use crate::stack::{CUSTOMERS, Stack};
 
+pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<()> {
+    let Some(item) = stored(stack, account, id).await? else {
+        bail!("The account {account} has no customer {id:?}.");
+    };
+    if format == Format::Json {
+        return print_json(&json_object(&item, &INTERNAL));
+    }
+    let mut table = Table::with_names();
+    for (name, Json(value)) in json_object(&item, &["pk", "accountId", "fence"]) {
+        table.row([name, &display(value)]);
+    }
+    table.print()
+}
+
+/// The stored item of a customer.
+pub(super) async fn stored(stack: &Stack, account: &AccountId, id: &str) -> Result<Option<Item>> {
+    stack.get(stack.table(CUSTOMERS)?, partition_key(account.partition_key(id))).await
+}
+
+/// The customers with an email address. No index has it, so this reads the whole table.
 pub(super) async fn find(stack: &Stack, account: &AccountId, email: &str, format: Format) -> Result<()> {
     let mut customers: Vec<Item> = Vec::new();
     scan(
