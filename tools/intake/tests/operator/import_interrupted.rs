@@ -6,17 +6,22 @@ use std::time::{Duration, Instant};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::types::Select;
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::{Tables, TestApp};
 
-use crate::export::export;
 use crate::operator::Operator;
 
-/// An export with an invalid line after each thousand valid ones.
+/// Signals, 20 for each customer, with an invalid line after each thousand.
 fn file_with_invalid_lines(signals: usize) -> String {
     let mut text = String::new();
-    for (number, line) in (1..).zip(export(signals).lines()) {
-        text.extend([line, "\n", if number % 1_000 == 0 { "{\"customerId\":\"c\"}\n" } else { "" }]);
+    for number in 1..=signals {
+        let customer = format!("customer-{}", number % (signals / 20 + 1));
+        let data = json!({"productId": format!("product-{}", number % 977), "brand": "Fernweh", "n": number});
+        text += &json!({"customerId": customer, "eventType": "productView", "data": data}).to_string();
+        text += "\n";
+        if number % 1_000 == 0 {
+            text += "{\"customerId\":\"c\"}\n";
+        }
     }
     text
 }

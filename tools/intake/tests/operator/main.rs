@@ -13,7 +13,6 @@ mod accounts;
 mod configuration;
 mod customers;
 mod doctor;
-mod export;
 mod import;
 mod import_again;
 mod import_interrupted;

@@ -28,7 +28,8 @@ impl Service for FakeAws {
         assert!(header("authorization").starts_with("AWS4-HMAC-SHA256 Credential=local/"), "{request:?}");
         let body = String::from_utf8(request.body().to_vec()).unwrap();
         let Some(operation) = header("x-amz-target").split('.').nth(1).map(ToOwned::to_owned) else {
-            return Response::new(Full::from(described_stack()));
+            let (status, xml) = describe_stack(&body);
+            return Response::builder().status(status).body(Full::from(xml)).unwrap();
         };
         let call: Value = serde_json::from_str(&body).unwrap();
         let mut answer = answer(&operation, &call);
@@ -42,8 +43,13 @@ impl Service for FakeAws {
     }
 }
 
-/// A stack with the outputs and parameters of template.yaml.
-fn described_stack() -> String {
+/// A stack with the outputs and parameters of template.yaml, if it is asked for.
+fn describe_stack(call: &str) -> (u16, String) {
+    if !call.contains("StackName=intake-test") {
+        let missing = "<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code>\
+                       <Message>Stack with id elsewhere does not exist</Message></Error></ErrorResponse>";
+        return (400, missing.to_owned());
+    }
     let member = |kind: &str, name: &str, value: &str| {
         format!("<member><{kind}Key>{name}</{kind}Key><{kind}Value>{value}</{kind}Value></member>")
     };
@@ -54,13 +60,16 @@ fn described_stack() -> String {
     outputs += &member("Output", "Version", env!("CARGO_PKG_VERSION"));
     outputs += &member("Output", "OverflowQueueUrl", "https://sqs/1/overflow");
     outputs += &member("Output", "OverflowDeadLetterQueueUrl", "https://sqs/1/dead-letters");
-    let parameters = member("Parameter", "DeletionProtection", "true");
-    format!(
+    let parameters =
+        [member("Parameter", "DeletionProtection", "true"), member("Parameter", "SignalRetentionDays", "30")];
+    let parameters = parameters.concat();
+    let xml = format!(
         "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>intake-test</StackName>\
          <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
          <Parameters>{parameters}</Parameters><Outputs>{outputs}</Outputs>\
          </member></Stacks></DescribeStacksResult></DescribeStacksResponse>"
-    )
+    );
+    (200, xml)
 }
 
 fn answer(operation: &str, call: &Value) -> Value {
@@ -90,7 +99,9 @@ fn answer(operation: &str, call: &Value) -> Value {
                 "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": status},
             }})
         }
-        "Scan" if call["Segment"] == 0 => json!({"Items": [key(90)], "Count": 1, "ScannedCount": 1}),
+        "Scan" if call["Segment"] == 0 && table == "ApiKeysTable" => {
+            json!({"Items": [key(90)], "Count": 1, "ScannedCount": 1})
+        }
         "Scan" => json!({"Items": [], "Count": 0, "ScannedCount": 0}),
         "DescribeAlarms" => {
             assert_eq!(call["AlarmNamePrefix"], "intake-test-");
