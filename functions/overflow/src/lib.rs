@@ -171,13 +171,10 @@ impl OverflowFunction {
 /// Reads the signals again. One that this version finds invalid becomes a rejected one.
 fn parse<'a>(deferred: &'a DeferredBatch<'_>) -> Result<Batch<'a>, UnreadableMessage> {
     let path = JsonPointer::Member(&JsonPointer::Root, "signals");
-    let mut batch = Batch { request_identifier: None, signals: Vec::new(), rejected: Vec::new(), warnings: Vec::new() };
+    let mut batch = Batch::default();
     for signal in &deferred.signals {
         let text = JsonText::parse(&signal.text).map_err(|_| UnreadableMessage)?;
-        match Signal::parse(text, signal.index, &JsonPointer::Element(&path, signal.index)) {
-            Ok(signal) => batch.signals.push(signal),
-            Err(rejected) => batch.rejected.push(rejected),
-        }
+        batch.add(Signal::parse(text, signal.index, &JsonPointer::Element(&path, signal.index)));
     }
     Ok(batch)
 }

@@ -8,7 +8,7 @@ use crate::limits::{MAX_PROFILE_VALUE_CHARS, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAM
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
 use crate::suggestion::{PROFILE_SYNONYMS, suggest_field};
-use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, WarningCode, Warnings};
+use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Violation, Warning, WarningCode, Warnings};
 
 /// The fields of customerData in the contract (docs/api.md, Customers).
 pub const PROFILE_FIELDS: [&str; 10] =
@@ -47,55 +47,52 @@ impl<'a> CustomerUpdate<'a> {
     /// # Errors
     /// Every error in it; the first hundred, should there be more.
     pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
-        let mut builder = Builder::default();
-        match text.value().as_object(&JsonPointer::Root) {
-            Some(envelope) => builder.read_envelope(envelope),
-            None => builder.errors.add(&JsonPointer::Root, FieldErrorCode::InvalidType, "must be an object"),
+        let Some(mut envelope) = text.value().as_object(&JsonPointer::Root) else {
+            return Err(vec![FieldError::not_an_object(&JsonPointer::Root)]);
+        };
+        let (mut profile, mut customer_id, mut has_profile) = (Profile::default(), None, false);
+        while let Some(field) = envelope.next_field(&mut profile.errors) {
+            let path = field.path();
+            match field.name.as_ref() {
+                _ if field.value.is_null() => {}
+                "customerId" => {
+                    let read = read_identifier(field.value, PlaceholderPolicy::Reject);
+                    customer_id = Some(profile.errors.check(&path, read));
+                }
+                "customerData" => {
+                    has_profile = true;
+                    match field.value.as_object(&path) {
+                        Some(fields) => profile.read(fields, &path),
+                        None => profile.errors.add(&path, FieldErrorCode::InvalidType, "must be an object"),
+                    }
+                }
+                _ => profile.warnings.add_ignored(&path),
+            }
         }
-        builder.build()
+        let Profile { changes, mut errors, warnings, .. } = profile;
+        errors.require("customerId", customer_id.is_some());
+        errors.require("customerData", has_profile);
+        match customer_id {
+            Some(Ok(customer_id)) if errors.is_empty() => {
+                Ok(Self { customer_id, changes, warnings: warnings.into_vec(&JsonPointer::Root) })
+            }
+            _ => Err(errors.into_vec()),
+        }
     }
 }
 
-/// An update while it is read.
+/// The changes of a profile while they are read.
 #[derive(Default)]
-struct Builder<'a> {
-    customer_id: Option<Result<Cow<'a, str>, Invalid>>,
-    has_profile: bool,
+struct Profile<'a> {
     changes: Vec<(Cow<'a, str>, Change<'a>)>,
     unknown_fields: usize,
     errors: FieldErrors,
     warnings: Warnings,
 }
 
-impl<'a> Builder<'a> {
-    fn read_envelope(&mut self, mut envelope: Object<'a, '_>) {
-        while let Some(field) = envelope.next_field(&mut self.errors) {
-            let path = field.path();
-            match field.name.as_ref() {
-                _ if field.value.is_null() => {}
-                "customerId" => {
-                    let customer_id = read_identifier(field.value, PlaceholderPolicy::Reject);
-                    self.customer_id = Some(self.errors.check(&path, customer_id));
-                }
-                "customerData" => {
-                    self.has_profile = true;
-                    match field.value.as_object(&path) {
-                        Some(profile) => self.read_profile(profile, &path),
-                        None => self.errors.add(&path, FieldErrorCode::InvalidType, "must be an object"),
-                    }
-                }
-                _ => {
-                    let ignored = || "is not in the contract; it was ignored";
-                    self.warnings.add(&path, WarningCode::UndocumentedMember, ignored);
-                }
-            }
-        }
-        self.errors.require("customerId", self.customer_id.is_some());
-        self.errors.require("customerData", self.has_profile);
-    }
-
-    fn read_profile(&mut self, mut profile: Object<'a, '_>, path: &JsonPointer<'_>) {
-        while let Some(field) = profile.next_field(&mut self.errors) {
+impl<'a> Profile<'a> {
+    fn read(&mut self, mut fields: Object<'a, '_>, path: &JsonPointer<'_>) {
+        while let Some(field) = fields.next_field(&mut self.errors) {
             let name = field.name.as_ref();
             let change = if PROFILE_FIELDS.contains(&name) {
                 let valid = self.errors.check(&field.path(), check_profile_field(field.value));
@@ -148,16 +145,6 @@ impl<'a> Builder<'a> {
             return Some(Change::Remove);
         }
         StorableJson::validate(field.value, 0, &field.path(), &mut self.errors).map(Change::Set)
-    }
-
-    fn build(self) -> Result<CustomerUpdate<'a>, Vec<FieldError>> {
-        match self.customer_id {
-            Some(Ok(customer_id)) if self.errors.is_empty() => {
-                let warnings = self.warnings.into_vec(&JsonPointer::Root);
-                Ok(CustomerUpdate { customer_id, changes: self.changes, warnings })
-            }
-            _ => Err(self.errors.into_vec()),
-        }
     }
 }
 

@@ -65,6 +65,11 @@ impl FieldError {
         Self { at, code, message }
     }
 
+    /// The error of a value that must be an object.
+    pub(crate) fn not_an_object(path: &JsonPointer<'_>) -> Self {
+        Self::new(path, FieldErrorCode::InvalidType, "must be an object")
+    }
+
     /// The error of a value that DynamoDB rejected although it passed every check.
     pub fn refused_by_store(path: &JsonPointer<'_>) -> Self {
         Self::new(path, FieldErrorCode::RefusedByStore, "was refused by the database")
@@ -119,23 +124,21 @@ impl Warning {
     }
 }
 
-/// Collects validation errors: keeps the first ones, up to a limit, and counts all.
+/// Collects validation errors: keeps the first ones, up to a limit.
 #[derive(Debug)]
 pub struct FieldErrors {
     list: Vec<FieldError>,
-    found: usize,
     limit: usize,
 }
 
 impl FieldErrors {
-    /// Keeps the first `limit`.
+    /// Keeps the first `limit`, which is at least one.
     pub fn with_limit(limit: usize) -> Self {
-        Self { list: Vec::new(), found: 0, limit }
+        Self { list: Vec::new(), limit }
     }
 
     /// Adds an error at `path`. The `predicate` says what is wrong: "must not be blank".
     pub fn add(&mut self, path: &JsonPointer<'_>, code: FieldErrorCode, predicate: impl AsRef<str>) {
-        self.found += 1;
         if !self.is_full() {
             self.list.push(FieldError::new(path, code, predicate.as_ref()));
         }
@@ -153,14 +156,14 @@ impl FieldErrors {
         read.inspect_err(|violation| self.add(path, violation.code, &violation.predicate)).map_err(|_| Invalid)
     }
 
-    /// Whether the limit is reached: further errors are only counted.
+    /// Whether the limit is reached: further errors are not kept.
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() >= self.limit
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.found == 0
+        self.list.is_empty()
     }
 
     /// The errors up to the limit, in the order in which they were added.
@@ -201,6 +204,11 @@ impl Warnings {
         } else {
             self.more += 1;
         }
+    }
+
+    /// Adds a warning about a member of the envelope that is not in the contract.
+    pub(crate) fn add_ignored(&mut self, path: &JsonPointer<'_>) {
+        self.add(path, WarningCode::UndocumentedMember, || "is not in the contract; it was ignored");
     }
 
     /// The warnings up to the limit; if there were more, a last one at `whole` counts them.
