@@ -37,6 +37,9 @@ const CALLS_WHILE_THROTTLED: usize = 2;
 
 /// An item to put.
 pub(super) trait BatchItem: Copy {
+    /// The index of its signal in its request.
+    fn index(self) -> usize;
+
     /// Its sort key, which no other item of the same request has.
     fn sort_key(self) -> String;
 
@@ -99,13 +102,21 @@ struct Sent<I> {
     error: Option<StoreError>,
 }
 
-/// Not all items were stored.
-pub(super) struct Unstored<I> {
-    pub(super) error: StoreError,
-    /// Those that DynamoDB found invalid.
-    pub(super) invalid: Vec<I>,
-    /// Those that DynamoDB did not acknowledge: they may be stored or not.
-    pub(super) unacknowledged: Vec<I>,
+/// Not all signals were stored.
+#[derive(Debug)]
+pub struct UnstoredSignals {
+    /// Why.
+    pub error: StoreError,
+    /// The indices of those that DynamoDB found invalid.
+    pub invalid: Vec<usize>,
+    /// The indices of those that DynamoDB did not acknowledge: they may be stored or not.
+    pub unacknowledged: Vec<usize>,
+}
+
+impl From<UnstoredSignals> for StoreError {
+    fn from(unstored: UnstoredSignals) -> Self {
+        unstored.error
+    }
 }
 
 impl<I> Sent<I> {
@@ -121,7 +132,7 @@ impl BatchTable {
         Self { client, name: name.into(), health: TableHealth::default(), in_flight: InFlight::new(max_calls) }
     }
 
-    /// Puts `items`. Returns those that DynamoDB found invalid; every other one is stored.
+    /// Puts `items`. Returns the indices of those that DynamoDB found invalid, in order; every other one is stored.
     ///
     /// # Errors
     /// When DynamoDB did not acknowledge all of them before the deadline.
@@ -129,7 +140,7 @@ impl BatchTable {
         &self,
         items: Vec<I>,
         patience: impl Into<Patience>,
-    ) -> Result<Vec<I>, Unstored<I>> {
+    ) -> Result<Vec<usize>, UnstoredSignals> {
         let access = self.health.access(patience);
         let mut max_calls = if access.is_short() { CALLS_WHILE_THROTTLED } else { usize::MAX };
         let (mut unsent, mut invalid) = (items, Vec::new());
@@ -138,14 +149,15 @@ impl BatchTable {
             invalid.extend(sent.invalid);
             unsent = sent.unprocessed;
             if unsent.is_empty() {
-                return Ok(invalid);
+                return Ok(indices(&invalid));
             }
             let waited = match sent.error {
                 Some(error) => Err(error),
                 None => access.wait().await,
             };
             if let Err(error) = waited {
-                return Err(Unstored { error, invalid, unacknowledged: unsent });
+                let (invalid, unacknowledged) = (indices(&invalid), indices(&unsent));
+                return Err(UnstoredSignals { error, invalid, unacknowledged });
             }
         }
     }
@@ -268,6 +280,12 @@ impl BatchTable {
         }
         Sent { unprocessed: Vec::new(), invalid, error: None }
     }
+}
+
+fn indices<I: BatchItem>(items: &[I]) -> Vec<usize> {
+    let mut indices: Vec<_> = items.iter().map(|item| item.index()).collect();
+    indices.sort_unstable();
+    indices
 }
 
 /// Items for one call.

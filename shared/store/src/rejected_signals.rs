@@ -17,12 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::attributes::{Item, from_item};
 use crate::batch_context::BatchContext;
-use crate::batch_write::{BatchItem, BatchTable, Unstored};
+use crate::batch_write::{BatchItem, BatchTable, UnstoredSignals};
 use crate::client::with_own_retries;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 use crate::patience::Patience;
-use crate::signals::UnstoredSignals;
 
 /// How long a rejected signal is stored.
 pub const RETENTION: Duration = Duration::from_hours(14 * 24);
@@ -150,18 +149,19 @@ impl RejectedSignalsTable {
         records: &[RejectedSignalRecord<'_>],
         patience: impl Into<Patience>,
     ) -> Result<(), UnstoredSignals> {
-        let put = self.table.put(records.iter().collect(), patience).await;
-        let Unstored { error, invalid, unacknowledged } = match put {
-            Ok(invalid) if invalid.is_empty() => return Ok(()),
-            Ok(invalid) => Unstored { error: StoreError::Invalid, invalid, unacknowledged: Vec::new() },
-            Err(unstored) => unstored,
-        };
-        let indices = |records: Vec<&RejectedSignalRecord<'_>>| records.iter().map(|record| record.index).collect();
-        Err(UnstoredSignals { error, invalid: indices(invalid), unacknowledged: indices(unacknowledged) })
+        let invalid = self.table.put(records.iter().collect(), patience).await?;
+        if invalid.is_empty() {
+            return Ok(());
+        }
+        Err(UnstoredSignals { error: StoreError::Invalid, invalid, unacknowledged: Vec::new() })
     }
 }
 
 impl BatchItem for &RejectedSignalRecord<'_> {
+    fn index(self) -> usize {
+        self.index
+    }
+
     fn sort_key(self) -> String {
         self.sk.clone()
     }

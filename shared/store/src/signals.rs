@@ -8,7 +8,8 @@ use model::signal::{Identity, Signal};
 use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
-use crate::batch_write::{BatchItem, BatchTable, Unstored};
+pub use crate::batch_write::UnstoredSignals;
+use crate::batch_write::{BatchItem, BatchTable};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 use crate::patience::Patience;
@@ -57,30 +58,8 @@ impl SignalsTable {
     ) -> Result<Vec<usize>, UnstoredSignals> {
         let common = &CommonAttributes::new(context, self.expires_at(context.received_at));
         let items = signals.iter().map(|signal| SignalItem { common, signal }).collect();
-        match self.table.put(items, patience).await {
-            Ok(invalid) => Ok(indices(&invalid)),
-            Err(Unstored { error, invalid, unacknowledged }) => {
-                Err(UnstoredSignals { error, invalid: indices(&invalid), unacknowledged: indices(&unacknowledged) })
-            }
-        }
+        self.table.put(items, patience).await
     }
-}
-
-fn indices(items: &[SignalItem<'_>]) -> Vec<usize> {
-    let mut indices: Vec<_> = items.iter().map(|item| item.signal.index).collect();
-    indices.sort_unstable();
-    indices
-}
-
-/// Not all signals were stored.
-#[derive(Debug)]
-pub struct UnstoredSignals {
-    /// Why.
-    pub error: StoreError,
-    /// The indices of those that DynamoDB found invalid.
-    pub invalid: Vec<usize>,
-    /// The indices of those that DynamoDB did not acknowledge: they may be stored or not.
-    pub unacknowledged: Vec<usize>,
 }
 
 impl UnstoredSignals {
@@ -88,12 +67,6 @@ impl UnstoredSignals {
     pub fn all(error: StoreError, signals: &[Signal<'_>]) -> Self {
         let unacknowledged = signals.iter().map(|signal| signal.index).collect();
         Self { error, invalid: Vec::new(), unacknowledged }
-    }
-}
-
-impl From<UnstoredSignals> for StoreError {
-    fn from(unstored: UnstoredSignals) -> Self {
-        unstored.error
     }
 }
 
@@ -140,6 +113,10 @@ impl SignalItem<'_> {
 }
 
 impl BatchItem for SignalItem<'_> {
+    fn index(self) -> usize {
+        self.signal.index
+    }
+
     fn sort_key(self) -> String {
         format!("{}{:04}", self.common.sort_prefix, self.signal.index)
     }
