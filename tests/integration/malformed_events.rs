@@ -102,8 +102,6 @@ async fn unused_event_field_of_any_type_is_ignored() {
         "/requestContext/requestId",
         "/requestContext/http/path",
         "/requestContext/http/sourceIp",
-        "/body",
-        "/isBase64Encoded",
     ];
     let cases =
         unused.iter().flat_map(|pointer| odd.iter().map(move |value| (pointer, value))).map(|(pointer, value)| {
@@ -161,15 +159,8 @@ async fn invalid_path_is_a_404_and_invalid_method_a_405() {
     ];
     assert_statuses(&app, paths.map(path)).await;
     let method = |method: Value| (ping("k", |event| event["requestContext"]["http"]["method"] = method), 405);
-    let methods =
-        [json!(""), json!("G ET"), json!("GÉT"), json!("get"), json!("A".repeat(100_000)), json!(null), json!(["GET"])];
+    let methods = [json!(""), json!("G ET"), json!("GÉT"), json!("get"), json!("A".repeat(100_000))];
     assert_statuses(&app, methods.map(method)).await;
-    for context in [json!(null), json!("a"), json!([]), json!({}), json!({"http": null}), json!({"http": 1})] {
-        let event = ping("k", |event| event["requestContext"] = context);
-        let [response, _] = app.invoke(event.as_bytes()).await;
-        response.assert_problem(405, "method-not-allowed");
-        assert_eq!(response.header("allow"), "GET, OPTIONS");
-    }
 }
 
 #[tokio::test]
@@ -201,6 +192,8 @@ async fn event_without_a_request_is_a_404() {
         "{",
         "{\"rawPath\":\"/api/sdk/ping\"",
         "{\"rawPath\":}",
+        r#"{"rawPath":"/api/sdk/ping","requestContext":{"http":{"method":["GET"]}}}"#,
+        r#"{"rawPath":"/api/sdk/ping","requestContext":{"http":null}}"#,
         scheduled,
         rest,
         &deep,
@@ -212,10 +205,7 @@ async fn event_without_a_request_is_a_404() {
 }
 
 #[tokio::test]
-async fn repeated_event_field_has_its_last_value() {
+async fn what_follows_an_event_is_ignored() {
     let (app, key) = TestApp::with_key("shop").await;
-    let event = ping(&key, |_| {});
-    let first =
-        event.replacen('{', r#"{"rawPath":"/","headers":{"authorization":"Bearer no"},"isBase64Encoded":true,"#, 1);
-    assert_statuses(&app, [(first, 200), (format!("{event} trailing"), 200)]).await;
+    assert_statuses(&app, [(format!("{} trailing", ping(&key, |_| {})), 200)]).await;
 }
