@@ -9,7 +9,7 @@ use std::time::Duration;
 use lru::LruCache;
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
-use store::api_keys::{KeyRecord, KeyStatus};
+use store::api_keys::KeyRecord;
 
 /// How long a valid key is used without another look-up. A revocation takes effect within this time.
 pub(crate) const POSITIVE_TTL: Duration = Duration::from_mins(1);
@@ -58,24 +58,17 @@ impl LastRead {
 }
 
 #[derive(Debug)]
-struct ValidKey {
-    record: Arc<KeyRecord>,
-    read_at: Timestamp,
-    revalidate_at: Timestamp,
-}
-
-/// An unknown, expired or revoked key.
-#[derive(Debug)]
-struct InvalidKey {
-    record: Option<Arc<KeyRecord>>,
-    read_at: Timestamp,
+struct Entry {
+    last_read: LastRead,
+    fresh_until: Timestamp,
 }
 
 /// The two maps.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    valid: LruCache<KeyHash, ValidKey>,
-    invalid: LruCache<KeyHash, InvalidKey>,
+    valid: LruCache<KeyHash, Entry>,
+    /// Unknown, expired and revoked keys.
+    invalid: LruCache<KeyHash, Entry>,
 }
 
 impl Default for Cache {
@@ -90,37 +83,26 @@ impl Default for Cache {
 
 impl Cache {
     pub(crate) fn get(&mut self, hash: &KeyHash, now: Timestamp) -> CachedKey {
-        if let Some(key) = self.valid.get(hash) {
-            if now < key.revalidate_at {
-                return CachedKey::Fresh(Some(key.record.clone()));
-            }
-            return CachedKey::Old(LastRead { record: Some(key.record.clone()), read_at: key.read_at });
-        }
-        match self.invalid.get(hash) {
-            Some(key) if now.duration_since(key.read_at) < NEGATIVE_TTL => CachedKey::Fresh(key.record.clone()),
-            Some(key) => CachedKey::Old(LastRead { record: key.record.clone(), read_at: key.read_at }),
+        match self.valid.get(hash).or_else(|| self.invalid.get(hash)) {
+            Some(key) if now < key.fresh_until => CachedKey::Fresh(key.last_read.record.clone()),
+            Some(key) => CachedKey::Old(key.last_read.clone()),
             None => CachedKey::Miss,
         }
     }
 
     /// Adds what a look-up found.
-    pub(crate) fn insert(&mut self, hash: KeyHash, found: Option<Arc<KeyRecord>>, now: Timestamp) {
-        match found {
-            Some(record) if record.status(now) == KeyStatus::Active => {
-                self.invalid.pop(&hash);
-                self.valid.put(hash, ValidKey { record, read_at: now, revalidate_at: now.plus(POSITIVE_TTL) });
-            }
-            record => {
-                self.valid.pop(&hash);
-                self.invalid.put(hash, InvalidKey { record, read_at: now });
-            }
-        }
+    pub(crate) fn insert(&mut self, hash: KeyHash, record: Option<Arc<KeyRecord>>, now: Timestamp) {
+        self.valid.pop(&hash);
+        self.invalid.pop(&hash);
+        let is_valid = record.as_ref().is_some_and(|record| record.is_active(now));
+        let (map, ttl) = if is_valid { (&mut self.valid, POSITIVE_TTL) } else { (&mut self.invalid, NEGATIVE_TTL) };
+        map.put(hash, Entry { last_read: LastRead { record, read_at: now }, fresh_until: now.plus(ttl) });
     }
 
     /// Uses a stale look-up for a while longer, but never beyond [`STALE_IF_ERROR`].
     pub(crate) fn extend_stale(&mut self, hash: &KeyHash, now: Timestamp) {
         if let Some(key) = self.valid.get_mut(hash) {
-            key.revalidate_at = now.plus(REVALIDATE_AFTER).min(key.read_at.plus(STALE_IF_ERROR));
+            key.fresh_until = now.plus(REVALIDATE_AFTER).min(key.last_read.read_at.plus(STALE_IF_ERROR));
         }
     }
 }
