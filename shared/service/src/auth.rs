@@ -14,68 +14,20 @@ use lambda_http::http::header::AUTHORIZATION;
 use model::api_key::{Endpoint, KeyHash};
 use store::api_keys::{ApiKeysTable, KeyRecord, KeyStatus};
 use store::environment::{self, optional_env_var};
-use store::error::StoreError;
 use store::key_snapshot::BUCKET_VARIABLE;
 use store::s3::Bucket;
 
 use self::lookup::KeyLookup;
 use crate::config::ConfigError;
 use crate::context::RequestContext;
-
-/// Why a request may not do what it asks for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AuthError {
-    /// The request has no valid API key.
-    #[error("no valid API key: {}", .0.as_str())]
-    Unauthorized(UnauthorizedReason),
-    /// The API key is restricted to another endpoint.
-    #[error("the API key is restricted to another endpoint")]
-    Forbidden,
-    /// The key table cannot be read.
-    #[error(transparent)]
-    Unavailable(#[from] StoreError),
-}
-
-/// Why a request has no valid API key. The log says it and the response does not (docs/api.md, Errors).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnauthorizedReason {
-    /// No `Authorization: Bearer <key>`.
-    Missing,
-    /// Not one word of visible ASCII.
-    Malformed,
-    /// Not in the key table.
-    Unknown,
-    /// Its end has passed.
-    Expired,
-    /// It was revoked.
-    Revoked,
-}
-
-impl UnauthorizedReason {
-    /// As the log shows it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Missing => "missing",
-            Self::Malformed => "malformed",
-            Self::Unknown => "unknown",
-            Self::Expired => KeyStatus::Expired.as_str(),
-            Self::Revoked => KeyStatus::Revoked.as_str(),
-        }
-    }
-}
-
-impl From<UnauthorizedReason> for AuthError {
-    fn from(reason: UnauthorizedReason) -> Self {
-        Self::Unauthorized(reason)
-    }
-}
+use crate::problem::{Problem, UnauthorizedReason};
 
 /// Checks that the key may be used for `endpoint`.
 ///
 /// # Errors
-/// [`AuthError::Forbidden`]
-pub fn authorize(key: &KeyRecord, endpoint: Endpoint) -> Result<(), AuthError> {
-    if key.only.is_none_or(|only| only == endpoint) { Ok(()) } else { Err(AuthError::Forbidden) }
+/// [`Problem::Forbidden`]
+pub fn authorize(key: &KeyRecord, endpoint: Endpoint) -> Result<(), Problem> {
+    if key.only.is_none_or(|only| only == endpoint) { Ok(()) } else { Err(Problem::Forbidden) }
 }
 
 /// Authenticates requests and caches the look-ups.
@@ -106,22 +58,22 @@ impl Authenticator {
     /// Authenticates the request with these headers.
     ///
     /// # Errors
-    /// [`AuthError`]
+    /// [`Problem::Unauthorized`], and what [`Problem::from_lookup`] makes of a failed look-up.
     pub async fn authenticate(
         &self,
         headers: &HeaderMap,
         context: &mut RequestContext,
-    ) -> Result<Arc<KeyRecord>, AuthError> {
-        let hash = bearer_key(headers)?;
-        let found = self.0.find(hash, context).await?;
+    ) -> Result<Arc<KeyRecord>, Problem> {
+        let hash = bearer_key(headers).map_err(Problem::Unauthorized)?;
+        let found = self.0.find(hash, context).await.map_err(Problem::from_lookup)?;
         let record = found.filter(|record| hash.is_accepted_for(&record.account_id));
-        let record = record.ok_or(UnauthorizedReason::Unknown)?;
+        let record = record.ok_or(Problem::Unauthorized(UnauthorizedReason::Unknown))?;
         // The log names the key also when it is no longer valid.
         context.key = Some(record.clone());
         match record.status(context.received_at) {
             KeyStatus::Active => Ok(record),
-            KeyStatus::Expired => Err(UnauthorizedReason::Expired.into()),
-            KeyStatus::Revoked => Err(UnauthorizedReason::Revoked.into()),
+            KeyStatus::Expired => Err(Problem::Unauthorized(UnauthorizedReason::Expired)),
+            KeyStatus::Revoked => Err(Problem::Unauthorized(UnauthorizedReason::Revoked)),
         }
     }
 }

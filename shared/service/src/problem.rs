@@ -9,11 +9,11 @@ use model::identifier::RequestIdentifier;
 use model::json::JsonSyntaxError;
 use model::pointer::JsonPointer;
 use model::validation::FieldError;
+use store::api_keys::KeyStatus;
 use store::error::StoreError;
 
 pub use self::problem_type::ProblemType;
-use crate::auth::{AuthError, UnauthorizedReason};
-use crate::route::{Route, RouteError};
+use crate::route::Route;
 use crate::success::BatchResponse;
 
 /// Why a request failed.
@@ -69,23 +69,30 @@ pub enum Problem {
     },
 }
 
-impl From<RouteError> for Problem {
-    fn from(error: RouteError) -> Self {
-        match error {
-            RouteError::NotFound => Self::NotFound,
-            RouteError::MethodNotAllowed(route) => Self::MethodNotAllowed(route),
-        }
-    }
+/// Why a request has no valid API key. The log says it and the response does not (docs/api.md, Errors).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnauthorizedReason {
+    /// No `Authorization: Bearer <key>`.
+    Missing,
+    /// Not one word of visible ASCII.
+    Malformed,
+    /// Not in the key table.
+    Unknown,
+    /// Its end has passed.
+    Expired,
+    /// It was revoked.
+    Revoked,
 }
 
-impl From<AuthError> for Problem {
-    fn from(error: AuthError) -> Self {
-        match error {
-            AuthError::Unauthorized(reason) => Self::Unauthorized(reason),
-            AuthError::Forbidden => Self::Forbidden,
-            AuthError::Unavailable(StoreError::Corrupt) => StoreError::Corrupt.into(),
-            // Whatever else it is, the key cannot be checked.
-            AuthError::Unavailable(error) => Self::StorageUnavailable { error, retry_identifier: None },
+impl UnauthorizedReason {
+    /// As the log shows it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Malformed => "malformed",
+            Self::Unknown => "unknown",
+            Self::Expired => KeyStatus::Expired.as_str(),
+            Self::Revoked => KeyStatus::Revoked.as_str(),
         }
     }
 }
@@ -129,6 +136,14 @@ impl Problem {
     pub fn batch_rejected(response: BatchResponse) -> Self {
         let invalid = response.counts.rejected;
         Self::BatchRejected { response: Box::new(response.rejecting_all()), invalid }
+    }
+
+    /// The error of the look-up of a key. Unless the record is corrupt, the key cannot be checked, whatever the error is.
+    pub(crate) fn from_lookup(error: StoreError) -> Self {
+        match error {
+            StoreError::Corrupt => error.into(),
+            error => Self::StorageUnavailable { error, retry_identifier: None },
+        }
     }
 
     /// The error of a call with the values of a customer. If DynamoDB finds them invalid although they passed every check,

@@ -10,8 +10,7 @@ use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS, MAX_SIGNALS_PER_REQUEST};
 use model::validation::FieldError;
 use serde::Serialize;
 
-use crate::auth::UnauthorizedReason;
-use crate::problem::{Problem, ProblemType};
+use crate::problem::{Problem, ProblemType, UnauthorizedReason};
 use crate::success::BatchResponse;
 
 /// The prefix of `type`; the code follows.

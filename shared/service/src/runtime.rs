@@ -104,7 +104,10 @@ async fn handle<F: Function>(
     request: &Request,
     context: &mut RequestContext,
 ) -> Result<Success, Problem> {
-    let route = Route::find(F::ROUTES, request)?;
+    let route = Route::find(F::ROUTES, request).ok_or(Problem::NotFound)?;
+    if !route.has(request.method()) {
+        return Err(Problem::MethodNotAllowed(route));
+    }
     context.path = Some(route.path);
     // A browser's preflight request has no key.
     if request.method() == Method::OPTIONS {

@@ -16,9 +16,8 @@ use store::error::StoreError;
 
 use super::emf::{EmfRecord, Value, write};
 use super::metric::{CODE, Metric, REASON};
-use crate::auth::UnauthorizedReason;
 use crate::context::RequestContext;
-use crate::problem::{Problem, ProblemType};
+use crate::problem::{Problem, ProblemType, UnauthorizedReason};
 use crate::success::{BatchCounts, BatchResponse, Success};
 
 /// Whether this process has served a request.
