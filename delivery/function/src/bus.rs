@@ -8,8 +8,8 @@ use aws_sdk_eventbridge::primitives::DateTime;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use model::deadline::Deadline;
 use model::timestamp::Timestamp;
-use service::config::ConfigError;
 use std::borrow::Cow;
+use store::environment::ConfigError;
 
 use crate::clients::{Cause, Undelivered, call, config, confirm};
 

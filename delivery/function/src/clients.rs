@@ -8,9 +8,8 @@ use aws_config::timeout::TimeoutConfig;
 use aws_sdk_eventbridge::config::http::HttpResponse;
 use aws_sdk_eventbridge::error::{ProvideErrorMetadata, SdkError};
 use model::deadline::Deadline;
-use service::config::ConfigError;
 use store::deadline::before;
-use store::environment::sdk_config;
+use store::environment::{ConfigError, sdk_config};
 use store::error;
 use store::s3::S3Error;
 

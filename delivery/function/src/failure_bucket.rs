@@ -3,8 +3,8 @@
 //! A request that is not answered is not tried again: Lambda delivers its record again.
 
 use model::deadline::Deadline;
-use service::config::ConfigError;
 use store::environment;
+use store::environment::ConfigError;
 use store::s3::{Bucket, Replaces, S3Error};
 
 use crate::clients::{ATTEMPT_TIMEOUT, Cause};

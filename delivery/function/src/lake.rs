@@ -6,7 +6,7 @@ use aws_sdk_firehose::Client;
 use aws_sdk_firehose::primitives::Blob;
 use aws_sdk_firehose::types::Record;
 use model::deadline::Deadline;
-use service::config::ConfigError;
+use store::environment::ConfigError;
 
 use crate::clients::{Cause, Undelivered, call, config, confirm};
 

@@ -35,9 +35,9 @@ use std::time::{Duration, Instant};
 use lambda_runtime::Context;
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
-use service::config::ConfigError;
 use service::context::deadline_of;
 use service::telemetry::delivery_log;
+use store::environment::ConfigError;
 
 use self::delivery::Delivery;
 pub use self::event::{BatchItemFailure, StreamBatchResponse};

@@ -1,7 +1,6 @@
 //! Where events go, as the environment variables say. Must not know what is sent there, or in which order.
 
-use service::config::{ConfigError, env_var};
-use store::environment::optional_env_var;
+use store::environment::{ConfigError, env_var, optional_env_var};
 
 use crate::bus::Bus;
 use crate::failure_bucket::FailureBucket;

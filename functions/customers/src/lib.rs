@@ -7,7 +7,6 @@ use model::api_key::Endpoint;
 use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use service::auth::{Authenticator, authorize};
-use service::config::{ConfigError, env_var};
 use service::context::RequestContext;
 use service::problem::Problem;
 use service::request::read_body;
@@ -18,7 +17,7 @@ use store::api_keys::ApiKeysTable;
 use store::client::dynamodb;
 use store::customers::{CustomersTable, UpsertOutcome};
 use store::deadline::WRITE_TIMEOUT;
-use store::environment::sdk_config;
+use store::environment::{ConfigError, env_var, sdk_config};
 use store::patience::{Patience, PatienceEnds};
 
 const CUSTOMERS: Route = Route { path: "/api/customers", methods: &["PATCH", "POST"] };

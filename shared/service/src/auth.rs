@@ -13,12 +13,11 @@ use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
 use model::api_key::{Endpoint, KeyHash};
 use store::api_keys::{ApiKeysTable, KeyRecord, KeyStatus};
-use store::environment::{self, optional_env_var};
+use store::environment::{self, ConfigError, optional_env_var};
 use store::key_snapshot::BUCKET_VARIABLE;
 use store::s3::Bucket;
 
 use self::lookup::KeyLookup;
-use crate::config::ConfigError;
 use crate::context::RequestContext;
 use crate::problem::{Problem, UnauthorizedReason};
 

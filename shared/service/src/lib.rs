@@ -14,11 +14,9 @@
 //! | [`success`] | the bodies of a 200 | how they are sent |
 //! | [`problem`], [`problem_document`] | the only table from errors to HTTP | how an error came about |
 //! | [`response`] | the HTTP response | why it is this one |
-//! | [`config`] | environment variables | what they are for |
 //! | [`telemetry`] | the log and the metrics | how an item is stored |
 
 pub mod auth;
-pub mod config;
 pub mod context;
 pub mod problem;
 pub mod problem_document;

@@ -18,11 +18,11 @@ use lambda_runtime::tower::util::MapResultLayer;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use serde::de::IgnoredAny;
 use store::call_stats::CallStats;
+use store::environment::ConfigError;
 use store::error::{Cause, StoreError};
 
 use self::event::HttpApiEvent;
 use crate::auth::Authenticator;
-use crate::config::ConfigError;
 use crate::context::{RequestContext, own_clock};
 use crate::problem::Problem;
 use crate::response::respond;

@@ -4,6 +4,7 @@
 //! configuration that is built reads no variable, so those that the SDKs define for endpoints are read here, and nowhere else
 //! ("Service-specific endpoints" in the AWS SDKs and Tools Reference Guide). Must not know which service is called for what.
 
+use std::fmt;
 use std::time::Duration;
 
 use aws_config::environment::EnvironmentVariableCredentialsProvider;
@@ -21,22 +22,37 @@ use crate::tls::{self, CaBundleError};
 /// How long connecting may take. Inside a region it takes a few milliseconds, or never succeeds.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why the environment allows no client.
-#[derive(Debug, thiserror::Error)]
-pub enum EnvironmentError {
-    /// A variable is missing.
+/// Why a function cannot start.
+#[derive(thiserror::Error)]
+pub enum ConfigError {
+    /// A variable that Lambda sets is missing.
     #[error("the environment variable {0} is missing: Lambda sets it, and `cargo dev` provides it locally")]
-    Variable(&'static str),
+    MissingFromLambda(&'static str),
+    /// A variable that `template.yaml` sets is missing or empty.
+    #[error(
+        "the environment variable {0} is missing: the template sets it on AWS, and `cargo dev` provides it locally"
+    )]
+    Missing(&'static str),
+    /// A variable is set to something else than a whole number.
+    #[error("the environment variable {0} is malformed: it must be a whole number")]
+    NoNumber(&'static str),
     /// The file of certificate authorities cannot be used.
     #[error(transparent)]
     CaBundle(#[from] CaBundleError),
+}
+
+/// As displayed: this is what the runtime logs when an invocation ends in an error.
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
 }
 
 /// The configuration of a function. The credentials are those of its role.
 ///
 /// # Errors
 /// When a variable is missing, or [`http_client`] fails.
-pub fn sdk_config() -> Result<SdkConfig, EnvironmentError> {
+pub fn sdk_config() -> Result<SdkConfig, ConfigError> {
     let is_true = |name| optional_env_var(name).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let config = defaults(CONNECT_TIMEOUT)?
         .region(Region::new(region()?))
@@ -51,7 +67,7 @@ pub fn sdk_config() -> Result<SdkConfig, EnvironmentError> {
 ///
 /// # Errors
 /// As [`sdk_config()`].
-pub fn s3() -> Result<S3Connection, EnvironmentError> {
+pub fn s3() -> Result<S3Connection, ConfigError> {
     Ok(S3Connection {
         endpoint: configured_endpoint(s3::ENDPOINT_VARIABLE),
         region: region()?,
@@ -60,18 +76,18 @@ pub fn s3() -> Result<S3Connection, EnvironmentError> {
     })
 }
 
-fn credentials() -> Result<SharedCredentialsProvider, EnvironmentError> {
+fn credentials() -> Result<SharedCredentialsProvider, ConfigError> {
     for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
-        optional_env_var(name).ok_or(EnvironmentError::Variable(name))?;
+        optional_env_var(name).ok_or(ConfigError::MissingFromLambda(name))?;
     }
     Ok(SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new()))
 }
 
-fn region() -> Result<String, EnvironmentError> {
+fn region() -> Result<String, ConfigError> {
     ["AWS_REGION", "AWS_DEFAULT_REGION"]
         .into_iter()
         .find_map(optional_env_var)
-        .ok_or(EnvironmentError::Variable("AWS_REGION"))
+        .ok_or(ConfigError::MissingFromLambda("AWS_REGION"))
 }
 
 /// What every configuration has, whosever credentials it gets: the behavior version and an HTTP client.
@@ -105,6 +121,22 @@ impl LoadServiceConfig for EndpointVariables {
 /// The variable `name`; `None` when it is not set or empty.
 pub fn optional_env_var(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The variable `name`.
+///
+/// # Errors
+/// [`ConfigError::Missing`] when it is not set or empty.
+pub fn env_var(name: &'static str) -> Result<String, ConfigError> {
+    optional_env_var(name).ok_or(ConfigError::Missing(name))
+}
+
+/// The variable `name` as a whole number.
+///
+/// # Errors
+/// [`ConfigError::Missing`] when it is not set or empty, [`ConfigError::NoNumber`] when it is not a whole number.
+pub fn env_u64(name: &'static str) -> Result<u64, ConfigError> {
+    env_var(name)?.parse().map_err(|_| ConfigError::NoNumber(name))
 }
 
 /// The HTTP client of this service, which waits at most `connect_timeout` for a connection.
