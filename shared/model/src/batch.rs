@@ -53,7 +53,7 @@ impl<'a> Batch<'a> {
                 _ if field.value.is_null() => {}
                 "requestIdentifier" => {
                     let uuid = errors.check(&path, read_uuid(field.value));
-                    batch.request_identifier = uuid.ok().map(RequestIdentifier::from);
+                    batch.request_identifier = uuid.ok().and_then(RequestIdentifier::parse);
                 }
                 // The duplicate is an error, whatever it contains.
                 "signals" if sent.is_some() => {}

@@ -39,37 +39,22 @@ pub(crate) fn read_identifier(value: Value<'_>, placeholders: PlaceholderPolicy)
     Ok(text)
 }
 
-/// Reads a UUID and keeps its text as it was sent.
-pub(crate) fn read_uuid(value: Value<'_>) -> Result<UuidText<'_>, Violation> {
+/// Reads a UUID, as it was sent.
+pub(crate) fn read_uuid(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
+    let text = read_string(value)?;
     let message = "must be a UUID such as 3fa85f64-5717-4562-b3fc-2c963f66afa6";
-    UuidText::parse(read_string(value)?).ok_or_else(|| Violation::new(FieldErrorCode::InvalidUuid, message))
+    parse_uuid(&text).ok_or_else(|| Violation::new(FieldErrorCode::InvalidUuid, message))?;
+    Ok(text)
+}
+
+/// Parses the hyphenated form, in either case (RFC 9562, section 4), and no other form.
+fn parse_uuid(text: &str) -> Option<Uuid> {
+    Uuid::try_parse(text).ok().filter(|_| text.len() == uuid::fmt::Hyphenated::LENGTH)
 }
 
 fn read_string(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
     let string = value.as_string().ok_or_else(|| Violation::new(FieldErrorCode::InvalidType, "must be a string"))?;
     Ok(string.decode()?)
-}
-
-/// A UUID, and its text as it was sent.
-#[derive(Clone, Debug)]
-pub struct UuidText<'a> {
-    text: Cow<'a, str>,
-    uuid: Uuid,
-}
-
-impl<'a> UuidText<'a> {
-    /// Parses the hyphenated form, in either case (RFC 9562, section 4), and no other form.
-    pub fn parse(text: impl Into<Cow<'a, str>>) -> Option<Self> {
-        let text = text.into();
-        let hyphenated = text.len() == uuid::fmt::Hyphenated::LENGTH;
-        let uuid = Uuid::try_parse(&text).ok().filter(|_| hyphenated)?;
-        Some(Self { text, uuid })
-    }
-
-    /// Its text as it was sent.
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
 }
 
 /// Identifies a request: sent by the client, or generated.
@@ -80,6 +65,13 @@ pub struct RequestIdentifier {
 }
 
 impl RequestIdentifier {
+    /// Parses a UUID in its hyphenated form.
+    pub fn parse(text: impl Into<String>) -> Option<Self> {
+        let as_sent = text.into();
+        let uuid = parse_uuid(&as_sent)?;
+        Some(Self { as_sent, uuid })
+    }
+
     /// Generates one.
     pub fn random() -> Self {
         let uuid = Uuid::new_v4();
@@ -94,12 +86,6 @@ impl RequestIdentifier {
     /// In lower case, for keys: one identifier has one key.
     pub fn canonical(&self) -> String {
         self.uuid.to_string()
-    }
-}
-
-impl From<UuidText<'_>> for RequestIdentifier {
-    fn from(text: UuidText<'_>) -> Self {
-        Self { as_sent: text.text.into_owned(), uuid: text.uuid }
     }
 }
 
@@ -142,7 +128,7 @@ mod tests {
 
     #[test]
     fn uuid_in_another_than_the_hyphenated_form_is_rejected() {
-        assert!(UuidText::parse("3FA85F64-5717-4562-b3fc-2c963f66afa6").is_some());
+        assert!(RequestIdentifier::parse("3FA85F64-5717-4562-b3fc-2c963f66afa6").is_some());
         for other in [
             "3fa85f6457174562b3fc2c963f66afa6",
             "{3fa85f64-5717-4562-b3fc-2c963f66afa6}",
@@ -150,7 +136,7 @@ mod tests {
             "3fa85f64-5717-4562-b3fc-2c963f66afag",
             "",
         ] {
-            assert!(UuidText::parse(other).is_none(), "{other}");
+            assert!(RequestIdentifier::parse(other).is_none(), "{other}");
         }
     }
 }

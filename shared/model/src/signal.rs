@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::identifier::{PlaceholderPolicy, UuidText, read_identifier, read_uuid};
+use crate::identifier::{PlaceholderPolicy, read_identifier, read_uuid};
 use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
@@ -19,7 +19,7 @@ pub struct Signal<'a> {
     /// Who, and what they did.
     pub identity: Identity<'a>,
     /// Required in a workflow step.
-    pub eventflow_identifier: Option<UuidText<'a>>,
+    pub eventflow_identifier: Option<Cow<'a, str>>,
     /// An object; `{}` when it was null or left out.
     pub data: StorableJson<'a>,
     /// Fields that are not in the contract.
@@ -114,7 +114,7 @@ struct Builder<'a> {
     event_type: Found<Cow<'a, str>>,
     emitter_id: Found<Cow<'a, str>>,
     step_node_id: Found<Cow<'a, str>>,
-    eventflow_identifier: Found<UuidText<'a>>,
+    eventflow_identifier: Found<Cow<'a, str>>,
     data: Option<Value<'a>>,
     has_unknown_fields: bool,
     errors: FieldErrors,

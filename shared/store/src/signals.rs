@@ -141,7 +141,7 @@ impl BatchItem for SignalItem<'_> {
         json.string_attribute(action, action_value);
         if let Some(flow) = &signal.eventflow_identifier {
             json.raw(",");
-            json.string_attribute("eventflowIdentifier", flow.as_str());
+            json.string_attribute("eventflowIdentifier", flow);
         }
         json.raw(",\"data\":");
         json.attribute_value(signal.data);

@@ -2,7 +2,7 @@
 //! serializes the problem.
 
 use model::api_key::Endpoint;
-use model::identifier::{RequestIdentifier, UuidText};
+use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::problem::{Problem, ProblemType};
@@ -86,7 +86,7 @@ pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
         "customer-too-large" => Problem::CustomerTooLarge,
         "internal-error" => Problem::InternalError,
         "storage-unavailable" => unavailable(None),
-        "failed-part-way" => unavailable(UuidText::parse(RETRY_IDENTIFIER).map(RequestIdentifier::from)),
+        "failed-part-way" => unavailable(RequestIdentifier::parse(RETRY_IDENTIFIER)),
         _ => return None,
     };
     Some((problem.problem_type(), serde_json::to_value(ProblemDocument::new(&problem, REQUEST_ID)).unwrap()))

@@ -41,7 +41,7 @@ fn step_has_an_emitter_a_node_and_an_eventflow() {
     assert!(
         matches!(&signal.identity, Identity::Step { emitter_id, step_node_id } if emitter_id == "e" && step_node_id == "n")
     );
-    assert_eq!(signal.eventflow_identifier.unwrap().as_str(), FLOW);
+    assert_eq!(signal.eventflow_identifier.unwrap(), FLOW);
 }
 
 #[test]

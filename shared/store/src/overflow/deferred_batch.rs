@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::account::AccountId;
 use model::batch::Batch;
 use model::digest::Digest;
-use model::identifier::{RequestIdentifier, UuidText};
+use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ impl<'a> DeferredBatch<'a> {
     /// # Errors
     /// When it is none.
     pub fn request_identifier(&self) -> Result<RequestIdentifier, UnreadableMessage> {
-        UuidText::parse(self.request_identifier.as_ref()).map(RequestIdentifier::from).ok_or(UnreadableMessage)
+        RequestIdentifier::parse(self.request_identifier.as_ref()).ok_or(UnreadableMessage)
     }
 }
 

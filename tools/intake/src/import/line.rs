@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use model::customer::RESERVED_FIELDS;
-use model::identifier::{RequestIdentifier, UuidText};
+use model::identifier::RequestIdentifier;
 use model::json::{JsonText, Value};
 use model::pointer::JsonPointer;
 use model::timestamp::Timestamp;
@@ -117,7 +117,7 @@ fn read_time(name: &str, value: Value<'_>, now: Timestamp) -> Result<Timestamp, 
 }
 
 fn read_request_identifier(value: Value<'_>) -> Result<RequestIdentifier, LineError> {
-    let uuid = read_string(value).and_then(UuidText::parse).map(RequestIdentifier::from);
+    let uuid = read_string(value).and_then(RequestIdentifier::parse);
     uuid.ok_or_else(|| LineError::field("requestIdentifier", FieldErrorCode::InvalidUuid, "must be a UUID"))
 }
 

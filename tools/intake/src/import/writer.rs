@@ -7,7 +7,7 @@ use anyhow::Result;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::customer::CustomerUpdate;
 use model::deadline::Deadline;
-use model::identifier::{RequestIdentifier, UuidText};
+use model::identifier::RequestIdentifier;
 use model::json::JsonText;
 use model::pointer::JsonPointer;
 use model::signal::Signal;
@@ -155,7 +155,7 @@ impl Writer {
 fn request_identifier(import: Uuid, line: u64) -> RequestIdentifier {
     let mask = 0xffff_ffff_ffff;
     let uuid = Uuid::from_u128((import.as_u128() & !mask) | (u128::from(line) & mask));
-    UuidText::parse(uuid.to_string()).map_or_else(RequestIdentifier::random, RequestIdentifier::from)
+    RequestIdentifier::parse(uuid).unwrap_or_else(RequestIdentifier::random)
 }
 
 /// Parses each line that is not empty, with its number; rejects those that cannot be parsed.

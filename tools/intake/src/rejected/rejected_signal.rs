@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use model::account::AccountId;
-use model::identifier::{RequestIdentifier, UuidText};
+use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use model::validation::FieldError;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
@@ -43,7 +43,7 @@ impl RejectedSignal {
         Some(Self {
             id,
             received_at: record.received_at,
-            request_identifier: UuidText::parse(record.request_identifier)?.into(),
+            request_identifier: RequestIdentifier::parse(record.request_identifier)?,
             index: record.index,
             key_id: record.key_id.into_owned(),
             subject_id: record.subject_id.map(Cow::into_owned),
