@@ -45,26 +45,34 @@ field_error_codes! {
     RefusedByStore "refused-by-store" "DynamoDB rejected a value that passed every check.";
 }
 
-/// One validation error.
+/// What a response says of one field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FieldError {
+pub struct Finding<C> {
     /// Where.
     #[serde(flatten)]
     pub at: FieldRef,
-    /// Which rule is broken.
-    pub code: FieldErrorCode,
+    /// What, for a program.
+    pub code: C,
     /// A sentence for a person.
     pub message: String,
 }
 
-impl FieldError {
-    /// An error at `path`. The `predicate` says what is wrong: "must not be blank".
-    pub fn new(path: &JsonPointer<'_>, code: FieldErrorCode, predicate: &str) -> Self {
+/// A rule that a field breaks.
+pub type FieldError = Finding<FieldErrorCode>;
+
+/// A warning about a field that was accepted as it is.
+pub type Warning = Finding<WarningCode>;
+
+impl<C> Finding<C> {
+    /// A finding at `path`. The `predicate` says what is wrong: "must not be blank".
+    pub fn new(path: &JsonPointer<'_>, code: C, predicate: &str) -> Self {
         let at = path.to_field_ref();
         let message = at.message(predicate);
         Self { at, code, message }
     }
+}
 
+impl FieldError {
     /// The error of a value that must be an object.
     pub(crate) fn not_an_object(path: &JsonPointer<'_>) -> Self {
         Self::new(path, FieldErrorCode::InvalidType, "must be an object")
@@ -102,26 +110,6 @@ pub enum WarningCode {
     UndocumentedMember,
     /// An attribute of an event's `data` that has another JSON type than in the contract.
     UnexpectedType,
-}
-
-/// A warning about a field that was accepted as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Warning {
-    /// Where.
-    #[serde(flatten)]
-    pub at: FieldRef,
-    /// What the warning is about.
-    pub code: WarningCode,
-    /// A sentence for a person.
-    pub message: String,
-}
-
-impl Warning {
-    fn new(path: &JsonPointer<'_>, code: WarningCode, predicate: &str) -> Self {
-        let at = path.to_field_ref();
-        let message = at.message(predicate);
-        Self { at, code, message }
-    }
 }
 
 /// Collects validation errors: keeps the first ones, up to a limit.
