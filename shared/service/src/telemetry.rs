@@ -52,7 +52,7 @@ where
         .with_span_list(false)
         .with_writer(writer.clone());
     let emf = Targets::new().with_target(EMF_TARGET, Level::TRACE);
-    tracing_subscriber::registry().with(events.with_filter(own_events())).with(EmfLayer::new(writer).with_filter(emf))
+    tracing_subscriber::registry().with(events.with_filter(own_events())).with(EmfLayer(writer).with_filter(emf))
 }
 
 fn own_events() -> Targets {

@@ -71,16 +71,6 @@ pub enum UpsertResult {
     Updated,
 }
 
-impl UpsertResult {
-    /// The word in responses and in the log.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Updated => "updated",
-        }
-    }
-}
-
 impl CustomersTable {
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {

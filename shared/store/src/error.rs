@@ -60,30 +60,25 @@ pub enum Cause {
 }
 
 impl StoreError {
-    /// Whether DynamoDB answered: it refused a call, or has an item that is none of this service.
+    /// Whether DynamoDB answered: it has an item that is none of this service, or it refused a call, which lasts until the
+    /// operator ends it. Everything else is an outage.
     pub fn is_answer(&self) -> bool {
         match self {
-            Self::Unavailable(cause) => cause.is_answer(),
             Self::Invalid | Self::Unserializable | Self::ItemTooLarge | Self::Corrupt => true,
+            Self::Unavailable(cause) => match cause {
+                Cause::NoSuchTable | Cause::AccessDenied | Cause::InvalidCredentials | Cause::Other(_) => true,
+                Cause::Throttled
+                | Cause::DeadlineExceeded
+                | Cause::Timeout
+                | Cause::DispatchFailure
+                | Cause::ResponseError
+                | Cause::ServerError => false,
+            },
         }
     }
 }
 
 impl Cause {
-    /// Whether DynamoDB answered with a refusal, which lasts until the operator ends it. Everything else is an outage:
-    /// throttling, no connection, no response in time or none that can be read, a 5xx.
-    fn is_answer(&self) -> bool {
-        match self {
-            Self::NoSuchTable | Self::AccessDenied | Self::InvalidCredentials | Self::Other(_) => true,
-            Self::Throttled
-            | Self::DeadlineExceeded
-            | Self::Timeout
-            | Self::DispatchFailure
-            | Self::ResponseError
-            | Self::ServerError => false,
-        }
-    }
-
     /// The cause of an error code of DynamoDB ("Error handling with DynamoDB", developer guide).
     fn from_code(code: &str) -> Self {
         match code {

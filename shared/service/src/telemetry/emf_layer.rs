@@ -14,15 +14,10 @@ use tracing_subscriber::layer::Context;
 pub(super) const EMF_TARGET: &str = "intake::emf";
 
 /// The field that contains the line.
-pub(super) const FIELD: &str = "line";
+const FIELD: &str = "line";
 
-pub(super) struct EmfLayer<W>(W);
-
-impl<W> EmfLayer<W> {
-    pub(super) fn new(writer: W) -> Self {
-        Self(writer)
-    }
-}
+/// Writes to `W`.
+pub(super) struct EmfLayer<W>(pub(super) W);
 
 impl<S: Subscriber, W: for<'w> MakeWriter<'w> + 'static> Layer<S> for EmfLayer<W> {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
