@@ -157,6 +157,13 @@ mod tests {
     }
 
     #[test]
+    fn batch_of_500_signals_is_valid_and_of_501_is_too_many() {
+        let of = |n: usize| format!(r#"{{"signals":[{}]}}"#, vec![GOOD; n].join(","));
+        assert_eq!(parse(&of(500)).unwrap().received(), 500);
+        assert_eq!(parse(&of(501)).unwrap_err(), BatchError::TooManySignals { sent: 501 });
+    }
+
+    #[test]
     fn envelope_error_is_reported_with_its_pointer() {
         assert_eq!(errors("[]"), [(String::new(), "invalid-type")]);
         assert_eq!(errors("{}"), [("/signals".into(), "required")]);
