@@ -57,7 +57,7 @@ impl Authenticator {
     /// Authenticates the request with these headers.
     ///
     /// # Errors
-    /// [`Problem::Unauthorized`], and what [`Problem::from_lookup`] makes of a failed look-up.
+    /// [`Problem::Unauthorized`]; [`Problem::StorageUnavailable`] when the key cannot be checked; the problem of a corrupt record.
     pub async fn authenticate(
         &self,
         headers: &HeaderMap,
