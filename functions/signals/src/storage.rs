@@ -13,12 +13,12 @@ use service::success::StoredBatch;
 use service::telemetry::request_log;
 use store::batch_context::BatchContext;
 use store::deadline::WRITE_TIMEOUT;
-use store::error::StoreError;
+use store::error::{StoreError, UnstoredSignals};
 use store::idempotency::{IdempotencyTable, Outcome};
 use store::overflow::{DeferredBatch, OverflowQueue};
 use store::patience::{Patience, PatienceEnds};
 use store::rejected_signals::{RejectedSignalRecord, RejectedSignalsTable};
-use store::signals::{SignalsTable, UnstoredSignals};
+use store::signals::SignalsTable;
 
 /// [`WRITE_TIMEOUT`] where there is an overflow queue: what lasts longer is left to the queue.
 const WRITE_TIMEOUT_BEFORE_OVERFLOW: Duration = Duration::from_secs(2);

@@ -19,7 +19,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::deadline::{before, yield_for_connection_reuse};
 use crate::dynamodb_json::DynamoDbJson;
-use crate::error::{Cause, StoreError};
+use crate::error::{Cause, StoreError, UnstoredSignals};
 use crate::patience::{Patience, TableAccess, TableHealth};
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
@@ -100,23 +100,6 @@ struct Sent<I> {
     invalid: Vec<I>,
     /// Why it is not worth sending them again.
     error: Option<StoreError>,
-}
-
-/// Not all signals were stored.
-#[derive(Debug)]
-pub struct UnstoredSignals {
-    /// Why.
-    pub error: StoreError,
-    /// The indices of those that DynamoDB found invalid.
-    pub invalid: Vec<usize>,
-    /// The indices of those that DynamoDB did not acknowledge: they may be stored or not.
-    pub unacknowledged: Vec<usize>,
-}
-
-impl From<UnstoredSignals> for StoreError {
-    fn from(unstored: UnstoredSignals) -> Self {
-        unstored.error
-    }
 }
 
 impl<I> Sent<I> {

@@ -3,6 +3,7 @@
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use model::deadline::DeadlineExceeded;
+use model::signal::Signal;
 
 /// Why a call to DynamoDB failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -128,6 +129,31 @@ impl<E: ProvideErrorMetadata> From<SdkError<E, HttpResponse>> for StoreError {
             },
             _ => Cause::Other("SdkError".to_owned()),
         })
+    }
+}
+
+/// Not all signals were stored.
+#[derive(Debug)]
+pub struct UnstoredSignals {
+    /// Why.
+    pub error: StoreError,
+    /// The indices of those that DynamoDB found invalid.
+    pub invalid: Vec<usize>,
+    /// The indices of those that DynamoDB did not acknowledge: they may be stored or not.
+    pub unacknowledged: Vec<usize>,
+}
+
+impl UnstoredSignals {
+    /// None of `signals` was sent.
+    pub fn all(error: StoreError, signals: &[Signal<'_>]) -> Self {
+        let unacknowledged = signals.iter().map(|signal| signal.index).collect();
+        Self { error, invalid: Vec::new(), unacknowledged }
+    }
+}
+
+impl From<UnstoredSignals> for StoreError {
+    fn from(unstored: UnstoredSignals) -> Self {
+        unstored.error
     }
 }
 

@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::attributes::{Item, from_item};
 use crate::batch_context::BatchContext;
-use crate::batch_write::{BatchItem, BatchTable, UnstoredSignals};
+use crate::batch_write::{BatchItem, BatchTable};
 use crate::client::with_own_retries;
 use crate::dynamodb_json::DynamoDbJson;
-use crate::error::StoreError;
+use crate::error::{StoreError, UnstoredSignals};
 use crate::patience::Patience;
 
 /// How long a rejected signal is stored.

@@ -8,10 +8,9 @@ use model::signal::{Identity, Signal};
 use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
-pub use crate::batch_write::UnstoredSignals;
 use crate::batch_write::{BatchItem, BatchTable};
 use crate::dynamodb_json::DynamoDbJson;
-use crate::error::StoreError;
+use crate::error::UnstoredSignals;
 use crate::patience::Patience;
 
 /// Calls of a process at the same time.
@@ -59,14 +58,6 @@ impl SignalsTable {
         let common = &CommonAttributes::new(context, self.expires_at(context.received_at));
         let items = signals.iter().map(|signal| SignalItem { common, signal }).collect();
         self.table.put(items, patience).await
-    }
-}
-
-impl UnstoredSignals {
-    /// None of `signals` was sent.
-    pub fn all(error: StoreError, signals: &[Signal<'_>]) -> Self {
-        let unacknowledged = signals.iter().map(|signal| signal.index).collect();
-        Self { error, invalid: Vec::new(), unacknowledged }
     }
 }
 
