@@ -100,14 +100,10 @@ fn deviation_of(batch: &Batch, retry: Retry, responses: &[Result<Response>]) -> 
     }
     let mut replayed = Vec::new();
     for response in responses {
-        let response = match response {
-            Ok(response) => response,
-            Err(error) => return Some(format!("no response: {error:#}")),
-        };
-        if let Some(difference) = expected.difference(response) {
-            return Some(difference);
+        match expected.check(response) {
+            Ok(response) => replayed.push(response.body.get("replayed") == Some(&json!(true))),
+            Err(difference) => return Some(difference),
         }
-        replayed.push(response.body.get("replayed") == Some(&json!(true)));
     }
     if retry == Retry::During {
         // Either of the two may be the first to arrive.

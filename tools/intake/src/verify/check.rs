@@ -67,19 +67,19 @@ impl Expected {
 
     /// Whether this is the response.
     pub(super) fn verdict(&self, response: &Result<Response>) -> Verdict {
-        match response {
-            Err(error) => Verdict::failed(format!("no response: {error:#}")),
-            Ok(response) => match self.difference(response) {
-                None => Verdict::held(format!("{} in {} ms", response.status, response.took.as_millis())),
-                Some(difference) => Verdict::failed(difference),
-            },
+        match self.check(response) {
+            Ok(response) => Verdict::held(format!("{} in {} ms", response.status, response.took.as_millis())),
+            Err(difference) => Verdict::failed(difference),
         }
     }
 
-    /// The first difference, and the response.
-    pub(super) fn difference(&self, response: &Response) -> Option<String> {
-        let difference = self.first_difference(response)?;
-        Some(format!("{difference}; the response is {}", response.summary()))
+    /// The response, if it is this one; or else the first difference.
+    pub(super) fn check<'r>(&self, response: &'r Result<Response>) -> Result<&'r Response, String> {
+        let response = response.as_ref().map_err(|error| format!("no response: {error:#}"))?;
+        match self.first_difference(response) {
+            None => Ok(response),
+            Some(difference) => Err(format!("{difference}; the response is {}", response.summary())),
+        }
     }
 
     fn first_difference(&self, response: &Response) -> Option<String> {

@@ -28,6 +28,8 @@ pub(super) struct Seen {
     pub(super) checks: Vec<Check>,
     /// Signals that went to the overflow queue.
     pub(super) deferred: u64,
+    /// The identifiers that a 503 offered: the records of batches that were sent without one.
+    offered: Vec<String>,
     /// The requests with signals, each attempt counted.
     pub(super) attempts: u64,
     /// The shortest round trip of a request that read the functions' clock, and what is added to this machine's clock for it.
@@ -80,6 +82,9 @@ impl<'a> Run<'a> {
         let mut seen = self.seen.borrow_mut();
         seen.attempts += 1;
         seen.deferred += response.as_ref().map_or(0, |response| response.count("deferred"));
+        let unavailable = response.as_ref().ok().filter(|response| response.status == 503);
+        let offered = unavailable.and_then(|response| response.body.get("requestIdentifier")?.as_str());
+        seen.offered.extend(offered.map(str::to_owned));
         response
     }
 
@@ -104,7 +109,9 @@ impl<'a> Run<'a> {
 
     /// The requestIdentifiers that were sent.
     pub(super) fn identifiers(&self) -> Vec<String> {
-        self.seen.borrow().history.requests.values().filter_map(|request| request.identifier.clone()).collect()
+        let Seen { history, offered, .. } = &*self.seen.borrow();
+        let sent = history.requests.values().filter_map(|request| request.identifier.clone());
+        sent.chain(offered.iter().cloned()).collect()
     }
 
     /// The history, with the times of the functions' clock.

@@ -96,6 +96,13 @@ async fn lost_signal_fails_verify_and_is_named() {
     deployed.assert_empty().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn records_that_were_offered_with_a_503_are_removed_too() {
+    let deployed = Deployed::with(Fault::AccessDenied.always().of("BatchWriteItem").about(SIGNALS)).await;
+    assert_eq!(deployed.verify(&[]).code, Some(1));
+    deployed.assert_empty().await;
+}
+
 /// Runs it and sends it this signal while it sends requests.
 async fn assert_nothing_is_left_after(signal: &str) {
     let deployed = Deployed::with(Plan::none()).await;
