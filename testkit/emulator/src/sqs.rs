@@ -115,9 +115,9 @@ impl FakeSqs {
         self.0.service.queues(|queues| queues.sent)
     }
 
-    /// Whether every message of the overflow queue was deleted.
-    pub fn is_empty(&self) -> bool {
-        self.0.service.queues(|queues| queues.overflow.messages.is_empty())
+    /// How many messages of the overflow queue were not deleted yet.
+    pub fn remaining(&self) -> usize {
+        self.0.service.queues(|queues| queues.overflow.messages.len())
     }
 
     /// Takes the messages of the overflow queue.

@@ -50,7 +50,7 @@ pub(super) async fn run(
             }
             batches.spawn_local(deliver(events.clone(), batch));
         }
-        if is_last && queue.is_empty() && batches.is_empty() {
+        if is_last && queue.remaining() == 0 && batches.is_empty() {
             return Drained { messages: queue.sent(), ..drained };
         }
         tokio::select! {

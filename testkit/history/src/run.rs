@@ -29,6 +29,9 @@ const CLIENTS: [u64; 2] = [12, 6];
 /// Clients wait while more signals than this are not delivered yet, since the records of the stream are whole.
 const MAX_UNDELIVERED: usize = 20_000;
 
+/// How often a run reports its progress.
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
+
 /// Runs, reports to `progress`, and checks.
 ///
 /// # Errors
@@ -123,7 +126,7 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
             None => tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end)),
         })
         .collect();
-    let draining = {
+    let mut draining = {
         let (queue, is_over) = (deployment.queue.clone(), is_over.clone());
         let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));
         tokio::task::spawn_local(drain::run(queue, overflow, random, move || is_over.get()))
@@ -135,10 +138,15 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
     stop.set(true);
     all(updating).await;
     let took = start.elapsed();
-    progress("draining the overflow queue");
     deployment.end_faults();
     is_over.set(true);
-    let (faults_ended, drained) = (Instant::now(), draining.await?);
+    let faults_ended = Instant::now();
+    let drained = loop {
+        progress(&format!("draining the overflow queue: {} messages remain", deployment.queue.remaining()));
+        if let Ok(drained) = tokio::time::timeout(REPORT_INTERVAL, &mut draining).await {
+            break drained?;
+        }
+    };
     Ok(Traffic { signals, customers, drained, drain_took: faults_ended.elapsed(), kills, took })
 }
 
@@ -176,7 +184,7 @@ async fn kill(
     for moment in moments.into_iter().chain([options.signals]) {
         while counts.acknowledged.get() < moment {
             tokio::time::sleep(Duration::from_millis(5)).await;
-            if reported.elapsed() > Duration::from_secs(10) {
+            if reported.elapsed() > REPORT_INTERVAL {
                 reported = Instant::now();
                 let (seconds, acknowledged, deferred) =
                     (start.elapsed().as_secs(), counts.acknowledged.get(), counts.deferred.get());
