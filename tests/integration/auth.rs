@@ -112,7 +112,7 @@ async fn cached_key_expires_to_the_second() {
 async fn revoked_key_is_rejected_after_a_minute() {
     let (app, key) = TestApp::with_key("shop").await;
     assert_eq!(app.send(RequestBuilder::ping().key(&key).at(NOW)).await.status, 200);
-    revoke(&app, &key, NOW).await;
+    set_attribute(&app, &key, "revokedAt", &NOW.to_string()).await;
     let cached = app.send(RequestBuilder::ping().key(&key).at(later(59))).await;
     assert_eq!(cached.status, 200, "a valid key is cached for a minute");
     app.send(RequestBuilder::ping().key(&key).at(later(60))).await.assert_problem(401, "unauthorized");
@@ -133,13 +133,21 @@ async fn verification_key_is_accepted_for_accounts_of_verify_only() {
     assert!(stored.iter().all(|hash| hash.as_s().unwrap().starts_with("verify-")), "{stored:?}");
 }
 
-async fn revoke(app: &TestApp, key: &str, at: Timestamp) {
+#[tokio::test]
+async fn key_with_a_corrupt_item_cannot_be_checked() {
+    let (app, key) = TestApp::with_key("shop").await;
+    set_attribute(&app, &key, "only", "everything").await;
+    app.send(RequestBuilder::ping().key(&key)).await.assert_problem(503, "storage-unavailable");
+}
+
+async fn set_attribute(app: &TestApp, key: &str, name: &str, value: &str) {
     let update = app
         .client
         .update_item()
         .table_name(Tables::name("ApiKeysTable"))
         .key("keyHash", AttributeValue::S(KeyHash::of(key).partition_key()))
-        .update_expression("SET revokedAt = :at")
-        .expression_attribute_values(":at", AttributeValue::S(at.to_string()));
+        .update_expression("SET #name = :value")
+        .expression_attribute_names("#name", name)
+        .expression_attribute_values(":value", AttributeValue::S(value.to_owned()));
     update.send().await.unwrap();
 }

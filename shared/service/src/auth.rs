@@ -57,14 +57,15 @@ impl Authenticator {
     /// Authenticates the request with these headers.
     ///
     /// # Errors
-    /// [`Problem::Unauthorized`]; [`Problem::StorageUnavailable`] when the key cannot be checked; the problem of a corrupt record.
+    /// [`Problem::Unauthorized`]; [`Problem::StorageUnavailable`] when the key cannot be checked, whatever the reason is.
     pub async fn authenticate(
         &self,
         headers: &HeaderMap,
         context: &mut RequestContext,
     ) -> Result<Arc<KeyRecord>, Problem> {
         let hash = bearer_key(headers).map_err(Problem::Unauthorized)?;
-        let found = self.0.find(hash, context).await.map_err(Problem::from_lookup)?;
+        let unavailable = |error| Problem::StorageUnavailable { error, retry_identifier: None };
+        let found = self.0.find(hash, context).await.map_err(unavailable)?;
         let record = found.filter(|record| hash.is_accepted_for(&record.account_id));
         let record = record.ok_or(Problem::Unauthorized(UnauthorizedReason::Unknown))?;
         // The log names the key also when it is no longer valid.
@@ -79,16 +80,14 @@ impl Authenticator {
 
 /// The hash of the key in `Authorization: Bearer <key>` (RFC 6750, section 2.1).
 fn bearer_key(headers: &HeaderMap) -> Result<KeyHash, UnauthorizedReason> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = values.next().ok_or(UnauthorizedReason::Missing)?.as_bytes();
+    let value = headers.get(AUTHORIZATION).ok_or(UnauthorizedReason::Missing)?.as_bytes();
     let (scheme, key) = value.split_at_checked("Bearer ".len()).ok_or(UnauthorizedReason::Missing)?;
     let key = key.trim_ascii();
     if !scheme.eq_ignore_ascii_case(b"Bearer ") || key.is_empty() {
         return Err(UnauthorizedReason::Missing);
     }
-    // A key is visible ASCII, in one header: anything else needs no look-up.
-    let is_well_formed = key.iter().all(u8::is_ascii_graphic) && values.next().is_none();
-    if is_well_formed { Ok(KeyHash::of(key)) } else { Err(UnauthorizedReason::Malformed) }
+    // A key is visible ASCII: anything else needs no look-up.
+    if key.iter().all(u8::is_ascii_graphic) { Ok(KeyHash::of(key)) } else { Err(UnauthorizedReason::Malformed) }
 }
 
 #[cfg(test)]
@@ -97,25 +96,25 @@ mod tests {
 
     use super::*;
 
-    fn headers(values: &[&str]) -> HeaderMap {
-        values.iter().map(|value| (AUTHORIZATION, HeaderValue::from_bytes(value.as_bytes()).unwrap())).collect()
+    fn key_of(value: &str) -> Result<KeyHash, UnauthorizedReason> {
+        bearer_key(&HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_str(value).unwrap())]))
     }
 
     #[test]
     fn key_follows_the_bearer_scheme_in_any_case() {
         for value in ["Bearer k", "bearer k", "BEARER  k "] {
-            assert_eq!(bearer_key(&headers(&[value])), Ok(KeyHash::of("k")), "{value}");
+            assert_eq!(key_of(value), Ok(KeyHash::of("k")), "{value}");
         }
     }
 
     #[test]
     fn missing_and_malformed_keys_are_different_errors() {
-        for missing in [vec![], vec![""], vec!["Bearer"], vec!["Bearer "], vec!["Basic a2V5"], vec!["k"]] {
-            assert_eq!(bearer_key(&headers(&missing)), Err(UnauthorizedReason::Missing), "{missing:?}");
+        assert_eq!(bearer_key(&HeaderMap::new()), Err(UnauthorizedReason::Missing));
+        for missing in ["", "Bearer", "Bearer ", "Basic a2V5", "k"] {
+            assert_eq!(key_of(missing), Err(UnauthorizedReason::Missing), "{missing}");
         }
-        for malformed in [vec!["Bearer a b"], vec!["Bearer a,Bearer b"], vec!["Bearer a", "Bearer b"], vec!["Bearer ä"]]
-        {
-            assert_eq!(bearer_key(&headers(&malformed)), Err(UnauthorizedReason::Malformed), "{malformed:?}");
+        for malformed in ["Bearer a b", "Bearer a,Bearer b", "Bearer ä"] {
+            assert_eq!(key_of(malformed), Err(UnauthorizedReason::Malformed), "{malformed}");
         }
     }
 }

@@ -138,14 +138,6 @@ impl Problem {
         Self::BatchRejected { response: Box::new(response.rejecting_all()), invalid }
     }
 
-    /// The error of the look-up of a key. Unless the record is corrupt, the key cannot be checked, whatever the error is.
-    pub(crate) fn from_lookup(error: StoreError) -> Self {
-        match error {
-            StoreError::Corrupt => error.into(),
-            error => Self::StorageUnavailable { error, retry_identifier: None },
-        }
-    }
-
     /// The error of a call with the values of a customer. If DynamoDB finds them invalid although they passed every check,
     /// the client is told; the operator finds the line in the log.
     pub fn from_upsert(error: StoreError) -> Self {
