@@ -43,8 +43,8 @@ impl SnapshotReader {
         Self { bucket, state: Mutex::default() }
     }
 
-    /// The newest record of a key: the one that was last read from the table, or that of a later snapshot. `None` when a later
-    /// snapshot lacks the key, or nothing knows it.
+    /// The newest record of a key: the one that was last read from the table, or that of a snapshot that may be later. `None` when
+    /// such a snapshot lacks the key, or nothing knows it.
     pub(crate) async fn newest(
         &self,
         hash: KeyHash,
@@ -52,7 +52,10 @@ impl SnapshotReader {
         now: Timestamp,
         deadline: Deadline,
     ) -> Option<Arc<KeyRecord>> {
-        let is_later = |snapshot: &Arc<KeySnapshot>| last_read.is_none_or(|read| read.read_at < snapshot.last_modified);
+        let is_later = |snapshot: &Arc<KeySnapshot>| {
+            // `Last-Modified` is cut to seconds. In the same second, the snapshot decides: it may have the revocation.
+            last_read.is_none_or(|read| read.read_at < snapshot.last_modified.plus(Duration::from_secs(1)))
+        };
         match self.latest(now, deadline).await.filter(is_later) {
             Some(snapshot) => snapshot.find(hash).map(Arc::new),
             None => last_read?.record.clone(),
