@@ -102,12 +102,6 @@ struct Sent<I> {
     error: Option<StoreError>,
 }
 
-impl<I> Sent<I> {
-    fn failed(unprocessed: Vec<I>, error: StoreError) -> Self {
-        Self { unprocessed, invalid: Vec::new(), error: Some(error) }
-    }
-}
-
 impl BatchTable {
     /// The table called `name`. All requests of the process together make at most `max_calls` at the same time, and so
     /// open as many connections.
@@ -124,6 +118,10 @@ impl BatchTable {
         items: Vec<I>,
         patience: impl Into<Patience>,
     ) -> Result<Vec<usize>, UnstoredSignals> {
+        // Without a call, the request is no probe of a table that does not answer.
+        if items.is_empty() {
+            return Ok(Vec::new());
+        }
         let access = self.health.access(patience);
         let mut max_calls = if access.is_short() { CALLS_WHILE_THROTTLED } else { usize::MAX };
         let (mut unsent, mut invalid) = (items, Vec::new());
@@ -204,7 +202,7 @@ impl BatchTable {
             }
             // DynamoDB rejected the batch for one of its items and does not say which.
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => self.put_one_by_one(items, access).await,
-            Err(error) => Sent::failed(items, error),
+            Err(error) => Sent { unprocessed: items, invalid: Vec::new(), error: Some(error) },
         }
     }
 

@@ -77,7 +77,7 @@ impl From<Deadline> for Patience {
 #[derive(Clone, Debug, Default)]
 pub struct TableHealth {
     /// When a request waits until its deadline again; `None` while the table answers.
-    next_probe: Arc<Mutex<Option<Instant>>>,
+    pub(super) next_probe: Arc<Mutex<Option<Instant>>>,
 }
 
 impl TableHealth {
