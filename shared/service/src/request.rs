@@ -8,7 +8,7 @@ use std::io::Read as _;
 
 use flate2::bufread::GzDecoder;
 use lambda_http::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use lambda_http::http::{HeaderMap, HeaderValue};
+use lambda_http::http::HeaderMap;
 use lambda_http::{Body, Request};
 use model::json::JsonSyntaxError;
 use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS};
@@ -19,8 +19,8 @@ use crate::problem::Problem;
 /// Whether the client wants nothing stored unless every signal is valid: `Prefer: handling=strict` (RFC 7240).
 pub fn prefers_strict_handling(headers: &HeaderMap) -> bool {
     // The first of two equal preferences counts (RFC 7240, section 2).
-    let values = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
-    let mut preferences = values.flat_map(|value| value.split(',')).map(|preference| preference.split(';').next());
+    let value = headers.get("prefer").and_then(|value| std::str::from_utf8(value.as_bytes()).ok()).unwrap_or_default();
+    let mut preferences = value.split(',').map(|preference| preference.split(';').next());
     let handling = preferences.find_map(|preference| {
         let (name, value) = preference?.split_once('=')?;
         name.trim().eq_ignore_ascii_case("handling").then(|| value.trim().trim_matches('"').to_owned())
@@ -66,20 +66,13 @@ fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 fn is_gzip(headers: &HeaderMap) -> Result<bool, Problem> {
-    let mut encodings = headers.get_all(CONTENT_ENCODING).iter().filter(|value| !is_identity(value));
-    let Some(encoding) = encodings.next() else { return Ok(false) };
-    // x-gzip is gzip (RFC 9110, section 8.4.1.3).
-    let gzip = [&b"gzip"[..], b"x-gzip"].iter().any(|name| encoding.as_bytes().trim_ascii().eq_ignore_ascii_case(name));
-    if gzip && encodings.next().is_none() {
-        Ok(true)
-    } else {
-        Err(Problem::UnsupportedMediaType("Content-Encoding must be gzip or identity."))
+    let encoding = headers.get(CONTENT_ENCODING).map(|value| value.as_bytes().trim_ascii().to_ascii_lowercase());
+    match encoding.as_deref().unwrap_or_default() {
+        b"" | b"identity" => Ok(false),
+        // They are the same (RFC 9110, section 8.4.1.3).
+        b"gzip" | b"x-gzip" => Ok(true),
+        _ => Err(Problem::UnsupportedMediaType("Content-Encoding must be gzip or identity.")),
     }
-}
-
-fn is_identity(encoding: &HeaderValue) -> bool {
-    let encoding = encoding.as_bytes().trim_ascii();
-    encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity")
 }
 
 /// Decompresses member by member (RFC 1952, section 2.2), up to one byte beyond the limit.

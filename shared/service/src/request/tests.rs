@@ -98,7 +98,7 @@ fn invalid_utf_8_is_reported_with_line_and_column() {
 #[test]
 fn strict_handling_is_read_among_other_preferences() {
     for strict in
-        ["handling=strict", "Handling=Strict", "respond-async, handling=\"strict\"; x=1", "wait=5,handling = strict"]
+        ["handling=strict", "Handling=Strict", "respond-async, handling=\"strict\"; x=1", "wait=\"ä\",handling = strict"]
     {
         assert!(prefers_strict_handling(request(&[("prefer", strict)], "").headers()), "{strict}");
     }
@@ -106,5 +106,4 @@ fn strict_handling_is_read_among_other_preferences() {
     {
         assert!(!prefers_strict_handling(request(&[("prefer", other)], "").headers()), "{other}");
     }
-    assert!(prefers_strict_handling(request(&[("prefer", "wait=1"), ("prefer", "handling=strict")], "").headers()));
 }
