@@ -18,17 +18,18 @@ impl<'a> StorableJson<'a> {
     /// An object that was left out.
     pub const EMPTY_OBJECT: StorableJson<'static> = StorableJson("{}");
 
-    /// Validates `value`, which has `depth` maps of the stored item around it. `None` if there are `errors`, these or
+    /// Validates `value`, which has `outer` maps of the stored item around it. `None` if there are `errors`, these or
     /// earlier ones.
     pub(crate) fn validate(
         value: Value<'a>,
-        depth: usize,
+        outer: usize,
         path: &JsonPointer<'_>,
         errors: &mut FieldErrors,
     ) -> Option<Self> {
-        let mut validator = Validator { lexer: value.lexer(), errors };
+        let max_depth = MAX_NESTING_DEPTH.saturating_sub(outer);
+        let mut validator = Validator { lexer: value.lexer(), max_depth, errors };
         if let Some(first) = validator.lexer.next() {
-            validator.value(first, depth, path);
+            validator.value(first, 0, path);
         }
         errors.is_empty().then(|| Self(value.text()))
     }
@@ -52,6 +53,7 @@ impl<'a> StorableJson<'a> {
 /// Walks over a value and all that is in it, in one pass.
 struct Validator<'a, 'e> {
     lexer: Lexer<'a>,
+    max_depth: usize,
     errors: &'e mut FieldErrors,
 }
 
@@ -62,8 +64,8 @@ impl<'a> Validator<'a, '_> {
             Token::BeginObject | Token::BeginArray if self.errors.is_full() => {
                 self.lexer.finish_value(first);
             }
-            Token::BeginObject | Token::BeginArray if depth >= MAX_NESTING_DEPTH => {
-                let message = format!("must not nest more than {MAX_NESTING_DEPTH} objects and arrays");
+            Token::BeginObject | Token::BeginArray if depth >= self.max_depth => {
+                let message = format!("must not nest more than {} objects and arrays", self.max_depth);
                 self.errors.add(path, FieldErrorCode::NestedTooDeep, message);
                 self.lexer.finish_value(first);
             }
