@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::io::Read as _;
 
 use flate2::bufread::GzDecoder;
-use lambda_http::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use lambda_http::http::HeaderMap;
+use lambda_http::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use lambda_http::{Body, Request};
 use model::json::JsonSyntaxError;
 use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS};

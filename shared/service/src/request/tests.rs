@@ -97,9 +97,12 @@ fn invalid_utf_8_is_reported_with_line_and_column() {
 
 #[test]
 fn strict_handling_is_read_among_other_preferences() {
-    for strict in
-        ["handling=strict", "Handling=Strict", "respond-async, handling=\"strict\"; x=1", "wait=\"ä\",handling = strict"]
-    {
+    for strict in [
+        "handling=strict",
+        "Handling=Strict",
+        "respond-async, handling=\"strict\"; x=1",
+        "wait=\"ä\",handling = strict",
+    ] {
         assert!(prefers_strict_handling(request(&[("prefer", strict)], "").headers()), "{strict}");
     }
     for other in ["", "handling=lenient", "handling", "strict", "xhandling=strict", "handling=lenient, handling=strict"]
