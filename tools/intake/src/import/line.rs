@@ -7,6 +7,7 @@ use std::time::Duration;
 use model::customer::RESERVED_FIELDS;
 use model::identifier::RequestIdentifier;
 use model::json::{JsonText, Value};
+use model::limits::MAX_UNKNOWN_FIELDS;
 use model::pointer::JsonPointer;
 use model::timestamp::Timestamp;
 use model::validation::{FieldErrorCode, FieldErrors};
@@ -23,8 +24,8 @@ pub(super) const MAX_AHEAD: Duration = Duration::from_mins(5);
 /// A line, without the fields that no client sends.
 pub(super) struct ImportLine<'a> {
     line: JsonText<'a>,
-    /// What a client would have sent, if the line has more.
-    rewritten: Option<String>,
+    /// What a client would have sent, if the line has more: one request, or several of a customer.
+    rewritten: Vec<String>,
     /// When the signal was received, or the customer updated.
     pub(super) time: Option<Timestamp>,
     /// The request that the signal came with, and its index in that request.
@@ -32,16 +33,22 @@ pub(super) struct ImportLine<'a> {
 }
 
 impl<'a> ImportLine<'a> {
-    /// What a client would have sent.
+    /// What a client would have sent: the first request.
     pub(super) fn json(&self) -> JsonText<'_> {
-        // It was written as JSON, so it can be parsed.
-        self.rewritten.as_deref().and_then(|text| JsonText::parse(text).ok()).unwrap_or(self.line)
+        self.requests().next().unwrap_or(self.line)
+    }
+
+    /// What a client would have sent: one request, or several of a customer.
+    pub(super) fn requests(&self) -> impl Iterator<Item = JsonText<'_>> {
+        // They were written as JSON, so they can be parsed.
+        let rewritten = self.rewritten.iter().filter_map(|text| JsonText::parse(text).ok());
+        self.rewritten.is_empty().then_some(self.line).into_iter().chain(rewritten)
     }
 
     /// Reads the line of a signal, at `now`. `receivedAt` is when it was received. A line that has `requestIdentifier` as well is
     /// one of `signals list --json`: with `index` these three make the key of the signal, so that it is stored once.
     pub(super) fn of_signal(line: JsonText<'a>, now: Timestamp) -> Result<Self, LineError> {
-        let mut read = Self { line, rewritten: None, time: None, origin: None };
+        let mut read = Self { line, rewritten: Vec::new(), time: None, origin: None };
         let Some((received_at, mut fields)) = time_and_fields(line, "receivedAt") else { return Ok(read) };
         read.time = Some(read_time("receivedAt", received_at, now)?);
         if let Some(identifier) = take(&mut fields, "requestIdentifier") {
@@ -52,25 +59,30 @@ impl<'a> ImportLine<'a> {
                 fields.extend(self::fields(value).unwrap_or_else(|| vec![("undocumented".into(), value)]));
             }
         }
-        Ok(Self { rewritten: Some(object(texts(&fields))), ..read })
+        Ok(Self { rewritten: vec![object(texts(&fields))], ..read })
     }
 
     /// Reads the line of a customer, at `now`. `updatedAt` is when it was updated. A line that has it and no `customerData` is one of
-    /// `customers show --json`: its other fields are the profile.
+    /// `customers show --json`: its other fields are the profile, which several requests may have filled.
     pub(super) fn of_customer(line: JsonText<'a>, now: Timestamp) -> Result<Self, LineError> {
-        let mut read = Self { line, rewritten: None, time: None, origin: None };
+        let mut read = Self { line, rewritten: Vec::new(), time: None, origin: None };
         let Some((updated_at, mut fields)) = time_and_fields(line, "updatedAt") else { return Ok(read) };
         read.time = Some(read_time("updatedAt", updated_at, now)?);
         let rewritten = if fields.iter().any(|(name, _)| name == "customerData") {
-            object(texts(&fields))
+            vec![object(texts(&fields))]
         } else {
             take(&mut fields, "accountId");
             take(&mut fields, "createdAt");
             let (own, profile): (Fields<'_>, Fields<'_>) =
                 fields.into_iter().partition(|(name, _)| RESERVED_FIELDS.contains(&name.as_ref()));
-            object(texts(&own).chain([("customerData", object(texts(&profile)).as_str())]))
+            let request = |fields: &[_]| object(texts(&own).chain([("customerData", object(texts(fields)).as_str())]));
+            if profile.is_empty() {
+                vec![request(&[])]
+            } else {
+                profile.chunks(MAX_UNKNOWN_FIELDS).map(request).collect()
+            }
         };
-        Ok(Self { rewritten: Some(rewritten), ..read })
+        Ok(Self { rewritten, ..read })
     }
 }
 
@@ -130,7 +142,7 @@ fn read_index(value: Option<Value<'_>>) -> Result<usize, LineError> {
 }
 
 /// The names and the JSON texts of fields.
-fn texts<'f>(fields: &'f Fields<'_>) -> impl Iterator<Item = (&'f str, &'f str)> {
+fn texts<'f>(fields: &'f [(Cow<'_, str>, Value<'_>)]) -> impl Iterator<Item = (&'f str, &'f str)> {
     fields.iter().map(|(name, value)| (name.as_ref(), value.text()))
 }
 

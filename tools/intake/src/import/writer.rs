@@ -119,15 +119,19 @@ impl Writer {
         // Customers at once, the updates of one customer in the order of the lines.
         let mut customers: BTreeMap<String, Vec<Update<'_>>> = BTreeMap::new();
         for (number, line) in &lines {
-            match CustomerUpdate::parse(line.json()) {
-                Ok(update) => {
-                    // One warning has no field: it says that there are more than it lists.
-                    let names = update.warnings.iter().map(|warning| &warning.at.field).filter(|name| !name.is_empty());
-                    names.for_each(|name| outcomes.add_unknown_field(name));
-                    let updated_at = line.time.unwrap_or(self.source.received_at);
-                    customers.entry(update.customer_id.to_string()).or_default().push((*number, updated_at, update));
+            let updates = match line.requests().map(CustomerUpdate::parse).collect::<Result<Vec<_>, _>>() {
+                Ok(updates) => updates,
+                Err(errors) => {
+                    outcomes.add(*number, Outcome::invalid(errors));
+                    continue;
                 }
-                Err(errors) => outcomes.add(*number, Outcome::invalid(errors)),
+            };
+            for update in updates {
+                // One warning has no field: it says that there are more than it lists.
+                let names = update.warnings.iter().map(|warning| &warning.at.field).filter(|name| !name.is_empty());
+                names.for_each(|name| outcomes.add_unknown_field(name));
+                let updated_at = line.time.unwrap_or(self.source.received_at);
+                customers.entry(update.customer_id.to_string()).or_default().push((*number, updated_at, update));
             }
         }
         let work: Vec<_> = customers.values().map(|updates| self.update_customer(updates)).collect();
@@ -135,7 +139,7 @@ impl Writer {
     }
 
     async fn update_customer(&self, updates: &[Update<'_>]) -> Result<Vec<LineOutcome>> {
-        let mut outcomes = Vec::with_capacity(updates.len());
+        let mut outcomes = BTreeMap::new();
         for (number, updated_at, update) in updates {
             let deadline = Deadline::after(WRITE_TIMEOUT);
             let outcome =
@@ -145,9 +149,13 @@ impl Writer {
                     Err(StoreError::Invalid | StoreError::ItemTooLarge) => Outcome::refused(),
                     Err(error) => return Err(store_error(&self.source.table, &error)),
                 };
-            outcomes.push((*number, outcome));
+            // A line may be several updates: it is stored when all of them are.
+            match outcome {
+                Outcome::Stored => drop(outcomes.entry(*number).or_insert(Outcome::Stored)),
+                outcome => drop(outcomes.insert(*number, outcome)),
+            }
         }
-        Ok(outcomes)
+        Ok(outcomes.into_iter().collect())
     }
 }
 
