@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::deadline::Deadline;
 use store::patience::TableHealth;
 
-use crate::error::{call_error, store_error};
+use crate::error::store_error;
 use crate::item::Item;
 use crate::stack::WRITE_TIMEOUT;
 
@@ -36,8 +36,9 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
     let mut unprocessed = HashMap::from([(table.to_owned(), deletes.collect::<Vec<_>>())]);
     let access = TableHealth::default().access(Deadline::after(WRITE_TIMEOUT));
     loop {
-        let call = client.batch_write_item().set_request_items(Some(unprocessed));
-        let response = call.send().await.map_err(|error| call_error(table, error))?;
+        let call =
+            || async { Ok(client.batch_write_item().set_request_items(Some(unprocessed.clone())).send().await?) };
+        let response = access.repeat(call).await.map_err(|error| store_error(table, &error))?;
         unprocessed = response.unprocessed_items.unwrap_or_default();
         if unprocessed.values().all(Vec::is_empty) {
             return Ok(());

@@ -3,6 +3,7 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::json;
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{RequestBuilder, Tables, TestApp};
 
 use crate::doctor::fake_aws::Change;
@@ -40,6 +41,19 @@ pub(crate) async fn revoke_an_hour_ago(app: &TestApp, account: &str) {
     let update = app.client.update_item().table_name(Tables::name("ApiKeysTable"));
     let update = update.key("keyHash", key["keyHash"].clone()).update_expression("SET revokedAt = :time");
     update.expression_attribute_values(":time", AttributeValue::S(revoked_at)).send().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn erasure_waits_for_a_table_that_throttles_whole_batches() {
+    let app = TestApp::start();
+    fill(&app, "shop").await;
+    revoke_an_hour_ago(&app, "shop").await;
+    // More than one call has attempts.
+    let throttled = Plan::of((1..=8).map(|n| Fault::Throttled.at(n).of("BatchWriteItem")));
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), throttled).await.unwrap();
+    let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    operator.run(&["accounts", "erase", "shop", "--yes"]).success();
+    assert_eq!(items(&app).await, [0; 4]);
 }
 
 #[tokio::test]
