@@ -55,7 +55,7 @@ pub(crate) enum Command {
     )]
     Import(NewKey),
 
-    /// Write the key snapshot, which functions go by while the key table does not answer; needed once after the first deployment
+    /// Write the key snapshot, which functions go by while the key table does not answer
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys publish")]
     Publish,
 }
@@ -70,7 +70,7 @@ impl Command {
         // Also after an error: a part of the command may be done.
         let published = snapshot::publish_change(&keys).await;
         match (outcome, published) {
-            (Err(error), Err(unpublished)) => Err(error.context(unpublished)),
+            (Err(error), Err(unpublished)) => Err(unpublished.context(error)),
             (outcome, published) => outcome.and(published),
         }
     }

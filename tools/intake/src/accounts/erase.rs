@@ -65,12 +65,12 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
         "Erased the account {account} at {erased_at}: {profiles} profile(s), {signals} signal(s), {rejected_signals} rejected \
          signal(s), {idempotency_records} idempotency record(s), {active} key(s) revoked."
     );
-    format.print(&text, &json)?;
+    let printed = format.print(&text, &json);
     if snapshot::bucket(stack)?.is_some() {
         note(LATE_SIGNALS);
     }
     // Last, so that the operator has the line for the record in any case.
-    published
+    published.and(printed)
 }
 
 /// Returns how many items it deleted, and whether the key snapshot has the revocations: without it, the erasure goes on.

@@ -83,6 +83,7 @@ impl Redrive {
             dry_run: self.dry_run,
             rows: Table::new(format, ["OUTCOME", "ID", "MESSAGE"]),
             counts: BTreeMap::new(),
+            printed: Ok(()),
         };
         if let Some(file) = &self.from {
             self.redrive_all(rejected, edited::read(file)?, &mut report).await?;
@@ -107,7 +108,8 @@ impl Redrive {
             let signals = signals.into_iter().map(|signal| (signal.id, signal.payload));
             self.redrive_all(rejected, signals.collect(), report).await?;
         }
-        missing.into_iter().try_for_each(|id| report.add(id, &Outcome::Missing))
+        missing.into_iter().for_each(|id| report.add(id, &Outcome::Missing));
+        Ok(())
     }
 
     async fn redrive_all(
@@ -120,7 +122,7 @@ impl Redrive {
         let mut outcomes = stream::iter(&signals).zip(stream::iter(work).buffered(CONCURRENT_SIGNALS));
         while let Some(((id, _), outcome)) = outcomes.next().await {
             let id = if report.format == Format::Json { id.to_string() } else { id.short() };
-            report.add(&id, &outcome?)?;
+            report.add(&id, &outcome?);
         }
         Ok(())
     }
@@ -162,19 +164,21 @@ struct Report {
     dry_run: bool,
     rows: Table,
     counts: BTreeMap<&'static str, usize>,
+    /// After an error, nothing more is printed, and the signals that are left are redriven all the same.
+    printed: Result<()>,
 }
 
 impl Report {
-    fn add(&mut self, id: &str, outcome: &Outcome) -> Result<()> {
+    fn add(&mut self, id: &str, outcome: &Outcome) {
         let name = outcome.as_str();
         *self.counts.entry(name).or_default() += 1;
         let errors = if let Outcome::Rejected(errors) = outcome { errors.as_slice() } else { &[] };
-        if self.format == Format::Table && name == "accepted" {
-            return Ok(());
+        if self.printed.is_err() || self.format == Format::Table && name == "accepted" {
+            return;
         }
         let json = json!({"id": id, "outcome": name, "dryRun": self.dry_run, "errors": errors});
-        self.rows.add(&json, [name, id, errors.first().map_or("", |error| &error.message)])?;
-        self.rows.print()
+        let added = self.rows.add(&json, [name, id, errors.first().map_or("", |error| &error.message)]);
+        self.printed = added.and_then(|()| self.rows.print());
     }
 
     fn finish(self) -> Result<()> {
@@ -187,6 +191,6 @@ impl Report {
             ))?;
         }
         ensure!(missing == 0, "{missing} of the rejected signals do not exist.");
-        Ok(())
+        self.printed
     }
 }

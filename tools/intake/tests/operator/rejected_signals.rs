@@ -92,6 +92,20 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
 }
 
 #[tokio::test]
+async fn redrive_without_a_reader_redrives_every_signal() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    send(&app, an_hour_ago()).await;
+    let all = operator.run(&["rejected", "list", "--account", "shop", "--json"]).success().stdout;
+    operator.file("edited", &all.replace("\"data\":7", "\"data\":{}").replace("undefined", "bob"));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let redrive = ["rejected", "redrive", "--account", "shop", "--from", "edited", "--json"];
+    assert!(operator.command(&redrive).stdout(writer).status().unwrap().success());
+    assert_eq!(app.items("RejectedSignalsTable").await, []);
+}
+
+#[tokio::test]
 async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
