@@ -18,8 +18,8 @@ use store::environment;
 use store::s3::domain;
 
 use crate::http::{HttpClient, Received, request};
+use crate::stack::CONNECT_TIMEOUT;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Attempts of a call that does not succeed, and the pause before each further one.
@@ -119,9 +119,9 @@ impl<'a> AwsClient<'a> {
     }
 }
 
-/// Whether another attempt would be answered in the same way.
+/// Whether another attempt would be answered in the same way. A stack that is described has parameters named `Throttle...`.
 fn is_final(answer: &Received) -> bool {
-    (200..500).contains(&answer.status) && !String::from_utf8_lossy(&answer.body).contains("Throttl")
+    answer.status == 200 || answer.status < 500 && !String::from_utf8_lossy(&answer.body).contains("Throttl")
 }
 
 /// Why a call failed, in the service's own words: in JSON or, from CloudFormation, in XML.

@@ -6,7 +6,6 @@ mod tables;
 mod version;
 
 use anyhow::{Result, ensure};
-use clap::Args;
 use serde::Serialize;
 
 use crate::aws_call::AwsClient;
@@ -16,11 +15,6 @@ use crate::output::{Format, Table, print_line};
 use crate::overflow::Queues;
 use crate::stack::{Stack, VERSION};
 
-#[derive(Args, Debug)]
-#[command(after_help = "Example:\n  cargo intake --stack intake-prod doctor\n\n\
-    It changes nothing. The exit code is 1 when something is wrong.")]
-pub(crate) struct Doctor {}
-
 /// What a check found.
 #[derive(Serialize)]
 struct Finding {
@@ -29,23 +23,24 @@ struct Finding {
     verdict: Verdict,
 }
 
-impl Doctor {
-    /// `version` is that of the tool.
-    pub(crate) async fn run(self, stack: &Stack, version: &str, format: Format) -> Result<()> {
-        let findings = findings(stack, version).await?;
-        let failed = findings.iter().filter(|finding| finding.verdict.result == CheckResult::Failed).count();
-        let mut table = Table::new(format, ["RESULT", "CHECK", "SEEN"]);
-        for finding in &findings {
-            let Finding { check, verdict } = finding;
-            table.add(finding, [&verdict.result.to_string(), check, &verdict.seen])?;
-        }
-        table.print()?;
-        if format == Format::Table {
-            print_line(&format!("{} checks, {failed} failed.", findings.len()))?;
-        }
-        ensure!(failed == 0, "{failed} check(s) failed.");
-        Ok(())
+/// Checks the stack. `version` is that of the tool.
+pub(crate) async fn run(stack: &Stack, version: &str, format: Format) -> Result<()> {
+    let findings = findings(stack, version).await?;
+    let failed = findings.iter().filter(|finding| finding.verdict.result == CheckResult::Failed).count();
+    // A reader that closes standard output does not change the verdict.
+    let printed = print(&findings, failed, format);
+    ensure!(failed == 0, "{failed} check(s) failed.");
+    printed
+}
+
+fn print(findings: &[Finding], failed: usize, format: Format) -> Result<()> {
+    let mut table = Table::new(format, ["RESULT", "CHECK", "SEEN"]);
+    for finding in findings {
+        let Finding { check, verdict } = finding;
+        table.add(finding, [&verdict.result.to_string(), check, &verdict.seen])?;
     }
+    table.print()?;
+    if format == Format::Table { print_line(&format!("{} checks, {failed} failed.", findings.len())) } else { Ok(()) }
 }
 
 async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
@@ -70,7 +65,11 @@ async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
     match Queues::of(stack)? {
         None => add("Overflow queue", Ok(Verdict::skipped(stack.without_queues()))),
         Some(queues) => {
-            add("Overflow queue", monitoring::overflow(&queues, &client).await);
+            let overflow = match stack.is_local {
+                true => Ok(Verdict::skipped("only CloudWatch has the age of its messages")),
+                false => monitoring::overflow(&queues, &client).await,
+            };
+            add("Overflow queue", overflow);
             add("Dead letters", monitoring::dead_letters(&queues).await);
         }
     }

@@ -4,12 +4,11 @@ use anyhow::Result;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::doctor::Doctor;
 use crate::import::Import;
 use crate::output::{Format, print_line};
 use crate::stack::StackArgs;
 use crate::verify::Verify;
-use crate::{accounts, customers, keys, overflow, rejected, signals};
+use crate::{accounts, customers, doctor, keys, overflow, rejected, signals};
 
 /// The version of the tool.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -69,7 +68,9 @@ enum Command {
     Verify(Verify),
 
     /// Check a deployed stack, without changing anything: tables, alarms, keys, queues, version
-    Doctor(Doctor),
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod doctor\n\n\
+        It changes nothing. The exit code is 1 when something is wrong.")]
+    Doctor,
 
     /// Write a script that completes the commands of an installed `intake` in this shell
     #[command(after_help = "Example:\n  intake completions bash > ~/.local/share/bash-completion/completions/intake")]
@@ -93,7 +94,7 @@ impl Options {
             Command::Overflow(command) => command.run(&connect.await?, format).await,
             Command::Import(import) => import.run(&connect.await?, format).await,
             Command::Verify(verify) => verify.run(&connect.await?, VERSION, format).await,
-            Command::Doctor(doctor) => doctor.run(&connect.await?, VERSION, format).await,
+            Command::Doctor => doctor::run(&connect.await?, VERSION, format).await,
         }
     }
 }

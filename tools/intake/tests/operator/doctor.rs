@@ -2,6 +2,7 @@
 
 pub(crate) mod fake_aws;
 
+use emulator::sqs::FakeSqs;
 use serde_json::{Value, json};
 use testkit::TestApp;
 use testkit::http_server::HttpServer;
@@ -16,7 +17,7 @@ async fn doctor(change: Option<Change>) -> Outcome {
 
 /// Runs a command over an AWS with this change.
 pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> Outcome {
-    let aws = HttpServer::start(FakeAws(change), None).await.unwrap();
+    let aws = HttpServer::start(FakeAws::new(change), None).await.unwrap();
     let operator = Operator::with_nothing()
         .variable("AWS_REGION", "eu-central-1")
         .variable("AWS_ACCESS_KEY_ID", "local")
@@ -181,13 +182,27 @@ fn tables_of_the_template_have_what_doctor_expects_of_them() {
     }
 }
 
-#[test]
-fn doctor_without_a_deployed_stack_skips_what_only_that_has() {
-    let app = TestApp::start();
-    let run = Operator::of(&app).run(&["doctor", "--json"]);
-    let result = |check: &str| run.json().into_iter().find(|one| one["check"] == check).expect(check)["result"].clone();
-    for check in ["Alarms", "Overflow queue"] {
-        assert_eq!(result(check), "skipped");
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_without_a_deployed_stack_skips_what_only_that_has() {
+    let (app, sqs) = (TestApp::start(), FakeSqs::start().await.unwrap());
+    let operator = Operator::of(&app).with_queues(&sqs);
+    operator.write_env_file("dev.env");
+    let local = operator.run(&["--local=dev.env", "doctor", "--json"]).success();
+    for run in [Operator::of(&app).run(&["doctor", "--json"]), local] {
+        let result =
+            |check: &str| run.json().into_iter().find(|one| one["check"] == check).expect(check)["result"].clone();
+        for check in ["Alarms", "Overflow queue"] {
+            assert_eq!(result(check), "skipped");
+        }
+        assert_eq!(result("Key expiries"), "held");
     }
-    assert_eq!(result("Key expiries"), "held");
+}
+
+#[test]
+fn doctor_without_a_reader_fails_all_the_same() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(operator.command(&["doctor"]).stdout(writer).status().unwrap().code(), Some(1));
 }

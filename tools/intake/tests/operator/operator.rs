@@ -80,6 +80,11 @@ impl Operator {
         self
     }
 
+    /// Writes its variables into a file for `--local`.
+    pub(crate) fn write_env_file(&self, name: &str) {
+        self.file(name, &self.variables.iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>());
+    }
+
     /// The command with these arguments, to be run in the operator's home.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_intake"));

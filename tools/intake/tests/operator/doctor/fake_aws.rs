@@ -1,5 +1,7 @@
 //! An AWS that answers as a healthy stack has it, but for one thing.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Request, Response};
@@ -19,8 +21,18 @@ pub(crate) struct Change {
     pub(crate) apply: fn(&mut Value),
 }
 
-/// The services that the command calls.
-pub(crate) struct FakeAws(pub(crate) Option<Change>);
+/// The services that a command calls.
+#[derive(Default)]
+pub(crate) struct FakeAws {
+    pub(crate) change: Option<Change>,
+    is_described: AtomicBool,
+}
+
+impl FakeAws {
+    pub(crate) fn new(change: Option<Change>) -> Self {
+        Self { change, ..Self::default() }
+    }
+}
 
 impl Service for FakeAws {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
@@ -28,13 +40,14 @@ impl Service for FakeAws {
         assert!(header("authorization").starts_with("AWS4-HMAC-SHA256 Credential=local/"), "{request:?}");
         let body = String::from_utf8(request.body().to_vec()).unwrap();
         let Some(operation) = header("x-amz-target").split('.').nth(1).map(ToOwned::to_owned) else {
+            assert!(!self.is_described.swap(true, Ordering::Relaxed), "the stack is described once");
             let (status, xml) = describe_stack(&body);
             return Response::builder().status(status).body(Full::from(xml)).unwrap();
         };
         let call: Value = serde_json::from_str(&body).unwrap();
         let mut answer = answer(&operation, &call);
         if let Some(Change { apply, .. }) =
-            self.0.filter(|change| change.operation == operation && body.contains(change.about))
+            self.change.filter(|change| change.operation == operation && body.contains(change.about))
         {
             apply(&mut answer);
         }
@@ -60,9 +73,8 @@ fn describe_stack(call: &str) -> (u16, String) {
     outputs += &member("Output", "Version", env!("CARGO_PKG_VERSION"));
     outputs += &member("Output", "OverflowQueueUrl", "https://sqs/1/overflow");
     outputs += &member("Output", "OverflowDeadLetterQueueUrl", "https://sqs/1/dead-letters");
-    let parameters =
-        [member("Parameter", "DeletionProtection", "true"), member("Parameter", "SignalRetentionDays", "30")];
-    let parameters = parameters.concat();
+    let parameters = [("DeletionProtection", "true"), ("SignalRetentionDays", "30"), ("ThrottleRate", "1000")];
+    let parameters = parameters.map(|(name, value)| member("Parameter", name, value)).concat();
     let xml = format!(
         "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>intake-test</StackName>\
          <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
