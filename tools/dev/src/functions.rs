@@ -32,13 +32,14 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Variables of the developer that would make the SDK use another endpoint or account, or the function a real queue
-/// or a real bucket.
-const UNWANTED_VARIABLES: [&str; 5] = [
+/// Variables of the developer that would make the SDK use another endpoint or account, the function a real queue or a real
+/// bucket, or `cargo intake` a deployed stack.
+const UNWANTED_VARIABLES: [&str; 6] = [
     "AWS_ENDPOINT_URL",
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
     "AWS_PROFILE",
     "AWS_SESSION_TOKEN",
+    "INTAKE_STACK",
     "KEY_SNAPSHOT_BUCKET",
 ];
 

@@ -129,6 +129,7 @@ impl Sandbox {
             .env("PATH", path)
             // A developer's who uses `cargo intake` on a real stack.
             .env("OVERFLOW_QUEUE_URL", "https://sqs.eu-central-1.amazonaws.com/123456789012/overflow")
+            .env("INTAKE_STACK", "intake-prod")
             .env_remove("CARGO_TARGET_DIR")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
