@@ -152,7 +152,7 @@ class Permissions(unittest.TestCase):
 MEANING = {
     "cloudformation:DescribeStacks": "describe", "cloudwatch:DescribeAlarms": "read",
     "dynamodb:BatchWriteItem": "create, replace and delete items", "dynamodb:DeleteItem": "read and delete an item",
-    "dynamodb:DescribeStream": "read", "dynamodb:DescribeTable": "describe", "dynamodb:GetItem": "read an item",
+    "dynamodb:DescribeStream": "read", "dynamodb:GetItem": "read an item",
     "dynamodb:GetRecords": "read", "dynamodb:GetShardIterator": "read", "dynamodb:ListStreams": "read",
     "dynamodb:PutItem": "read, create and replace an item", "dynamodb:Query": "read items",
     "dynamodb:UpdateItem": "read, create and change an item",
