@@ -1,4 +1,4 @@
-//! Problems: why a request failed (docs/api.md, Errors). Every error of a function becomes a problem here and nowhere else.
+//! Problems: why a request failed (docs/api.md, Errors). Every error of a function becomes one.
 //!
 //! This module must not know how a problem is written: see [`crate::problem_document`].
 

@@ -1,6 +1,6 @@
 //! TLS: the certificate authorities are Amazon's, compiled in, or those of the file that `AWS_CA_BUNDLE` names.
 //!
-//! A function connects only to DynamoDB, and loading the more than hundred authorities of the system would be most of a
+//! A function connects only to AWS, and loading the more than hundred authorities of the system would be most of a
 //! cold start. `AWS_CA_BUNDLE` is the SDKs' variable for another authority: behind a proxy that terminates TLS, or with an
 //! emulator. The file replaces the compiled-in authorities.
 //!

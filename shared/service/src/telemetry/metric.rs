@@ -1,4 +1,4 @@
-//! The metrics of the functions: their names in CloudWatch. Their values come from [`super::request_log`].
+//! The metrics of the functions: their names in CloudWatch. Their values come from the logs of this module.
 
 /// The namespace of every metric.
 pub const NAMESPACE: &str = "Intake";
