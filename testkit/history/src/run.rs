@@ -1,6 +1,7 @@
 //! One run: clients, kills, the drain, and the check. Must not know what is correct.
 
 use std::cell::Cell;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -131,12 +132,22 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
         let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));
         tokio::task::spawn_local(drain::run(queue, overflow, random, move || is_over.get()))
     };
-    let delivery = deployment.delivery.control.clone();
-    let report = |message: String| progress(&format!("{message}, {} not delivered yet", delivery.waiting()));
-    let kills = kill(options, &deployment.functions, &signals, &report).await;
-    all(sending).await;
-    stop.set(true);
-    all(updating).await;
+    let kills = Cell::new(0);
+    let traffic = async {
+        kill(options, &deployment.functions, &signals, &kills).await;
+        all(sending).await;
+        stop.set(true);
+        all(updating).await;
+    };
+    let mut traffic = pin!(traffic);
+    while tokio::time::timeout(REPORT_INTERVAL, &mut traffic).await.is_err() {
+        let (seconds, waiting) = (start.elapsed().as_secs(), deployment.delivery.control.waiting());
+        let (acknowledged, deferred) = (signals.counts.acknowledged.get(), signals.counts.deferred.get());
+        progress(&format!(
+            "{seconds} s: {acknowledged} signals acknowledged, {deferred} deferred, {} kills, {waiting} not delivered yet",
+            kills.get()
+        ));
+    }
     let took = start.elapsed();
     deployment.end_faults();
     is_over.set(true);
@@ -147,7 +158,14 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
             break drained?;
         }
     };
-    Ok(Traffic { signals, customers, drained, drain_took: faults_ended.elapsed(), kills, took })
+    Ok(Traffic {
+        signals: signals.clone(),
+        customers,
+        drained,
+        drain_took: faults_ended.elapsed(),
+        kills: kills.get(),
+        took,
+    })
 }
 
 /// Clients that use the keys in turn. Every second one never retries.
@@ -167,38 +185,18 @@ async fn all(tasks: Vec<JoinHandle<()>>) {
     }
 }
 
-/// Kills processes at random times, which the seed determines, until all signals are acknowledged.
-async fn kill(
-    options: &Options,
-    functions: &[(Rc<Function>, FaultProxy)],
-    signals: &Shared,
-    progress: &impl Fn(String),
-) -> u64 {
-    let start = Instant::now();
+/// Kills processes at random times, which the seed determines, until all signals are acknowledged. Counts the kills.
+async fn kill(options: &Options, functions: &[(Rc<Function>, FaultProxy)], signals: &Shared, kills: &Cell<u64>) {
     let mut random = fastrand::Rng::with_seed(options.seed.rotate_left(32));
     let mut moments: Vec<u64> = (0..options.kills).map(|_| random.u64(..options.signals)).collect();
     moments.sort_unstable();
-    let mut reported = Instant::now();
-    let mut kills = 0_u64;
-    let counts = &signals.counts;
-    for moment in moments.into_iter().chain([options.signals]) {
-        while counts.acknowledged.get() < moment {
+    for moment in moments {
+        while signals.counts.acknowledged.get() < moment {
             tokio::time::sleep(Duration::from_millis(5)).await;
-            if reported.elapsed() > REPORT_INTERVAL {
-                reported = Instant::now();
-                let (seconds, acknowledged, deferred) =
-                    (start.elapsed().as_secs(), counts.acknowledged.get(), counts.deferred.get());
-                progress(format!(
-                    "{seconds} s: {acknowledged} signals acknowledged, {deferred} deferred, {kills} kills"
-                ));
-            }
         }
-        if moment < options.signals {
-            // Not always right after an acknowledgement.
-            tokio::time::sleep(Duration::from_millis(random.u64(..60))).await;
-            let (function, _) = &functions[random.usize(..functions.len())];
-            kills += u64::from(function.kill(&mut random));
-        }
+        // Not always right after an acknowledgement.
+        tokio::time::sleep(Duration::from_millis(random.u64(..60))).await;
+        let (function, _) = &functions[random.usize(..functions.len())];
+        kills.set(kills.get() + u64::from(function.kill(&mut random)));
     }
-    kills
 }
