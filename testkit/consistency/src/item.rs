@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::timestamp::Timestamp;
 use serde_json::Value;
 
-use crate::record::{Fingerprint, StoredSignal};
+use crate::record::{Fingerprint, KeptSignal, StoredSignal};
 
 /// The signal in `item`, DynamoDB's JSON of it, which loses the attributes that the service adds. Its request and its index are
 /// the numbers `request` and `n` in its `data`. `who` is its customer or emitter. It has to expire after `retention`, or never.
@@ -47,6 +47,13 @@ pub fn stored_signal(item: &mut Value, who: Option<u32>, retention: Option<Durat
         received_at: time.map_or(0, |time| time.millis() * 1_000),
         contradiction,
     }
+}
+
+/// The rejected signal with this payload. Its request and its index are in its `data`, as those of a stored one.
+pub fn kept_signal(payload: &str) -> KeptSignal {
+    let signal: Value = serde_json::from_str(payload).unwrap_or_default();
+    let number = |pointer| signal.pointer(pointer).and_then(Value::as_u64).unwrap_or(u64::MAX);
+    KeptSignal { request: number("/data/request"), index: number("/data/n"), content: Fingerprint::of(payload) }
 }
 
 /// A string of an item.

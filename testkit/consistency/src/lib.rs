@@ -6,6 +6,8 @@
 pub mod checker;
 mod item;
 mod record;
+mod signal;
 
-pub use item::stored_signal;
+pub use item::{kept_signal, stored_signal};
 pub use record::{Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
+pub use signal::Signal;

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use consistency::{Fingerprint, Sent};
+use consistency::{Fingerprint, Sent, Signal};
 use serde_json::{Value, json};
 
 /// More customers and emitters than an account has.
@@ -51,15 +51,24 @@ impl Batch {
         let mut sent = Vec::with_capacity(size);
         let mut signals = String::from("[");
         for n in 0..size {
-            let signal = Signal { account, who: random.u32(..WHO), request: number, n, price: random.u16(..) };
-            let is_refused = some_break && random.u8(..20) == 0;
+            let (who, is_refused) = (random.u32(..WHO), some_break && random.u8(..20) == 0);
+            let signal = Signal {
+                account_id: &account_id(account),
+                subject_id: &format!("{CANARY}-{who}"),
+                who,
+                // An empty one breaks the contract.
+                action: if is_refused { "" } else { "view" },
+                request: number,
+                n,
+                price: random.u16(..),
+            };
             if n > 0 {
                 signals.push(',');
             }
-            let text = signal.text(if is_refused { "" } else { "view" });
+            let text = signal.text();
             // A rejected signal is kept as it was sent.
-            let content = if is_refused { Fingerprint::of(&text) } else { Fingerprint::of(&signal.item()) };
-            sent.push(Sent { who: subject(account, signal.who), refused: is_refused, content });
+            let content = Fingerprint::of(&if is_refused { text.clone() } else { signal.item().to_string() });
+            sent.push(Sent { who: subject(account, who), refused: is_refused, content });
             signals.push_str(&text);
         }
         signals.push(']');
@@ -73,85 +82,6 @@ impl Batch {
             Some(identifier) => format!(r#"{{"requestIdentifier":"{identifier}","signals":{signals}}}"#),
             None => format!(r#"{{"signals":{signals}}}"#),
         }
-    }
-}
-
-/// A signal, which is sent as one text and stored as another: both are written out here, so that nothing of the service
-/// decides what is expected.
-struct Signal {
-    account: u32,
-    who: u32,
-    request: u64,
-    n: usize,
-    price: u16,
-}
-
-impl Signal {
-    fn is_event(&self) -> bool {
-        self.who.is_multiple_of(2)
-    }
-
-    /// One signal in four has members that the contract does not know.
-    fn has_undocumented(&self) -> bool {
-        self.price.is_multiple_of(4)
-    }
-
-    /// 38 digits, as many as DynamoDB stores: of an integer, which the bus does not take, in one signal of eight.
-    fn digits(&self) -> String {
-        let point = if self.price.is_multiple_of(8) { "" } else { "." };
-        format!("1{point}{:036}7", self.price)
-    }
-
-    /// As it is sent, of this type; an empty one breaks the contract.
-    fn text(&self, what: &str) -> String {
-        let Self { who, request, n, price, .. } = self;
-        let undocumented = if self.has_undocumented() {
-            format!(r#""sessionId":"{CANARY}-s","rank":{price},"#)
-        } else {
-            String::new()
-        };
-        let digits = self.digits();
-        let data = format!(
-            r#"{{"request":{request},"n":{n},"note":"{CANARY} \u00e9\n😀","price":{price}.5,"digits":{digits},"tiny":-1.5e-7,"list":[1,true,null,"x",{{}}]}}"#
-        );
-        if self.is_event() {
-            return format!(r#"{{{undocumented}"customerId":"{CANARY}-{who}","eventType":"{what}","data":{data}}}"#);
-        }
-        let flow = uuid_of(u128::from(*who));
-        format!(
-            r#"{{{undocumented}"emitterId":"{CANARY}-{who}","stepNodeId":"{what}","eventflowIdentifier":"{flow}","data":{data}}}"#
-        )
-    }
-
-    /// The attributes of its item that follow from its text, as DynamoDB's JSON with sorted names.
-    fn item(&self) -> String {
-        let Self { account, who, request, n, price, .. } = self;
-        let account = account_id(*account);
-        let (subject, what) = if self.is_event() { ("customerId", "eventType") } else { ("emitterId", "stepNodeId") };
-        let number = |number: &dyn std::fmt::Display| json!({"N": number.to_string()});
-        let list = json!([{"N": "1"}, {"BOOL": true}, {"NULL": true}, {"S": "x"}, {"M": {}}]);
-        let data = json!({
-            "request": number(request),
-            "n": number(n),
-            "note": {"S": format!("{CANARY} é\n😀")},
-            "price": {"N": format!("{price}.5")},
-            "digits": {"N": self.digits()},
-            "tiny": {"N": "-0.00000015"},
-            "list": {"L": list},
-        });
-        let mut item = json!({
-            "accountId": {"S": account},
-            subject: {"S": format!("{CANARY}-{who}")},
-            what: {"S": "view"},
-            "data": {"M": data},
-        });
-        if !self.is_event() {
-            item["eventflowIdentifier"] = json!({"S": uuid_of(u128::from(*who))});
-        }
-        if self.has_undocumented() {
-            item["undocumented"] = json!({"M": {"sessionId": {"S": format!("{CANARY}-s")}, "rank": number(price)}});
-        }
-        item.to_string()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use consistency::{Fingerprint, KeptSignal, Stored, stored_signal};
+use consistency::{Stored, kept_signal, stored_signal};
 use emulator::Emulator;
 use serde_json::Value;
 
@@ -26,10 +26,7 @@ pub(super) fn read(emulator: &Emulator, retention: Duration) -> Stored {
     signals.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     let mut rejected = Vec::new();
     for_each("RejectedSignalsTable", &mut |item| {
-        let payload = text(&item["payload"]);
-        let data = serde_json::from_str::<Value>(payload).unwrap_or_default()["data"].take();
-        let number = |name: &str| data[name].as_u64().unwrap_or(u64::MAX);
-        rejected.push(KeptSignal { request: number("request"), index: number("n"), content: Fingerprint::of(payload) });
+        rejected.push(kept_signal(text(&item["payload"])));
     });
     let mut customers = HashMap::new();
     for_each("CustomersTable", &mut |item| {

@@ -1,10 +1,8 @@
-//! What is sent, and what has to be stored of it. Both are written out here, so that nothing of the service decides what is
-//! expected. Must not know what is received.
+//! What is sent. Must not know what is received.
 
-use consistency::{Fingerprint, Sent};
+use consistency::{Fingerprint, Sent, Signal};
 use model::account::AccountId;
 use model::limits::{MAX_IDENTIFIER_CHARS, MAX_SIGNAL_BYTES};
-use serde_json::{Value, json};
 
 /// The customers and emitters that signals are for.
 pub(super) const SUBJECTS: u32 = 100;
@@ -59,11 +57,19 @@ impl Batch {
     }
 
     fn push(&mut self, account: &AccountId, who: u32, event_type: &str) {
-        let signal = Signal { who, request: self.number, n: self.sent.len(), event_type };
+        let signal = Signal {
+            account_id: account.as_str(),
+            subject_id: &subject_id(who),
+            who,
+            action: event_type,
+            request: self.number,
+            n: self.sent.len(),
+            price: u16::try_from(self.sent.len()).unwrap_or_default(),
+        };
         let text = signal.text();
         let refused = event_type.trim().is_empty() || event_type.len() > MAX_IDENTIFIER_CHARS;
         // A rejected signal is stored as it was sent.
-        let content = if refused { Fingerprint::of(&text) } else { Fingerprint::of(&signal.item(account).to_string()) };
+        let content = Fingerprint::of(&if refused { text.clone() } else { signal.item().to_string() });
         self.sent.push(Sent { who, refused, content });
         self.texts.push(text);
     }
@@ -83,76 +89,5 @@ impl Batch {
 
 /// The id of a customer (even numbers) or an emitter.
 pub(super) fn subject_id(who: u32) -> String {
-    if is_customer(who) { format!("customer-{who}") } else { format!("journey-{who}") }
-}
-
-fn is_customer(who: u32) -> bool {
-    who.is_multiple_of(2)
-}
-
-struct Signal<'a> {
-    who: u32,
-    request: u64,
-    n: usize,
-    event_type: &'a str,
-}
-
-impl Signal<'_> {
-    /// Every seventh signal has a field that the contract does not know.
-    fn has_unknown_field(&self) -> bool {
-        self.n % 7 == 3
-    }
-
-    /// 38 digits, as many as DynamoDB stores.
-    fn digits(&self) -> String {
-        format!("1{:036}7", self.n)
-    }
-
-    fn flow(&self) -> String {
-        uuid::Builder::from_random_bytes(u128::from(self.who).to_be_bytes()).into_uuid().to_string()
-    }
-
-    fn text(&self) -> String {
-        let Self { who, request, n, event_type } = self;
-        let (subject, digits, flow) = (subject_id(*who), self.digits(), self.flow());
-        let unknown = if self.has_unknown_field() { r#""sessionId":"s-1","# } else { "" };
-        let data = format!(
-            r#"{{"request":{request},"n":{n},"price":{n}.75,"digits":{digits},"brand":"Caf\u00e9 😀","tags":[1,true,null,"x",{{}}]}}"#
-        );
-        if is_customer(*who) {
-            format!(r#"{{{unknown}"customerId":"{subject}","eventType":"{event_type}","data":{data}}}"#)
-        } else {
-            format!(
-                r#"{{{unknown}"emitterId":"{subject}","stepNodeId":"{event_type}","eventflowIdentifier":"{flow}","data":{data}}}"#
-            )
-        }
-    }
-
-    /// The attributes of its item that follow from its text, as DynamoDB's JSON.
-    fn item(&self, account: &AccountId) -> Value {
-        let Self { who, request, n, event_type } = self;
-        let (subject, action) =
-            if is_customer(*who) { ("customerId", "eventType") } else { ("emitterId", "stepNodeId") };
-        let data = json!({
-            "request": {"N": request.to_string()},
-            "n": {"N": n.to_string()},
-            "price": {"N": format!("{n}.75")},
-            "digits": {"N": self.digits()},
-            "brand": {"S": "Café 😀"},
-            "tags": {"L": [{"N": "1"}, {"BOOL": true}, {"NULL": true}, {"S": "x"}, {"M": {}}]},
-        });
-        let mut item = serde_json::Map::from_iter([
-            ("accountId".to_owned(), json!({"S": account.as_str()})),
-            (subject.to_owned(), json!({"S": subject_id(*who)})),
-            (action.to_owned(), json!({"S": event_type})),
-            ("data".to_owned(), json!({"M": data})),
-        ]);
-        if !is_customer(*who) {
-            item.insert("eventflowIdentifier".to_owned(), json!({"S": self.flow()}));
-        }
-        if self.has_unknown_field() {
-            item.insert("undocumented".to_owned(), json!({"M": {"sessionId": {"S": "s-1"}}}));
-        }
-        item.into()
-    }
+    if who.is_multiple_of(2) { format!("customer-{who}") } else { format!("journey-{who}") }
 }

@@ -4,11 +4,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use anyhow::Result;
-use consistency::{Fingerprint, KeptSignal, Stored, stored_signal};
+use consistency::{Stored, kept_signal, stored_signal};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
-use serde_json::Value;
 use store::rejected_signals::{SHARDS, day, partition_key};
 
 use super::load::{SUBJECTS, subject_id};
@@ -32,17 +31,11 @@ pub(super) async fn read(stack: &Stack, account: &AccountId, since: Timestamp) -
         }
     }
     let rejected = partitions(stack, REJECTED_SIGNALS, rejected_partitions(account, since)).await?;
-    stored.rejected = rejected.iter().flatten().map(kept_signal).collect();
+    let payloads = rejected.iter().flatten().map(|item| text(item, "payload").unwrap_or_default());
+    stored.rejected = payloads.map(kept_signal).collect();
     let customers = partitions(stack, CUSTOMERS, subjects(account)).await?;
     stored.customers = (0..).zip(customers).filter_map(|(who, items)| Some((who, fields(items.first()?)))).collect();
     Ok(stored)
-}
-
-fn kept_signal(item: &Item) -> KeptSignal {
-    let payload = text(item, "payload").unwrap_or_default();
-    let signal: Value = serde_json::from_str(payload).unwrap_or_default();
-    let number = |pointer| signal.pointer(pointer).and_then(Value::as_u64).unwrap_or(u64::MAX);
-    KeptSignal { request: number("/data/request"), index: number("/data/n"), content: Fingerprint::of(payload) }
 }
 
 fn fields(item: &Item) -> HashMap<String, String> {
