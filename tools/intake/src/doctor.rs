@@ -65,9 +65,10 @@ async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
     match Queues::of(stack)? {
         None => add("Overflow queue", Ok(Verdict::skipped(stack.without_queues()))),
         Some(queues) => {
-            let overflow = match stack.is_local {
-                true => Ok(Verdict::skipped("only CloudWatch has the age of its messages")),
-                false => monitoring::overflow(&queues, &client).await,
+            let overflow = if stack.is_local {
+                Ok(Verdict::skipped("only CloudWatch has the age of its messages"))
+            } else {
+                monitoring::overflow(&queues, &client).await
             };
             add("Overflow queue", overflow);
             add("Dead letters", monitoring::dead_letters(&queues).await);

@@ -108,7 +108,9 @@ impl Redrive {
             let signals = signals.into_iter().map(|signal| (signal.id, signal.payload));
             self.redrive_all(rejected, signals.collect(), report).await?;
         }
-        missing.into_iter().for_each(|id| report.add(id, &Outcome::Missing));
+        for id in missing {
+            report.add(id, &Outcome::Missing);
+        }
         Ok(())
     }
 

@@ -82,7 +82,8 @@ impl Operator {
 
     /// Writes its variables into a file for `--local`.
     pub(crate) fn write_env_file(&self, name: &str) {
-        self.file(name, &self.variables.iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>());
+        let lines: Vec<_> = self.variables.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        self.file(name, &lines.concat());
     }
 
     /// The command with these arguments, to be run in the operator's home.
