@@ -7,8 +7,5 @@ use service::{runtime, telemetry};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    match CustomersFunction::from_environment() {
-        Ok(function) => runtime::run(function).await,
-        Err(error) => runtime::fail(error).await,
-    }
+    runtime::run(CustomersFunction::from_environment()).await
 }

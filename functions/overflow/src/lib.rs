@@ -26,7 +26,7 @@ use store::environment::{ConfigError, env_var, optional_env_var, sdk_config};
 use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, Outcome};
 use store::overflow::{DeferredBatch, OverflowQueue, UnreadableMessage};
-use store::rejected_signals::{RejectedSignalRecord, RejectedSignalsTable};
+use store::rejected_signals::{self, RejectedSignalRecord, RejectedSignalsTable};
 use store::signals::SignalsTable;
 
 pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
@@ -143,7 +143,9 @@ impl OverflowFunction {
         let invalid = signals.put(context, &batch.signals, deadline).await.map_err(StoreError::from)?;
         batch.reject(&invalid);
         let rejected_now = batch.rejected.iter().map(|signal| RejectedSignalRecord::new(context, signal, now));
-        let rejected_by_request = rejected_by_request.into_iter().map(|record| record.stored_at(now));
+        let expires_at = now.plus(rejected_signals::RETENTION).seconds();
+        let rejected_by_request =
+            rejected_by_request.into_iter().map(|record| RejectedSignalRecord { expires_at, ..record });
         let rejected: Vec<_> = rejected_now.chain(rejected_by_request).collect();
         self.rejected.put(&rejected, deadline).await.map_err(StoreError::from)?;
         drain_log::drained(&Drained {

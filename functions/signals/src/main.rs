@@ -7,8 +7,5 @@ use signals::SignalsFunction;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    match SignalsFunction::from_environment() {
-        Ok(function) => runtime::run(function).await,
-        Err(error) => runtime::fail(error).await,
-    }
+    runtime::run(SignalsFunction::from_environment()).await
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::identifier::{PlaceholderPolicy, read_identifier};
+use crate::identifier::read_subject_id;
 use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{MAX_PROFILE_VALUE_CHARS, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS, MAX_UNKNOWN_VALUE_CHARS};
 use crate::pointer::JsonPointer;
@@ -56,8 +56,7 @@ impl<'a> CustomerUpdate<'a> {
             match field.name.as_ref() {
                 _ if field.value.is_null() => {}
                 "customerId" => {
-                    let read = read_identifier(field.value, PlaceholderPolicy::Reject);
-                    customer_id = Some(profile.errors.check(&path, read));
+                    customer_id = Some(profile.errors.check(&path, read_subject_id(field.value)));
                 }
                 "customerData" => {
                     has_profile = true;

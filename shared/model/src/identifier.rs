@@ -11,17 +11,18 @@ use crate::validation::{FieldErrorCode, Violation};
 /// What a program writes where it has no identifier. No customer and no emitter has one of these.
 const PLACEHOLDERS: [&str; 6] = ["null", "undefined", "none", "nan", "nil", "[object Object]"];
 
-/// Whether an identifier may be a placeholder: customerId and emitterId may not, eventType and stepNodeId may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlaceholderPolicy {
-    /// A placeholder is a validation error.
-    Reject,
-    /// A placeholder is valid.
-    Allow,
+/// Reads the identifier of a customer or an emitter, which is no placeholder either.
+pub(crate) fn read_subject_id(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
+    let text = read_identifier(value)?;
+    if PLACEHOLDERS.iter().any(|word| word.eq_ignore_ascii_case(&text)) {
+        let message = "must be a real identifier, not a placeholder such as \"null\" or \"undefined\"";
+        return Err(Violation::new(FieldErrorCode::PlaceholderIdentifier, message));
+    }
+    Ok(text)
 }
 
 /// Reads an identifier: 1 to 256 characters that are not all white space.
-pub(crate) fn read_identifier(value: Value<'_>, placeholders: PlaceholderPolicy) -> Result<Cow<'_, str>, Violation> {
+pub(crate) fn read_identifier(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
     let text = read_string(value)?;
     let chars = text.chars().count();
     if text.trim().is_empty() {
@@ -30,11 +31,6 @@ pub(crate) fn read_identifier(value: Value<'_>, placeholders: PlaceholderPolicy)
     if chars > MAX_IDENTIFIER_CHARS {
         let message = format!("must have at most {MAX_IDENTIFIER_CHARS} characters; {chars} were sent");
         return Err(Violation::new(FieldErrorCode::TooLong, message));
-    }
-    let is_placeholder = || PLACEHOLDERS.iter().any(|word| word.eq_ignore_ascii_case(&text));
-    if placeholders == PlaceholderPolicy::Reject && is_placeholder() {
-        let message = "must be a real identifier, not a placeholder such as \"null\" or \"undefined\"";
-        return Err(Violation::new(FieldErrorCode::PlaceholderIdentifier, message));
     }
     Ok(text)
 }
@@ -94,36 +90,30 @@ mod tests {
     use super::*;
     use crate::json::JsonText;
 
-    fn code_of(json: &str, placeholders: PlaceholderPolicy) -> Option<FieldErrorCode> {
+    /// The codes of the errors of an identifier, and of one of a customer or an emitter.
+    fn codes_of(json: &str) -> [Option<FieldErrorCode>; 2] {
         let value = JsonText::parse(json).unwrap().value();
-        read_identifier(value, placeholders).err().map(|violation| violation.code)
+        [read_identifier(value), read_subject_id(value)].map(|read| read.err().map(|violation| violation.code))
     }
 
     #[test]
     fn identifier_has_1_to_256_characters_and_is_not_blank() {
-        assert_eq!(code_of("\" ada \"", PlaceholderPolicy::Reject), None);
-        assert_eq!(code_of(&format!("\"{}\"", "é".repeat(256)), PlaceholderPolicy::Reject), None);
-        assert_eq!(
-            code_of(&format!("\"{}\"", "é".repeat(257)), PlaceholderPolicy::Reject),
-            Some(FieldErrorCode::TooLong)
-        );
-        assert_eq!(code_of("\"\"", PlaceholderPolicy::Reject), Some(FieldErrorCode::Blank));
-        assert_eq!(code_of("\" \\t\\u00a0\"", PlaceholderPolicy::Reject), Some(FieldErrorCode::Blank));
-        assert_eq!(code_of("17", PlaceholderPolicy::Reject), Some(FieldErrorCode::InvalidType));
-        assert_eq!(code_of("[\"a\"]", PlaceholderPolicy::Reject), Some(FieldErrorCode::InvalidType));
-        assert_eq!(code_of("\"\\ud800\"", PlaceholderPolicy::Reject), Some(FieldErrorCode::InvalidType));
+        assert_eq!(codes_of("\" ada \""), [None; 2]);
+        assert_eq!(codes_of(&format!("\"{}\"", "é".repeat(256))), [None; 2]);
+        assert_eq!(codes_of(&format!("\"{}\"", "é".repeat(257))), [Some(FieldErrorCode::TooLong); 2]);
+        assert_eq!(codes_of("\"\""), [Some(FieldErrorCode::Blank); 2]);
+        assert_eq!(codes_of("\" \\t\\u00a0\""), [Some(FieldErrorCode::Blank); 2]);
+        assert_eq!(codes_of("17"), [Some(FieldErrorCode::InvalidType); 2]);
+        assert_eq!(codes_of("[\"a\"]"), [Some(FieldErrorCode::InvalidType); 2]);
+        assert_eq!(codes_of("\"\\ud800\""), [Some(FieldErrorCode::InvalidType); 2]);
     }
 
     #[test]
-    fn placeholder_is_rejected_by_the_reject_policy_only() {
+    fn placeholder_is_no_customer_and_no_emitter() {
         for word in ["null", "NULL", "Undefined", "none", "NaN", "nil", "[object Object]", "[OBJECT object]"] {
-            assert_eq!(
-                code_of(&format!("\"{word}\""), PlaceholderPolicy::Reject),
-                Some(FieldErrorCode::PlaceholderIdentifier)
-            );
-            assert_eq!(code_of(&format!("\"{word}\""), PlaceholderPolicy::Allow), None);
+            assert_eq!(codes_of(&format!("\"{word}\"")), [None, Some(FieldErrorCode::PlaceholderIdentifier)]);
         }
-        assert_eq!(code_of("\"nullable\"", PlaceholderPolicy::Reject), None);
+        assert_eq!(codes_of("\"nullable\""), [None; 2]);
     }
 
     #[test]

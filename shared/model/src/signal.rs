@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::identifier::{PlaceholderPolicy, read_identifier, read_uuid};
+use crate::identifier::{read_identifier, read_subject_id, read_uuid};
 use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
@@ -134,14 +134,12 @@ impl<'a> Builder<'a> {
     }
 
     fn read(&mut self, mut signal: Object<'a, '_>) {
-        let subject = |value| read_identifier(value, PlaceholderPolicy::Reject);
-        let action = |value| read_identifier(value, PlaceholderPolicy::Allow);
         while let Some(field) = signal.next_field(&mut self.errors) {
             match field.name.as_ref() {
-                "customerId" => self.customer_id = self.read_field(&field, subject),
-                "eventType" => self.event_type = self.read_field(&field, action),
-                "emitterId" => self.emitter_id = self.read_field(&field, subject),
-                "stepNodeId" => self.step_node_id = self.read_field(&field, action),
+                "customerId" => self.customer_id = self.read_field(&field, read_subject_id),
+                "eventType" => self.event_type = self.read_field(&field, read_identifier),
+                "emitterId" => self.emitter_id = self.read_field(&field, read_subject_id),
+                "stepNodeId" => self.step_node_id = self.read_field(&field, read_identifier),
                 "eventflowIdentifier" => self.eventflow_identifier = self.read_field(&field, read_uuid),
                 _ if field.value.is_null() => {}
                 "data" => self.read_data(field.value, &field.path()),

@@ -50,12 +50,16 @@ pub trait Function: Sync {
 /// Whether AWS has refused the credentials of this process.
 static IS_REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Serves invocations until the process ends: one at a time, or several where `AWS_LAMBDA_MAX_CONCURRENCY` allows it.
+/// Serves invocations until the process ends: one at a time, or several where `AWS_LAMBDA_MAX_CONCURRENCY` allows it. Without a
+/// function, [`fail`]s.
 ///
 /// # Errors
 /// When Lambda's runtime API cannot be reached, or AWS has refused the credentials.
-pub async fn run(function: impl Function + Send + 'static) -> Result<(), Error> {
-    let function = &*Box::leak(Box::new(function));
+pub async fn run(function: Result<impl Function + Send + 'static, ConfigError>) -> Result<(), Error> {
+    let function = match function {
+        Ok(function) => &*Box::leak(Box::new(function)),
+        Err(error) => return fail(error).await,
+    };
     function.authenticator().warm_up().await;
     request_log::set_init_duration(STARTED.elapsed());
     let serve_event = move |event: LambdaEvent<HttpApiEvent>| async move {

@@ -97,12 +97,6 @@ impl<'a> RejectedSignalRecord<'a> {
         }
     }
 
-    /// The same record, stored at `now`.
-    #[must_use]
-    pub fn stored_at(self, now: Timestamp) -> Self {
-        Self { expires_at: now.plus(RETENTION).seconds(), ..self }
-    }
-
     /// Reads an item of the table.
     ///
     /// # Errors
