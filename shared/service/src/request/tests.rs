@@ -105,8 +105,15 @@ fn strict_handling_is_read_among_other_preferences() {
     ] {
         assert!(prefers_strict_handling(request(&[("prefer", strict)], "").headers()), "{strict}");
     }
-    for other in ["", "handling=lenient", "handling", "strict", "xhandling=strict", "handling=lenient, handling=strict"]
-    {
+    for other in [
+        "",
+        "handling=lenient",
+        "handling",
+        "strict",
+        "xhandling=strict",
+        "handling=lenient, handling=strict",
+        "wait=\"1,handling=strict\"",
+    ] {
         assert!(!prefers_strict_handling(request(&[("prefer", other)], "").headers()), "{other}");
     }
 }
