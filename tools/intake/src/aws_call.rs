@@ -17,8 +17,7 @@ use serde_json::Value;
 use store::environment;
 use store::s3::domain;
 
-use crate::http::{HttpClient, Received, request};
-use crate::stack::CONNECT_TIMEOUT;
+use crate::http::{CONNECT_TIMEOUT, HttpClient, Received, request};
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 

@@ -10,6 +10,9 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use store::environment::http_connector;
 
+/// The timeout of a connection to AWS. An operator may be far from the region, on a slow line.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Sends requests, on connections that it keeps.
 pub(crate) struct HttpClient(SharedHttpConnector);
 

@@ -20,10 +20,10 @@ use store::client::dynamodb_with;
 use store::environment::http_client;
 
 use crate::error::call_error;
+use crate::http::CONNECT_TIMEOUT;
 use crate::item::Item;
 
-/// The timeouts of a connection and of one attempt of a call. An operator may be far from the region, on a slow line.
-pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The timeout of one attempt of a call. An operator may be far from the region, on a slow line.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The timeout of a write with all its attempts. No client waits for it, as one waits for a function.

@@ -16,8 +16,9 @@ use store::s3::{self, Bucket, Replaces, S3Connection, S3Error};
 
 use super::table::{KeyTable, StoredKey};
 use crate::check_result::Verdict;
+use crate::http::CONNECT_TIMEOUT;
 use crate::output::Format;
-use crate::stack::{CONNECT_TIMEOUT, KEY_SNAPSHOT_BUCKET, Stack};
+use crate::stack::{KEY_SNAPSHOT_BUCKET, Stack};
 
 /// How long a request to S3 may take.
 const TIMEOUT: Duration = Duration::from_secs(20);
