@@ -4,6 +4,8 @@
 use serde_json::{Value, json};
 use uuid::{Builder, Uuid};
 
+use crate::record::Fingerprint;
+
 /// A signal.
 #[derive(Debug)]
 pub struct Signal<'a> {
@@ -62,8 +64,13 @@ impl Signal<'_> {
         )
     }
 
+    /// What has to be stored of it. A rejected signal is kept as it was sent.
+    pub fn stored(&self, is_refused: bool) -> Fingerprint {
+        Fingerprint::of(&if is_refused { self.text() } else { self.item().to_string() })
+    }
+
     /// The attributes of its item that follow from its text, as DynamoDB's JSON.
-    pub fn item(&self) -> Value {
+    fn item(&self) -> Value {
         let Self { account_id, subject_id: subject, action, request, n, price, .. } = self;
         let data = json!({
             "request": {"N": request.to_string()},

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use consistency::{Fingerprint, Sent, Signal};
+use consistency::{Sent, Signal};
 use serde_json::{Value, json};
 
 /// More customers and emitters than an account has.
@@ -65,11 +65,8 @@ impl Batch {
             if n > 0 {
                 signals.push(',');
             }
-            let text = signal.text();
-            // A rejected signal is kept as it was sent.
-            let content = Fingerprint::of(&if is_refused { text.clone() } else { signal.item().to_string() });
-            sent.push(Sent { who: subject(account, who), refused: is_refused, content });
-            signals.push_str(&text);
+            sent.push(Sent { who: subject(account, who), refused: is_refused, content: signal.stored(is_refused) });
+            signals.push_str(&signal.text());
         }
         signals.push(']');
         Self { number, identifier, sent, signals }

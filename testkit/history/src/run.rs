@@ -127,7 +127,7 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
             None => tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end)),
         })
         .collect();
-    let mut draining = {
+    let draining = {
         let (queue, is_over) = (deployment.queue.clone(), is_over.clone());
         let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));
         tokio::task::spawn_local(drain::run(queue, overflow, random, move || is_over.get()))
@@ -139,33 +139,33 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
         stop.set(true);
         all(updating).await;
     };
-    let mut traffic = pin!(traffic);
-    while tokio::time::timeout(REPORT_INTERVAL, &mut traffic).await.is_err() {
+    let report = || {
         let (seconds, waiting) = (start.elapsed().as_secs(), deployment.delivery.control.waiting());
         let (acknowledged, deferred) = (signals.counts.acknowledged.get(), signals.counts.deferred.get());
         progress(&format!(
             "{seconds} s: {acknowledged} signals acknowledged, {deferred} deferred, {} kills, {waiting} not delivered yet",
             kills.get()
         ));
-    }
+    };
+    reporting(traffic, report).await;
     let took = start.elapsed();
     deployment.end_faults();
     is_over.set(true);
     let faults_ended = Instant::now();
-    let drained = loop {
-        progress(&format!("draining the overflow queue: {} messages remain", deployment.queue.remaining()));
-        if let Ok(drained) = tokio::time::timeout(REPORT_INTERVAL, &mut draining).await {
-            break drained?;
+    let report = || progress(&format!("draining the overflow queue: {} messages remain", deployment.queue.remaining()));
+    let drained = reporting(draining, report).await?;
+    Ok(Traffic { signals, customers, drained, drain_took: faults_ended.elapsed(), kills: kills.get(), took })
+}
+
+/// Waits for `work`, and reports at once and then in intervals.
+async fn reporting<T>(work: impl Future<Output = T>, report: impl Fn()) -> T {
+    let mut work = pin!(work);
+    loop {
+        report();
+        if let Ok(done) = tokio::time::timeout(REPORT_INTERVAL, &mut work).await {
+            return done;
         }
-    };
-    Ok(Traffic {
-        signals: signals.clone(),
-        customers,
-        drained,
-        drain_took: faults_ended.elapsed(),
-        kills: kills.get(),
-        took,
-    })
+    }
 }
 
 /// Clients that use the keys in turn. Every second one never retries.

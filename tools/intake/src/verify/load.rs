@@ -66,12 +66,9 @@ impl Batch {
             n: self.sent.len(),
             price: u16::try_from(self.sent.len()).unwrap_or_default(),
         };
-        let text = signal.text();
         let refused = event_type.trim().is_empty() || event_type.len() > MAX_IDENTIFIER_CHARS;
-        // A rejected signal is stored as it was sent.
-        let content = Fingerprint::of(&if refused { text.clone() } else { signal.item().to_string() });
-        self.sent.push(Sent { who, refused, content });
-        self.texts.push(text);
+        self.sent.push(Sent { who, refused, content: signal.stored(refused) });
+        self.texts.push(signal.text());
     }
 
     pub(super) fn body(&self) -> String {
