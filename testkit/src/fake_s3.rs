@@ -80,7 +80,7 @@ impl FakeS3 {
         Bucket::new(
             name,
             S3Connection {
-                endpoint: Some(self.endpoint()),
+                endpoint: self.endpoint(),
                 region: "eu-central-1".to_owned(),
                 credentials: SharedCredentialsProvider::new(credentials),
                 connector: http_connector(CONNECT_TIMEOUT).unwrap(),

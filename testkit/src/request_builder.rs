@@ -4,13 +4,12 @@ use std::fmt::Display;
 
 use lambda_http::http::HeaderMap;
 use lambda_http::{Body, Context, Request, Response};
-use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use service::context::RequestContext;
 use service::runtime::event::HttpApiEvent;
-use store::deadline::MAX_REQUEST_DURATION;
+use store::deadline::{Deadline, MAX_REQUEST_DURATION};
 
 /// A request that is being built.
 #[derive(Clone, Debug)]

@@ -12,7 +12,6 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use customers::CustomersFunction;
 use emulator::{Emulator, Storage, Template};
 use model::api_key::ApiKey;
-use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent, SqsMessage};
 use service::auth::Authenticator;
@@ -22,10 +21,10 @@ use signals::SignalsFunction;
 use store::api_keys::{ApiKeysTable, KeyRecord};
 use store::client::dynamodb;
 use store::customers::CustomersTable;
-use store::deadline::MAX_REQUEST_DURATION;
+use store::deadline::{Deadline, MAX_REQUEST_DURATION};
 use store::environment::{CONNECT_TIMEOUT, defaults};
 use store::idempotency::IdempotencyTable;
-use store::overflow::OverflowQueue;
+use store::queue::Queue;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
@@ -115,8 +114,8 @@ fn tables_of_signals(
 }
 
 /// The queue of this SQS.
-fn queue(sqs: &FakeSqs) -> OverflowQueue {
-    OverflowQueue::new(&config_at(&sqs.endpoint()), OVERFLOW_QUEUE)
+fn queue(sqs: &FakeSqs) -> Queue {
+    Queue::new(&config_at(&sqs.endpoint()), OVERFLOW_QUEUE)
 }
 
 /// The bucket of the key snapshot in a [`FakeS3`].
@@ -187,9 +186,9 @@ impl TestApp {
         let (idempotency, signals, rejected) = tables_of_signals(&others, None);
         let customers = CustomersTable::new(others, Tables::name("CustomersTable"));
         Self {
-            customers: CustomersFunction::new(authenticator(), customers),
+            customers: CustomersFunction::new(authenticator(), customers.clone(), sqs.map(queue)),
             signals: SignalsFunction::new(authenticator(), storage),
-            overflow: OverflowFunction::new(idempotency, signals, rejected, sqs.map(queue)),
+            overflow: OverflowFunction { customers, idempotency, signals, rejected, dead_letters: sqs.map(queue) },
             client,
             emulator,
         }

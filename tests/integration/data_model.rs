@@ -229,7 +229,7 @@ fn example_of_the_key_snapshot_is_one_that_functions_read() {
     let json = section.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(json.as_bytes()).unwrap();
-    let object = Object { body: encoder.finish().unwrap(), last_modified: RECEIVED_AT };
+    let object = Object { body: encoder.finish().unwrap(), last_modified: RECEIVED_AT, etag: String::new() };
     let snapshot = KeySnapshot::parse(&object).unwrap();
     let hash: KeyHash = "48f2823899ab99f111a20588cad89ed555ee11eec56dbaafd53120a9727aca8e".parse().unwrap();
     let record = snapshot.find(hash).unwrap();

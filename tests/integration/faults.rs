@@ -28,7 +28,7 @@ const FAILURES: [Fault; 9] = [
 ];
 
 /// An app with a fault proxy before every table but that of the keys, and a key.
-async fn app_behind_proxy(plan: impl Into<Plan>) -> (TestApp, FaultProxy, String) {
+pub(crate) async fn app_behind_proxy(plan: impl Into<Plan>) -> (TestApp, FaultProxy, String) {
     let emulator = TestApp::emulator();
     let keys = emulator.endpoint();
     let proxy = FaultProxy::start(&keys, plan).await.unwrap();

@@ -1,6 +1,7 @@
 //! Signals that DynamoDB does not acknowledge in time go to the overflow queue, and a drain stores them
 //! (docs/reliability.md, Overflow).
 
+mod customers;
 mod drain;
 mod patience;
 mod processes;
@@ -191,11 +192,16 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
 }
 
 #[tokio::test]
-async fn customer_is_never_deferred() {
+async fn answer_of_sqs_without_an_id_or_with_another_md5_acknowledges_nothing() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
-    let customer = RequestBuilder::customer(json!({"customerId": "c", "customerData": {}}));
-    assert_eq!(stack.app.send(customer.key(&stack.key)).await.status, 503);
-    assert_eq!(stack.sqs.take_messages(), [""; 0]);
+    let customer = || RequestBuilder::customer(json!({"customerId": "c", "customerData": {}})).key(&stack.key);
+    for answer in [json!({}), json!({"MessageId": "1"}), json!({"MessageId": "1", "MD5OfMessageBody": "00"})] {
+        stack.sqs.answer_sends_with(Some(answer.clone()));
+        let (status, _) = stack.send(&json!({"signals": signals(1)}), NOW).await;
+        assert_eq!((status, stack.app.send(customer()).await.status), (503, 503), "{answer}");
+    }
+    stack.sqs.answer_sends_with(None);
+    assert_eq!(stack.send(&json!({"signals": signals(1)}), NOW).await.1["deferred"], 1);
 }
 
 #[tokio::test]

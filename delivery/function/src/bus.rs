@@ -6,9 +6,9 @@
 use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::primitives::DateTime;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
-use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use std::borrow::Cow;
+use store::deadline::Deadline;
 use store::environment::ConfigError;
 
 use crate::clients::{Cause, Undelivered, call, config, confirm};

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use model::deadline::Deadline;
 use model::digest::Digest;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use service::telemetry::delivery_log::{Counts, Failure};
+use store::deadline::Deadline;
 
 use crate::bus::{Bus, Entry};
 use crate::clients::{Cause, Undelivered};
@@ -86,10 +86,13 @@ impl<'a> Delivery<'a> {
         }
         let deadline = self.deadline.part(3);
         let delivery = &*self;
-        let puts = unkept.iter().map(async |(position, record, reason)| {
-            let kept = delivery.keep(record, reason, deadline).await;
-            kept.map_err(|cause| (*position, cause))
-        });
+        // A vector, because the compiler cannot prove that a stream of closures' futures is `Send`.
+        let puts: Vec<_> = unkept
+            .into_iter()
+            .map(|(position, record, reason)| async move {
+                delivery.keep(record, &reason, deadline).await.map_err(|cause| (position, cause))
+            })
+            .collect();
         let kept: Result<Vec<_>, _> = stream::iter(puts).buffered(KEPT_AT_ONCE).try_collect().await;
         if let Err((position, cause)) = kept {
             self.fail(position, FAILURE_BUCKET, &cause);

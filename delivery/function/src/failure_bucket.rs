@@ -2,7 +2,7 @@
 //!
 //! A request that is not answered is not tried again: Lambda delivers its record again.
 
-use model::deadline::Deadline;
+use store::deadline::Deadline;
 use store::environment;
 use store::environment::ConfigError;
 use store::s3::{Bucket, Replaces, S3Error};

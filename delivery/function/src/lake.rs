@@ -5,7 +5,7 @@
 use aws_sdk_firehose::Client;
 use aws_sdk_firehose::primitives::Blob;
 use aws_sdk_firehose::types::Record;
-use model::deadline::Deadline;
+use store::deadline::Deadline;
 use store::environment::ConfigError;
 
 use crate::clients::{Cause, Undelivered, call, config, confirm};

@@ -13,38 +13,51 @@ use service::request::read_body;
 use service::route::Route;
 use service::runtime::Function;
 use service::success::{CustomerResponse, Success};
-use store::api_keys::ApiKeysTable;
+use store::api_keys::{ApiKeysTable, KeyRecord};
+use store::circuit_breaker::TimeLimit;
 use store::client::dynamodb;
-use store::customers::{CustomersTable, UpsertOutcome};
-use store::deadline::WRITE_TIMEOUT;
-use store::environment::{ConfigError, env_var, sdk_config};
-use store::patience::{Patience, PatienceEnds};
+use store::customers::{CustomersTable, UpdateMark, UpdateResult};
+use store::deadline::Deadline;
+use store::environment::{ConfigError, env_var, optional_env_var, sdk_config};
+use store::error::StoreError;
+use store::overflow::DeferredUpdate;
+use store::queue::Queue;
 
 const CUSTOMERS: Route = Route { path: "/api/customers", methods: &["PATCH", "POST"] };
 const PING: Route = Route { path: "/api/sdk/ping", methods: &["GET"] };
 
-/// The function: its authenticator and its table.
+/// The function: its authenticator, its table, and the overflow queue if it has one.
 #[derive(Debug)]
 pub struct CustomersFunction {
     authenticator: Authenticator,
     table: CustomersTable,
+    overflow: Option<Queue>,
 }
 
 impl CustomersFunction {
-    /// The function with the tables that the environment variables name.
+    /// The function with the tables that the environment variables name, and the overflow queue if one is named.
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_environment() -> Result<Self, ConfigError> {
         let (keys, table) = (env_var("API_KEYS_TABLE")?, env_var("CUSTOMERS_TABLE")?);
-        let client = dynamodb(&sdk_config()?);
+        let config = sdk_config()?;
+        let client = dynamodb(&config);
+        let overflow = optional_env_var("OVERFLOW_QUEUE_URL").map(|url| Queue::new(&config, url));
         let authenticator = Authenticator::from_environment(ApiKeysTable::new(client.clone(), keys))?;
-        Ok(Self::new(authenticator, CustomersTable::new(client, table)))
+        Ok(Self::new(authenticator, CustomersTable::new(client, table), overflow))
     }
 
-    /// The function with this authenticator and this table.
-    pub fn new(authenticator: Authenticator, table: CustomersTable) -> Self {
-        Self { authenticator, table }
+    /// The function with this authenticator, this table and this queue.
+    pub fn new(authenticator: Authenticator, table: CustomersTable, overflow: Option<Queue>) -> Self {
+        Self { authenticator, table, overflow }
+    }
+
+    /// Queues an update that DynamoDB did not acknowledge. Returns whether the queue acknowledged it.
+    async fn defer(&self, key: &KeyRecord, update: &CustomerUpdate<'_>, mark: UpdateMark, deadline: Deadline) -> bool {
+        let Some(overflow) = &self.overflow else { return false };
+        let message = DeferredUpdate::message(&key.account_id, &key.key_id, mark, update);
+        overflow.take(vec![message], &key.account_id, deadline).await
     }
 }
 
@@ -63,10 +76,15 @@ impl Function for CustomersFunction {
         authorize(&key, Endpoint::Customers)?;
         let body = read_body(request, context)?;
         let update = CustomerUpdate::parse(JsonText::parse(&body)?)?;
-        let deadline = context.deadline.at_most(WRITE_TIMEOUT);
-        let patience = Patience { deadline, ends: PatienceEnds::WhenThrottled };
-        let upserted = self.table.upsert(&key.account_id, &update, context.received_at, patience).await;
-        let UpsertOutcome { result, updated_at } = upserted.map_err(Problem::from_upsert)?;
+        let mut mark = UpdateMark::new(context.received_at)?;
+        let limit = TimeLimit::of_writes(context.deadline, self.overflow.is_some());
+        let result = match self.table.upsert(&key.account_id, &update, &mut mark, limit).await {
+            Err(StoreError::Unavailable(_)) if self.defer(&key, &update, mark, context.deadline).await => {
+                UpdateResult::Deferred
+            }
+            stored => stored.map_err(Problem::from_upsert)?,
+        };
+        let updated_at = mark.updated_at();
         let CustomerUpdate { customer_id, warnings, .. } = update;
         Ok(Success::Customer(CustomerResponse { customer_id: customer_id.into_owned(), result, updated_at, warnings }))
     }

@@ -7,5 +7,5 @@ use service::{runtime, telemetry};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    runtime::run(CustomersFunction::from_environment()).await
+    runtime::run_http(CustomersFunction::from_environment()).await
 }

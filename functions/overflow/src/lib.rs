@@ -1,56 +1,60 @@
-//! The drain of the overflow queue: stores the signals that the signals function accepted and DynamoDB did not acknowledge in
-//! time (docs/reliability.md, Overflow).
+//! The drain of the overflow queue: stores the signals and the updates of customers that a function accepted and DynamoDB did
+//! not acknowledge in time (docs/reliability.md, Overflow).
 //!
-//! A message is deleted only after all of its signals are stored, valid or rejected: a drain that fails or is killed runs
-//! again, and writes the same items over themselves. The messages of an event are drained at the same time, and share the
-//! calls that each table allows, so that one that DynamoDB throttles delays no other. This crate has the order of the steps.
+//! A message is deleted only after all of it is stored: a drain that fails or is killed runs again, and makes the same writes.
+//! The messages of an event are drained at the same time, each with calls of its own, so that one that DynamoDB throttles delays
+//! no other. This crate has the order of the steps.
 
 mod event;
 
-use std::time::Duration;
+use std::panic::AssertUnwindSafe;
 
+use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use lambda_runtime::Context;
 use model::batch::Batch;
-use model::deadline::Deadline;
+use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
-use service::context::deadline_of;
+use service::runtime;
 use service::telemetry::drain_log::{self, Drained};
 use store::batch_context::BatchContext;
 use store::client::dynamodb;
-use store::deadline::WRITE_TIMEOUT;
+use store::customers::CustomersTable;
+use store::deadline::{Deadline, WRITE_TIMEOUT};
 use store::environment::{ConfigError, env_var, optional_env_var, sdk_config};
 use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, Outcome};
-use store::overflow::{DeferredBatch, OverflowQueue, UnreadableMessage};
-use store::rejected_signals::{self, RejectedSignalRecord, RejectedSignalsTable};
+use store::overflow::{Deferred, DeferredBatch, DeferredUpdate, MessageError};
+use store::queue::Queue;
+use store::rejected_signals::{self, RejectedSignalItem, RejectedSignalsTable};
 use store::signals::SignalsTable;
 
 pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 
-/// The longest that one invocation may take: longer than its messages may, and than the dead-letter queue takes for them.
-const MAX_DRAIN_DURATION: Duration = Duration::from_secs(50);
-
-/// The longest that a message may take. One of a throttled customer must not occupy the function.
-const MESSAGE_TIMEOUT: Duration = WRITE_TIMEOUT;
-
-/// The function: its tables, and the queue for messages that it cannot read.
+/// The function: its tables, and the queue for messages that it cannot drain.
 #[derive(Debug)]
 pub struct OverflowFunction {
-    idempotency: IdempotencyTable,
-    signals: SignalsTable,
-    rejected: RejectedSignalsTable,
-    dead_letters: Option<OverflowQueue>,
+    /// The profiles.
+    pub customers: CustomersTable,
+    /// The idempotency records.
+    pub idempotency: IdempotencyTable,
+    /// The valid signals.
+    pub signals: SignalsTable,
+    /// The rejected signals.
+    pub rejected: RejectedSignalsTable,
+    /// The dead-letter queue of the overflow queue.
+    pub dead_letters: Option<Queue>,
 }
 
-/// An invocation.
+/// The drain of one message.
 #[derive(Clone, Copy)]
 struct Drain<'a> {
     request_id: &'a str,
     now: Timestamp,
+    /// A message of a throttled customer must not occupy the function.
     deadline: Deadline,
 }
 
@@ -58,9 +62,14 @@ struct Drain<'a> {
 #[derive(Debug, thiserror::Error)]
 enum DrainError {
     #[error(transparent)]
-    Unreadable(#[from] UnreadableMessage),
+    Message(#[from] MessageError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// DynamoDB, or a newer version's validation, refuses the update of a customer.
+    #[error("{0}")]
+    Refused(&'static str),
+    #[error("Panic")]
+    Panic,
 }
 
 impl OverflowFunction {
@@ -69,32 +78,22 @@ impl OverflowFunction {
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_environment() -> Result<Self, ConfigError> {
-        let (idempotency, signals) = (env_var("IDEMPOTENCY_TABLE")?, env_var("SIGNALS_TABLE")?);
-        let rejected = env_var("REJECTED_SIGNALS_TABLE")?;
+        let (customers, idempotency) = (env_var("CUSTOMERS_TABLE")?, env_var("IDEMPOTENCY_TABLE")?);
+        let (signals, rejected) = (env_var("SIGNALS_TABLE")?, env_var("REJECTED_SIGNALS_TABLE")?);
         let config = sdk_config()?;
         let client = dynamodb(&config);
-        Ok(Self::new(
-            IdempotencyTable::new(client.clone(), idempotency),
-            SignalsTable::new(client.clone(), signals, None),
-            RejectedSignalsTable::new(&client, rejected),
-            optional_env_var("DEAD_LETTER_QUEUE_URL").map(|url| OverflowQueue::new(&config, url)),
-        ))
+        Ok(Self {
+            customers: CustomersTable::new(client.clone(), customers),
+            idempotency: IdempotencyTable::new(client.clone(), idempotency),
+            signals: SignalsTable::new(client.clone(), signals, None),
+            rejected: RejectedSignalsTable::new(&client, rejected),
+            dead_letters: optional_env_var("DEAD_LETTER_QUEUE_URL").map(|url| Queue::new(&config, url)),
+        })
     }
 
-    /// The function with these tables, and a queue for messages that it cannot read.
-    pub fn new(
-        idempotency: IdempotencyTable,
-        signals: SignalsTable,
-        rejected: RejectedSignalsTable,
-        dead_letters: Option<OverflowQueue>,
-    ) -> Self {
-        Self { idempotency, signals, rejected, dead_letters }
-    }
-
-    /// Stores the signals of each message of an event that came at `now`. Returns the messages that are to be delivered again.
+    /// Drains each message of an event that came at `now`. Returns the messages that are to be delivered again.
     pub async fn drain(&self, event: SqsEvent, lambda: &Context, now: Timestamp) -> SqsBatchResponse {
-        let deadline = deadline_of(lambda.deadline, now, MAX_DRAIN_DURATION);
-        let drain = Drain { request_id: &lambda.request_id, now, deadline };
+        let drain = Drain { request_id: &lambda.request_id, now, deadline: Deadline::after(WRITE_TIMEOUT) };
         let failures = join_all(event.records.into_iter().map(async |SqsMessage { message_id, body }| {
             let is_drained = self.drain_or_report(body, drain).await;
             (!is_drained).then_some(BatchItemFailure { item_identifier: message_id })
@@ -102,23 +101,55 @@ impl OverflowFunction {
         SqsBatchResponse { batch_item_failures: failures.await.into_iter().flatten().collect() }
     }
 
-    /// Drains a message. Returns whether it is done with.
+    /// Drains a message. Returns whether SQS may delete it.
     async fn drain_or_report(&self, body: String, drain: Drain<'_>) -> bool {
-        match self.drain_message(&body, drain).await {
-            Ok(()) => true,
-            Err(DrainError::Store(error)) => {
-                drain_log::failed(drain.now, drain.request_id, &error);
+        // A defect that one message meets must not cost the others.
+        let drained = AssertUnwindSafe(self.drain_message(&body, drain)).catch_unwind().await;
+        let Err(error) = drained.unwrap_or(Err(DrainError::Panic)) else { return true };
+        let is_dead_letter = match &error {
+            // Delivered again, it would fail again.
+            DrainError::Message(MessageError::Unreadable) | DrainError::Refused(_) => {
+                self.dead_letter(body, &error).await
+            }
+            DrainError::Message(MessageError::Newer) | DrainError::Panic => false,
+            DrainError::Store(error) => {
+                runtime::end_if_refused(error);
                 false
             }
-            // Delivered again, it would be as unreadable.
-            Err(DrainError::Unreadable(_)) => self.dead_letter(body, drain).await,
-        }
+        };
+        drain_log::failed(drain.now, drain.request_id, &error.to_string(), is_dead_letter);
+        is_dead_letter
     }
 
     async fn drain_message(&self, body: &str, drain: Drain<'_>) -> Result<(), DrainError> {
-        let Drain { request_id, now, .. } = drain;
-        let deadline = drain.deadline.at_most(MESSAGE_TIMEOUT);
-        let mut deferred = DeferredBatch::parse(body)?;
+        match Deferred::parse(body)? {
+            Deferred::Batch(deferred) => self.drain_batch(deferred, drain).await,
+            Deferred::Update(deferred) => self.drain_update(body, &deferred, drain).await,
+        }
+    }
+
+    async fn drain_update(
+        &self,
+        body: &str,
+        deferred: &DeferredUpdate<'_>,
+        drain: Drain<'_>,
+    ) -> Result<(), DrainError> {
+        let text = JsonText::parse(body).map_err(|_| MessageError::Unreadable)?;
+        let update = CustomerUpdate::parse(text).map_err(|_| DrainError::Refused("ValidationFailed"))?;
+        let DeferredUpdate { account_id, key_id, mark, .. } = deferred;
+        let stored =
+            self.customers.upsert_deferred(account_id, &update, *mark, (drain.now, drain.deadline.into())).await;
+        stored.map_err(|error| match error {
+            StoreError::ItemTooLarge => DrainError::Refused("ItemTooLarge"),
+            StoreError::Invalid => DrainError::Refused("ValidationException"),
+            error => error.into(),
+        })?;
+        drain_log::drained_update(drain.now, drain.request_id, (account_id, key_id), mark.updated_at());
+        Ok(())
+    }
+
+    async fn drain_batch(&self, mut deferred: DeferredBatch<'_>, drain: Drain<'_>) -> Result<(), DrainError> {
+        let Drain { request_id, now, deadline } = drain;
         let rejected_by_request = std::mem::take(&mut deferred.rejected);
         let request_identifier = deferred.request_identifier()?;
         let mut context = BatchContext {
@@ -130,7 +161,7 @@ impl OverflowFunction {
         };
         let mut is_conflict = false;
         if deferred.needs_record {
-            match self.idempotency.begin_deferred(context, &deferred, now, deadline).await? {
+            match self.idempotency.begin(context, &deferred.hashes, now, deadline).await? {
                 Outcome::New => {}
                 // An attempt came first, and its items have its time.
                 Outcome::Replay { received_at } => context.received_at = received_at,
@@ -139,15 +170,14 @@ impl OverflowFunction {
             }
         }
         let mut batch = parse(&deferred)?;
-        let signals = self.signals.with_retention(deferred.retention());
-        let invalid = signals.put(context, &batch.signals, deadline).await.map_err(StoreError::from)?;
+        let signals = self.signals.for_message(deferred.retention());
+        let invalid = signals.store(context, &batch.signals, deadline).await.map_err(StoreError::from)?;
         batch.reject(&invalid);
-        let rejected_now = batch.rejected.iter().map(|signal| RejectedSignalRecord::new(context, signal, now));
+        let rejected_now = batch.rejected.iter().map(|signal| RejectedSignalItem::new(context, signal, now));
         let expires_at = now.plus(rejected_signals::RETENTION).seconds();
-        let rejected_by_request =
-            rejected_by_request.into_iter().map(|record| RejectedSignalRecord { expires_at, ..record });
+        let rejected_by_request = rejected_by_request.into_iter().map(|item| RejectedSignalItem { expires_at, ..item });
         let rejected: Vec<_> = rejected_now.chain(rejected_by_request).collect();
-        self.rejected.put(&rejected, deadline).await.map_err(StoreError::from)?;
+        self.rejected.for_message().store(&rejected, deadline).await.map_err(StoreError::from)?;
         drain_log::drained(&Drained {
             now,
             context,
@@ -158,23 +188,19 @@ impl OverflowFunction {
         Ok(())
     }
 
-    /// Sends a message that cannot be read to the dead-letter queue. Returns whether that has it.
-    async fn dead_letter(&self, body: String, drain: Drain<'_>) -> bool {
-        let sent = match &self.dead_letters {
-            Some(queue) => queue.send(vec![body], None, drain.deadline).await.is_ok(),
-            None => false,
-        };
-        drain_log::unreadable(drain.now, drain.request_id, sent);
-        sent
+    /// Sends a message to the dead-letter queue, with the reason. Returns whether that has it.
+    async fn dead_letter(&self, body: String, error: &DrainError) -> bool {
+        let Some(queue) = &self.dead_letters else { return false };
+        queue.send_dead_letter(body, &error.to_string(), Deadline::after(WRITE_TIMEOUT)).await.is_ok()
     }
 }
 
 /// Reads the signals again. One that this version finds invalid becomes a rejected one.
-fn parse<'a>(deferred: &'a DeferredBatch<'_>) -> Result<Batch<'a>, UnreadableMessage> {
+fn parse<'a>(deferred: &'a DeferredBatch<'_>) -> Result<Batch<'a>, MessageError> {
     let path = JsonPointer::Member(&JsonPointer::Root, "signals");
     let mut batch = Batch::default();
     for signal in &deferred.signals {
-        let text = JsonText::parse(&signal.text).map_err(|_| UnreadableMessage)?;
+        let text = JsonText::parse(&signal.text).map_err(|_| MessageError::Unreadable)?;
         batch.add(Signal::parse(text, signal.index, &JsonPointer::Element(&path, signal.index)));
     }
     Ok(batch)

@@ -1,20 +1,15 @@
 //! Starts the function.
 
-use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
+use lambda_runtime::{Error, LambdaEvent};
 use model::timestamp::Timestamp;
 use overflow::OverflowFunction;
-use service::context::own_clock;
 use service::{runtime, telemetry};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let function = &match OverflowFunction::from_environment() {
-        Ok(function) => function,
-        Err(error) => return runtime::fail(error).await,
+    let drain = |function: &'static OverflowFunction, event: LambdaEvent<_>| async move {
+        Ok(function.drain(event.payload, &event.context, Timestamp::now()).await)
     };
-    let drain = |event: LambdaEvent<_>| async move {
-        Ok::<_, Error>(function.drain(event.payload, &event.context, Timestamp::now()).await)
-    };
-    Runtime::new(service_fn(drain)).layer(own_clock()).run().await
+    runtime::run(OverflowFunction::from_environment(), drain).await
 }

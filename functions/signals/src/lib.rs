@@ -2,7 +2,7 @@
 //!
 //! This crate has the order of the steps; each step is in [`model`], [`store`] or [`service`].
 
-mod storage;
+mod store_batch;
 
 use std::time::Duration;
 
@@ -22,13 +22,13 @@ use store::api_keys::ApiKeysTable;
 use store::batch_context::BatchContext;
 use store::client::dynamodb;
 use store::environment::{ConfigError, env_u64, env_var, optional_env_var, sdk_config};
-use store::idempotency::IdempotencyTable;
-use store::overflow::OverflowQueue;
+use store::idempotency::{IdempotencyTable, RequestHashes};
+use store::queue::Queue;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
-use self::storage::ReceivedBatch;
-pub use self::storage::Storage;
+use self::store_batch::ReceivedBatch;
+pub use self::store_batch::Storage;
 
 /// The function: its authenticator, its tables and its queue.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl SignalsFunction {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), table, retention),
             rejected: RejectedSignalsTable::new(&client, rejected),
-            overflow: optional_env_var("OVERFLOW_QUEUE_URL").map(|url| OverflowQueue::new(&config, url)),
+            overflow: optional_env_var("OVERFLOW_QUEUE_URL").map(|url| Queue::new(&config, url)),
         };
         Ok(Self::new(Authenticator::from_environment(ApiKeysTable::new(client, keys))?, storage))
     }
@@ -97,7 +97,8 @@ impl Function for SignalsFunction {
             received_at: request_context.received_at,
             request_id: &request_context.request_id,
         };
-        let mut received = ReceivedBatch { batch, body: &body, batch_context, request_context };
+        let hashes = RequestHashes::of(&body, &batch);
+        let mut received = ReceivedBatch { batch, hashes, batch_context, request_context };
         let stored = self.storage.store(&mut received).await?;
         let response = BatchResponse::new(received.batch, &request_identifier, stored);
         if response.counts.accepted == 0 {

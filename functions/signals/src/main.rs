@@ -7,5 +7,5 @@ use signals::SignalsFunction;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    runtime::run(SignalsFunction::from_environment()).await
+    runtime::run_http(SignalsFunction::from_environment()).await
 }

@@ -15,8 +15,16 @@ pub const PROFILE_FIELDS: [&str; 10] =
     ["email", "phoneNumber", "firstName", "lastName", "gender", "dob", "city", "state", "country", "zip"];
 
 /// Names of the stored item's own attributes, which the client may not set.
-pub const RESERVED_FIELDS: [&str; 7] =
-    ["pk", "accountId", "customerId", "createdAt", "updatedAt", "fence", "expiresAt"];
+pub const RESERVED_FIELDS: [&str; 8] =
+    ["pk", "accountId", "customerId", "createdAt", "updatedAt", "fence", "fenceId", "expiresAt"];
+
+/// What the names of further attributes of the stored item begin with: the fence of a field has the field's name after it.
+pub const FENCE_PREFIX: &str = "fence:";
+
+/// Whether the stored item uses this name itself, so that it is not a field of the profile.
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED_FIELDS.contains(&name) || name.starts_with(FENCE_PREFIX)
+}
 
 /// The most changes that an update can have: more are rejected, as duplicates or as too many, and need not be kept.
 const MAX_CHANGES: usize = PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS;
@@ -96,7 +104,7 @@ impl<'a> Profile<'a> {
             let change = if PROFILE_FIELDS.contains(&name) {
                 let valid = self.errors.check(&field.path(), check_profile_field(field.value));
                 valid.ok().and_then(|()| self.change(&field))
-            } else if RESERVED_FIELDS.contains(&name) {
+            } else if is_reserved(name) {
                 let message = "is a reserved field name";
                 self.errors.add(&field.path(), FieldErrorCode::ReservedName, message);
                 None

@@ -8,7 +8,6 @@ pub mod account;
 pub mod api_key;
 pub mod batch;
 pub mod customer;
-pub mod deadline;
 pub mod digest;
 pub mod identifier;
 pub mod json;

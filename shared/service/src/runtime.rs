@@ -1,11 +1,9 @@
 //! Lambda's runtime: from an event to a function's request, and from its response to the event's answer.
 //!
-//! An invocation never ends in an error: a panic of a function becomes a 500, and the process goes on. Only when AWS refuses its
-//! credentials, the process ends after its response: they are those of its environment, and another process gets new ones.
+//! An invocation of a function behind the API never ends in an error: a panic becomes a 500, and the process goes on.
 
 pub mod event;
 
-use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -16,14 +14,15 @@ use lambda_http::http::Method;
 use lambda_http::{Body, Request, Response};
 use lambda_runtime::tower::util::MapResultLayer;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
-use serde::de::IgnoredAny;
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use store::call_stats::CallStats;
 use store::environment::ConfigError;
 use store::error::{Cause, StoreError};
 
 use self::event::HttpApiEvent;
 use crate::auth::Authenticator;
-use crate::context::{RequestContext, own_clock};
+use crate::context::RequestContext;
 use crate::problem::Problem;
 use crate::response::respond;
 use crate::route::Route;
@@ -50,29 +49,56 @@ pub trait Function: Sync {
 /// Whether AWS has refused the credentials of this process.
 static IS_REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Serves invocations until the process ends: one at a time, or several where `AWS_LAMBDA_MAX_CONCURRENCY` allows it. Without a
-/// function, [`fail`]s.
+/// Serves the invocations of a function behind the HTTP API. See [`run`].
 ///
 /// # Errors
-/// When Lambda's runtime API cannot be reached, or AWS has refused the credentials.
-pub async fn run(function: Result<impl Function + Send + 'static, ConfigError>) -> Result<(), Error> {
-    let function = match function {
-        Ok(function) => &*Box::leak(Box::new(function)),
-        Err(error) => return fail(error).await,
-    };
-    function.authenticator().warm_up().await;
+/// As [`run`].
+pub async fn run_http(function: Result<impl Function + Send + 'static, ConfigError>) -> Result<(), Error> {
+    if let Ok(function) = &function {
+        function.authenticator().warm_up().await;
+    }
     request_log::set_init_duration(STARTED.elapsed());
-    let serve_event = move |event: LambdaEvent<HttpApiEvent>| async move {
+    run(function, |function, event: LambdaEvent<HttpApiEvent>| async move {
         let (event, lambda) = event.into_parts();
         let request = event.into_request(lambda);
         let context = RequestContext::from_request(&request);
-        Ok::<_, Infallible>(for_api_gateway(serve(function, &request, context).await))
+        Ok(for_api_gateway(serve(function, &request, context).await))
+    })
+    .await
+}
+
+/// Serves invocations with `handle` until the process ends: one at a time, or several where `AWS_LAMBDA_MAX_CONCURRENCY` allows
+/// it. Without a function, [`fail`]s.
+///
+/// # Errors
+/// When Lambda's runtime API cannot be reached, or AWS has refused the credentials.
+pub async fn run<F, E, R, H>(
+    function: Result<F, ConfigError>,
+    handle: impl Fn(&'static F, LambdaEvent<E>) -> H + Clone + Send + 'static,
+) -> Result<(), Error>
+where
+    F: Send + Sync + 'static,
+    E: DeserializeOwned + Send + 'static,
+    R: Serialize + Send + 'static,
+    H: Future<Output = Result<R, Error>> + Send + 'static,
+{
+    let function: &'static F = match function {
+        Ok(function) => Box::leak(Box::new(function)),
+        Err(error) => return fail(error).await,
     };
     // This is asked after the response has been sent.
     let end_if_refused =
         |sent| if IS_REFUSED.load(Ordering::Relaxed) { Err("AWS refused the credentials".into()) } else { sent };
-    let runtime = Runtime::new(service_fn(serve_event)).layer(MapResultLayer::new(end_if_refused)).layer(own_clock());
-    runtime.run_concurrent().await
+    let service = service_fn(move |event| handle(function, event));
+    Runtime::new(service).layer(MapResultLayer::new(end_if_refused)).run_concurrent().await
+}
+
+/// Ends this process after its response if AWS has refused its credentials: they are those of its environment, and another
+/// process gets new ones.
+pub fn end_if_refused(error: &StoreError) {
+    if *error == StoreError::Unavailable(Cause::InvalidCredentials) {
+        IS_REFUSED.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Answers every invocation with why the function cannot start. Ending the process instead would tell the log alone, and
@@ -80,7 +106,7 @@ pub async fn run(function: Result<impl Function + Send + 'static, ConfigError>) 
 ///
 /// # Errors
 /// When Lambda's runtime API cannot be reached.
-pub async fn fail(error: ConfigError) -> Result<(), Error> {
+async fn fail(error: ConfigError) -> Result<(), Error> {
     tracing::error!(%error, "the function cannot start");
     let why = || Diagnostic { error_type: "ConfigError".to_owned(), error_message: error.to_string() };
     let why = &why;
@@ -94,9 +120,8 @@ pub async fn serve(function: &impl Function, request: &Request, mut context: Req
     let handled = AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
     let (result, calls) = CallStats::of(handled).await;
     let result = result.unwrap_or(Err(Problem::InternalError));
-    let refused = StoreError::Unavailable(Cause::InvalidCredentials);
-    if matches!(&result, Err(Problem::StorageUnavailable { error, .. }) if *error == refused) {
-        IS_REFUSED.store(true, Ordering::Relaxed);
+    if let Err(Problem::StorageUnavailable { error, .. }) = &result {
+        end_if_refused(error);
     }
     let response = respond(&result, &context.request_id);
     request_log::emit(&context, &result, response.status(), &calls, started.elapsed());

@@ -5,7 +5,7 @@ use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use model::validation::{FieldError, Warning};
 use serde::Serialize;
-use store::customers::UpsertResult;
+use store::customers::UpdateResult;
 
 use crate::route::Route;
 
@@ -16,7 +16,7 @@ pub enum Success {
     Pong,
     /// The methods of a path: a 204 without a body. Every other success is a 200.
     Options(&'static Route),
-    /// A customer was created or updated.
+    /// A customer was created or updated, or its update is queued.
     Customer(CustomerResponse),
     /// At least one signal of a batch was stored.
     Batch(BatchResponse),
@@ -28,9 +28,9 @@ pub enum Success {
 pub struct CustomerResponse {
     /// The customer, as it was sent.
     pub customer_id: String,
-    /// Whether the customer is new.
-    pub result: UpsertResult,
-    /// The stored `updatedAt`.
+    /// Whether the customer is new, or the update waits in the overflow queue.
+    pub result: UpdateResult,
+    /// The `updatedAt` that the update stores.
     pub updated_at: Timestamp,
     /// Fields that are not in the contract.
     pub warnings: Vec<Warning>,

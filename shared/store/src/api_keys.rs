@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
+use crate::deadline::{Deadline, before, yield_for_connection_reuse};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use model::account::AccountId;
 use model::api_key::{Endpoint, KeyHash};
-use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attributes::{Item, epoch_seconds, from_item, not_null, string, to_item};
-use crate::deadline::{before, yield_for_connection_reuse};
+use crate::circuit_breaker::CircuitBreaker;
 use crate::error::StoreError;
-use crate::patience::{Patience, PatienceEnds, TableHealth};
 
 /// The partition key: [`KeyHash::partition_key`].
 pub const PARTITION_KEY: &str = "keyHash";
@@ -114,7 +113,7 @@ impl KeyRecord {
 pub struct ApiKeysTable {
     client: Client,
     table: String,
-    health: TableHealth,
+    breaker: CircuitBreaker,
 }
 
 /// Why a key was not created.
@@ -131,7 +130,7 @@ pub enum CreateError {
 impl ApiKeysTable {
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), health: TableHealth::default() }
+        Self { client, table: table.into(), breaker: CircuitBreaker::default() }
     }
 
     /// The record of the key with this hash. The read is strongly consistent (docs/api.md, API keys).
@@ -139,7 +138,7 @@ impl ApiKeysTable {
     /// # Errors
     /// When the table cannot be read, or the item is not a record of a key.
     pub async fn find(&self, hash: &KeyHash, deadline: Deadline) -> Result<Option<KeyRecord>, StoreError> {
-        let access = self.health.access(Patience { deadline, ends: PatienceEnds::WhenThrottled });
+        let access = self.breaker.access(deadline);
         let found = access.repeat(|| async {
             let call = self.client.get_item().table_name(&self.table).key(PARTITION_KEY, string(hash.partition_key()));
             Ok(call.consistent_read(true).send().await?)

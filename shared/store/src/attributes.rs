@@ -12,6 +12,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::StoreError;
 
+/// Why the text of a [`StorableJson`] can be read without an error.
+pub(crate) const VALIDATED: &str = "a StorableJson was validated";
+
 /// An item, as the SDK has it.
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
@@ -39,8 +42,8 @@ pub(crate) fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, StoreError
 pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
     fn value<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> AttributeValue {
         match first {
-            Token::String(text) => AttributeValue::S(text.decode().unwrap_or_default().into_owned()),
-            Token::Number(number) => AttributeValue::N(for_dynamodb(number).unwrap_or_default().into_owned()),
+            Token::String(text) => AttributeValue::S(text.decode().expect(VALIDATED).into_owned()),
+            Token::Number(number) => AttributeValue::N(for_dynamodb(number).expect(VALIDATED).into_owned()),
             Token::Bool(value) => AttributeValue::Bool(value),
             Token::BeginArray => {
                 let mut list = Vec::new();
@@ -52,8 +55,8 @@ pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
             Token::BeginObject => {
                 let mut map = HashMap::new();
                 while let Some(name) = lexer.next_name() {
-                    let Some(first) = lexer.next() else { break };
-                    map.insert(name.decode().unwrap_or_default().into_owned(), value(first, lexer));
+                    let first = lexer.next().expect(VALIDATED);
+                    map.insert(name.decode().expect(VALIDATED).into_owned(), value(first, lexer));
                 }
                 AttributeValue::M(map)
             }
@@ -61,7 +64,7 @@ pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
         }
     }
     let mut lexer = json.lexer();
-    lexer.next().map_or(AttributeValue::Null(true), |first| value(first, &mut lexer))
+    value(lexer.next().expect(VALIDATED), &mut lexer)
 }
 
 /// The timestamp in the attribute `name` of `item`, if it has that attribute.

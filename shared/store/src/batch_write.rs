@@ -7,6 +7,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use crate::circuit_breaker::{CircuitBreaker, TableAccess, TimeLimit};
+use crate::deadline::{Deadline, before, yield_for_connection_reuse};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::HttpRequest;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -14,31 +16,31 @@ use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use model::deadline::Deadline;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::deadline::{before, yield_for_connection_reuse};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::{Cause, StoreError, UnstoredSignals};
-use crate::patience::{Patience, TableAccess, TableHealth};
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
-const BATCH_ITEMS: usize = 25;
+const CHUNK_ITEMS: usize = 25;
 
 /// The payload text in one `BatchWriteItem`, in bytes: one of the largest signals. DynamoDB accepts 16 MB per call, and its
 /// JSON of an array of one-digit numbers is five times as long as the client's.
-const BATCH_BYTES: usize = 256 * 1024;
+const CHUNK_BYTES: usize = 256 * 1024;
 
 /// The payload text of all concurrent calls, in bytes: bounds the memory for DynamoDB's JSON, sent and returned.
 const CONCURRENT_BYTES: usize = 1024 * 1024;
 
-/// Concurrent calls on a table that throttles.
-const CALLS_WHILE_THROTTLED: usize = 2;
+/// Concurrent calls of a request while it repeats calls, and of a message of a drain.
+const FEW_CALLS: usize = 2;
 
 /// An item to put.
 pub(super) trait BatchItem: Copy {
     /// The index of its signal in its request.
     fn index(self) -> usize;
+
+    /// Its partition key.
+    fn partition_key(self) -> String;
 
     /// Its sort key, which no other item of the same request has.
     fn sort_key(self) -> String;
@@ -55,7 +57,7 @@ pub(super) trait BatchItem: Copy {
 pub(super) struct BatchTable {
     client: Client,
     name: String,
-    health: TableHealth,
+    breaker: CircuitBreaker,
     in_flight: InFlight,
 }
 
@@ -68,6 +70,11 @@ struct InFlight {
 }
 
 impl InFlight {
+    /// Those of a message of a drain, which has two calls of the largest chunks.
+    fn of_message() -> Self {
+        Self { bytes: Arc::new(Semaphore::new(FEW_CALLS * CHUNK_BYTES)), min_bytes: CHUNK_BYTES }
+    }
+
     fn new(max_calls: usize) -> Self {
         Self { bytes: Arc::new(Semaphore::new(CONCURRENT_BYTES)), min_bytes: CONCURRENT_BYTES / max_calls.max(1) }
     }
@@ -93,64 +100,95 @@ impl InFlight {
     }
 }
 
-/// The result of one batch, or of several.
+/// The result of one call, or of several.
 struct Sent<I> {
-    /// The items to send again; all that are not known to be stored.
+    /// The items that are not known to be stored.
     unprocessed: Vec<I>,
+    /// The items that DynamoDB found invalid.
     invalid: Vec<I>,
-    /// Why it is not worth sending them again.
+    /// Why there are unprocessed items; `None` as well for a call that left a part of its items unprocessed.
     error: Option<StoreError>,
+}
+
+impl<I> Sent<I> {
+    /// Adds the result of other calls. An error that lasts counts more than a transient one.
+    fn add(&mut self, other: Self) {
+        self.unprocessed.extend(other.unprocessed);
+        self.invalid.extend(other.invalid);
+        if self.error.as_ref().is_none_or(StoreError::is_transient) {
+            self.error = other.error.or(self.error.take());
+        }
+    }
 }
 
 impl BatchTable {
     /// The table called `name`. All requests of the process together make at most `max_calls` at the same time, and so
     /// open as many connections.
     pub(super) fn new(client: Client, name: impl Into<String>, max_calls: usize) -> Self {
-        Self { client, name: name.into(), health: TableHealth::default(), in_flight: InFlight::new(max_calls) }
+        Self { client, name: name.into(), breaker: CircuitBreaker::default(), in_flight: InFlight::new(max_calls) }
     }
 
-    /// Puts `items`. Returns the indices of those that DynamoDB found invalid, in order; every other one is stored.
+    /// The same table for one message of a drain, whose calls are few and wait for none of another message: one that hangs delays
+    /// no other.
+    pub(super) fn for_message(&self) -> Self {
+        Self { in_flight: InFlight::of_message(), ..self.clone() }
+    }
+
+    /// Puts `items`. Returns the indices of those that DynamoDB found invalid, in order; every other one is stored. Items of
+    /// partition keys that were throttled last have a short time.
     ///
     /// # Errors
     /// When DynamoDB did not acknowledge all of them before the deadline.
-    pub(super) async fn put<I: BatchItem>(
+    pub(super) async fn store<I: BatchItem>(
         &self,
         items: Vec<I>,
-        patience: impl Into<Patience>,
+        limit: impl Into<TimeLimit>,
     ) -> Result<Vec<usize>, UnstoredSignals> {
-        // Without a call, the request is no probe of a table that does not answer.
-        if items.is_empty() {
-            return Ok(Vec::new());
+        let limit = limit.into();
+        let (throttled, others) = self.breaker.divide(items, limit, |item| item.partition_key());
+        let (mut sent, short) = tokio::join!(self.put_all(others, limit), self.put_all(throttled, limit.short()));
+        sent.add(short);
+        let invalid = indices(&sent.invalid);
+        match sent.error {
+            None => Ok(invalid),
+            Some(error) => Err(UnstoredSignals { error, invalid, unacknowledged: indices(&sent.unprocessed) }),
         }
-        let access = self.health.access(patience);
-        let mut max_calls = if access.is_short() { CALLS_WHILE_THROTTLED } else { usize::MAX };
-        let (mut unsent, mut invalid) = (items, Vec::new());
+    }
+
+    /// Sends the items until DynamoDB has taken all, the time is over, or it fails otherwise than transiently.
+    async fn put_all<I: BatchItem>(&self, items: Vec<I>, limit: TimeLimit) -> Sent<I> {
+        let mut sent = Sent { unprocessed: items, invalid: Vec::new(), error: None };
+        // Without a call, the request is not the probe of an open breaker.
+        if sent.unprocessed.is_empty() {
+            return sent;
+        }
+        let access = self.breaker.access(limit);
+        let mut max_calls = if access.is_open() { FEW_CALLS } else { usize::MAX };
         loop {
-            let sent = self.put_once(unsent, &mut max_calls, &access).await;
-            invalid.extend(sent.invalid);
-            unsent = sent.unprocessed;
-            if unsent.is_empty() {
-                return Ok(indices(&invalid));
-            }
-            let waited = match sent.error {
-                Some(error) => Err(error),
-                None => access.wait().await,
-            };
-            if let Err(error) = waited {
-                let (invalid, unacknowledged) = (indices(&invalid), indices(&unsent));
-                return Err(UnstoredSignals { error, invalid, unacknowledged });
+            let unsent = std::mem::take(&mut sent.unprocessed);
+            sent.error = None;
+            sent.add(self.put_once(unsent, &mut max_calls, &access).await);
+            match &sent.error {
+                Some(error) if !error.is_transient() => return sent,
+                Some(error) if !access.wait().await => {
+                    if *error == StoreError::Unavailable(Cause::Throttled) {
+                        sent.unprocessed.iter().for_each(|item| self.breaker.remember_throttled(item.partition_key()));
+                    }
+                    return sent;
+                }
+                Some(_) => {}
+                None => return sent,
             }
         }
     }
 
-    /// Sends the items in batches, until DynamoDB leaves a whole batch unprocessed: then it is time to wait. An error ends
-    /// the sending, but the calls that are under way are waited for.
+    /// Sends the items in batches, until a call fails: then it is time to wait. The calls that are under way are waited for.
     async fn put_once<I: BatchItem>(&self, items: Vec<I>, max_calls: &mut usize, access: &TableAccess) -> Sent<I> {
-        let mut unsent = batches(items);
+        let mut unsent = chunks(items);
         let mut sent = Sent { unprocessed: Vec::new(), invalid: Vec::new(), error: None };
-        let (mut calls, mut is_throttled) = (FuturesUnordered::new(), false);
+        let mut calls = FuturesUnordered::new();
         loop {
-            while calls.len() < *max_calls && !is_throttled && sent.error.is_none() {
+            while calls.len() < *max_calls && sent.error.is_none() {
                 let Some(next) = unsent.front() else { break };
                 let permit = if calls.is_empty() {
                     self.in_flight
@@ -162,45 +200,37 @@ impl BatchTable {
                     self.in_flight.try_for(next.bytes)
                 };
                 let Some(permit) = permit else { break };
-                let Some(batch) = unsent.pop_front() else { break };
+                let Some(chunk) = unsent.pop_front() else { break };
                 calls.push(async move {
-                    let (length, outcome) = (batch.items.len(), self.put_batch(batch.items, access).await);
+                    let outcome = self.put_chunk(chunk.items, access).await;
                     drop(permit);
-                    (length, outcome)
+                    outcome
                 });
             }
-            let Some((length, outcome)) = calls.next().await else { break };
-            let Sent { unprocessed, invalid, error } = outcome;
-            if error.is_some() {
-                sent.error = error;
-            } else if unprocessed.len() == length {
-                is_throttled = true;
+            let Some(outcome) = calls.next().await else { break };
+            if outcome.error.is_some() || !outcome.unprocessed.is_empty() {
+                *max_calls = FEW_CALLS;
             }
-            if !unprocessed.is_empty() {
-                *max_calls = CALLS_WHILE_THROTTLED;
-            }
-            sent.unprocessed.extend(unprocessed);
-            sent.invalid.extend(invalid);
+            sent.add(outcome);
             if !unsent.is_empty() {
                 yield_for_connection_reuse().await;
             }
         }
         // Items that were not sent go first the next time.
-        let mut untried: Vec<I> = unsent.into_iter().flat_map(|batch| batch.items).collect();
+        let mut untried: Vec<I> = unsent.into_iter().flat_map(|chunk| chunk.items).collect();
         untried.append(&mut sent.unprocessed);
-        Sent { unprocessed: untried, ..sent }
+        // A call that left a part of its items unprocessed does not end the sending.
+        let error = sent.error.or((!untried.is_empty()).then_some(Cause::Throttled.into()));
+        Sent { unprocessed: untried, invalid: sent.invalid, error }
     }
 
-    async fn put_batch<I: BatchItem>(&self, items: Vec<I>, access: &TableAccess) -> Sent<I> {
-        match access.call(self.send_batch(&items)).await {
+    async fn put_chunk<I: BatchItem>(&self, items: Vec<I>, access: &TableAccess) -> Sent<I> {
+        match access.call(self.send_chunk(&items)).await {
             Ok(unprocessed) => Sent { unprocessed, invalid: Vec::new(), error: None },
-            Err(StoreError::Unavailable(Cause::Throttled)) => {
-                Sent { unprocessed: items, invalid: Vec::new(), error: None }
-            }
             Err(StoreError::Invalid | StoreError::ItemTooLarge) if items.len() == 1 => {
                 Sent { unprocessed: Vec::new(), invalid: items, error: None }
             }
-            // DynamoDB rejected the batch for one of its items and does not say which.
+            // DynamoDB rejected the call for one of its items and does not say which.
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => self.put_one_by_one(items, access).await,
             Err(error) => Sent { unprocessed: items, invalid: Vec::new(), error: Some(error) },
         }
@@ -210,7 +240,7 @@ impl BatchTable {
     ///
     /// # Errors
     /// [`Cause::Throttled`] when it left all of them so.
-    async fn send_batch<I: BatchItem>(&self, items: &[I]) -> Result<Vec<I>, StoreError> {
+    async fn send_chunk<I: BatchItem>(&self, items: &[I]) -> Result<Vec<I>, StoreError> {
         let text: usize = items.iter().map(|item| item.text_bytes()).sum();
         let mut json = DynamoDbJson::with_capacity(text + items.len() * 700 + 256);
         json.raw("{\"RequestItems\":{");
@@ -250,7 +280,7 @@ impl BatchTable {
         let mut invalid = Vec::new();
         let mut items = items.into_iter();
         while let Some(item) = items.next() {
-            match access.repeat(|| async { self.send_batch(&[item]).await }).await {
+            match access.repeat(|| async { self.send_chunk(&[item]).await }).await {
                 Ok(_) => {}
                 Err(StoreError::Invalid | StoreError::ItemTooLarge) => invalid.push(item),
                 Err(error) => {
@@ -270,25 +300,25 @@ fn indices<I: BatchItem>(items: &[I]) -> Vec<usize> {
 }
 
 /// Items for one call.
-struct Batch<I> {
+struct Chunk<I> {
     items: Vec<I>,
     bytes: usize,
 }
 
-/// Splits items into batches within the limits of one call.
-fn batches<I: BatchItem>(items: Vec<I>) -> VecDeque<Batch<I>> {
-    let mut batches: VecDeque<Batch<I>> = VecDeque::new();
+/// Splits items into chunks within the limits of one call.
+fn chunks<I: BatchItem>(items: Vec<I>) -> VecDeque<Chunk<I>> {
+    let mut chunks: VecDeque<Chunk<I>> = VecDeque::new();
     for item in items {
         let bytes = item.text_bytes();
-        match batches.back_mut() {
-            Some(last) if last.items.len() < BATCH_ITEMS && last.bytes + bytes <= BATCH_BYTES => {
+        match chunks.back_mut() {
+            Some(last) if last.items.len() < CHUNK_ITEMS && last.bytes + bytes <= CHUNK_BYTES => {
                 last.items.push(item);
                 last.bytes += bytes;
             }
-            _ => batches.push_back(Batch { items: vec![item], bytes }),
+            _ => chunks.push_back(Chunk { items: vec![item], bytes }),
         }
     }
-    batches
+    chunks
 }
 
 #[cfg(test)]

@@ -33,17 +33,6 @@ impl CallStats {
         (CURRENT.scope(call_stats.clone(), work).await, call_stats)
     }
 
-    /// Runs one call, and returns how many attempts it made. A request must not make other calls meanwhile.
-    pub(crate) async fn attempts_of<T>(call: impl Future<Output = T>) -> (T, u32) {
-        let Ok(current) = CURRENT.try_with(Arc::clone) else {
-            let (result, call_stats) = Self::of(call).await;
-            return (result, call_stats.attempts());
-        };
-        let before = current.attempts();
-        let result = call.await;
-        (result, current.attempts().saturating_sub(before))
-    }
-
     /// Attempts that were sent.
     pub fn attempts(&self) -> u32 {
         self.attempts.load(Ordering::Relaxed)

@@ -1,5 +1,6 @@
 //! The table Customers: one item per customer, with the profile fields under their own names.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -9,78 +10,84 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use model::account::AccountId;
-use model::customer::{Change, CustomerUpdate};
+use model::customer::{Change, CustomerUpdate, FENCE_PREFIX};
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use crate::attributes::{Item, attribute_value, get_timestamp, number, string};
-use crate::call_stats::CallStats;
+use crate::attributes::{Item, attribute_value, get_timestamp, string};
+use crate::circuit_breaker::{Backoff, CircuitBreaker, TimeLimit};
 use crate::deadline::before;
-use crate::error::StoreError;
-use crate::fence::Fence;
-use crate::patience::{Backoff, Patience, TableHealth};
+use crate::error::{Cause, StoreError};
+use crate::fence::{FENCE, Fence};
+
+pub use crate::fence::UpdateMark;
 
 /// The table.
 #[derive(Clone, Debug)]
 pub struct CustomersTable {
     client: Client,
     table: String,
-    health: TableHealth,
+    breaker: CircuitBreaker,
 }
 
-/// An update with its fence.
+/// One `UpdateItem`.
 #[derive(Clone, Copy)]
-struct Attempt<'a> {
+struct Write<'a> {
     account_id: &'a AccountId,
-    update: &'a CustomerUpdate<'a>,
-    fence: Fence,
-    /// The condition of the write on the stored fence.
-    condition: &'static str,
+    customer_id: &'a str,
+    changes: &'a [FieldChange<'a>],
+    /// The update's mark: its fence becomes that of each changed field.
+    mark: UpdateMark,
+    /// The fence that the item gets.
+    item_fence: Fence,
+    condition: Condition,
 }
 
-/// An update of a client is written only over one with a lower fence.
-const OVER_LOWER: &str = "attribute_not_exists(fence) OR fence < :fence";
+type FieldChange<'a> = (Cow<'a, str>, Change<'a>);
 
-/// Lines of one import may have the same time: they are written over one another, in their order.
-const OVER_LOWER_OR_SAME: &str = "attribute_not_exists(fence) OR fence <= :fence";
+/// Over which item an update is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Condition {
+    /// There is no item, or it has a lower fence.
+    ItemIsOlder,
+    /// As above, or the item has the same fence. Lines of one import may have the same time: they are written over one another,
+    /// in their order.
+    ItemIsNotNewer,
+    /// There is an item with a lower fence, and so is the fence of each changed field that has one.
+    FieldsAreOlder,
+}
 
-/// The outcome of one attempt to update.
-enum AttemptOutcome {
-    /// The update is stored. These are the attributes that it replaced.
-    Written(Item),
-    /// The update is not stored: this item has a higher fence, or the same.
-    Refused(Item),
+/// What became of a write.
+enum Written {
+    /// It is stored. These are the attributes that it replaced.
+    Over(Item),
+    /// It is not stored, because of this item; `None` if its condition needs one.
+    Refused(Option<Item>),
 }
 
 /// The result of an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UpsertOutcome {
-    /// Whether it created the customer.
-    pub result: UpsertResult,
-    /// The `updatedAt` that was stored.
-    pub updated_at: Timestamp,
-}
-
-/// Whether the customer existed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum UpsertResult {
-    /// It did not.
+pub enum UpdateResult {
+    /// It created the customer.
     Created,
-    /// It did.
+    /// It changed a customer.
     Updated,
+    /// It waits in the overflow queue.
+    Deferred,
 }
 
 impl CustomersTable {
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), health: TableHealth::default() }
+        Self { client, table: table.into(), breaker: CircuitBreaker::default() }
     }
 
     /// Changes the fields that `update` names, and no others, in one `UpdateItem`: two concurrent updates both take effect.
     ///
     /// An attempt that timed out may still reach DynamoDB later. A condition prevents it from undoing a newer update: an
-    /// update is written only over a lower fence. If there is a higher one, the update is written again above it.
+    /// update is written only over a lower fence. If there is a higher one, the update is written again above it, and `mark` has
+    /// that fence. The stored `updatedAt` is that of `mark`, also when this fails: an attempt may take effect later.
     ///
     /// # Errors
     /// [`StoreError::ItemTooLarge`] when the item would exceed DynamoDB's limit; otherwise when DynamoDB fails.
@@ -88,38 +95,77 @@ impl CustomersTable {
         &self,
         account_id: &AccountId,
         update: &CustomerUpdate<'_>,
-        now: Timestamp,
-        patience: impl Into<Patience>,
-    ) -> Result<UpsertOutcome, StoreError> {
-        let (began, mut backoff, access) = (Instant::now(), Backoff::default(), self.health.access(patience));
-        let mut attempt = Attempt { account_id, update, fence: Fence::at(now)?, condition: OVER_LOWER };
-        // The fences of attempts that may have taken effect without a response.
-        let mut in_doubt = Vec::new();
+        mark: &mut UpdateMark,
+        limit: impl Into<TimeLimit>,
+    ) -> Result<UpdateResult, StoreError> {
+        let (received_at, began, mut backoff) = (mark.updated_at(), Instant::now(), Backoff::default());
+        let pk = account_id.partition_key(&update.customer_id);
+        let access = self.breaker.access(self.breaker.limit_of(&pk, limit.into()));
         loop {
-            let outcome = |created_at: Option<Timestamp>, is_own: bool| UpsertOutcome {
-                result: if is_own || created_at.is_none() { UpsertResult::Created } else { UpsertResult::Updated },
-                updated_at: attempt.fence.timestamp(),
-            };
-            let written = access.call(self.write(attempt, &mut in_doubt)).await;
+            let written = access.call(self.write(Write::whole(account_id, update, *mark))).await;
             if access.repeats(&written).await {
                 continue;
             }
-            match written? {
-                AttemptOutcome::Written(old) => {
-                    let created_at = get_timestamp(&old, "createdAt")?;
-                    return Ok(outcome(created_at, in_doubt.iter().any(|own| Some(own.timestamp()) == created_at)));
+            if written.as_ref().is_err_and(|error| *error == StoreError::Unavailable(Cause::Throttled)) {
+                self.breaker.remember_throttled(pk.clone());
+            }
+            let is_created = match written? {
+                // Every update changes the fence. Some emulators return only attributes that changed.
+                Written::Over(old) => !old.contains_key(FENCE),
+                // An attempt has taken effect without a response.
+                Written::Refused(Some(item)) if mark.wrote(&item) => {
+                    get_timestamp(&item, "createdAt")? == Some(mark.updated_at())
                 }
-                AttemptOutcome::Refused(item) => {
-                    let stored = Fence::of(&item)?;
-                    if stored == attempt.fence && in_doubt.contains(&stored) {
-                        // An attempt of this update has taken effect in the meantime.
-                        let created_at = get_timestamp(&item, "createdAt")?;
-                        return Ok(outcome(created_at, created_at == Some(stored.timestamp())));
-                    }
+                Written::Refused(item) => {
+                    let stored = Fence::of(&item.ok_or(StoreError::Corrupt)?)?;
                     let wait = backoff.next_wait();
+                    mark.fence = stored.next()?.max(Fence::at(received_at.plus(began.elapsed() + wait))?);
                     before(access.deadline(), tokio::time::sleep(wait)).await?;
-                    attempt.fence = stored.next()?.max(Fence::at(now.plus(began.elapsed()))?);
+                    continue;
                 }
+            };
+            return Ok(if is_created { UpdateResult::Created } else { UpdateResult::Updated });
+        }
+    }
+
+    /// Writes an update that was deferred with this mark: all of it over an older item; of a newer item, only the fields whose
+    /// fences are lower than the update's. Such a write raises the item's fence above the stored one, to the time `now` of the
+    /// drain, so that it is the newest in the stream.
+    ///
+    /// # Errors
+    /// As [`upsert`](Self::upsert).
+    pub async fn upsert_deferred(
+        &self,
+        account_id: &AccountId,
+        update: &CustomerUpdate<'_>,
+        mark: UpdateMark,
+        (now, limit): (Timestamp, TimeLimit),
+    ) -> Result<(), StoreError> {
+        let access = self.breaker.access(limit);
+        let mut newer: Option<Item> = None;
+        loop {
+            let mut changes = Vec::new();
+            let write = match &newer {
+                None => Write::whole(account_id, update, mark),
+                Some(item) => {
+                    for change in &update.changes {
+                        let stored = Fence::get(item, &fence_of(&change.0))?;
+                        if stored.is_none_or(|stored| stored < mark.fence) {
+                            changes.push(change.clone());
+                        }
+                    }
+                    if changes.is_empty() {
+                        return Ok(());
+                    }
+                    let item_fence = Fence::of(item)?.next()?.max(Fence::at(now)?);
+                    let condition = Condition::FieldsAreOlder;
+                    Write { changes: &changes, item_fence, condition, ..Write::whole(account_id, update, mark) }
+                }
+            };
+            match access.repeat(|| self.write(write)).await? {
+                Written::Over(_) => return Ok(()),
+                // Without an item, the customer was erased in between.
+                Written::Refused(item) => newer = item,
             }
         }
     }
@@ -136,48 +182,70 @@ impl CustomersTable {
         account_id: &AccountId,
         update: &CustomerUpdate<'_>,
         updated_at: Timestamp,
-        patience: impl Into<Patience>,
+        limit: impl Into<TimeLimit>,
     ) -> Result<bool, StoreError> {
-        let attempt = Attempt { account_id, update, fence: Fence::last_of(updated_at)?, condition: OVER_LOWER_OR_SAME };
-        let access = self.health.access(patience);
-        let written = access.repeat(|| async { self.write(attempt, &mut Vec::new()).await }).await?;
-        Ok(matches!(written, AttemptOutcome::Written(_)))
+        let mark = UpdateMark::with(Fence::last_of(updated_at)?);
+        let write = Write { condition: Condition::ItemIsNotNewer, ..Write::whole(account_id, update, mark) };
+        let written = self.breaker.access(limit).repeat(|| self.write(write)).await?;
+        Ok(matches!(written, Written::Over(_)))
     }
 
-    async fn write(&self, attempt: Attempt<'_>, in_doubt: &mut Vec<Fence>) -> Result<AttemptOutcome, StoreError> {
+    async fn write(&self, write: Write<'_>) -> Result<Written, StoreError> {
         // On the heap, as in `before`.
-        let (sent, attempts) = CallStats::attempts_of(Box::pin(self.update(attempt).send())).await;
-        if attempts > 1 {
-            in_doubt.push(attempt.fence);
-        }
-        let error = match sent {
-            Ok(output) => return Ok(AttemptOutcome::Written(output.attributes.unwrap_or_default())),
+        let error = match Box::pin(write.request(&self.client).table_name(&self.table).send()).await {
+            Ok(output) => return Ok(Written::Over(output.attributes.unwrap_or_default())),
             Err(error) => error,
         };
         match error.as_service_error() {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                failed.item().cloned().map(AttemptOutcome::Refused).ok_or(StoreError::Corrupt)
+                Ok(Written::Refused(failed.item().filter(|item| !item.is_empty()).cloned()))
             }
             _ => Err(error.into()),
         }
     }
+}
 
-    fn update(&self, Attempt { account_id, update, fence, condition }: Attempt<'_>) -> UpdateItemFluentBuilder {
+/// The attribute with the fence of a field.
+fn fence_of(field: &str) -> String {
+    [FENCE_PREFIX, field].concat()
+}
+
+impl<'a> Write<'a> {
+    /// All changes of an update, over an older item.
+    fn whole(account_id: &'a AccountId, update: &'a CustomerUpdate<'_>, mark: UpdateMark) -> Self {
+        Self {
+            account_id,
+            customer_id: &update.customer_id,
+            changes: &update.changes,
+            mark,
+            item_fence: mark.fence,
+            condition: Condition::ItemIsOlder,
+        }
+    }
+
+    fn request(self, client: &Client) -> UpdateItemFluentBuilder {
+        let Self { account_id, customer_id, changes, mark, item_fence, condition } = self;
         let mut set = String::from(
-            "SET accountId = :account, customerId = :customer, fence = :fence, updatedAt = :now, \
+            "SET accountId = :account, customerId = :customer, fence = :fence, fenceId = :id, updatedAt = :now, \
              createdAt = if_not_exists(createdAt, :now)",
         );
         let mut remove = String::new();
         // Maps of their final size: one that grows hashes its keys again.
-        let mut names = HashMap::with_capacity(update.changes.len());
-        let mut values = HashMap::with_capacity(update.changes.len().saturating_add(4));
+        let mut names = HashMap::with_capacity(changes.len().saturating_mul(2));
+        let mut values = HashMap::with_capacity(changes.len().saturating_add(6));
         values.insert(":account".to_owned(), string(account_id.as_str()));
-        values.insert(":customer".to_owned(), string(update.customer_id.as_ref()));
-        values.insert(":fence".to_owned(), number(fence.number()));
-        values.insert(":now".to_owned(), string(fence.timestamp().to_string()));
-        for (index, (name, change)) in update.changes.iter().enumerate() {
+        values.insert(":customer".to_owned(), string(customer_id));
+        values.insert(":fence".to_owned(), item_fence.attribute());
+        values.insert(":id".to_owned(), mark.id_attribute());
+        values.insert(":now".to_owned(), string(item_fence.timestamp().to_string()));
+        if !changes.is_empty() {
+            values.insert(":field".to_owned(), mark.fence.attribute());
+        }
+        for (index, (name, change)) in changes.iter().enumerate() {
             names.insert(format!("#{index}"), name.to_string());
+            names.insert(format!("#f{index}"), fence_of(name));
             // Writing to a String cannot fail.
+            let _ = write!(set, ", #f{index} = :field");
             match change {
                 Change::Set(value) => {
                     let _ = write!(set, ", #{index} = :{index}");
@@ -189,10 +257,18 @@ impl CustomersTable {
                 }
             }
         }
-        self.client
+        let field_is_older = |index| format!(" AND (attribute_not_exists(#f{index}) OR #f{index} < :field)");
+        let condition = match condition {
+            Condition::ItemIsOlder => "attribute_not_exists(fence) OR fence < :fence".to_owned(),
+            Condition::ItemIsNotNewer => "attribute_not_exists(fence) OR fence <= :fence".to_owned(),
+            Condition::FieldsAreOlder => {
+                let fields: String = (0..changes.len()).map(field_is_older).collect();
+                format!("attribute_exists(pk) AND fence < :fence{fields}")
+            }
+        };
+        client
             .update_item()
-            .table_name(&self.table)
-            .key("pk", string(account_id.partition_key(&update.customer_id)))
+            .key("pk", string(account_id.partition_key(customer_id)))
             .update_expression(set + &remove)
             .condition_expression(condition)
             .set_expression_attribute_names((!names.is_empty()).then_some(names))

@@ -1,8 +1,6 @@
-//! How long DynamoDB may take.
+//! Deadlines, and how long DynamoDB may take.
 
-use std::time::Duration;
-
-use model::deadline::{Deadline, DeadlineExceeded};
+use std::time::{Duration, Instant};
 
 /// The longest that a request may take. API Gateway waits 30 s and clients 60 s; a call to DynamoDB that has failed for ten
 /// seconds is unlikely to succeed in the next ones.
@@ -11,6 +9,53 @@ pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
 /// The longest that the writes of one request may take: the idempotency record and the signals together, or the update of a
 /// customer.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The point in time until which some work may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    until: Instant,
+}
+
+/// The deadline passed before the work was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the deadline passed")]
+pub struct DeadlineExceeded;
+
+impl Deadline {
+    /// The deadline `duration` from now.
+    pub fn after(duration: Duration) -> Self {
+        let now = Instant::now();
+        Self { until: now.checked_add(duration).unwrap_or(now) }
+    }
+
+    /// This deadline, or the one `duration` from now if that is sooner.
+    #[must_use]
+    pub fn at_most(self, duration: Duration) -> Self {
+        Self { until: self.until.min(Self::after(duration).until) }
+    }
+
+    /// The deadline after one of this many equal parts of the time left.
+    #[must_use]
+    pub fn part(self, parts: u32) -> Self {
+        self.at_most(self.remaining().checked_div(parts).unwrap_or_default())
+    }
+
+    /// The deadline `duration` before this one.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Self {
+        Self { until: self.until.checked_sub(duration).unwrap_or(self.until) }
+    }
+
+    /// The time left; zero when it has passed.
+    pub fn remaining(self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// The point in time.
+    pub fn until(self) -> Instant {
+        self.until
+    }
+}
 
 /// Runs `work` until `deadline`, and then drops it.
 ///

@@ -9,6 +9,8 @@ use model::number::for_dynamodb;
 use model::storable::StorableJson;
 use serde::Serialize;
 
+use crate::attributes::VALIDATED;
+
 /// A JSON text while it is written.
 #[derive(Default)]
 pub(super) struct DynamoDbJson(Vec<u8>);
@@ -45,9 +47,7 @@ impl DynamoDbJson {
     /// Writes JSON that the client sent as an attribute value.
     pub(super) fn attribute_value(&mut self, json: StorableJson<'_>) {
         let mut lexer = json.lexer();
-        if let Some(first) = lexer.next() {
-            self.value(first, &mut lexer);
-        }
+        self.value(lexer.next().expect(VALIDATED), &mut lexer);
     }
 
     fn value<'a>(&mut self, first: Token<'a>, lexer: &mut Lexer<'a>) {
@@ -58,7 +58,7 @@ impl DynamoDbJson {
             }
             Token::Number(number) => {
                 self.raw("{\"N\":\"");
-                self.raw(&for_dynamodb(number).unwrap_or_default());
+                self.raw(&for_dynamodb(number).expect(VALIDATED));
                 self.raw("\"");
             }
             Token::Bool(true) => self.raw("{\"BOOL\":true"),
@@ -77,7 +77,7 @@ impl DynamoDbJson {
                 self.raw("{\"M\":{");
                 let mut separator = "";
                 while let Some(name) = lexer.next_name() {
-                    let Some(value) = lexer.next() else { break };
+                    let value = lexer.next().expect(VALIDATED);
                     self.raw(separator);
                     self.raw(name.quoted());
                     self.raw(":");
@@ -93,8 +93,8 @@ impl DynamoDbJson {
 
     /// Writes a string, or an item of `serde_dynamo`.
     pub(super) fn serialized(&mut self, value: impl Serialize) {
-        // Writing to memory cannot fail, and neither do strings and items.
-        let _ = value.serialize(&mut serde_json::Serializer::new(&mut self.0));
+        let written = value.serialize(&mut serde_json::Serializer::new(&mut self.0));
+        written.expect("strings and items serialize, and writing to memory does not fail");
     }
 
     /// The text.

@@ -69,7 +69,7 @@ pub fn sdk_config() -> Result<SdkConfig, ConfigError> {
 /// As [`sdk_config()`].
 pub fn s3() -> Result<S3Connection, ConfigError> {
     Ok(S3Connection {
-        endpoint: configured_endpoint(s3::ENDPOINT_VARIABLE),
+        endpoint: configured_endpoint(s3::ENDPOINT_VARIABLE).ok_or(ConfigError::Missing(s3::ENDPOINT_VARIABLE))?,
         region: region()?,
         credentials: credentials()?,
         connector: http_connector(CONNECT_TIMEOUT)?,

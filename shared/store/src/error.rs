@@ -1,8 +1,8 @@
 //! Why DynamoDB did not do what it was asked to. An error of the SDK may contain an item, so only its kind is kept.
 
+use crate::deadline::DeadlineExceeded;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use model::deadline::DeadlineExceeded;
 use model::signal::Signal;
 
 /// Why a call to DynamoDB failed.
@@ -61,27 +61,31 @@ pub enum Cause {
 }
 
 impl StoreError {
-    /// Whether DynamoDB answered: it has an item that is none of this service, or it refused a call, which lasts until the
+    /// Whether DynamoDB answered: it has an item that this service did not write, or it refused a call, which lasts until the
     /// operator ends it. Everything else is an outage.
     pub fn is_answer(&self) -> bool {
-        match self {
-            Self::Invalid | Self::Unserializable | Self::ItemTooLarge | Self::Corrupt => true,
-            Self::Unavailable(cause) => match cause {
-                Cause::NoSuchTable | Cause::AccessDenied | Cause::InvalidCredentials | Cause::Other(_) => true,
-                Cause::Throttled
-                | Cause::DeadlineExceeded
-                | Cause::Timeout
-                | Cause::DispatchFailure
-                | Cause::ResponseError
-                | Cause::ServerError => false,
-            },
+        !self.is_transient() && *self != Self::Unavailable(Cause::DeadlineExceeded)
+    }
+
+    /// Whether the same call may succeed a moment later.
+    pub fn is_transient(&self) -> bool {
+        let Self::Unavailable(cause) = self else { return false };
+        match cause {
+            Cause::Throttled | Cause::Timeout | Cause::DispatchFailure | Cause::ResponseError | Cause::ServerError => {
+                true
+            }
+            Cause::DeadlineExceeded
+            | Cause::NoSuchTable
+            | Cause::AccessDenied
+            | Cause::InvalidCredentials
+            | Cause::Other(_) => false,
         }
     }
 }
 
 impl Cause {
     /// The cause of an error code of DynamoDB ("Error handling with DynamoDB", developer guide).
-    fn from_code(code: &str) -> Self {
+    pub fn from_code(code: &str) -> Self {
         match code {
             "ProvisionedThroughputExceededException" | "RequestLimitExceeded" | "ThrottlingException" => {
                 Self::Throttled
@@ -144,7 +148,7 @@ pub struct UnstoredSignals {
 }
 
 impl UnstoredSignals {
-    /// None of `signals` was sent.
+    /// Of a request that sent none of its `signals`.
     pub fn all(error: StoreError, signals: &[Signal<'_>]) -> Self {
         let unacknowledged = signals.iter().map(|signal| signal.index).collect();
         Self { error, invalid: Vec::new(), unacknowledged }

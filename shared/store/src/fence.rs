@@ -1,12 +1,23 @@
-//! The fence of a customer: which of two updates is the newer one.
+//! Fences: which of two updates of a customer is the newer one.
 //!
-//! It is a number that grows with each update: the milliseconds since 1970, and a random part that tells updates of the same
-//! millisecond apart. An attempt that reaches DynamoDB late meets a higher fence, and is refused.
+//! A fence is a number that grows with each update: the milliseconds since 1970, and a random part that tells updates of the same
+//! millisecond apart. The item of a customer has the fence of its last write, and one for each field that was ever set or
+//! removed. An attempt that reaches DynamoDB late meets a higher fence, and is refused.
 
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::attributes::Item;
 use crate::error::StoreError;
+
+/// The attribute with the fence of the item.
+pub(crate) const FENCE: &str = "fence";
+
+/// The attribute with the id of the update that wrote the item last.
+const UPDATE_ID: &str = "fenceId";
 
 /// Fences of one millisecond.
 const PER_MILLISECOND: u64 = 1 << 20;
@@ -16,7 +27,8 @@ const PER_MILLISECOND: u64 = 1 << 20;
 const MAX_STEP: u64 = 1 << 10;
 
 /// A fence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct Fence(u64);
 
 impl Fence {
@@ -41,13 +53,21 @@ impl Fence {
         first.and_then(|first| first.checked_add(part)).map(Self).ok_or(StoreError::Invalid)
     }
 
+    /// The fence in the attribute `name` of a stored customer; `None` if it has no such attribute.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] when the attribute is not a fence.
+    pub(crate) fn get(item: &Item, name: &str) -> Result<Option<Self>, StoreError> {
+        let parse = |value: &AttributeValue| value.as_n().ok()?.parse().ok().map(Self);
+        item.get(name).map(|value| parse(value).ok_or(StoreError::Corrupt)).transpose()
+    }
+
     /// The fence of a stored customer.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] when it has none.
     pub(crate) fn of(item: &Item) -> Result<Self, StoreError> {
-        let number = item.get("fence").and_then(|value| value.as_n().ok()?.parse().ok());
-        number.map(Self).ok_or(StoreError::Corrupt)
+        Self::get(item, FENCE)?.ok_or(StoreError::Corrupt)
     }
 
     /// A fence above this one.
@@ -63,9 +83,45 @@ impl Fence {
         Timestamp::from_millis(self.0 / PER_MILLISECOND)
     }
 
-    /// The number that is stored.
-    pub(crate) fn number(self) -> u64 {
-        self.0
+    /// As it is stored.
+    pub(crate) fn attribute(self) -> AttributeValue {
+        AttributeValue::N(self.0.to_string())
+    }
+}
+
+/// What marks the writes of one update: its fence, and 16 random bytes by which it knows an attempt of its own that took effect
+/// without a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpdateMark {
+    pub(crate) fence: Fence,
+    id: Uuid,
+}
+
+impl UpdateMark {
+    /// That of a new update, which was received at `time`.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] when the time is after the year 2500.
+    pub fn new(time: Timestamp) -> Result<Self, StoreError> {
+        Ok(Self::with(Fence::at(time)?))
+    }
+
+    pub(crate) fn with(fence: Fence) -> Self {
+        Self { fence, id: Uuid::new_v4() }
+    }
+
+    /// The `updatedAt` that the update stores.
+    pub fn updated_at(self) -> Timestamp {
+        self.fence.timestamp()
+    }
+
+    /// Whether this update was the last to write the item.
+    pub(crate) fn wrote(self, item: &Item) -> bool {
+        item.get(UPDATE_ID) == Some(&self.id_attribute())
+    }
+
+    pub(crate) fn id_attribute(self) -> AttributeValue {
+        AttributeValue::B(Blob::new(self.id.into_bytes()))
     }
 }
 

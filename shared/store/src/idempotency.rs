@@ -1,7 +1,6 @@
 //! The table Idempotency: which requestIdentifier was used when and with which body, so that a retry stores nothing twice
 //! (docs/api.md, Retries).
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -15,10 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::attributes::{from_item, number, to_item};
 use crate::batch_context::BatchContext;
+use crate::circuit_breaker::{CircuitBreaker, TimeLimit};
 use crate::deadline::yield_for_connection_reuse;
 use crate::error::StoreError;
-use crate::overflow::DeferredBatch;
-use crate::patience::{Patience, TableHealth};
 
 /// How long a requestIdentifier is remembered.
 pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
@@ -28,7 +26,24 @@ pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
 pub struct IdempotencyTable {
     client: Client,
     table: String,
-    health: TableHealth,
+    breaker: CircuitBreaker,
+}
+
+/// The hashes of a request, by which a retry of it is recognized: SHA-256 in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestHashes {
+    /// That of the decoded body.
+    body_hash: String,
+    /// That of all signals, without the rest of the body.
+    signals_hash: String,
+}
+
+impl RequestHashes {
+    /// Those of a request with this body, which was read as `batch`.
+    pub fn of(body: &str, batch: &Batch<'_>) -> Self {
+        Self { body_hash: Digest::of(body).to_hex(), signals_hash: batch.signals_hash() }
+    }
 }
 
 /// The idempotency record of one request: an item of the table.
@@ -68,38 +83,22 @@ pub enum Outcome {
 impl IdempotencyTable {
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), health: TableHealth::default() }
+        Self { client, table: table.into(), breaker: CircuitBreaker::default() }
     }
 
-    /// Writes the record of a request before its first signal is stored, unless there is one of the last 24 hours.
+    /// Writes the record of a request, to be kept for 24 hours from `now`, unless there is one of the last 24 hours. The first
+    /// signal is stored only afterwards.
     ///
     /// # Errors
     /// When the record could be neither written nor read.
     pub async fn begin(
         &self,
         context: BatchContext<'_>,
-        body: &str,
-        batch: &Batch<'_>,
-        patience: impl Into<Patience>,
-    ) -> Result<Outcome, StoreError> {
-        let record = record(context, Digest::of(body).to_hex(), None);
-        self.write(&record, context.received_at, || batch.signals_hash().into(), patience).await
-    }
-
-    /// Writes the record of a deferred request, unless there is one of the last 24 hours. It expires 24 hours after `now`.
-    ///
-    /// # Errors
-    /// When the record could be neither written nor read.
-    pub async fn begin_deferred(
-        &self,
-        context: BatchContext<'_>,
-        deferred: &DeferredBatch<'_>,
+        hashes: &RequestHashes,
         now: Timestamp,
-        patience: impl Into<Patience>,
+        limit: impl Into<TimeLimit>,
     ) -> Result<Outcome, StoreError> {
-        let expires_at = now.plus(IDEMPOTENCY_TTL).seconds();
-        let record = IdempotencyRecord { expires_at, ..record(context, deferred.body_hash.clone().into(), None) };
-        self.write(&record, now, || deferred.signals_hash.clone(), patience).await
+        self.write(&record(context, hashes, now, None), hashes, now, limit.into()).await
     }
 
     /// Writes the record of a request of which signals could not be stored, under a generated requestIdentifier, which the
@@ -107,26 +106,24 @@ impl IdempotencyTable {
     pub async fn record_after_failure(
         &self,
         context: BatchContext<'_>,
-        body: &str,
-        batch: &Batch<'_>,
-        patience: impl Into<Patience>,
+        hashes: &RequestHashes,
+        limit: impl Into<TimeLimit>,
     ) -> bool {
-        let record = record(context, Digest::of(body).to_hex(), Some(batch.signals_hash()));
-        let written = self.write(&record, context.received_at, || batch.signals_hash().into(), patience).await;
-        matches!(written, Ok(Outcome::New))
+        let now = context.received_at;
+        let record = record(context, hashes, now, Some(hashes.signals_hash.clone()));
+        matches!(self.write(&record, hashes, now, limit.into()).await, Ok(Outcome::New))
     }
 
-    async fn write<'a>(
+    async fn write(
         &self,
         record: &IdempotencyRecord,
+        hashes: &RequestHashes,
         now: Timestamp,
-        signals_hash: impl Fn() -> Cow<'a, str>,
-        patience: impl Into<Patience>,
+        limit: TimeLimit,
     ) -> Result<Outcome, StoreError> {
-        let access = self.health.access(patience);
-        Ok(match access.repeat(|| self.put(record, now)).await? {
+        Ok(match self.breaker.access(limit).repeat(|| self.put(record, now)).await? {
             None => Outcome::New,
-            Some(existing) => compare(&existing, record, &signals_hash),
+            Some(existing) => compare(&existing, record, hashes),
         })
     }
 
@@ -153,27 +150,28 @@ impl IdempotencyTable {
     }
 }
 
-fn record(context: BatchContext<'_>, body_hash: String, signals_hash: Option<String>) -> IdempotencyRecord {
+fn record(
+    context: BatchContext<'_>,
+    hashes: &RequestHashes,
+    now: Timestamp,
+    signals_hash: Option<String>,
+) -> IdempotencyRecord {
     IdempotencyRecord {
         pk: context.account_id.partition_key(&context.request_identifier.canonical()),
         account_id: context.account_id.clone(),
-        body_hash,
+        body_hash: hashes.body_hash.clone(),
         signals_hash,
         received_at: context.received_at,
         request_id: context.request_id.to_owned(),
-        expires_at: context.received_at.plus(IDEMPOTENCY_TTL).seconds(),
+        expires_at: now.plus(IDEMPOTENCY_TTL).seconds(),
     }
 }
 
 /// The outcome when there is a record already. The drain of several attempts of a request is one invocation, so an own record
 /// also has the own time.
-fn compare<'a>(
-    existing: &IdempotencyRecord,
-    record: &IdempotencyRecord,
-    signals_hash: impl Fn() -> Cow<'a, str>,
-) -> Outcome {
+fn compare(existing: &IdempotencyRecord, record: &IdempotencyRecord, hashes: &RequestHashes) -> Outcome {
     let is_same_body = existing.body_hash == record.body_hash;
-    if !is_same_body && existing.signals_hash.as_ref().is_none_or(|hash| *hash != signals_hash()) {
+    if !is_same_body && existing.signals_hash.as_ref().is_none_or(|hash| *hash != hashes.signals_hash) {
         Outcome::Conflict
     } else if (&existing.request_id, existing.received_at) == (&record.request_id, record.received_at) {
         Outcome::New

@@ -182,7 +182,9 @@ mod tests {
         let hash = |n: usize| KeyHash::of(n.to_string());
         let keys: Vec<_> =
             records.iter().enumerate().map(|(n, record)| SnapshotKey::of(hash(n), record, NOW).unwrap()).collect();
-        let snapshot = KeySnapshot::parse(&Object { body: write(&keys, NOW).unwrap(), last_modified: NOW }).unwrap();
+        let snapshot =
+            KeySnapshot::parse(&Object { body: write(&keys, NOW).unwrap(), last_modified: NOW, etag: String::new() })
+                .unwrap();
         for (n, record) in records.into_iter().enumerate() {
             assert_eq!(snapshot.find(hash(n)), Some(KeyRecord { name: String::new(), ..record }));
         }

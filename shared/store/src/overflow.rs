@@ -1,67 +1,75 @@
-//! The overflow queue: accepted signals that DynamoDB did not acknowledge in time wait there, and the overflow function
-//! stores them later (docs/reliability.md, Overflow).
+//! The messages of the overflow queue: what a function accepted and DynamoDB did not acknowledge in time. The overflow function
+//! stores it later (docs/reliability.md, Overflow).
 //!
-//! This module must not know when signals are deferred.
+//! This module must not know when signals and updates are deferred.
 
 mod deferred_batch;
+mod deferred_update;
 
-use std::time::Duration;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
-use aws_config::SdkConfig;
-use aws_config::timeout::TimeoutConfig;
-use aws_sdk_sqs::Client;
-use aws_sdk_sqs::config::Builder;
-use aws_sdk_sqs::config::retry::RetryPartition;
-use futures_util::future::try_join_all;
-use model::account::AccountId;
-use model::deadline::Deadline;
+pub use self::deferred_batch::{DeferredBatch, DeferredSignal};
+pub use self::deferred_update::DeferredUpdate;
 
-pub use self::deferred_batch::{DeferredBatch, DeferredSignal, UnreadableMessage};
-use crate::client::retries;
-use crate::deadline::before;
-use crate::error::StoreError;
+/// The version of the messages that this version writes, and the highest that it reads.
+const VERSION: u32 = 1;
 
-/// How long one attempt of a call may take.
-const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_200);
-
-/// Attempts per call, including the first.
-const MAX_ATTEMPTS: u32 = 3;
-
-/// A queue of SQS.
-#[derive(Debug)]
-pub struct OverflowQueue {
-    client: Client,
-    url: String,
+/// A message.
+#[derive(Clone, Debug)]
+pub enum Deferred<'a> {
+    /// Signals of one request.
+    Batch(DeferredBatch<'a>),
+    /// The update of a customer.
+    Update(DeferredUpdate<'a>),
 }
 
-impl OverflowQueue {
-    /// The queue with this URL.
-    pub fn new(config: &SdkConfig, url: impl Into<String>) -> Self {
-        let config = Builder::from(config)
-            .retry_config(retries(MAX_ATTEMPTS))
-            // An outage of DynamoDB must not use up its retries.
-            .retry_partition(RetryPartition::custom("sqs").build())
-            .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build());
-        Self { client: Client::from_conf(config.build()), url: url.into() }
-    }
+/// Why a message is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MessageError {
+    /// A newer version wrote it, and only that can read all of it.
+    #[error("NewerMessage")]
+    Newer,
+    /// It is not a message of any version up to this one.
+    #[error("UnreadableMessage")]
+    Unreadable,
+}
 
-    /// Sends all messages. Those of an account form a group: when one account has many messages or its messages take long,
-    /// SQS delivers those of the others first ("Amazon SQS fair queues" in the SQS developer guide). A group's name has at most
-    /// 128 letters, digits and punctuation marks, so that every account's name is one.
+/// What tells messages apart.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kind {
+    /// The first messages had none.
+    #[serde(default)]
+    version: u32,
+    customer_data: Option<IgnoredAny>,
+}
+
+impl<'a> Deferred<'a> {
+    /// Reads a message.
     ///
     /// # Errors
-    /// When SQS did not acknowledge all of them before the deadline: some may be queued, some not.
-    pub async fn send(
-        &self,
-        messages: Vec<String>,
-        account: Option<&AccountId>,
-        deadline: Deadline,
-    ) -> Result<(), StoreError> {
-        let sent = messages.into_iter().map(|message| {
-            let call = self.client.send_message().queue_url(&self.url).message_body(message);
-            let call = call.set_message_group_id(account.map(ToString::to_string));
-            async { call.send().await.map_err(StoreError::from) }
-        });
-        before(deadline, try_join_all(sent)).await?.map(drop)
+    /// [`MessageError`]
+    pub fn parse(text: &'a str) -> Result<Self, MessageError> {
+        let Kind { version, customer_data } = read(text)?;
+        match customer_data {
+            _ if version > VERSION => Err(MessageError::Newer),
+            None => read(text).map(Self::Batch),
+            Some(_) => read(text).map(Self::Update),
+        }
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MessageError> {
+    serde_json::from_str(text).map_err(|_| MessageError::Unreadable)
+}
+
+/// As JSON. SQS rejects U+FFFE and U+FFFF (`SendMessage` in the SQS API reference), which JSON has only inside strings.
+fn json(value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value).expect("strings, numbers and lists of them serialize");
+    if json.contains(['\u{fffe}', '\u{ffff}']) {
+        json.replace('\u{fffe}', "\\ufffe").replace('\u{ffff}', "\\uffff")
+    } else {
+        json
     }
 }

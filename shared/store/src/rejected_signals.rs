@@ -18,10 +18,10 @@ use serde::{Deserialize, Serialize};
 use crate::attributes::{Item, from_item};
 use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable};
+use crate::circuit_breaker::TimeLimit;
 use crate::client::with_own_retries;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::{StoreError, UnstoredSignals};
-use crate::patience::Patience;
 
 /// How long a rejected signal is stored.
 pub const RETENTION: Duration = Duration::from_hours(14 * 24);
@@ -42,7 +42,7 @@ const CONCURRENT_CALLS: usize = 4;
 /// A rejected signal as it is stored: an item of the table.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RejectedSignalRecord<'a> {
+pub struct RejectedSignalItem<'a> {
     /// `accountId#day#shard`: see [`partition_key`].
     pub pk: String,
     /// `requestIdentifier#index#hash of the payload`. The hash keeps several bodies apart that came with one
@@ -72,15 +72,15 @@ pub struct RejectedSignalRecord<'a> {
     pub expires_at: u64,
 }
 
-impl<'a> RejectedSignalRecord<'a> {
+impl<'a> RejectedSignalItem<'a> {
     /// The record of a rejected signal that is stored at `now`.
     pub fn new(context: BatchContext<'a>, rejected: &'a RejectedSignal<'a>, now: Timestamp) -> Self {
         let RejectedSignal { index, payload, subject_id, errors } = rejected;
         let request_identifier = context.request_identifier.canonical();
         let shard = shard_of(&request_identifier, *index);
         let hash = Digest::of(payload).to_hex();
-        let hash = hash.get(..PAYLOAD_HASH_DIGITS).unwrap_or_default();
-        let stored_payload = payload.get(..payload.floor_char_boundary(MAX_PAYLOAD_BYTES)).unwrap_or_default();
+        let hash = hash.get(..PAYLOAD_HASH_DIGITS).expect("a SHA-256 has 64 hexadecimal digits");
+        let (stored_payload, _) = payload.split_at(payload.floor_char_boundary(MAX_PAYLOAD_BYTES));
         Self {
             pk: partition_key(context.account_id, &day(context.received_at), shard),
             sk: format!("{request_identifier}#{index:04}#{hash}"),
@@ -119,7 +119,7 @@ pub fn day(timestamp: Timestamp) -> String {
 /// The shard of a signal: always the same one, so that a retry overwrites its own items.
 fn shard_of(request_identifier: &str, index: usize) -> u8 {
     let sum = request_identifier.bytes().fold(index, |sum, byte| sum.wrapping_add(usize::from(byte)));
-    u8::try_from(sum % usize::from(SHARDS)).unwrap_or_default()
+    u8::try_from(sum % usize::from(SHARDS)).expect("the remainder is below a u8")
 }
 
 /// The table.
@@ -138,22 +138,32 @@ impl RejectedSignalsTable {
     ///
     /// # Errors
     /// When DynamoDB found one invalid, or did not acknowledge all of them before the deadline.
-    pub async fn put(
+    pub async fn store(
         &self,
-        records: &[RejectedSignalRecord<'_>],
-        patience: impl Into<Patience>,
+        items: &[RejectedSignalItem<'_>],
+        limit: impl Into<TimeLimit>,
     ) -> Result<(), UnstoredSignals> {
-        let invalid = self.table.put(records.iter().collect(), patience).await?;
+        let invalid = self.table.store(items.iter().collect(), limit).await?;
         if invalid.is_empty() {
             return Ok(());
         }
         Err(UnstoredSignals { error: StoreError::Invalid, invalid, unacknowledged: Vec::new() })
     }
+
+    /// The same table for one message of a drain.
+    #[must_use]
+    pub fn for_message(&self) -> Self {
+        Self { table: self.table.for_message() }
+    }
 }
 
-impl BatchItem for &RejectedSignalRecord<'_> {
+impl BatchItem for &RejectedSignalItem<'_> {
     fn index(self) -> usize {
         self.index
+    }
+
+    fn partition_key(self) -> String {
+        self.pk.clone()
     }
 
     fn sort_key(self) -> String {
@@ -165,7 +175,8 @@ impl BatchItem for &RejectedSignalRecord<'_> {
     }
 
     fn write(self, json: &mut DynamoDbJson) {
-        // Strings, numbers and lists of them always serialize.
-        json.serialized(serde_dynamo::to_item::<_, serde_dynamo::Item>(self).unwrap_or_default());
+        let item: serde_dynamo::Item =
+            serde_dynamo::to_item(self).expect("strings, numbers and lists of them serialize");
+        json.serialized(item);
     }
 }

@@ -1,12 +1,12 @@
 //! Objects of S3: one is read or written whole, in a request that is signed here. Must not know what is in an object.
 //!
 //! S3 does not speak the protocol of the other services, and its client in the SDK would be the largest crate of a function.
-//! A request is made once: callers know whether, and when, another attempt makes sense. FIPS and dual-stack endpoints are set
-//! by [`ENDPOINT_VARIABLE`].
+//! A request is made once: callers know whether, and when, another attempt makes sense. The templates set the endpoint of the
+//! region, which has the path style: `https://endpoint/bucket/key`.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use aws_sdk_dynamodb::config::endpoint::{DefaultResolver, Params, ResolveEndpoint as _};
+use crate::deadline::{Deadline, before};
 use aws_sdk_dynamodb::config::{ProvideCredentials as _, SharedCredentialsProvider};
 use aws_sigv4::http_request::{
     PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
@@ -19,13 +19,11 @@ use aws_smithy_runtime_api::http::Headers;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use aws_smithy_types::date_time::{DateTime, Format};
-use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 
-use crate::deadline::before;
 use crate::error::Cause;
 
-/// The variable of another endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference Guide).
+/// The variable of the endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference Guide).
 pub const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_S3";
 
 /// The longest response to a request that failed: an error of S3 has a few hundred bytes.
@@ -36,8 +34,8 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// How S3 is reached, and who calls it.
 #[derive(Clone, Debug)]
 pub struct S3Connection {
-    /// The endpoint that the operator set instead of the region's. It need not have a host name for each bucket.
-    pub endpoint: Option<String>,
+    /// Its endpoint, without the name of a bucket.
+    pub endpoint: String,
     /// The region of the bucket.
     pub region: String,
     /// Whose calls they are.
@@ -60,6 +58,8 @@ pub struct Object {
     pub body: Vec<u8>,
     /// When it was written; S3 says so to the second.
     pub last_modified: Timestamp,
+    /// Its `ETag`, for [`Replaces::Version`].
+    pub etag: String,
 }
 
 /// What a write replaces.
@@ -130,23 +130,11 @@ impl Bucket {
         before(deadline, async {
             let (headers, body) = self.send(request, limit).await?;
             let last_modified = headers.get("last-modified").and_then(http_date).ok_or(Cause::ResponseError)?;
-            Ok(Object { body, last_modified })
+            let etag = headers.get("etag").ok_or(Cause::ResponseError)?.to_owned();
+            Ok(Object { body, last_modified, etag })
         })
         .await
         .map_err(|_| Cause::Timeout)?
-    }
-
-    /// The `ETag` of the object with this key, for [`Replaces::Version`]; `None` if there is no such object.
-    ///
-    /// # Errors
-    /// [`S3Error`]
-    pub async fn etag(&self, key: &str, deadline: Deadline) -> Result<Option<String>, S3Error> {
-        let request = Unsigned { method: "HEAD", key, headers: Vec::new(), body: Vec::new() };
-        match before(deadline, self.send(request, 0)).await.map_err(|_| Cause::Timeout)? {
-            Ok((headers, _)) => Ok(Some(headers.get("etag").ok_or(Cause::ResponseError)?.to_owned())),
-            Err(S3Error::Missing) => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 
     /// Writes an object, whose key consists of unreserved characters and slashes.
@@ -189,8 +177,8 @@ impl Bucket {
     /// The request, signed ("Authenticating Requests (AWS Signature Version 4)" in the S3 API reference).
     async fn signed(&self, request: Unsigned<'_>) -> Result<HttpRequest, BoxError> {
         let Unsigned { method, key, headers, body } = request;
-        let S3Connection { region, credentials, .. } = &self.connection;
-        let url = format!("{}/{key}", self.url().await?);
+        let S3Connection { endpoint, region, credentials, .. } = &self.connection;
+        let url = format!("{}/{}/{key}", endpoint.trim_end_matches('/'), self.name);
         let mut settings = SigningSettings::default();
         settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
         settings.percent_encoding_mode = PercentEncodingMode::Single;
@@ -216,26 +204,6 @@ impl Bucket {
         }
         Ok(request)
     }
-
-    /// The URL of the bucket, without a slash at its end.
-    async fn url(&self) -> Result<String, BoxError> {
-        let Self { name, connection: S3Connection { endpoint, region, .. } } = self;
-        match endpoint {
-            Some(endpoint) => Ok(format!("{}/{name}", endpoint.trim_end_matches('/'))),
-            None => Ok(format!("https://{name}.s3.{region}.{}", domain(region).await?)),
-        }
-    }
-}
-
-/// What the hosts of a region end with. The SDK of DynamoDB, which every function has, knows that of each partition.
-///
-/// # Errors
-/// When `region` is none.
-pub async fn domain(region: &str) -> Result<String, BoxError> {
-    let params = Params::builder().region(region).use_fips(false).use_dual_stack(false).build()?;
-    let endpoint = DefaultResolver::new().resolve_endpoint(&params).await?;
-    let domain = endpoint.url().strip_prefix(&format!("https://dynamodb.{region}."));
-    Ok(domain.ok_or("DynamoDB's endpoint is none of the region")?.to_owned())
 }
 
 async fn read(body: SdkBody, limit: usize) -> Result<Vec<u8>, S3Error> {
@@ -265,8 +233,8 @@ async fn refusal(mut response: HttpResponse) -> S3Error {
     S3Error::Refused { status, code: code.map(|(code, _)| code.to_owned()).unwrap_or_default() }
 }
 
-/// The time of a `Date` or a `Last-Modified`.
-pub fn http_date(text: &str) -> Option<Timestamp> {
+/// The time of a `Last-Modified`.
+fn http_date(text: &str) -> Option<Timestamp> {
     let date = DateTime::from_str(text, Format::HttpDate).ok()?;
     let since_1970 = SystemTime::try_from(date).ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some(Timestamp::from_millis(0).plus(Duration::from_secs(since_1970.as_secs())))

@@ -9,12 +9,12 @@ use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable};
+use crate::circuit_breaker::TimeLimit;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::UnstoredSignals;
-use crate::patience::Patience;
 
-/// Calls of a process at the same time.
-const CONCURRENT_CALLS: usize = 16;
+/// Calls of a process at the same time: 500 signals, 25 a call, are one round.
+const CONCURRENT_CALLS: usize = 20;
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -29,10 +29,10 @@ impl SignalsTable {
         Self { table: BatchTable::new(client, table, CONCURRENT_CALLS), retention }
     }
 
-    /// The same table, whose signals expire after another time, or never.
+    /// The same table for one message of a drain, whose signals expire after another time, or never.
     #[must_use]
-    pub fn with_retention(&self, retention: Option<Duration>) -> Self {
-        Self { table: self.table.clone(), retention }
+    pub fn for_message(&self, retention: Option<Duration>) -> Self {
+        Self { table: self.table.for_message(), retention }
     }
 
     /// When signals that were received at `received_at` expire.
@@ -49,15 +49,15 @@ impl SignalsTable {
     ///
     /// # Errors
     /// When DynamoDB did not acknowledge all of them before the deadline.
-    pub async fn put(
+    pub async fn store(
         &self,
         context: BatchContext<'_>,
         signals: &[Signal<'_>],
-        patience: impl Into<Patience>,
+        limit: impl Into<TimeLimit>,
     ) -> Result<Vec<usize>, UnstoredSignals> {
         let common = &CommonAttributes::new(context, self.expires_at(context.received_at));
         let items = signals.iter().map(|signal| SignalItem { common, signal }).collect();
-        self.table.put(items, patience).await
+        self.table.store(items, limit).await
     }
 }
 
@@ -97,15 +97,13 @@ struct SignalItem<'a> {
     signal: &'a Signal<'a>,
 }
 
-impl SignalItem<'_> {
-    fn partition_key(self) -> String {
-        [&self.common.partition_prefix, self.signal.identity.subject_id()].concat()
-    }
-}
-
 impl BatchItem for SignalItem<'_> {
     fn index(self) -> usize {
         self.signal.index
+    }
+
+    fn partition_key(self) -> String {
+        [&self.common.partition_prefix, self.signal.identity.subject_id()].concat()
     }
 
     fn sort_key(self) -> String {

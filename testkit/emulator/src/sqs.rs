@@ -6,9 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use data_encoding::HEXLOWER;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Request, Response};
+use md5::{Digest as _, Md5};
 use serde_json::{Value, json};
 
 use sandbox::http_server::{HttpServer, Service, response};
@@ -39,6 +41,8 @@ pub struct Message {
     pub id: String,
     /// Its text.
     pub body: String,
+    /// Why it is a dead letter, if the overflow function said so.
+    pub reason: Option<String>,
     receives: u32,
     visible_at: Instant,
 }
@@ -55,6 +59,8 @@ struct Queues {
     groups: Vec<Option<String>>,
     is_unavailable: bool,
     are_receives_unlimited: bool,
+    /// What `SendMessage` is answered instead of being done.
+    answer_of_sends: Option<Value>,
     calls: Vec<(String, Value)>,
 }
 
@@ -85,6 +91,11 @@ impl FakeSqs {
     /// Whether every call fails from here on.
     pub fn set_unavailable(&self, is_unavailable: bool) {
         self.0.service.queues(|queues| queues.is_unavailable = is_unavailable);
+    }
+
+    /// Answers `SendMessage` with this body from here on, without keeping the message.
+    pub fn answer_sends_with(&self, answer: Option<Value>) {
+        self.0.service.queues(|queues| queues.answer_of_sends = answer);
     }
 
     /// No message becomes a dead letter from here on, however often it is received. (In template.yaml that takes days.)
@@ -199,6 +210,7 @@ impl Queues {
             return Err((500, "InternalError", ""));
         }
         let answer = match operation {
+            "SendMessage" if self.answer_of_sends.is_some() => Ok(self.answer_of_sends.clone().into()),
             "SendMessage" => self.send(&call),
             "GetQueueAttributes" => self.attributes(&call),
             "StartMessageMoveTask" => {
@@ -225,11 +237,13 @@ impl Queues {
             return Err((400, "InvalidParameterValue", ""));
         }
         let id = self.sent.to_string();
-        let message = Message { id: id.clone(), body: body.to_owned(), receives: 0, visible_at: Instant::now() };
+        let reason = call["MessageAttributes"]["reason"]["StringValue"].as_str().map(ToOwned::to_owned);
+        let message =
+            Message { id: id.clone(), body: body.to_owned(), reason, receives: 0, visible_at: Instant::now() };
         self.queue(call)?.messages.push(message);
         self.sent += 1;
         self.groups.push(group);
-        Ok(json!({"MessageId": id, "MD5OfMessageBody": ""}))
+        Ok(json!({"MessageId": id, "MD5OfMessageBody": HEXLOWER.encode(&Md5::digest(body))}))
     }
 
     fn queue(&mut self, call: &Value) -> Result<&mut Queue, CallError> {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use model::customer::CustomerUpdate;
-use model::deadline::Deadline;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use store::customers::{CustomersTable, UpsertResult};
+use store::customers::{CustomersTable, UpdateMark, UpdateResult};
+use store::deadline::Deadline;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, client_at};
 
@@ -85,9 +85,12 @@ async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
     let (account, now) = ("shop".parse().unwrap(), Timestamp::now());
     // A busy machine is not to decide.
     let deadline = Deadline::after(Duration::from_mins(5));
-    let updates = (0..UPDATES).map(|_| table.upsert(&account, &update, now, deadline));
+    let updates = (0..UPDATES).map(async |_| {
+        let mut mark = UpdateMark::new(now).unwrap();
+        table.upsert(&account, &update, &mut mark, deadline).await
+    });
     let created =
-        join_all(updates).await.into_iter().filter(|outcome| outcome.as_ref().unwrap().result == UpsertResult::Created);
+        join_all(updates).await.into_iter().filter(|outcome| *outcome.as_ref().unwrap() == UpdateResult::Created);
     assert_eq!(created.count(), 1);
     let calls = proxy.counts().of("UpdateItem");
     assert!(calls < 10 * UPDATES as u64, "{calls} calls");

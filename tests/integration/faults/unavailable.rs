@@ -13,6 +13,9 @@ use super::{
     without_identifier,
 };
 
+/// How long a request of these tests may take: long enough for its steps on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Faults of every call.
 fn lasting() -> impl Iterator<Item = Fault> {
     FAILURES.into_iter().chain([Fault::Stall, Fault::ExpiredToken, Fault::UnrecognizedClient])
@@ -67,19 +70,33 @@ async fn rejected_signals_use_up_no_retry_of_accepted_ones() {
 }
 
 #[tokio::test]
-async fn retry_budget_bounds_the_calls_during_an_outage() {
-    const REQUESTS: u64 = 100;
+async fn request_repeats_its_calls_few_times_and_beyond_a_budget_without_retries() {
+    const REQUESTS: u64 = 10;
     let faults = [Fault::InternalServerError, Fault::ResetBefore, Fault::CutBody, Fault::EmptyBody, Fault::HtmlBody];
     join_all(faults.map(async |fault| {
         let (app, proxy, key) = app_behind_proxy(fault.always()).await;
         for _ in 0..REQUESTS {
-            assert_unavailable(&app.send(customer().key(&key)).await);
+            assert_unavailable(&app.send(customer().key(&key).within(Duration::from_millis(400))).await);
         }
-        // Without faults, each request makes one call.
+        // The SDK makes at most 20 retries. The waits between the calls of a request double.
         let calls = proxy.counts().calls();
-        assert!(calls * 10 <= REQUESTS * 13, "{fault:?}: {calls} calls for {REQUESTS} requests");
+        assert!((REQUESTS * 2..=20 + REQUESTS * 15).contains(&calls), "{fault:?}: {calls} calls");
         proxy.set(Plan::none());
         assert_eq!(app.send(customer().key(&key)).await.status, 200, "a request without a fault needs no retry");
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn burst_of_failures_of_up_to_3_s_fails_no_request() {
+    let faults = [Fault::InternalServerError, Fault::ServiceUnavailable, Fault::ResetBefore, Fault::HtmlBody];
+    let calls = || [customer(), with_identifier(30), without_identifier(30)];
+    let cases = faults.into_iter().flat_map(|fault| calls().map(|call| (fault.clone(), call)));
+    join_all(cases.map(async |(fault, call)| {
+        let (app, proxy, key) = app_behind_proxy(fault.clone().lasting(Duration::from_secs(3))).await;
+        let response = app.send(call.key(&key)).await;
+        assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
+        assert!(proxy.counts().faulted > 4, "{fault:?}: more than the SDK's attempts");
     }))
     .await;
 }
@@ -89,7 +106,7 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once() {
     // The first batch is stored, each attempt of the second one fails.
     let second = Fault::InternalServerError.where_body_has("\"29\"").of("BatchWriteItem");
     let (app, proxy, key) = app_behind_proxy(second).await;
-    let response = app.send(without_identifier(30).key(&key)).await;
+    let response = app.send(without_identifier(30).key(&key).within(PATIENCE)).await;
     assert_unavailable(&response);
     assert_eq!(stored_numbers(&app).await.len(), 25);
     proxy.set(Plan::none());
@@ -106,7 +123,7 @@ async fn refused_connection_is_a_503_on_both_endpoints() {
     assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200);
     for call in [customer(), without_identifier(1), with_identifier(1)] {
         app.emulator.stop();
-        let response = app.send(call.key(&key)).await;
+        let response = app.send(call.key(&key).within(PATIENCE)).await;
         assert_unavailable(&response);
         assert!(response.json().get("requestIdentifier").is_none());
     }
@@ -116,11 +133,11 @@ async fn refused_connection_is_a_503_on_both_endpoints() {
 async fn response_503_names_an_identifier_only_if_it_is_recorded() {
     let batches_fail = Fault::InternalServerError.always().of("BatchWriteItem");
     let (app, proxy, key) = app_behind_proxy(batches_fail.clone()).await;
-    let response = app.send(without_identifier(30).key(&key)).await;
+    let response = app.send(without_identifier(30).key(&key).within(PATIENCE)).await;
     assert_unavailable(&response);
     assert!(response.json()["requestIdentifier"].is_string(), "{}", response.text);
     proxy.set(Plan::of([batches_fail, Fault::InternalServerError.always().of("PutItem")]));
-    let response = app.send(without_identifier(30).key(&key)).await;
+    let response = app.send(without_identifier(30).key(&key).within(PATIENCE)).await;
     assert_unavailable(&response);
     assert!(response.json().get("requestIdentifier").is_none(), "{}", response.text);
 }

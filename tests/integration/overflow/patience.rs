@@ -8,6 +8,7 @@ use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
 use super::{NOW, Stack, named, signals};
+use crate::faults::app_behind_proxy;
 
 /// Sends signals; returns how many were deferred, and how long it took.
 async fn deferred(stack: &Stack, body: &Value) -> (u64, Duration) {
@@ -67,10 +68,40 @@ async fn one_request_in_5_s_gives_a_silent_table_its_whole_time() {
 }
 
 #[tokio::test]
-async fn table_of_customers_that_hung_has_its_whole_time_in_the_next_request() {
-    let stack = Stack::start(Fault::Stall.always()).await;
-    let customer = || RequestBuilder::customer(json!({"customerId": "c", "customerData": {}})).key(&stack.key);
-    assert_eq!(stack.app.send(customer().within(Duration::from_millis(300))).await.status, 503);
-    stack.proxy.set(Fault::Slow(Duration::from_millis(500)).always());
-    assert_eq!(stack.app.send(customer()).await.status, 200);
+async fn update_without_a_queue_has_its_whole_time_after_one_that_hung() {
+    let (app, proxy, key) = app_behind_proxy(Fault::Stall.always()).await;
+    let customer = || RequestBuilder::customer(json!({"customerId": "c", "customerData": {}})).key(&key);
+    assert_eq!(app.send(customer().within(Duration::from_millis(300))).await.status, 503);
+    proxy.set(Fault::Slow(Duration::from_millis(500)).always());
+    assert_eq!(app.send(customer()).await.status, 200);
+}
+
+#[tokio::test]
+async fn slow_table_has_three_times_its_usual_latency_for_its_first_answer() {
+    let stack = Stack::start(Fault::Slow(Duration::from_millis(300)).always()).await;
+    let body = json!({"signals": signals(1)});
+    assert_eq!(deferred(&stack, &body).await.0, 0);
+    stack.proxy.set(Fault::Stall.always());
+    assert_eq!(deferred(&stack, &body).await.0, 1);
+    stack.proxy.set(Fault::Slow(Duration::from_millis(300)).always());
+    // With 150 ms, no request would be answered but the probe after five seconds.
+    let (began, mut count) = (Instant::now(), 1);
+    while count > 0 {
+        assert!(began.elapsed() < Duration::from_secs(4), "300 ms were too long for the first answer");
+        count = deferred(&stack, &body).await.0;
+    }
+}
+
+#[tokio::test]
+async fn hot_customer_has_a_short_time_whatever_the_others_are_answered() {
+    let stack = Stack::start(Fault::Throttled.where_body_has("hot-customer").of("BatchWriteItem")).await;
+    let of = |customer: &str| json!({"signals": [{"customerId": customer, "eventType": "view"}]});
+    let (count, took) = deferred(&stack, &of("hot-customer")).await;
+    assert!(count == 1 && took >= Duration::from_secs(1), "{count} deferred after {took:?}");
+    for _ in 0..3 {
+        assert_eq!(deferred(&stack, &of("c")).await.0, 0, "a healthy answer between");
+        let both = json!({"signals": [of("hot-customer")["signals"][0], of("c")["signals"][0]]});
+        let (count, took) = deferred(&stack, &both).await;
+        assert!(count == 1 && took < Duration::from_secs(1), "{count} deferred after {took:?}");
+    }
 }

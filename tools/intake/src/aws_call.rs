@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, Result, anyhow};
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::ProvideCredentials as _;
+use aws_sdk_dynamodb::config::endpoint::{DefaultResolver, Params, ResolveEndpoint as _};
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_runtime_api::client::identity::Identity;
@@ -15,7 +16,7 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use roxmltree::Document;
 use serde_json::Value;
 use store::environment;
-use store::s3::domain;
+use store::s3;
 
 use crate::http::{CONNECT_TIMEOUT, HttpClient, Received, request};
 
@@ -31,6 +32,7 @@ pub(crate) struct Service(&'static str, &'static str);
 
 pub(crate) const CLOUDFORMATION: Service = Service("cloudformation", "AWS_ENDPOINT_URL_CLOUDFORMATION");
 pub(crate) const CLOUDWATCH: Service = Service("monitoring", "AWS_ENDPOINT_URL_CLOUDWATCH");
+pub(crate) const S3: Service = Service("s3", s3::ENDPOINT_VARIABLE);
 pub(crate) const LOGS: Service = Service("logs", "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS");
 
 pub(crate) struct AwsClient<'a> {
@@ -141,10 +143,14 @@ fn refusal(answer: &Received) -> Refusal {
 }
 
 /// The address that the SDKs' variables set, or else that of AWS.
-async fn endpoint(service: Service, region: &str) -> Result<String> {
+pub(crate) async fn endpoint(service: Service, region: &str) -> Result<String> {
     if let Some(url) = environment::configured_endpoint(service.1) {
         return Ok(format!("{}/", url.trim_end_matches('/')));
     }
-    let domain = domain(region).await.map_err(|error| anyhow!(error))?;
+    // The SDK of DynamoDB knows what the hosts of each partition end with.
+    let params = Params::builder().region(region).use_fips(false).use_dual_stack(false).build()?;
+    let endpoint = DefaultResolver::new().resolve_endpoint(&params).await.map_err(|error| anyhow!(error))?;
+    let domain = endpoint.url().strip_prefix(&format!("https://dynamodb.{region}."));
+    let domain = domain.with_context(|| format!("{region} is not a region"))?;
     Ok(format!("https://{}.{region}.{domain}/", service.0))
 }

@@ -6,8 +6,9 @@ use anyhow::Result;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use model::deadline::Deadline;
-use store::patience::TableHealth;
+use store::circuit_breaker::CircuitBreaker;
+use store::deadline::Deadline;
+use store::error::Cause;
 
 use crate::error::store_error;
 use crate::item::Item;
@@ -34,7 +35,7 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
         Some(WriteRequest::builder().delete_request(delete).build())
     });
     let mut unprocessed = HashMap::from([(table.to_owned(), deletes.collect::<Vec<_>>())]);
-    let access = TableHealth::default().access(Deadline::after(WRITE_TIMEOUT));
+    let access = CircuitBreaker::default().access(Deadline::after(WRITE_TIMEOUT));
     loop {
         let call =
             || async { Ok(client.batch_write_item().set_request_items(Some(unprocessed.clone())).send().await?) };
@@ -43,6 +44,8 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
         if unprocessed.values().all(Vec::is_empty) {
             return Ok(());
         }
-        access.wait().await.map_err(|error| store_error(table, &error))?;
+        if !access.wait().await {
+            return Err(store_error(table, &Cause::Throttled.into()));
+        }
     }
 }

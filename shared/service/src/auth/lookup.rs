@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::api_key::KeyHash;
-use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use store::api_keys::{ApiKeysTable, KeyRecord};
+use store::deadline::Deadline;
 use store::error::StoreError;
 use store::s3::Bucket;
 use tokio::time::timeout;

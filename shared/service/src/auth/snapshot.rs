@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::api_key::KeyHash;
-use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use store::api_keys::KeyRecord;
-use store::deadline::before;
+use store::deadline::{Deadline, before};
 use store::error::Cause;
 use store::key_snapshot::{KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY};
 use store::s3::{Bucket, S3Error};

@@ -2,9 +2,9 @@
 //!
 //! They contain accounts, key ids and counts: never a customer or a value.
 
+use model::account::AccountId;
 use model::timestamp::Timestamp;
 use store::batch_context::BatchContext;
-use store::error::StoreError;
 
 use super::emf::{EmfRecord, Value, write};
 use super::metric::Metric;
@@ -46,26 +46,39 @@ pub fn drained(drained: &Drained<'_>) {
     write(&EmfRecord { at: now, level, members: &members, dimension: None, metrics: &metrics });
 }
 
-/// A message could not be drained. It will be delivered again.
-pub fn failed(now: Timestamp, request_id: &str, error: &StoreError) {
-    error_line(now, request_id, "a message could not be drained", Some(&error.to_string()));
+/// The update of a customer is stored, or newer ones have replaced it.
+pub fn drained_update(
+    now: Timestamp,
+    request_id: &str,
+    (account_id, key_id): (&AccountId, &str),
+    updated_at: Timestamp,
+) {
+    let received_at = updated_at.to_string();
+    let members = [
+        ("message", Some(Value::Text("drained"))),
+        ("requestId", Some(Value::Text(request_id))),
+        ("accountId", Some(Value::Text(account_id.as_str()))),
+        ("keyId", Some(Value::Text(key_id))),
+        ("receivedAt", Some(Value::Text(&received_at))),
+    ];
+    let metrics = [
+        (Metric::CustomersDrained, Some(Value::Count(1))),
+        (Metric::DrainDelay, Some(Value::Milliseconds(now.duration_since(updated_at)))),
+    ];
+    write(&EmfRecord { at: now, level: None, members: &members, dimension: None, metrics: &metrics });
 }
 
-/// A message cannot be read. It is in the dead-letter queue, or will be delivered again.
-pub fn unreadable(now: Timestamp, request_id: &str, is_in_dead_letter_queue: bool) {
-    let message = if is_in_dead_letter_queue {
-        "a message cannot be read; it is in the dead-letter queue"
+/// A message could not be drained, because of `error`. It is in the dead-letter queue, or will be delivered again.
+pub fn failed(now: Timestamp, request_id: &str, error: &str, is_dead_letter: bool) {
+    let message = if is_dead_letter {
+        "a message could not be drained; it is in the dead-letter queue"
     } else {
-        "a message cannot be read and is not in the dead-letter queue"
+        "a message could not be drained; it will be delivered again"
     };
-    error_line(now, request_id, message, None);
-}
-
-fn error_line(now: Timestamp, request_id: &str, message: &str, store_error: Option<&str>) {
     let members = [
         ("message", Some(Value::Text(message))),
         ("requestId", Some(Value::Text(request_id))),
-        ("storeError", store_error.map(Value::Text)),
+        ("storeError", Some(Value::Text(error))),
     ];
     let metrics = [(Metric::DrainFailures, Some(Value::Count(1)))];
     write(&EmfRecord { at: now, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });

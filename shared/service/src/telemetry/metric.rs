@@ -38,6 +38,7 @@ metrics! {
     RejectedNotStored "Requests whose rejected signals could not be stored.";
     CustomersCreated "Customers created.";
     CustomersUpdated "Customers updated.";
+    CustomersDeferred "Updates of customers sent to the overflow queue.";
     Unauthorized "Responses with status 401; also by reason.";
     InactiveKeys "Requests with an API key that has expired or was revoked.";
     KeyDaysLeft "Whole days until the API key of a request expires, if fewer than 30; not for a key made for under 7 days.";
@@ -46,6 +47,7 @@ metrics! {
     InternalErrors "Responses with status 500.";
     Replays "Retried requests.";
     SignalsDrained "Deferred signals that the overflow function stored.";
+    CustomersDrained "Deferred updates of customers that the overflow function stored, or found replaced by newer ones.";
     AcceptedSignalsRejected "Deferred signals that the overflow function could only store as rejected ones.";
     DrainDelay "Milliseconds from a request to the storing of its deferred signals.";
     DrainFailures "Messages that the overflow function could not drain, or not read.";

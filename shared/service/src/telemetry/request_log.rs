@@ -11,7 +11,7 @@ use std::time::Duration;
 use lambda_http::http::StatusCode;
 use model::validation::FieldError;
 use store::call_stats::CallStats;
-use store::customers::UpsertResult;
+use store::customers::UpdateResult;
 use store::error::StoreError;
 
 use super::emf::{EmfRecord, Value, write};
@@ -113,7 +113,7 @@ impl<'a> RequestLog<'a> {
         write(&EmfRecord { at: *received_at, level: None, members: &members, dimension: None, metrics: &metrics });
     }
 
-    fn metrics(&self) -> [(Metric, Option<Value<'_>>); 15] {
+    fn metrics(&self) -> [(Metric, Option<Value<'_>>); 16] {
         let some = |count: usize| (count > 0).then_some(Value::Count(count));
         let once = |happened: bool| some(usize::from(happened));
         let problem_type = self.result.as_ref().err().map(Problem::problem_type);
@@ -122,15 +122,16 @@ impl<'a> RequestLog<'a> {
             matches!(self.unauthorized_reason(), Some(UnauthorizedReason::Expired | UnauthorizedReason::Revoked));
         let counts = self.counts();
         let count = |of: fn(BatchCounts) -> usize| counts.map_or(0, of);
-        let result = self.upsert_result();
+        let result = self.update_result();
         [
             // Of every batch, also when it is 0: the number of its values is that of the batches.
             (Metric::SignalsAccepted, counts.map(|counts| Value::Count(counts.accepted))),
             (Metric::SignalsDeferred, some(count(|counts| counts.deferred))),
             (Metric::SignalsRejected, some(count(|counts| counts.rejected))),
             (Metric::RejectionRate, some(count(|counts| percent(counts.rejected, counts.received)))),
-            (Metric::CustomersCreated, once(result == Some(UpsertResult::Created))),
-            (Metric::CustomersUpdated, once(result == Some(UpsertResult::Updated))),
+            (Metric::CustomersCreated, once(result == Some(UpdateResult::Created))),
+            (Metric::CustomersUpdated, once(result == Some(UpdateResult::Updated))),
+            (Metric::CustomersDeferred, once(result == Some(UpdateResult::Deferred))),
             (Metric::Unauthorized, is(ProblemType::UNAUTHORIZED)),
             (Metric::InactiveKeys, once(is_inactive_key)),
             (Metric::KeyDaysLeft, self.key_days_left().map(Value::Count)),
@@ -171,7 +172,7 @@ impl<'a> RequestLog<'a> {
         self.batch().map(|response| response.counts)
     }
 
-    fn upsert_result(&self) -> Option<UpsertResult> {
+    fn update_result(&self) -> Option<UpdateResult> {
         if let Ok(Success::Customer(response)) = self.result { Some(response.result) } else { None }
     }
 

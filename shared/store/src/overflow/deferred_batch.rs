@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use model::account::AccountId;
 use model::batch::Batch;
-use model::digest::Digest;
 use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::{MessageError, VERSION, json};
 use crate::batch_context::BatchContext;
-use crate::rejected_signals::RejectedSignalRecord;
+use crate::idempotency::RequestHashes;
+use crate::rejected_signals::RejectedSignalItem;
 
 /// The largest message, in bytes ("Amazon SQS message quotas" in the SQS developer guide). All messages of one call together
 /// have the same limit.
@@ -22,6 +23,8 @@ const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeferredBatch<'a> {
+    #[serde(default)]
+    version: u32,
     /// The account.
     pub account_id: Cow<'a, AccountId>,
     /// The API key, for the operator.
@@ -34,16 +37,15 @@ pub struct DeferredBatch<'a> {
     pub received_at: Timestamp,
     /// When the signals expire, in seconds since 1970.
     pub expires_at: Option<u64>,
-    /// SHA-256 of the decoded body.
-    pub body_hash: Cow<'a, str>,
-    /// SHA-256 of all signals of the request.
-    pub signals_hash: Cow<'a, str>,
+    /// Those of the request.
+    #[serde(flatten)]
+    pub hashes: Cow<'a, RequestHashes>,
     /// The signals.
     #[serde(borrow)]
     pub signals: Vec<DeferredSignal<'a>>,
     /// Rejected signals of the request, as they are to be stored. They expire when the drain says.
     #[serde(default)]
-    pub rejected: Vec<RejectedSignalRecord<'a>>,
+    pub rejected: Vec<RejectedSignalItem<'a>>,
 }
 
 /// A deferred signal.
@@ -56,29 +58,24 @@ pub struct DeferredSignal<'a> {
     pub text: Cow<'a, str>,
 }
 
-/// The message is none that this version can read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the message cannot be read")]
-pub struct UnreadableMessage;
-
 impl<'a> DeferredBatch<'a> {
     /// The messages for the signals of `batch` that `is_deferred` selects by their index, valid and rejected ones, as JSON.
     pub fn messages(
         batch: &'a Batch<'a>,
-        body: &str,
+        hashes: &'a RequestHashes,
         context: BatchContext<'a>,
         expires_at: Option<Timestamp>,
         is_deferred: impl Fn(usize) -> bool,
     ) -> Vec<String> {
         let mut messages = Messages::new(Self {
+            version: VERSION,
             account_id: Cow::Borrowed(context.account_id),
             key_id: context.key_id.into(),
             request_identifier: context.request_identifier.as_sent().into(),
             needs_record: batch.request_identifier.is_some(),
             received_at: context.received_at,
             expires_at: expires_at.map(Timestamp::seconds),
-            body_hash: Digest::of(body).to_hex().into(),
-            signals_hash: batch.signals_hash().into(),
+            hashes: Cow::Borrowed(hashes),
             signals: Vec::new(),
             rejected: Vec::new(),
         });
@@ -87,18 +84,10 @@ impl<'a> DeferredBatch<'a> {
             messages.message_for(&signal).signals.push(signal);
         }
         for rejected in batch.rejected.iter().filter(|rejected| is_deferred(rejected.index)) {
-            let rejected = RejectedSignalRecord::new(context, rejected, context.received_at);
+            let rejected = RejectedSignalItem::new(context, rejected, context.received_at);
             messages.message_for(&rejected).rejected.push(rejected);
         }
         messages.finish()
-    }
-
-    /// Reads a message.
-    ///
-    /// # Errors
-    /// When it is not one that this version writes or another version wrote.
-    pub fn parse(text: &'a str) -> Result<Self, UnreadableMessage> {
-        serde_json::from_str(text).map_err(|_| UnreadableMessage)
     }
 
     /// How long after its arrival each signal expires, to the second.
@@ -109,9 +98,9 @@ impl<'a> DeferredBatch<'a> {
     /// The requestIdentifier.
     ///
     /// # Errors
-    /// When it is none.
-    pub fn request_identifier(&self) -> Result<RequestIdentifier, UnreadableMessage> {
-        RequestIdentifier::parse(self.request_identifier.as_ref()).ok_or(UnreadableMessage)
+    /// [`MessageError::Unreadable`] when it is not a UUID.
+    pub fn request_identifier(&self) -> Result<RequestIdentifier, MessageError> {
+        RequestIdentifier::parse(self.request_identifier.as_ref()).ok_or(MessageError::Unreadable)
     }
 }
 
@@ -150,22 +139,12 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// As JSON. SQS rejects U+FFFE and U+FFFF (`SendMessage` in the SQS API reference), which JSON has only inside strings.
-fn json(value: &impl Serialize) -> String {
-    // Strings, numbers and lists of them always serialize.
-    let json = serde_json::to_string(value).unwrap_or_default();
-    if json.contains(['\u{fffe}', '\u{ffff}']) {
-        json.replace('\u{fffe}', "\\ufffe").replace('\u{ffff}', "\\uffff")
-    } else {
-        json
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use model::json::JsonText;
 
     use super::*;
+    use crate::overflow::Deferred;
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
 
@@ -175,7 +154,12 @@ mod tests {
         let request_identifier = RequestIdentifier::random();
         let account = "shop".parse().unwrap();
         let context = BatchContext::without_request(&account, &request_identifier, NOW);
-        DeferredBatch::messages(&batch, body, context, None, |_| true)
+        DeferredBatch::messages(&batch, &RequestHashes::of(body, &batch), context, None, |_| true)
+    }
+
+    fn read_batch(message: &str) -> DeferredBatch<'_> {
+        let Ok(Deferred::Batch(batch)) = Deferred::parse(message) else { panic!("{message}") };
+        batch
     }
 
     #[test]
@@ -183,7 +167,7 @@ mod tests {
         let text = "{\"customerId\":\"\u{fffe}\u{ffff}\u{1f600}\",\"eventType\":\"t\",\n\t\"data\":{\"quote\\\"\":\"\u{7f}\"}}";
         let messages = messages_of(&format!("{{\"signals\":[{text}]}}"));
         assert!(messages.iter().all(|message| !message.contains(['\u{fffe}', '\u{ffff}', '\n', '\t'])));
-        let message = DeferredBatch::parse(&messages[0]).unwrap();
+        let message = read_batch(&messages[0]);
         assert_eq!((message.signals[0].index, message.signals[0].text.as_ref()), (0, text));
     }
 
@@ -194,8 +178,7 @@ mod tests {
         let body = format!("{{\"signals\":[{{\"customerId\":\"c\",\"eventType\":\"{longest}\"}},17]}}");
         let messages = messages_of(&body);
         assert!(messages.iter().all(|message| message.len() <= MAX_MESSAGE_BYTES));
-        let rejected: Vec<_> =
-            messages.iter().flat_map(|message| DeferredBatch::parse(message).unwrap().rejected).collect();
+        let rejected: Vec<_> = messages.iter().flat_map(|message| read_batch(message).rejected).collect();
         let stored: Vec<_> =
             rejected.iter().map(|record| (record.index, record.payload.len(), record.truncated)).collect();
         assert_eq!(stored, [(0, 300 * 1024, true), (1, 2, false)]);
@@ -217,12 +200,13 @@ mod tests {
             received_at: NOW,
             request_id: "",
         };
-        let messages = DeferredBatch::messages(&batch, body, context, None, |index| index != 1);
+        let hashes = RequestHashes::of(body, &batch);
+        let messages = DeferredBatch::messages(&batch, &hashes, context, None, |index| index != 1);
         let event: serde_json::Value =
             serde_json::from_str(include_str!("../../../../events/overflow/event.json")).unwrap();
         let sample = event["Records"][0]["body"].as_str().unwrap();
         assert_eq!(messages, [sample]);
-        let message = DeferredBatch::parse(sample).unwrap();
+        let message = read_batch(sample);
         assert_eq!(message.signals.iter().map(|signal| signal.index).collect::<Vec<_>>(), [0, 2]);
     }
 
@@ -235,7 +219,7 @@ mod tests {
         let signals: Vec<_> = (0..15).map(signal).collect();
         let messages = messages_of(&format!("{{\"signals\":[{}]}}", signals.join(",")));
         assert!(messages.len() > 4 && messages.iter().all(|message| message.len() <= MAX_MESSAGE_BYTES));
-        let read: Vec<_> = messages.iter().flat_map(|message| DeferredBatch::parse(message).unwrap().signals).collect();
+        let read: Vec<_> = messages.iter().flat_map(|message| read_batch(message).signals).collect();
         assert_eq!(read.iter().map(|signal| signal.index).collect::<Vec<_>>(), (0..15).collect::<Vec<_>>());
         assert!(read.iter().zip(&signals).all(|(read, sent)| read.text == *sent));
     }

@@ -1,18 +1,6 @@
 use super::*;
 
 #[tokio::test]
-async fn hosts_of_a_region_end_as_its_partition_says() {
-    for (region, end) in [
-        ("eu-central-1", "amazonaws.com"),
-        ("us-gov-west-1", "amazonaws.com"),
-        ("cn-north-1", "amazonaws.com.cn"),
-        ("eusc-de-east-1", "amazonaws.eu"),
-    ] {
-        assert_eq!(domain(region).await.unwrap(), end);
-    }
-}
-
-#[tokio::test]
 async fn write_at_the_same_time_as_another_is_a_change() {
     for status in [409, 412] {
         let response = HttpResponse::new(status.try_into().unwrap(), SdkBody::empty());

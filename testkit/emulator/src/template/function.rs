@@ -23,7 +23,7 @@ pub struct Function {
     pub batch_size: Option<usize>,
     /// The routes that the HTTP API sends to it.
     pub routes: Vec<Route>,
-    /// Its environment variables, those under `Globals` included and those that name a queue left out.
+    /// Its environment variables, those under `Globals` included and those that name a queue or an endpoint left out.
     pub environment: BTreeMap<String, String>,
 }
 
@@ -64,7 +64,9 @@ impl Function {
         let mut environment = BTreeMap::new();
         for declared in [scope.document.pointer("/Globals/Function"), Some(properties)] {
             let variables = declared.and_then(|declared| declared.pointer("/Environment/Variables"));
-            for (name, value) in variables.and_then(Value::as_object).into_iter().flatten() {
+            // The local stack has endpoints of its own.
+            let is_kept = |(name, _): &(&String, &Value)| !name.starts_with("AWS_ENDPOINT_URL");
+            for (name, value) in variables.and_then(Value::as_object).into_iter().flatten().filter(is_kept) {
                 let value = scope.evaluate(value).map_err(|why| wrong(format!("has the variable {name}, {why}")))?;
                 environment.extend(value.map(|value| (name.clone(), value)));
             }

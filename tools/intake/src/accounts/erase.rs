@@ -66,7 +66,7 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
          signal(s), {idempotency_records} idempotency record(s), {active} key(s) revoked."
     );
     let printed = format.print(&text, &json);
-    if snapshot::bucket(stack)?.is_some() {
+    if snapshot::bucket(stack).await?.is_some() {
         note(LATE_SIGNALS);
     }
     // Last, so that the operator has the line for the record in any case.

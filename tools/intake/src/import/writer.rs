@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Result;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::customer::CustomerUpdate;
-use model::deadline::Deadline;
 use model::identifier::RequestIdentifier;
 use model::json::JsonText;
 use model::pointer::JsonPointer;
@@ -14,6 +13,7 @@ use model::signal::Signal;
 use model::timestamp::Timestamp;
 use store::batch_context::BatchContext;
 use store::customers::CustomersTable;
+use store::deadline::Deadline;
 use store::error::StoreError;
 use store::signals::SignalsTable;
 use uuid::Uuid;
@@ -105,7 +105,7 @@ impl Writer {
     async fn store_request(&self, request: Request<'_>) -> Result<Vec<LineOutcome>> {
         let (lines, signals): (Vec<_>, Vec<_>) = request.signals.into_values().unzip();
         let context = BatchContext::without_request(&self.source.account, request.identifier, request.received_at);
-        let refused = self.signals.put(context, &signals, Deadline::after(WRITE_TIMEOUT)).await;
+        let refused = self.signals.store(context, &signals, Deadline::after(WRITE_TIMEOUT)).await;
         let refused = refused.map_err(|unstored| store_error(&self.source.table, &unstored.error))?;
         let outcome = |signal: &Signal<'_>| {
             if refused.contains(&signal.index) { Outcome::refused() } else { Outcome::Stored }

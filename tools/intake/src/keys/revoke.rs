@@ -17,7 +17,7 @@ pub(super) async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: For
     } else {
         confirm(&format!("Revoke the key {id} ({name:?}) of the account {account_id}? This cannot be undone."), yes)?;
         keys.revoke(&key, Timestamp::now()).await?;
-        let exception = match bucket(keys.stack)? {
+        let exception = match bucket(keys.stack).await? {
             Some(_) => {
                 "One that gets no answer from the key table goes by the key snapshot: within two minutes, while S3 answers."
             }

@@ -5,16 +5,17 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
-use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use store::environment::{configured_endpoint, http_connector};
+use store::deadline::Deadline;
+use store::environment::http_connector;
 use store::key_snapshot::{
     CONTENT_TYPE, KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey, write,
 };
-use store::s3::{self, Bucket, Replaces, S3Connection, S3Error};
+use store::s3::{Bucket, Replaces, S3Connection, S3Error};
 
 use super::table::{KeyTable, StoredKey};
+use crate::aws_call::{S3, endpoint};
 use crate::check_result::Verdict;
 use crate::http::CONNECT_TIMEOUT;
 use crate::output::Format;
@@ -30,11 +31,12 @@ const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The bucket of the snapshot, if the stack has one.
-pub(crate) fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
+pub(crate) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
     let Some(name) = stack.optional(KEY_SNAPSHOT_BUCKET).filter(|_| !stack.is_local) else { return Ok(None) };
+    let region = stack.config.region().context("No AWS region")?.to_string();
     let connection = S3Connection {
-        endpoint: configured_endpoint(s3::ENDPOINT_VARIABLE),
-        region: stack.config.region().context("No AWS region")?.to_string(),
+        endpoint: endpoint(S3, &region).await?,
+        region,
         credentials: stack.config.credentials_provider().context("No AWS credentials")?,
         connector: http_connector(CONNECT_TIMEOUT)?,
     };
@@ -43,14 +45,14 @@ pub(crate) fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
 
 /// `keys publish`.
 pub(super) async fn publish(keys: &KeyTable<'_>, format: Format) -> Result<()> {
-    let bucket = bucket(keys.stack)?.context("This stack has no bucket for a key snapshot.")?;
+    let bucket = bucket(keys.stack).await?.context("This stack has no bucket for a key snapshot.")?;
     let count = write_to(&bucket, keys).await?;
     format.print(&format!("Published {count} key(s)."), &json!({"published": count}))
 }
 
 /// Writes the snapshot, where there is one, after a command that has changed a key.
 pub(crate) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
-    let Some(bucket) = bucket(keys.stack)? else { return Ok(()) };
+    let Some(bucket) = bucket(keys.stack).await? else { return Ok(()) };
     write_to(&bucket, keys).await.map(drop).map_err(|error| {
         anyhow!(
             "The key table is written, and the key snapshot is not: {error:#}. While the key table does not answer, functions \
@@ -64,11 +66,15 @@ async fn write_to(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
     for _ in 0..ATTEMPTS {
         let deadline = || Deadline::after(TIMEOUT);
         // Before the table is read: then what is written is never older than what it replaces.
-        let etag = bucket.etag(OBJECT_KEY, deadline()).await.map_err(|error| explain(bucket, &error))?;
+        let before = match bucket.get(OBJECT_KEY, MAX_OBJECT_BYTES, deadline()).await {
+            Ok(object) => Some(object),
+            Err(S3Error::Missing) => None,
+            Err(error) => return Err(explain(bucket, &error)),
+        };
         let now = Timestamp::now();
         let keys = snapshot_keys(&keys.all().await?, now);
         let object = write(&keys, now)?;
-        let replaces = etag.as_deref().map_or(Replaces::Nothing, Replaces::Version);
+        let replaces = before.as_ref().map_or(Replaces::Nothing, |object| Replaces::Version(&object.etag));
         match bucket.put(OBJECT_KEY, object, CONTENT_TYPE, replaces, deadline()).await {
             Ok(()) => return Ok(keys.len()),
             Err(S3Error::Changed) => tokio::time::sleep(PAUSE.mul_f64(fastrand::f64())).await,
@@ -86,7 +92,7 @@ fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
 /// Compares the snapshot with the table, as functions would read it. They cannot tell a missing snapshot from one that they
 /// may not read: only here is it seen.
 pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
-    let Some(bucket) = bucket(stack)? else {
+    let Some(bucket) = bucket(stack).await? else {
         return Ok(Verdict::skipped("this stack has no bucket for one"));
     };
     let differs = |fault: &str| Ok(Verdict::failed(format!("{fault}: run `cargo intake keys publish`")));

@@ -7,9 +7,9 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::KeyHash;
-use model::deadline::Deadline;
 use model::timestamp::Timestamp;
 use store::api_keys::{ApiKeysTable, CreateError, KeyRecord, PARTITION_KEY};
+use store::deadline::Deadline;
 
 use crate::error::{call_error, store_error};
 use crate::item::{Item, text};

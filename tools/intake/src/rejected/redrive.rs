@@ -10,7 +10,6 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use futures_util::{StreamExt as _, stream};
 use model::account::AccountId;
-use model::deadline::Deadline;
 use model::json::JsonText;
 use model::pointer::JsonPointer;
 use model::signal::Signal;
@@ -18,6 +17,7 @@ use model::timestamp::Timestamp;
 use model::validation::{FieldError, FieldErrorCode};
 use serde_json::json;
 use store::batch_context::BatchContext;
+use store::deadline::Deadline;
 use store::signals::SignalsTable;
 
 use super::edited;
@@ -150,7 +150,7 @@ impl Redrive {
             return Ok(Outcome::Accepted);
         }
         let context = BatchContext::without_request(&self.account, &found.request_identifier, found.received_at);
-        let put = signals.put(context, &[signal], Deadline::after(WRITE_TIMEOUT)).await;
+        let put = signals.store(context, &[signal], Deadline::after(WRITE_TIMEOUT)).await;
         let refused = put.map_err(|unstored| store_error(stack.table(SIGNALS).unwrap_or_default(), &unstored.error))?;
         if !refused.is_empty() {
             return Ok(Outcome::Rejected(vec![FieldError::refused_by_store(&JsonPointer::Root)]));

@@ -9,7 +9,7 @@ use model::validation::FieldError;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use store::rejected_signals::RejectedSignalRecord;
+use store::rejected_signals::RejectedSignalItem;
 
 use super::id::RejectedSignalId;
 use crate::item::{Item, as_text};
@@ -39,7 +39,7 @@ impl RejectedSignal {
     /// `None` when the item is not as the function writes it.
     pub(super) fn from_item(account: &AccountId, item: Item) -> Option<Self> {
         let id = RejectedSignalId::from_item(account, &item)?;
-        let record = RejectedSignalRecord::from_item(item).ok()?;
+        let record = RejectedSignalItem::from_item(item).ok()?;
         Some(Self {
             id,
             received_at: record.received_at,

@@ -1,30 +1,24 @@
-//! Storing a batch: the idempotency record, the valid signals and, for the operator, the rejected ones; what DynamoDB does not
-//! acknowledge in time goes to the overflow queue (docs/api.md, When DynamoDB is unavailable).
+//! The steps of storing a batch: the idempotency record, the valid signals and, for the operator, the rejected ones; what
+//! DynamoDB does not acknowledge in time goes to the overflow queue (docs/api.md, When DynamoDB is unavailable).
 
 use std::collections::HashSet;
 use std::time::Duration;
 
 use model::batch::Batch;
-use model::deadline::Deadline;
 use model::signal::RejectedSignal;
 use service::context::RequestContext;
 use service::problem::Problem;
 use service::success::StoredBatch;
 use service::telemetry::request_log;
 use store::batch_context::BatchContext;
-use store::deadline::WRITE_TIMEOUT;
+use store::circuit_breaker::TimeLimit;
+use store::deadline::Deadline;
 use store::error::{StoreError, UnstoredSignals};
-use store::idempotency::{IdempotencyTable, Outcome};
-use store::overflow::{DeferredBatch, OverflowQueue};
-use store::patience::{Patience, PatienceEnds};
-use store::rejected_signals::{RejectedSignalRecord, RejectedSignalsTable};
+use store::idempotency::{IdempotencyTable, Outcome, RequestHashes};
+use store::overflow::DeferredBatch;
+use store::queue::Queue;
+use store::rejected_signals::{RejectedSignalItem, RejectedSignalsTable};
 use store::signals::SignalsTable;
-
-/// [`WRITE_TIMEOUT`] where there is an overflow queue: what lasts longer is left to the queue.
-const WRITE_TIMEOUT_BEFORE_OVERFLOW: Duration = Duration::from_secs(2);
-
-/// The part of the request's time that is reserved for the overflow queue.
-const OVERFLOW_RESERVE: Duration = Duration::from_secs(3);
 
 /// The part of the request's time that is reserved for an idempotency record after signals could not be stored.
 const LATE_RECORD_TIMEOUT: Duration = Duration::from_millis(500);
@@ -42,20 +36,20 @@ pub struct Storage {
     /// The rejected signals.
     pub rejected: RejectedSignalsTable,
     /// The overflow queue.
-    pub overflow: Option<OverflowQueue>,
+    pub overflow: Option<Queue>,
 }
 
 /// A batch to store.
 pub(crate) struct ReceivedBatch<'a> {
     pub(crate) batch: Batch<'a>,
-    pub(crate) body: &'a str,
+    pub(crate) hashes: RequestHashes,
     pub(crate) batch_context: BatchContext<'a>,
     pub(crate) request_context: &'a RequestContext,
 }
 
-/// The idempotency record of a batch, and so the time of its signals.
-enum Record {
-    /// There is none: the client named no requestIdentifier, or no signal is valid, so that a retry stores nothing twice.
+/// What is known of the idempotency record of a batch, and so of the time of its signals.
+enum Idempotency {
+    /// There is to be no record: the client named no requestIdentifier, or no signal is valid, so that a retry stores nothing twice.
     NotNeeded,
     /// This request wrote it.
     New,
@@ -77,11 +71,10 @@ struct Unstored {
 impl Storage {
     /// Stores or defers every valid signal. Signals that DynamoDB finds invalid become rejected ones.
     pub(crate) async fn store(&self, received: &mut ReceivedBatch<'_>) -> Result<StoredBatch, Problem> {
-        let timeout = if self.overflow.is_some() { WRITE_TIMEOUT_BEFORE_OVERFLOW } else { WRITE_TIMEOUT };
-        let patience = self.patience(received, timeout);
-        let record = self.begin(received, patience).await?;
-        let Unstored { signals, rejected } = self.write(received, &record, patience).await;
-        let replayed = matches!(record, Record::Earlier);
+        let limit = TimeLimit::of_writes(time_before_late_record(received), self.overflow.is_some());
+        let record = self.begin(received, limit).await?;
+        let Unstored { signals, rejected } = self.write(received, &record, limit).await;
+        let replayed = matches!(record, Idempotency::Earlier);
         let Some(UnstoredSignals { error, unacknowledged, .. }) = signals else {
             report(received, &rejected);
             return Ok(StoredBatch { replayed, deferred: 0 });
@@ -94,95 +87,91 @@ impl Storage {
         Err(self.unavailable(received, error, &record).await)
     }
 
-    /// How long writes may take: at most `timeout`, and so that time is left for what follows when they fail.
-    fn patience(&self, received: &ReceivedBatch<'_>, timeout: Duration) -> Patience {
-        let (reserve, ends) = match self.overflow {
-            Some(_) => (OVERFLOW_RESERVE, PatienceEnds::WhenUnanswered),
-            None => (LATE_RECORD_TIMEOUT, PatienceEnds::WhenThrottled),
-        };
-        Patience { deadline: received.request_context.deadline.minus(reserve).at_most(timeout), ends }
-    }
-
     /// Writes the idempotency record, if there is to be one, and gives the signals of a retry the time of the record.
-    async fn begin(&self, received: &mut ReceivedBatch<'_>, patience: Patience) -> Result<Record, Problem> {
-        let ReceivedBatch { batch, body, batch_context, .. } = received;
+    async fn begin(&self, received: &mut ReceivedBatch<'_>, limit: TimeLimit) -> Result<Idempotency, Problem> {
+        let ReceivedBatch { batch, hashes, batch_context, .. } = received;
         if batch.request_identifier.is_none() || batch.signals.is_empty() {
-            return Ok(Record::NotNeeded);
+            return Ok(Idempotency::NotNeeded);
         }
-        match self.idempotency.begin(*batch_context, body, batch, patience).await {
-            Ok(Outcome::New) => Ok(Record::New),
+        match self.idempotency.begin(*batch_context, hashes, batch_context.received_at, limit).await {
+            Ok(Outcome::New) => Ok(Idempotency::New),
             Ok(Outcome::Replay { received_at }) => {
                 batch_context.received_at = received_at;
-                Ok(Record::Earlier)
+                Ok(Idempotency::Earlier)
             }
             Ok(Outcome::Conflict) => Err(Problem::RequestIdentifierReused),
-            Err(error @ StoreError::Unavailable(_)) if self.overflow.is_some() => Ok(Record::Unknown(error)),
+            Err(error @ StoreError::Unavailable(_)) if self.overflow.is_some() => Ok(Idempotency::Unknown(error)),
             Err(error) => Err(error.into()),
         }
     }
 
     /// Writes the valid signals, unless the record forbids it, and the rejected ones.
-    async fn write(&self, received: &mut ReceivedBatch<'_>, record: &Record, patience: Patience) -> Unstored {
+    async fn write(&self, received: &mut ReceivedBatch<'_>, record: &Idempotency, limit: TimeLimit) -> Unstored {
         let ReceivedBatch { batch, batch_context, .. } = &*received;
         let valid = async {
             match record {
-                Record::NotNeeded | Record::New | Record::Earlier => {
-                    self.signals.put(*batch_context, &batch.signals, patience).await
+                Idempotency::NotNeeded | Idempotency::New | Idempotency::Earlier => {
+                    self.signals.store(*batch_context, &batch.signals, limit).await
                 }
-                Record::Unknown(error) => Err(UnstoredSignals::all(error.clone(), &batch.signals)),
+                Idempotency::Unknown(error) => Err(UnstoredSignals::all(error.clone(), &batch.signals)),
             }
         };
-        let (valid, rejected) = tokio::join!(valid, self.keep(received, &batch.rejected));
+        let (valid, rejected) = tokio::join!(valid, self.store_rejected(received, &batch.rejected, limit));
         let (invalid, signals) = match valid {
             Ok(invalid) => (invalid, None),
             Err(mut unstored) => (std::mem::take(&mut unstored.invalid), Some(unstored)),
         };
         let refused = received.batch.reject(&invalid);
-        let refused = self.keep(received, &refused).await;
+        let refused = self.store_rejected(received, &refused, limit).await;
         Unstored { signals, rejected: [rejected, refused].into_iter().filter_map(Result::err).collect() }
     }
 
     /// Stores rejected signals for the operator.
-    async fn keep(&self, received: &ReceivedBatch<'_>, rejected: &[RejectedSignal<'_>]) -> Result<(), UnstoredSignals> {
+    async fn store_rejected(
+        &self,
+        received: &ReceivedBatch<'_>,
+        rejected: &[RejectedSignal<'_>],
+        limit: TimeLimit,
+    ) -> Result<(), UnstoredSignals> {
         let ReceivedBatch { batch_context, request_context, .. } = received;
-        let record = |signal| RejectedSignalRecord::new(*batch_context, signal, request_context.received_at);
-        let records: Vec<_> = rejected.iter().map(record).collect();
-        self.rejected.put(&records, self.patience(received, REJECTED_TIMEOUT)).await
+        let item = |signal| RejectedSignalItem::new(*batch_context, signal, request_context.received_at);
+        let items: Vec<_> = rejected.iter().map(item).collect();
+        self.rejected.store(&items, limit.at_most(REJECTED_TIMEOUT)).await
     }
 
     /// Queues the signals with these indices, and the rejected ones that are not stored. Returns whether the queue
     /// acknowledged them.
     async fn defer(&self, received: &ReceivedBatch<'_>, signals: &[usize], rejected: &[UnstoredSignals]) -> bool {
-        let ReceivedBatch { batch, body, batch_context, request_context } = received;
+        let ReceivedBatch { batch, hashes, batch_context, .. } = received;
         let Some(overflow) = &self.overflow else { return false };
         let rejected = rejected.iter().flat_map(|unstored| &unstored.unacknowledged);
         let deferred: HashSet<_> = signals.iter().chain(rejected).collect();
         let expires_at = self.signals.expires_at(batch_context.received_at);
         let messages =
-            DeferredBatch::messages(batch, body, *batch_context, expires_at, |index| deferred.contains(&index));
-        let deadline = request_context.deadline.minus(LATE_RECORD_TIMEOUT);
-        let sent = overflow.send(messages, Some(batch_context.account_id), deadline).await;
-        if let Err(error) = &sent {
-            tracing::error!(%error, requestId = request_context.request_id, "the overflow queue did not take signals");
-        }
-        sent.is_ok()
+            DeferredBatch::messages(batch, hashes, *batch_context, expires_at, |index| deferred.contains(&index));
+        overflow.take(messages, batch_context.account_id, time_before_late_record(received)).await
     }
 
     /// The problem when signals are neither stored nor queued. A request without a requestIdentifier gets one to retry with,
     /// if its record can be written after all.
-    async fn unavailable(&self, received: &ReceivedBatch<'_>, error: StoreError, record: &Record) -> Problem {
-        let ReceivedBatch { batch, body, batch_context, .. } = received;
+    async fn unavailable(&self, received: &ReceivedBatch<'_>, error: StoreError, record: &Idempotency) -> Problem {
+        let ReceivedBatch { hashes, batch_context, .. } = received;
         let can_retry = match record {
-            Record::Unknown(_) => false,
-            Record::New | Record::Earlier => true,
-            Record::NotNeeded => {
+            Idempotency::Unknown(_) => false,
+            Idempotency::New | Idempotency::Earlier => true,
+            Idempotency::NotNeeded => {
                 let deadline = Deadline::after(LATE_RECORD_TIMEOUT);
-                self.idempotency.record_after_failure(*batch_context, body, batch, deadline).await
+                self.idempotency.record_after_failure(*batch_context, hashes, deadline).await
             }
         };
         let retry_identifier = can_retry.then(|| batch_context.request_identifier.clone());
         Problem::StorageUnavailable { error, retry_identifier }
     }
+}
+
+/// When everything but a late idempotency record must have ended.
+fn time_before_late_record(received: &ReceivedBatch<'_>) -> Deadline {
+    received.request_context.deadline.minus(LATE_RECORD_TIMEOUT)
 }
 
 /// Tells the operator of rejected signals that are stored nowhere.

@@ -1,0 +1,64 @@
+//! The message of a deferred update of a customer: the changes as they were sent, and the mark of the last attempt. An attempt
+//! that takes effect late is then the same write as the drain's.
+
+use std::borrow::Cow;
+
+use model::account::AccountId;
+use model::customer::{Change, CustomerUpdate};
+use serde::ser::{Error as _, SerializeMap as _};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::{VERSION, json};
+use crate::customers::UpdateMark;
+
+/// What the message has beside the update itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeferredUpdate<'a> {
+    version: u32,
+    /// The account.
+    pub account_id: Cow<'a, AccountId>,
+    /// The API key, for the operator.
+    pub key_id: Cow<'a, str>,
+    /// The mark of the last attempt.
+    #[serde(flatten)]
+    pub mark: UpdateMark,
+}
+
+/// The whole message. It is read like a request, which ignores what the message has beside the update.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'a> {
+    #[serde(flatten)]
+    deferred: DeferredUpdate<'a>,
+    customer_id: &'a str,
+    #[serde(serialize_with = "changes")]
+    customer_data: &'a CustomerUpdate<'a>,
+}
+
+impl<'a> DeferredUpdate<'a> {
+    /// The message for an update, as JSON.
+    pub fn message(
+        account_id: &'a AccountId,
+        key_id: &'a str,
+        mark: UpdateMark,
+        update: &CustomerUpdate<'_>,
+    ) -> String {
+        let (account_id, key_id) = (Cow::Borrowed(account_id), key_id.into());
+        let deferred = DeferredUpdate { version: VERSION, account_id, key_id, mark };
+        json(&Message { deferred, customer_id: &update.customer_id, customer_data: update })
+    }
+}
+
+fn changes<S: Serializer>(update: &CustomerUpdate<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(update.changes.len()))?;
+    for (name, change) in &update.changes {
+        let value: Option<&RawValue> = match change {
+            Change::Set(value) => Some(serde_json::from_str(value.as_str()).map_err(S::Error::custom)?),
+            Change::Remove => None,
+        };
+        map.serialize_entry(name, &value)?;
+    }
+    map.end()
+}

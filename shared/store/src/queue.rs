@@ -1,0 +1,84 @@
+//! A queue of SQS: the overflow queue, and the dead-letter queue of the overflow function. Must not know what is in a message.
+
+use aws_config::SdkConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::config::Builder;
+use aws_sdk_sqs::config::retry::RetryPartition;
+use aws_sdk_sqs::operation::send_message::builders::SendMessageFluentBuilder;
+use aws_sdk_sqs::types::MessageAttributeValue;
+use data_encoding::HEXLOWER;
+use futures_util::future::try_join_all;
+use md5::{Digest as _, Md5};
+use model::account::AccountId;
+use std::time::Duration;
+
+use crate::client::retries;
+use crate::deadline::{Deadline, before};
+use crate::error::{Cause, StoreError};
+
+/// How long one attempt of a call may take.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_200);
+
+/// Attempts per call, including the first.
+const MAX_ATTEMPTS: u32 = 3;
+
+/// The attribute of a dead letter that says why it is one.
+const REASON: &str = "reason";
+
+/// A queue.
+#[derive(Debug)]
+pub struct Queue {
+    client: Client,
+    url: String,
+}
+
+impl Queue {
+    /// The queue with this URL.
+    pub fn new(config: &SdkConfig, url: impl Into<String>) -> Self {
+        let config = Builder::from(config)
+            .retry_config(retries(MAX_ATTEMPTS))
+            // An outage of DynamoDB must not use up its retries.
+            .retry_partition(RetryPartition::custom("sqs").build())
+            .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build());
+        Self { client: Client::from_conf(config.build()), url: url.into() }
+    }
+
+    /// Sends all messages of a request, and returns whether SQS acknowledged them before the deadline: if not, some may be
+    /// queued, some not. Those of an account form a group: when one account has many messages or its messages take long,
+    /// SQS delivers those of the others first ("Amazon SQS fair queues" in the SQS developer guide). A group's name has at most
+    /// 128 letters, digits and punctuation marks, so that every account's name is one.
+    pub async fn take(&self, messages: Vec<String>, account: &AccountId, deadline: Deadline) -> bool {
+        let sent = messages.into_iter().map(|message| {
+            send(self.client.send_message().queue_url(&self.url).message_group_id(account.as_str()), message)
+        });
+        let sent = before(deadline, try_join_all(sent)).await.unwrap_or_else(|late| Err(late.into()));
+        if let Err(error) = &sent {
+            tracing::error!(%error, "the overflow queue did not take what DynamoDB did not acknowledge");
+        }
+        sent.is_ok()
+    }
+
+    /// Sends a message that cannot be drained, with the reason: a code, and not a value of the message.
+    ///
+    /// # Errors
+    /// When SQS did not acknowledge it before the deadline.
+    pub async fn send_dead_letter(&self, message: String, reason: &str, deadline: Deadline) -> Result<(), StoreError> {
+        let reason = MessageAttributeValue::builder().data_type("String").string_value(reason).build();
+        let reason = reason.map_err(|_| StoreError::Unserializable)?;
+        let call = self.client.send_message().queue_url(&self.url).message_attributes(REASON, reason);
+        before(deadline, send(call, message)).await?
+    }
+}
+
+/// Sends a message. An acknowledgement has a message id, and the MD5 of the body as SQS received it (`SendMessage` in the SQS API
+/// reference).
+async fn send(call: SendMessageFluentBuilder, message: String) -> Result<(), StoreError> {
+    let md5 = HEXLOWER.encode(&Md5::digest(&message));
+    let output = call.message_body(message).send().await?;
+    if output.message_id().is_some() && output.md5_of_message_body() == Some(&md5) {
+        Ok(())
+    } else {
+        Err(Cause::ResponseError.into())
+    }
+}

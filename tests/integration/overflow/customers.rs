@@ -1,0 +1,156 @@
+//! Updates of customers that DynamoDB does not acknowledge in time, and their drain: the newest update of each field wins.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
+use testkit::fault_proxy::{Fault, Plan};
+use testkit::{RequestBuilder, Tables};
+
+use super::{Item, NOW, Stack};
+
+impl Stack {
+    async fn update(&self, profile: &Value, at: Timestamp) -> (u16, Value) {
+        let body = json!({"customerId": "c", "customerData": profile});
+        let response = self.app.send(RequestBuilder::customer(&body).key(&self.key).at(at)).await;
+        (response.status, response.json())
+    }
+
+    /// Defers an update, and returns its messages.
+    async fn deferred(&self, profile: &Value, at: Timestamp) -> Vec<String> {
+        self.proxy.set(Fault::ResetBefore.always());
+        let (status, response) = self.update(profile, at).await;
+        assert_eq!((status, &response["result"]), (200, &json!("deferred")), "{response}");
+        self.proxy.set(Plan::none());
+        self.sqs.take_messages()
+    }
+
+    async fn customer(&self) -> Item {
+        self.app.customer("shop", "c").await.unwrap()
+    }
+}
+
+fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    item.get(name).map(|value| value.as_s().unwrap().as_str())
+}
+
+/// The fence in this attribute.
+fn fence(item: &Item, name: &str) -> u64 {
+    item[name].as_n().unwrap().parse().unwrap()
+}
+
+fn later(seconds: u64) -> Timestamp {
+    NOW.plus(Duration::from_secs(seconds))
+}
+
+#[tokio::test]
+async fn deferred_update_becomes_the_item_that_the_request_would_have_written() {
+    let profile = json!({"email": "", "gender": null, "loyalty": {"points": 12345678901234567890.5, "odd": "\u{fffe}\""}, "more": 1e30});
+    for fault in [Fault::Throttled, Fault::InternalServerError, Fault::ResetAfter, Fault::HtmlBody, Fault::Stall] {
+        let stack = Stack::start(fault.clone().always()).await;
+        let (status, response) = stack.update(&profile, NOW).await;
+        let expected = json!({"customerId": "c", "result": "deferred", "updatedAt": NOW.to_string()});
+        assert_eq!((status, response["warnings"].as_array().unwrap().len()), (200, 2), "{fault:?}");
+        assert!(expected.as_object().unwrap().iter().all(|(name, value)| response[name] == *value), "{response}");
+        stack.proxy.set(Plan::none());
+        assert_eq!(stack.drain().await, [""; 0], "{fault:?}");
+        let mut item = stack.customer().await;
+        let written = fence(&item, "fence");
+        for field in ["email", "gender", "loyalty", "more"] {
+            assert_eq!(fence(&item, &format!("fence:{field}")), written, "{fault:?}");
+            item.remove(&format!("fence:{field}"));
+        }
+        assert_eq!(item["loyalty"].as_m().unwrap()["points"].as_n().unwrap(), "12345678901234567890.5", "every digit");
+        let mut names: Vec<_> = item.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        let own =
+            ["accountId", "createdAt", "customerId", "email", "fence", "fenceId", "loyalty", "more", "pk", "updatedAt"];
+        assert_eq!(names, own, "{fault:?}");
+        assert_eq!(text(&item, "updatedAt"), Some(NOW.to_string().as_str()));
+        assert_eq!(item["fenceId"].as_b().unwrap().as_ref().len(), 16);
+    }
+}
+
+#[tokio::test]
+async fn field_that_a_newer_update_changed_is_kept_and_the_others_are_applied() {
+    let stack = Stack::start(Plan::none()).await;
+    assert_eq!(stack.update(&json!({"city": "Rom", "state": "x"}), NOW).await.1["result"], "created");
+    let messages = stack.deferred(&json!({"city": "Ulm", "zip": "89073", "state": null}), later(1)).await;
+    assert_eq!(stack.update(&json!({"city": "Bonn"}), later(2)).await.1["result"], "updated");
+    let before = stack.customer().await;
+    assert_eq!(stack.drain_all(&messages).await, [""; 0]);
+    let item = stack.customer().await;
+    assert_eq!((text(&item, "city"), text(&item, "zip"), text(&item, "state")), (Some("Bonn"), Some("89073"), None));
+    assert!(fence(&item, "fence") > fence(&before, "fence"), "the stream sees the change as the newest");
+    assert_eq!(text(&item, "updatedAt"), Some(later(60).to_string().as_str()), "the time of the drain");
+    assert!(fence(&item, "fence:zip") < fence(&item, "fence:city"), "the field has the fence of its update");
+    // SQS may deliver a message twice.
+    assert_eq!(stack.drain_all(&messages).await, [""; 0]);
+    assert_eq!(stack.customer().await, item);
+}
+
+#[tokio::test]
+async fn attempt_that_takes_effect_after_the_drain_changes_nothing() {
+    let stack = Stack::start(Fault::Held.always()).await;
+    assert_eq!(stack.update(&json!({"city": "Ulm"}), NOW).await.1["result"], "deferred");
+    stack.proxy.set(Plan::none());
+    assert_eq!(stack.drain().await, [""; 0]);
+    assert_eq!(stack.update(&json!({"city": "Bonn"}), later(1)).await.0, 200);
+    let item = stack.customer().await;
+    assert!(stack.proxy.apply_held().await.unwrap() > 0);
+    assert_eq!(stack.customer().await, item);
+}
+
+#[tokio::test]
+async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
+    let stack = Stack::start(Plan::none()).await;
+    let messages = stack.deferred(&json!({"city": "Ulm", "zip": "89073"}), NOW).await;
+    assert_eq!(stack.update(&json!({"city": "Bonn"}), later(1)).await.0, 200);
+    // The drain has met the newer item and repeats the write of the rest, until the item is gone.
+    stack.proxy.set(Fault::InternalServerError.where_body_has("attribute_exists"));
+    let erase = async {
+        while stack.proxy.counts().faulted == 0 {
+            tokio::task::yield_now().await;
+        }
+        let key = AttributeValue::S("shop#c".to_owned());
+        let delete = stack.app.client.delete_item().table_name(Tables::name("CustomersTable")).key("pk", key);
+        delete.send().await.unwrap();
+        stack.proxy.set(Plan::none());
+    };
+    let (undrained, ()) = tokio::join!(stack.drain_all(&messages), erase);
+    assert_eq!(undrained, [""; 0]);
+    let item = stack.customer().await;
+    assert_eq!((text(&item, "city"), text(&item, "zip")), (Some("Ulm"), Some("89073")));
+    assert_eq!(text(&item, "customerId"), Some("c"));
+}
+
+#[tokio::test]
+async fn update_that_dynamodb_finds_invalid_at_the_drain_is_a_dead_letter_with_its_reason() {
+    let stack = Stack::start(Plan::none()).await;
+    let messages = stack.deferred(&json!({"city": "Ulm"}), NOW).await;
+    stack.proxy.set(Fault::Invalid.always().of("UpdateItem"));
+    assert_eq!(stack.drain_all(&messages).await, [""; 0]);
+    let dead = stack.sqs.receive(10, Duration::ZERO);
+    assert_eq!((dead.len(), &dead[0].body, dead[0].reason.as_deref()), (1, &messages[0], Some("ValidationException")));
+}
+
+#[tokio::test]
+async fn message_of_a_newer_version_is_left_for_a_newer_function() {
+    let stack = Stack::start(Plan::none()).await;
+    let mut messages = stack.deferred(&json!({"city": "Ulm"}), NOW).await;
+    messages.push(json!({"version": 1, "unknown": true}).to_string());
+    for message in &mut messages {
+        *message = message.replace("\"version\":1", "\"version\":2");
+    }
+    assert_eq!(stack.drain_all(&messages).await, messages);
+    assert_eq!(stack.sqs.take_messages(), [""; 0], "no dead letter");
+}
+
+#[tokio::test]
+async fn response_is_a_503_when_neither_dynamodb_nor_sqs_acknowledges_an_update() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    stack.sqs.set_unavailable(true);
+    let (status, response) = stack.update(&json!({"city": "Ulm"}), NOW).await;
+    assert_eq!((status, &response["code"]), (503, &json!("storage-unavailable")));
+}
