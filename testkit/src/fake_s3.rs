@@ -13,8 +13,8 @@ use hyper::body::Bytes;
 use hyper::header::{HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use hyper::{Method, Request, Response};
 use model::api_key::KeyHash;
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::api_keys::KeyRecord;
 use store::environment::{CONNECT_TIMEOUT, http_connector};
 use store::key_snapshot::{self, SnapshotKey};
 use store::s3::{Bucket, S3Connection};
@@ -99,7 +99,7 @@ impl FakeS3 {
     }
 
     /// Writes a key snapshot, as if at this time.
-    pub fn publish(&self, keys: &[(KeyHash, KeyRecord)], at: Timestamp) {
+    pub fn publish(&self, keys: &[(KeyHash, KeyEntry)], at: Timestamp) {
         let keys: Vec<_> = keys.iter().filter_map(|(hash, record)| SnapshotKey::of(*hash, record, at)).collect();
         self.put(KEY_SNAPSHOT_PATH, key_snapshot::write(&keys, at).unwrap(), at);
     }

@@ -8,9 +8,10 @@ use lambda_http::http::Request;
 use lambda_http::{Body, http};
 use model::json::JsonText;
 use model::limits::MAX_BODY_BYTES;
+use service::body::read_body;
 use service::context::RequestContext;
+use service::prefer::prefers_strict_handling;
 use service::problem::Problem;
-use service::request::{prefers_strict_handling, read_body};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{RequestBuilder, TestApp, template};

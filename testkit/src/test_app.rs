@@ -12,13 +12,14 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use customers::CustomersFunction;
 use emulator::{Emulator, Storage, Template};
 use model::api_key::ApiKey;
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent, SqsMessage};
 use service::auth::Authenticator;
 use service::context::RequestContext;
 use service::runtime::serve;
 use signals::SignalsFunction;
-use store::api_keys::{ApiKeysTable, KeyRecord};
+use store::api_keys::ApiKeysTable;
 use store::client::dynamodb;
 use store::customers::CustomersTable;
 use store::deadline::{Deadline, MAX_REQUEST_DURATION};
@@ -74,7 +75,7 @@ fn dynamodb_at(endpoint: &str) -> Client {
 }
 
 /// Stores a new key of this account, whose record is changed before it is written.
-pub async fn create_key(endpoint: &str, account: &str, change: impl FnOnce(&mut KeyRecord)) -> String {
+pub async fn create_key(endpoint: &str, account: &str, change: impl FnOnce(&mut KeyEntry)) -> String {
     let key = ApiKey::random().unwrap();
     let mut record = key_record(account);
     change(&mut record);
@@ -83,8 +84,8 @@ pub async fn create_key(endpoint: &str, account: &str, change: impl FnOnce(&mut 
 }
 
 /// The record of a key of this account that is valid for all endpoints.
-pub fn key_record(account: &str) -> KeyRecord {
-    KeyRecord {
+pub fn key_record(account: &str) -> KeyEntry {
+    KeyEntry {
         key_id: format!("key_of_{account}"),
         account_id: account.parse().unwrap(),
         name: "test".to_owned(),
@@ -96,7 +97,7 @@ pub fn key_record(account: &str) -> KeyRecord {
 }
 
 /// Stores this key.
-pub async fn store_key(endpoint: &str, key: &ApiKey, record: &KeyRecord) {
+pub async fn store_key(endpoint: &str, key: &ApiKey, record: &KeyEntry) {
     let table = ApiKeysTable::new(dynamodb_at(endpoint), Tables::name("ApiKeysTable"));
     table.create(&key.hash(), record, Deadline::after(MAX_REQUEST_DURATION)).await.unwrap();
 }
@@ -200,7 +201,7 @@ impl TestApp {
     }
 
     /// A new key of this account whose record was changed before it was written.
-    pub async fn key_with(&self, account: &str, change: impl FnOnce(&mut KeyRecord)) -> String {
+    pub async fn key_with(&self, account: &str, change: impl FnOnce(&mut KeyEntry)) -> String {
         create_key(&self.emulator.endpoint(), account, change).await
     }
 

@@ -10,9 +10,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::api_key::{Endpoint, KeyHash};
 use model::customer::PROFILE_FIELDS;
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use store::api_keys::KeyRecord;
 use store::key_snapshot::KeySnapshot;
 use store::s3::Object;
 use testkit::fault_proxy::{Fault, FaultProxy};
@@ -126,13 +126,13 @@ fn batch() -> Value {
 async fn stored() -> HashMap<&'static str, Vec<Item>> {
     let (stack, _proxy) = stack_failing_at("\"fails\"").await;
     let expires_at = Some(RECEIVED_AT.plus(Duration::from_hours(90 * 24)));
-    let named = |record: &mut KeyRecord| {
+    let named = |record: &mut KeyEntry| {
         let (key_id, name) = ("key_3f2a9c81d04e".to_owned(), "web".to_owned());
-        *record = KeyRecord { key_id, name, created_at: RECEIVED_AT, expires_at, ..record.clone() };
+        *record = KeyEntry { key_id, name, created_at: RECEIVED_AT, expires_at, ..record.clone() };
     };
     let key = stack.key_with("acme", named).await;
-    let revoked = |record: &mut KeyRecord| {
-        *record = KeyRecord { revoked_at: Some(RECEIVED_AT), only: Some(Endpoint::Signals), ..record.clone() };
+    let revoked = |record: &mut KeyEntry| {
+        *record = KeyEntry { revoked_at: Some(RECEIVED_AT), only: Some(Endpoint::Signals), ..record.clone() };
     };
     stack.key_with("acme", revoked).await;
     let too_long = json!({"signals": ["x".repeat(310 * 1024)]});

@@ -8,9 +8,9 @@ use std::time::Duration;
 use emulator::sqs::FakeSqs;
 use futures_util::future::join_all;
 use model::api_key::{Endpoint, KeyHash};
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use store::api_keys::KeyRecord;
 use testkit::fake_s3::{FakeS3, S3Fault};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{Endpoints, RequestBuilder, Tables, TestApp, TestResponse, key_record};
@@ -51,13 +51,13 @@ impl Stack {
     }
 
     /// A stack with this key in its snapshot, and in no table.
-    async fn with_snapshot(plan: impl Into<Plan>, record: &KeyRecord) -> Self {
+    async fn with_snapshot(plan: impl Into<Plan>, record: &KeyEntry) -> Self {
         let stack = Self::start(plan).await;
         stack.publish(KEY, record, earlier(3600));
         stack
     }
 
-    fn publish(&self, key: &str, record: &KeyRecord, at: Timestamp) {
+    fn publish(&self, key: &str, record: &KeyEntry, at: Timestamp) {
         self.s3.publish(&[(KeyHash::of(key), record.clone())], at);
     }
 
@@ -70,7 +70,7 @@ impl Stack {
     }
 
     /// A key of the table that this process has read at `NOW`; the table is silent since.
-    async fn read_key(&self, change: impl FnOnce(&mut KeyRecord)) -> String {
+    async fn read_key(&self, change: impl FnOnce(&mut KeyEntry)) -> String {
         let key = self.app.key_with("shop", change).await;
         self.ping(&key, NOW).await;
         self.proxy.set(OUTAGE.always());
@@ -86,8 +86,8 @@ fn signal() -> RequestBuilder {
     RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "view", "data": {}}]}))
 }
 
-fn revoked(record: KeyRecord) -> KeyRecord {
-    KeyRecord { revoked_at: Some(earlier(7200)), ..record }
+fn revoked(record: KeyEntry) -> KeyEntry {
+    KeyEntry { revoked_at: Some(earlier(7200)), ..record }
 }
 
 #[tokio::test]
@@ -112,8 +112,8 @@ async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
 
 #[tokio::test]
 async fn restriction_and_end_of_a_key_of_the_snapshot_count() {
-    let restricted = KeyRecord { only: Some(Endpoint::Customers), ..key_record("shop") };
-    let expired = KeyRecord { expires_at: Some(earlier(7200)), ..key_record("shop") };
+    let restricted = KeyEntry { only: Some(Endpoint::Customers), ..key_record("shop") };
+    let expired = KeyEntry { expires_at: Some(earlier(7200)), ..key_record("shop") };
     for (record, status, code) in [
         (restricted, 403, "forbidden"),
         (expired, 401, "unauthorized"),

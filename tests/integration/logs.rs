@@ -9,10 +9,13 @@ use std::sync::{Arc, LazyLock, Mutex};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::telemetry;
+use testkit::fault_proxy::Fault;
 use testkit::{RequestBuilder, TestApp};
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
+
+use crate::overflow::Stack;
 
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -141,6 +144,20 @@ async fn lines_of_stored_requests_have_these_members_and_no_others() {
             line("/api/event-flows/signal", 1088, "SignalsAccepted", 25)
         ]
     );
+}
+
+#[tokio::test]
+async fn each_line_of_a_request_has_its_id() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    stack.sqs.set_unavailable(true);
+    let ((status, response), log) =
+        log_of(stack.send(&json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]}), NOW)).await;
+    assert_eq!(status, 503, "{response}");
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(
+        lines.iter().any(|line| line["message"] == "the overflow queue did not take what DynamoDB did not acknowledge")
+    );
+    assert!(lines.iter().all(|line| line["requestId"] == response["requestId"]), "{log}");
 }
 
 #[tokio::test]

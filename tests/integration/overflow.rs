@@ -26,7 +26,7 @@ type Item = HashMap<String, AttributeValue>;
 pub(crate) struct Stack {
     app: TestApp,
     pub(crate) proxy: FaultProxy,
-    sqs: FakeSqs,
+    pub(crate) sqs: FakeSqs,
     key: String,
 }
 

@@ -6,14 +6,15 @@ use lambda_http::Request;
 use model::api_key::Endpoint;
 use model::customer::CustomerUpdate;
 use model::json::JsonText;
+use model::key_entry::KeyEntry;
 use service::auth::{Authenticator, authorize};
+use service::body::read_body;
 use service::context::RequestContext;
 use service::problem::Problem;
-use service::request::read_body;
 use service::route::Route;
 use service::runtime::Function;
 use service::success::{CustomerResponse, Success};
-use store::api_keys::{ApiKeysTable, KeyRecord};
+use store::api_keys::ApiKeysTable;
 use store::circuit_breaker::TimeLimit;
 use store::client::dynamodb;
 use store::customers::{CustomersTable, UpdateMark, UpdateResult};
@@ -54,7 +55,7 @@ impl CustomersFunction {
     }
 
     /// Queues an update that DynamoDB did not acknowledge. Returns whether the queue acknowledged it.
-    async fn defer(&self, key: &KeyRecord, update: &CustomerUpdate<'_>, mark: UpdateMark, deadline: Deadline) -> bool {
+    async fn defer(&self, key: &KeyEntry, update: &CustomerUpdate<'_>, mark: UpdateMark, deadline: Deadline) -> bool {
         let Some(overflow) = &self.overflow else { return false };
         let message = DeferredUpdate::message(&key.account_id, &key.key_id, mark, update);
         overflow.take(vec![message], &key.account_id, deadline).await

@@ -11,6 +11,7 @@ pub mod customer;
 pub mod digest;
 pub mod identifier;
 pub mod json;
+pub mod key_entry;
 pub mod limits;
 pub mod number;
 pub mod pointer;

@@ -89,6 +89,31 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
+/// A timestamp that may be missing, as whole seconds since 1970: the form of DynamoDB's time to live.
+pub mod epoch_seconds {
+    use serde::{Deserializer, Serialize as _, Serializer};
+
+    use super::Timestamp;
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+    pub fn serialize<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+        time.map(Timestamp::seconds).serialize(serializer)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When it is null, or not a whole number.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+        let seconds: Option<u64> = crate::key_entry::not_null(deserializer)?;
+        Ok(seconds.map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000))))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! Authentication: from the Authorization header to the record of an API key (docs/api.md, API keys).
+//! Authentication: from the Authorization header to the entry of an API key (docs/api.md, API keys).
 //!
 //! A key is found by its hash: it is never compared, interpreted or printed. An invalid key and an unreadable key table are
 //! different errors. This module must not know routes and bodies.
@@ -7,17 +7,20 @@ mod cache;
 mod lookup;
 mod snapshot;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
 use model::api_key::{Endpoint, KeyHash};
-use store::api_keys::{ApiKeysTable, KeyRecord, KeyStatus};
+use model::key_entry::{KeyEntry, KeyStatus};
+use model::timestamp::Timestamp;
+use store::api_keys::ApiKeysTable;
 use store::environment::{self, ConfigError, optional_env_var};
 use store::key_snapshot::BUCKET_VARIABLE;
 use store::s3::Bucket;
 
-use self::lookup::KeyLookup;
+use self::cache::Cache;
+use self::snapshot::SnapshotReader;
 use crate::context::RequestContext;
 use crate::problem::{Problem, UnauthorizedReason};
 
@@ -25,33 +28,34 @@ use crate::problem::{Problem, UnauthorizedReason};
 ///
 /// # Errors
 /// [`Problem::Forbidden`]
-pub fn authorize(key: &KeyRecord, endpoint: Endpoint) -> Result<(), Problem> {
+pub fn authorize(key: &KeyEntry, endpoint: Endpoint) -> Result<(), Problem> {
     if key.only.is_none_or(|only| only == endpoint) { Ok(()) } else { Err(Problem::Forbidden) }
 }
 
 /// Authenticates requests and caches the look-ups.
 #[derive(Debug)]
-pub struct Authenticator(KeyLookup);
+pub struct Authenticator {
+    table: ApiKeysTable,
+    snapshot: Option<SnapshotReader>,
+    cache: Mutex<Cache>,
+    /// Until when the snapshot is asked before the table.
+    snapshot_first_until: Mutex<Option<Timestamp>>,
+}
 
 impl Authenticator {
     /// An authenticator with the bucket of the key snapshot that the environment variables name, if they do.
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub fn from_environment(keys: ApiKeysTable) -> Result<Self, ConfigError> {
+    pub fn from_environment(table: ApiKeysTable) -> Result<Self, ConfigError> {
         let connection = |name| Ok::<_, ConfigError>(Bucket::new(name, environment::s3()?));
-        Ok(Self::new(keys, optional_env_var(BUCKET_VARIABLE).map(connection).transpose()?))
+        Ok(Self::new(table, optional_env_var(BUCKET_VARIABLE).map(connection).transpose()?))
     }
 
     /// An authenticator with an empty cache. The key snapshot is in this bucket, if there is one.
-    pub fn new(keys: ApiKeysTable, snapshot: Option<Bucket>) -> Self {
-        Self(KeyLookup::new(keys, snapshot))
-    }
-
-    /// Prepares for the first request: connections, and the key snapshot if the key table does not answer. A failure changes
-    /// nothing.
-    pub async fn warm_up(&self) {
-        self.0.warm_up().await;
+    pub fn new(table: ApiKeysTable, snapshot: Option<Bucket>) -> Self {
+        let snapshot = snapshot.map(SnapshotReader::new);
+        Self { table, snapshot, cache: Mutex::default(), snapshot_first_until: Mutex::default() }
     }
 
     /// Authenticates the request with these headers.
@@ -62,10 +66,10 @@ impl Authenticator {
         &self,
         headers: &HeaderMap,
         context: &mut RequestContext,
-    ) -> Result<Arc<KeyRecord>, Problem> {
+    ) -> Result<Arc<KeyEntry>, Problem> {
         let hash = bearer_key(headers).map_err(Problem::Unauthorized)?;
         let unavailable = |error| Problem::StorageUnavailable { error, retry_identifier: None };
-        let found = self.0.find(hash, context).await.map_err(unavailable)?;
+        let found = self.find(hash, context).await.map_err(unavailable)?;
         let record = found.filter(|record| hash.is_accepted_for(&record.account_id));
         let record = record.ok_or(Problem::Unauthorized(UnauthorizedReason::Unknown))?;
         // The log names the key also when it is no longer valid.

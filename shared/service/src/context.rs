@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use lambda_http::{Request, RequestExt};
 use model::identifier::RequestIdentifier;
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::api_keys::KeyRecord;
 use store::deadline::{Deadline, MAX_REQUEST_DURATION};
 
 /// The part of the invocation's time that is reserved for the response.
@@ -27,7 +27,7 @@ pub struct RequestContext {
     /// The path of its route, once that is found.
     pub path: Option<&'static str>,
     /// The record of its API key, for the log: also of one that is no longer valid.
-    pub key: Option<Arc<KeyRecord>>,
+    pub key: Option<Arc<KeyEntry>>,
     /// Whether that record is one of the key snapshot or one read before, because the key table could not be read.
     pub key_table_is_unavailable: bool,
     /// The bytes of its body after decoding, once it is read.

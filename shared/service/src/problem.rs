@@ -7,9 +7,9 @@ mod problem_type;
 use model::batch::BatchError;
 use model::identifier::RequestIdentifier;
 use model::json::JsonSyntaxError;
+use model::key_entry::KeyStatus;
 use model::pointer::JsonPointer;
 use model::validation::FieldError;
-use store::api_keys::KeyStatus;
 use store::error::StoreError;
 
 pub use self::problem_type::ProblemType;
@@ -58,8 +58,8 @@ pub enum Problem {
     RequestIdentifierReused,
     /// The customer would become larger than an item may be.
     CustomerTooLarge,
-    /// A defect of this service.
-    InternalError,
+    /// A defect of this service: the error of a call whose values it made itself, or a panic, which has a line in the log.
+    InternalError(Option<StoreError>),
     /// DynamoDB is unavailable.
     StorageUnavailable {
         /// Why, for the log.
@@ -124,8 +124,7 @@ impl From<StoreError> for Problem {
         match error {
             StoreError::Unavailable(_) => Self::StorageUnavailable { error, retry_identifier: None },
             StoreError::Invalid | StoreError::ItemTooLarge | StoreError::Corrupt | StoreError::Unserializable => {
-                tracing::error!(%error, "defect");
-                Self::InternalError
+                Self::InternalError(Some(error))
             }
         }
     }
@@ -139,12 +138,11 @@ impl Problem {
     }
 
     /// The error of a call with the values of a customer. If DynamoDB finds them invalid although they passed every check,
-    /// the client is told; the operator finds the line in the log.
+    /// the client is told.
     pub fn from_upsert(error: StoreError) -> Self {
         match error {
             StoreError::ItemTooLarge => Self::CustomerTooLarge,
             StoreError::Invalid => {
-                tracing::error!(%error, "DynamoDB rejected a customer that passed every check");
                 let data = JsonPointer::Member(&JsonPointer::Root, "customerData");
                 Self::ValidationFailed(vec![FieldError::refused_by_store(&data)])
             }
@@ -166,7 +164,7 @@ impl Problem {
             Self::UnsupportedMediaType(_) => ProblemType::UNSUPPORTED_MEDIA_TYPE,
             Self::RequestIdentifierReused => ProblemType::REQUEST_IDENTIFIER_REUSED,
             Self::CustomerTooLarge => ProblemType::CUSTOMER_TOO_LARGE,
-            Self::InternalError => ProblemType::INTERNAL_ERROR,
+            Self::InternalError(_) => ProblemType::INTERNAL_ERROR,
             Self::StorageUnavailable { .. } => ProblemType::STORAGE_UNAVAILABLE,
         }
     }

@@ -74,7 +74,9 @@ pub fn headers(problem: &Problem) -> HeaderMap {
         Problem::Unauthorized(_) => {
             Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"intake\", error=\"invalid_token\"")))
         }
-        Problem::MethodNotAllowed(route) => HeaderValue::try_from(route.allow()).ok().map(|value| (ALLOW, value)),
+        Problem::MethodNotAllowed(route) => {
+            Some((ALLOW, HeaderValue::try_from(route.allow()).expect("the names of methods are ASCII")))
+        }
         Problem::StorageUnavailable { .. } => Some((RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS))),
         _ => None,
     };
@@ -120,7 +122,7 @@ fn detail(problem: &Problem) -> String {
         Problem::CustomerTooLarge => {
             "Customer too large: the update would exceed 400 KB. Nothing was changed.".to_owned()
         }
-        Problem::InternalError => "Internal error. Quote requestId when reporting it.".to_owned(),
+        Problem::InternalError(_) => "Internal error. Quote requestId when reporting it.".to_owned(),
         Problem::StorageUnavailable { retry_identifier: None, .. } => {
             format!("Storage temporarily unavailable. Retry after {RETRY_AFTER_SECONDS} seconds.")
         }

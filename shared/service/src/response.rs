@@ -17,7 +17,8 @@ pub fn respond(result: &Result<Success, Problem>, request_id: &str) -> Response<
         Ok(success) => of_success(success),
         Err(problem) => {
             let mut response = json("application/problem+json", &ProblemDocument::new(problem, request_id));
-            *response.status_mut() = StatusCode::from_u16(problem.problem_type().status).unwrap_or_default();
+            *response.status_mut() =
+                StatusCode::from_u16(problem.problem_type().status).expect("problem types have valid statuses");
             response.headers_mut().extend(problem_document::headers(problem));
             response
         }
@@ -36,15 +37,16 @@ fn of_success(success: &Success) -> Response<Body> {
         Success::Options(route) => {
             let mut response = Response::new(Body::Empty);
             *response.status_mut() = StatusCode::NO_CONTENT;
-            response.headers_mut().extend(HeaderValue::try_from(route.allow()).ok().map(|value| (ALLOW, value)));
+            let allow = HeaderValue::try_from(route.allow()).expect("the names of methods are ASCII");
+            response.headers_mut().insert(ALLOW, allow);
             response
         }
     }
 }
 
 fn json(media_type: &'static str, body: &impl Serialize) -> Response<Body> {
-    // Structures of strings and numbers always serialize.
-    let mut response = Response::new(Body::Text(serde_json::to_string(body).unwrap_or_default()));
+    let body = serde_json::to_string(body).expect("structures of strings and numbers serialize");
+    let mut response = Response::new(Body::Text(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }

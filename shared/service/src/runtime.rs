@@ -19,6 +19,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use store::call_stats::CallStats;
 use store::environment::ConfigError;
 use store::error::{Cause, StoreError};
+use tracing::Instrument as _;
 
 use self::event::HttpApiEvent;
 use crate::auth::Authenticator;
@@ -116,10 +117,12 @@ async fn fail(error: ConfigError) -> Result<(), Error> {
 /// Serves one request: a response and a line in the log, whatever happens.
 pub async fn serve(function: &impl Function, request: &Request, mut context: RequestContext) -> Response<Body> {
     let started = Instant::now();
+    // Each line of the log, also a panic's, has the id of the request.
+    let span = tracing::info_span!("request", requestId = context.request_id);
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let handled = AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
-    let (result, calls) = CallStats::of(handled).await;
-    let result = result.unwrap_or(Err(Problem::InternalError));
+    let (result, calls) = CallStats::of(handled.instrument(span)).await;
+    let result = result.unwrap_or(Err(Problem::InternalError(None)));
     if let Err(Problem::StorageUnavailable { error, .. }) = &result {
         end_if_refused(error);
     }

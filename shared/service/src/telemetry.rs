@@ -12,14 +12,17 @@ mod emf_layer;
 pub mod metric;
 pub mod request_log;
 
+use std::fmt;
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use tracing::{Level, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::{Format, Json, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::{LookupSpan, SpanRef};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use self::emf_layer::{EMF_TARGET, EmfLayer};
@@ -50,9 +53,31 @@ where
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false)
+        .map_event_format(WithRequestId)
         .with_writer(writer.clone());
     let emf = Targets::new().with_target(EMF_TARGET, Level::TRACE);
     tracing_subscriber::registry().with(events.with_filter(own_events())).with(EmfLayer(writer).with_filter(emf))
+}
+
+/// Writes an event with the members of its span before its own: the requestId. The formatter of the library nests them.
+struct WithRequestId(Format<Json>);
+
+impl<S, N> FormatEvent<S, N> for WithRequestId
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+    N: for<'writer> FormatFields<'writer> + 'static,
+{
+    fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let span = context.lookup_current();
+        let extensions = span.as_ref().map(SpanRef::extensions);
+        let members = extensions.as_ref().and_then(|extensions| extensions.get::<FormattedFields<N>>());
+        let mut line = String::new();
+        self.0.format_event(context, Writer::new(&mut line), event)?;
+        match (members.and_then(|members| members.fields.strip_suffix('}')), line.strip_prefix('{')) {
+            (Some(members), Some(line)) => write!(writer, "{members},{line}"),
+            _ => writer.write_str(&line),
+        }
+    }
 }
 
 fn own_events() -> Targets {

@@ -7,8 +7,8 @@ use model::json::{Lexer, Token};
 use model::number::for_dynamodb;
 use model::storable::StorableJson;
 use model::timestamp::Timestamp;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::StoreError;
 
@@ -16,7 +16,7 @@ use crate::error::StoreError;
 pub(crate) const VALIDATED: &str = "a StorableJson was validated";
 
 /// An item, as the SDK has it.
-pub(crate) type Item = HashMap<String, AttributeValue>;
+pub type Item = HashMap<String, AttributeValue>;
 
 /// A string attribute.
 pub(crate) fn string(text: impl Into<String>) -> AttributeValue {
@@ -33,8 +33,11 @@ pub(crate) fn to_item(record: &impl Serialize) -> Result<Item, StoreError> {
     serde_dynamo::to_item(record).map_err(|_| StoreError::Unserializable)
 }
 
-/// The record in an item. An attribute that is missing or malformed is [`StoreError::Corrupt`].
-pub(crate) fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
+/// What was stored as an item.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] when an attribute is missing or malformed.
+pub fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
     serde_dynamo::from_item(item).map_err(|_| StoreError::Corrupt)
 }
 
@@ -71,25 +74,4 @@ pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
 pub(crate) fn get_timestamp(item: &Item, name: &str) -> Result<Option<Timestamp>, StoreError> {
     let parse = |value: &AttributeValue| value.as_s().ok().and_then(|text| text.parse().ok());
     item.get(name).map(|value| parse(value).ok_or(StoreError::Corrupt)).transpose()
-}
-
-/// Reads an attribute that may be missing, but must not be NULL.
-pub(crate) fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
-/// A timestamp that may be missing, as whole seconds since 1970: the form of DynamoDB's time to live.
-pub(crate) mod epoch_seconds {
-    use model::timestamp::Timestamp;
-    use serde::{Deserializer, Serialize as _, Serializer};
-
-    #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
-    pub(crate) fn serialize<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
-        time.map(Timestamp::seconds).serialize(serializer)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-        let seconds: Option<u64> = super::not_null(deserializer)?;
-        Ok(seconds.map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000))))
-    }
 }

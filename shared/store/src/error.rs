@@ -61,12 +61,6 @@ pub enum Cause {
 }
 
 impl StoreError {
-    /// Whether DynamoDB answered: it has an item that this service did not write, or it refused a call, which lasts until the
-    /// operator ends it. Everything else is an outage.
-    pub fn is_answer(&self) -> bool {
-        !self.is_transient() && *self != Self::Unavailable(Cause::DeadlineExceeded)
-    }
-
     /// Whether the same call may succeed a moment later.
     pub fn is_transient(&self) -> bool {
         let Self::Unavailable(cause) = self else { return false };

@@ -9,11 +9,11 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use model::account::AccountId;
 use model::api_key::{Endpoint, KeyHash};
-use model::timestamp::Timestamp;
+use model::key_entry::{KeyEntry, not_null};
+use model::timestamp::{Timestamp, epoch_seconds};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::api_keys::KeyRecord;
-use crate::attributes::{epoch_seconds, not_null};
 use crate::s3::{Object, S3Error};
 
 /// The variable that names the bucket.
@@ -39,8 +39,10 @@ const VERSION: u32 = 1;
 /// The snapshot as it was read.
 #[derive(Debug)]
 pub struct KeySnapshot {
-    /// When it was written, by the clock of S3.
-    pub last_modified: Timestamp,
+    /// When it was written, by the operator's clock or that of S3, whichever is earlier.
+    pub time: Timestamp,
+    /// How many entries this version cannot read.
+    pub unreadable: usize,
     /// Sorted by their hashes.
     keys: Vec<SnapshotKey>,
 }
@@ -70,6 +72,15 @@ pub struct SnapshotKey {
     revoked_at: Option<Timestamp>,
 }
 
+/// An entry of the object.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    Readable(SnapshotKey),
+    /// One of a later version, which must not cost the others.
+    Unreadable(IgnoredAny),
+}
+
 /// Why there is no snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeySnapshotError {
@@ -89,8 +100,8 @@ pub struct TooManyKeys;
 impl SnapshotKey {
     /// The key with this hash and record at `now`; `None` for one that a snapshot leaves out: a key of `cargo intake verify`,
     /// or one that ended long ago.
-    pub fn of(key_hash: KeyHash, record: &KeyRecord, now: Timestamp) -> Option<Self> {
-        let KeyRecord { key_id, account_id, created_at, expires_at, revoked_at, only, .. } = record.clone();
+    pub fn of(key_hash: KeyHash, record: &KeyEntry, now: Timestamp) -> Option<Self> {
+        let KeyEntry { key_id, account_id, created_at, expires_at, revoked_at, only, .. } = record.clone();
         let key = Self { key_hash, key_id, account_id, created_at, only, expires_at, revoked_at };
         (!key_hash.is_for_verification() && key.is_kept(now)).then_some(key)
     }
@@ -105,9 +116,9 @@ impl SnapshotKey {
     }
 
     /// The snapshot has no names of keys: a function does not need them.
-    fn to_record(&self) -> KeyRecord {
+    fn to_record(&self) -> KeyEntry {
         let Self { key_id, account_id, created_at, only, expires_at, revoked_at, .. } = self.clone();
-        KeyRecord { key_id, account_id, name: String::new(), created_at, expires_at, revoked_at, only }
+        KeyEntry { key_id, account_id, name: String::new(), created_at, expires_at, revoked_at, only }
     }
 }
 
@@ -120,15 +131,19 @@ impl KeySnapshot {
         let limit = u64::try_from(MAX_JSON_BYTES).unwrap_or(u64::MAX);
         // From the decoder itself, so that the JSON is never in memory as a whole. What is cut at the limit is not JSON.
         let json = std::io::BufReader::new(GzDecoder::new(object.body.as_slice()).take(limit));
-        let document: Document<Vec<SnapshotKey>> =
-            serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
-        let Document { version: VERSION, mut keys, .. } = document else { return Err(KeySnapshotError::Malformed) };
+        let document: Document<Vec<Entry>> = serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
+        let Document { version: VERSION, written_at, keys: entries } = document else {
+            return Err(KeySnapshotError::Malformed);
+        };
+        let (count, time) = (entries.len(), written_at.min(object.last_modified));
+        let readable = |entry| if let Entry::Readable(key) = entry { Some(key) } else { None };
+        let mut keys: Vec<_> = entries.into_iter().filter_map(readable).collect();
         keys.sort_unstable_by_key(|key| key.key_hash);
-        Ok(Self { last_modified: object.last_modified, keys })
+        Ok(Self { time, unreadable: count.saturating_sub(keys.len()), keys })
     }
 
     /// The record of the key with this hash.
-    pub fn find(&self, hash: KeyHash) -> Option<KeyRecord> {
+    pub fn find(&self, hash: KeyHash) -> Option<KeyEntry> {
         let position = self.keys.binary_search_by_key(&hash, |key| key.key_hash).ok()?;
         self.keys.get(position).map(SnapshotKey::to_record)
     }
@@ -156,8 +171,8 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
 
-    fn record() -> KeyRecord {
-        KeyRecord {
+    fn record() -> KeyEntry {
+        KeyEntry {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
             name: "web".into(),
@@ -176,8 +191,8 @@ mod tests {
     fn key_is_read_as_it_was_written_but_for_its_name() {
         let records = [
             record(),
-            KeyRecord { expires_at: Some(days_ago(0)), ..record() },
-            KeyRecord { revoked_at: Some(days_ago(1)), only: Some(Endpoint::Signals), ..record() },
+            KeyEntry { expires_at: Some(days_ago(0)), ..record() },
+            KeyEntry { revoked_at: Some(days_ago(1)), only: Some(Endpoint::Signals), ..record() },
         ];
         let hash = |n: usize| KeyHash::of(n.to_string());
         let keys: Vec<_> =
@@ -186,7 +201,7 @@ mod tests {
             KeySnapshot::parse(&Object { body: write(&keys, NOW).unwrap(), last_modified: NOW, etag: String::new() })
                 .unwrap();
         for (n, record) in records.into_iter().enumerate() {
-            assert_eq!(snapshot.find(hash(n)), Some(KeyRecord { name: String::new(), ..record }));
+            assert_eq!(snapshot.find(hash(n)), Some(KeyEntry { name: String::new(), ..record }));
         }
         assert_eq!(snapshot.find(hash(3)), None);
     }

@@ -3,7 +3,7 @@
 //! This crate knows keys, conditions and retries. It must not know which HTTP status an error becomes.
 
 pub mod api_keys;
-mod attributes;
+pub mod attributes;
 pub mod batch_context;
 mod batch_write;
 pub mod call_stats;

@@ -15,7 +15,6 @@ use model::timestamp::Timestamp;
 use model::validation::FieldError;
 use serde::{Deserialize, Serialize};
 
-use crate::attributes::{Item, from_item};
 use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable};
 use crate::circuit_breaker::TimeLimit;
@@ -95,14 +94,6 @@ impl<'a> RejectedSignalItem<'a> {
             errors: Cow::Borrowed(errors),
             expires_at: now.plus(RETENTION).seconds(),
         }
-    }
-
-    /// Reads an item of the table.
-    ///
-    /// # Errors
-    /// [`StoreError::Corrupt`] when an attribute is missing or malformed.
-    pub fn from_item(item: Item) -> Result<Self, StoreError> {
-        from_item(item)
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
     };
     let problem = match name {
         "customer-too-large" => Problem::CustomerTooLarge,
-        "internal-error" => Problem::InternalError,
+        "internal-error" => Problem::InternalError(None),
         "storage-unavailable" => unavailable(None),
         "failed-part-way" => unavailable(RequestIdentifier::parse(RETRY_IDENTIFIER)),
         _ => return None,

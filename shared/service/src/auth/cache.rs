@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use lru::LruCache;
 use model::api_key::KeyHash;
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::api_keys::KeyRecord;
 
 /// How long a valid key is used without another look-up. A revocation takes effect within this time.
 pub(crate) const POSITIVE_TTL: Duration = Duration::from_mins(1);
@@ -35,7 +35,7 @@ const MAX_INVALID_KEYS: NonZeroUsize = NonZeroUsize::new(8_192).unwrap();
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CachedKey {
     /// What a recent look-up found: `None` for an unknown key. A valid key may have expired since.
-    Fresh(Option<Arc<KeyRecord>>),
+    Fresh(Option<Arc<KeyEntry>>),
     /// What an older look-up found: usable only while the table cannot be read.
     Old(LastRead),
     /// Nothing.
@@ -45,13 +45,13 @@ pub(crate) enum CachedKey {
 /// The last look-up of a key in the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LastRead {
-    pub(crate) record: Option<Arc<KeyRecord>>,
+    pub(crate) record: Option<Arc<KeyEntry>>,
     pub(crate) read_at: Timestamp,
 }
 
 impl LastRead {
     /// The record, if it was valid and is not older than [`STALE_IF_ERROR`].
-    pub(crate) fn stale(&self, now: Timestamp) -> Option<Arc<KeyRecord>> {
+    pub(crate) fn stale(&self, now: Timestamp) -> Option<Arc<KeyEntry>> {
         let is_recent = now.duration_since(self.read_at) < STALE_IF_ERROR;
         self.record.clone().filter(|record| is_recent && record.is_active(self.read_at))
     }
@@ -91,7 +91,7 @@ impl Cache {
     }
 
     /// Adds what a look-up found.
-    pub(crate) fn insert(&mut self, hash: KeyHash, record: Option<Arc<KeyRecord>>, now: Timestamp) {
+    pub(crate) fn insert(&mut self, hash: KeyHash, record: Option<Arc<KeyEntry>>, now: Timestamp) {
         self.valid.pop(&hash);
         self.invalid.pop(&hash);
         let is_valid = record.as_ref().is_some_and(|record| record.is_active(now));
@@ -111,8 +111,8 @@ impl Cache {
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::auth) fn record() -> Arc<KeyRecord> {
-        Arc::new(KeyRecord {
+    pub(in crate::auth) fn record() -> Arc<KeyEntry> {
+        Arc::new(KeyEntry {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
             name: "web".into(),
@@ -128,7 +128,7 @@ pub(super) mod tests {
     }
 
     /// What a look-up at this time found, and whether it may be used if the next one fails.
-    fn old(cache: &mut Cache, hash: &KeyHash, seconds: u64) -> (Option<Arc<KeyRecord>>, Timestamp, bool) {
+    fn old(cache: &mut Cache, hash: &KeyHash, seconds: u64) -> (Option<Arc<KeyEntry>>, Timestamp, bool) {
         let CachedKey::Old(read) = cache.get(hash, at(seconds)) else { panic!("not old") };
         let is_stale = read.stale(at(seconds)).is_some();
         (read.record, read.read_at, is_stale)

@@ -1,18 +1,18 @@
-//! Looking up a key: in the cache, in the key table and, while that does not answer, in the key snapshot (docs/api.md, API
-//! keys). Must not know what a key may do.
+//! Looking up a key: in the cache, in the key table and, while that cannot be read, in the key snapshot (docs/api.md, API keys).
+//! Must not know what a key may do.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::api_key::KeyHash;
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::api_keys::{ApiKeysTable, KeyRecord};
 use store::deadline::Deadline;
 use store::error::StoreError;
-use store::s3::Bucket;
 use tokio::time::timeout;
 
+use super::Authenticator;
 use super::cache::{Cache, CachedKey, LastRead};
 use super::snapshot::{SNAPSHOT_TIMEOUT, SnapshotReader};
 use crate::context::RequestContext;
@@ -33,85 +33,75 @@ const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
 /// the table.
 const SNAPSHOT_FIRST: Duration = Duration::from_secs(5);
 
-/// Looks keys up.
-#[derive(Debug)]
-pub(crate) struct KeyLookup {
-    table: ApiKeysTable,
-    snapshot: Option<SnapshotReader>,
-    cache: Mutex<Cache>,
-    /// Until when the snapshot is asked first.
-    snapshot_first_until: Mutex<Option<Timestamp>>,
-}
-
-impl KeyLookup {
-    /// With an empty cache. The snapshot is in this bucket, if there is one.
-    pub(crate) fn new(table: ApiKeysTable, snapshot: Option<Bucket>) -> Self {
-        let snapshot = snapshot.map(SnapshotReader::new);
-        Self { table, snapshot, cache: Mutex::default(), snapshot_first_until: Mutex::default() }
-    }
-
-    /// Looks up a key that cannot exist, so that TCP and TLS set-up happen during init; reads the snapshot if the table does not
-    /// answer. A failure changes nothing.
-    pub(crate) async fn warm_up(&self) {
+impl Authenticator {
+    /// Looks up a key that cannot exist, so that TCP and TLS set-up happen during init; reads the snapshot if the table cannot be
+    /// read. A failure changes nothing.
+    pub async fn warm_up(&self) {
         let unknown = KeyHash::of("");
         let patience = if self.snapshot.is_some() { TIME_BEFORE_SNAPSHOT } else { WARM_UP_TIMEOUT };
         let Err(error) = self.table.find(&unknown, Deadline::after(patience)).await else { return };
         tracing::warn!(%error, "the key table could not be read at the start");
-        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| !error.is_answer()) {
+        if let Some(snapshot) = &self.snapshot {
             let now = Timestamp::now();
             snapshot.latest(now, Deadline::after(SNAPSHOT_TIMEOUT)).await;
             self.ask_snapshot_first(now);
         }
     }
 
-    /// The record of a key, which may have expired or been revoked; `None` for an unknown key.
-    pub(crate) async fn find(
+    /// The entry of a key, which may have expired or been revoked; `None` for an unknown key.
+    pub(super) async fn find(
         &self,
         hash: KeyHash,
         context: &mut RequestContext,
-    ) -> Result<Option<Arc<KeyRecord>>, StoreError> {
-        let now = context.received_at;
-        let last_read = match self.with_cache(|cache| cache.get(&hash, now)) {
+    ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
+        let last_read = match self.with_cache(|cache| cache.get(&hash, context.received_at)) {
             CachedKey::Fresh(found) => return Ok(found),
             CachedKey::Old(last_read) => Some(last_read),
             CachedKey::Miss => None,
         };
-        let stale = last_read.as_ref().and_then(|read| read.stale(now));
-        let found = match &self.snapshot {
-            None => {
-                let limit = if stale.is_some() { STALE_LOOKUP_TIMEOUT } else { LOOKUP_TIMEOUT };
-                self.ask_table(hash, now, context.deadline.at_most(limit)).await
-            }
+        match &self.snapshot {
             Some(snapshot) => self.ask_table_or_snapshot(snapshot, hash, last_read.as_ref(), context).await,
-        };
-        match (found, stale) {
-            (Err(error), Some(record)) if self.snapshot.is_none() || error.is_answer() => {
-                self.with_cache(|cache| cache.extend_stale(&hash, now));
-                context.key_table_is_unavailable = true;
-                Ok(Some(record))
-            }
-            (found, _) => found,
+            None => self.ask_table_or_cache(hash, last_read.as_ref(), context).await,
         }
     }
 
-    /// Asks the table and, while it does not answer, the snapshot: once.
+    /// Asks the table. While it cannot be read, an entry that was read before counts for a while.
+    async fn ask_table_or_cache(
+        &self,
+        hash: KeyHash,
+        last_read: Option<&LastRead>,
+        context: &mut RequestContext,
+    ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
+        let now = context.received_at;
+        let Some(stale) = last_read.and_then(|read| read.stale(now)) else {
+            return self.ask_table(hash, now, context.deadline.at_most(LOOKUP_TIMEOUT)).await;
+        };
+        let found = self.ask_table(hash, now, context.deadline.at_most(STALE_LOOKUP_TIMEOUT)).await;
+        found.or_else(|_| {
+            self.with_cache(|cache| cache.extend_stale(&hash, now));
+            context.key_table_is_unavailable = true;
+            Ok(Some(stale))
+        })
+    }
+
+    /// Asks the table and, while it cannot be read, the snapshot: once.
     async fn ask_table_or_snapshot(
         &self,
         snapshot: &SnapshotReader,
         hash: KeyHash,
         last_read: Option<&LastRead>,
         context: &mut RequestContext,
-    ) -> Result<Option<Arc<KeyRecord>>, StoreError> {
+    ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
         let (received_at, started) = (context.received_at, Instant::now());
         let now = || received_at.plus(started.elapsed());
         let mut in_table = pin!(self.ask_table(hash, received_at, context.deadline.at_most(LOOKUP_TIMEOUT)));
         let mut found = None;
         if !self.asks_snapshot_first(received_at) {
             found = timeout(TIME_BEFORE_SNAPSHOT, &mut in_table).await.ok();
-            match found {
-                Some(found) if is_answer(&found) => return found,
-                _ => self.ask_snapshot_first(now()),
+            if let Some(found @ Ok(_)) = found {
+                return found;
             }
+            self.ask_snapshot_first(now());
         }
         if let Some(newest) = snapshot.newest(hash, last_read, now(), context.deadline).await {
             context.key_table_is_unavailable = true;
@@ -121,7 +111,7 @@ impl KeyLookup {
             Some(found) => found,
             None => in_table.await,
         };
-        if !is_answer(&found) {
+        if found.is_err() {
             self.ask_snapshot_first(now());
         }
         found
@@ -132,7 +122,7 @@ impl KeyLookup {
         hash: KeyHash,
         now: Timestamp,
         deadline: Deadline,
-    ) -> Result<Option<Arc<KeyRecord>>, StoreError> {
+    ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
         let found = self.table.find(&hash, deadline).await?.map(Arc::new);
         self.with_cache(|cache| cache.insert(hash, found.clone(), now));
         Ok(found)
@@ -142,7 +132,7 @@ impl KeyLookup {
         self.snapshot_first_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| now < until)
     }
 
-    /// Remembers that the table did not answer a look-up that ended at `now`.
+    /// Remembers that the table could not be read by a look-up that ended at `now`.
     fn ask_snapshot_first(&self, now: Timestamp) {
         let until = now.plus(SNAPSHOT_FIRST);
         *self.snapshot_first_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
@@ -154,14 +144,10 @@ impl KeyLookup {
     }
 }
 
-/// Whether the table answered, be it with an error.
-fn is_answer(found: &Result<Option<Arc<KeyRecord>>, StoreError>) -> bool {
-    found.as_ref().err().is_none_or(StoreError::is_answer)
-}
-
 #[cfg(test)]
 mod tests {
     use lambda_http::{Body, Request};
+    use store::api_keys::ApiKeysTable;
     use store::client::dynamodb;
     use store::environment::{CONNECT_TIMEOUT, defaults};
 
@@ -172,7 +158,7 @@ mod tests {
     async fn use_of_a_record_read_before_says_that_the_table_is_unavailable() {
         // Without a region and credentials, every call fails.
         let config = defaults(CONNECT_TIMEOUT).unwrap().build();
-        let lookup = KeyLookup::new(ApiKeysTable::new(dynamodb(&config), "keys"), None);
+        let lookup = Authenticator::new(ApiKeysTable::new(dynamodb(&config), "keys"), None);
         let record = record();
         let mut context = RequestContext::from_request(&Request::new(Body::Empty));
         let (hash, read_at) = (KeyHash::of("k"), context.received_at);

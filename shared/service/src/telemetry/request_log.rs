@@ -44,7 +44,7 @@ pub(crate) fn emit(
     let errors = line.field_error_counts();
     line.write(&errors, duration);
     let write_by = |message, dimension, metric, count| {
-        let members = [("message", Some(Value::Text(message)))];
+        let members = [("message", Some(Value::Text(message))), ("requestId", Some(Value::Text(&context.request_id)))];
         let metrics = [(metric, Some(Value::Count(count)))];
         let at = context.received_at;
         write(&EmfRecord { at, level: None, members: &members, dimension: Some(dimension), metrics: &metrics });
@@ -88,7 +88,9 @@ impl<'a> RequestLog<'a> {
         let RequestContext { request_id, received_at, path, key, body_bytes, request_identifier, .. } = self.context;
         let code = self.result.as_ref().err().map(|problem| problem.problem_type().code);
         let store_error = match self.result {
-            Err(Problem::StorageUnavailable { error, .. }) => Some(error.to_string()),
+            Err(Problem::StorageUnavailable { error, .. } | Problem::InternalError(Some(error))) => {
+                Some(error.to_string())
+            }
             _ => None,
         };
         let attempts = usize::try_from(self.calls.attempts()).unwrap_or(usize::MAX);

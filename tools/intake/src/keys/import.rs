@@ -5,8 +5,8 @@ use std::io::{IsTerminal as _, Read as _};
 use anyhow::{Context as _, Result, bail};
 use console::Term;
 use model::api_key::{KeyHash, VERIFICATION_KEY_PREFIX};
+use model::key_entry::KeyEntry;
 use serde_json::json;
-use store::api_keys::KeyRecord;
 
 use super::new_key::note_stored;
 use super::table::KeyTable;
@@ -18,7 +18,7 @@ const MIN_KEY_CHARS: usize = 32;
 /// The longest key to import: it has to fit into a header.
 const MAX_KEY_CHARS: usize = 4096;
 
-pub(super) async fn import(keys: &KeyTable<'_>, record: &KeyRecord, format: Format) -> Result<()> {
+pub(super) async fn import(keys: &KeyTable<'_>, record: &KeyEntry, format: Format) -> Result<()> {
     let key = read_key().context("Cannot read a key from standard input")?;
     if !keys.add(&KeyHash::of(&key), record).await? {
         bail!("This key already exists. A key belongs to one account and has one name.");

@@ -4,9 +4,9 @@ use anyhow::Result;
 use clap::Args;
 use model::account::AccountId;
 use model::api_key::Endpoint;
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use store::api_keys::KeyRecord;
 
 use super::table::KeyTable;
 use crate::output::{Format, Table, note};
@@ -35,7 +35,7 @@ impl List {
         // `--json` has the times of creation and revocation, too.
         let mut table = Table::new(format, ["ID", "ACCOUNT", "NAME", "STATE", "ONLY", "EXPIRES"]).cut_to_terminal();
         for record in keys.iter().map(|key| &key.record) {
-            let KeyRecord { key_id, account_id, name, .. } = record;
+            let KeyEntry { key_id, account_id, name, .. } = record;
             let only = record.only.map_or("-", Endpoint::as_str);
             let state = record.status(now).as_str();
             table.add(&key_row(record, now), [key_id, account_id.as_str(), name, state, only, &expiry(record)])?;
@@ -44,11 +44,11 @@ impl List {
     }
 }
 
-fn expiry(record: &KeyRecord) -> String {
+fn expiry(record: &KeyEntry) -> String {
     record.expires_at.map_or_else(|| "never".to_owned(), |end| end.to_string())
 }
 
-fn key_row(record: &KeyRecord, now: Timestamp) -> Value {
+fn key_row(record: &KeyEntry, now: Timestamp) -> Value {
     json!({
         "keyId": record.key_id,
         "accountId": record.account_id.as_str(),

@@ -7,9 +7,9 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use model::account::AccountId;
 use model::api_key::{ApiKey, Endpoint};
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use store::api_keys::KeyRecord;
 use uuid::Uuid;
 
 use super::table::KeyTable;
@@ -36,11 +36,11 @@ pub(crate) struct NewKey {
 }
 
 impl NewKey {
-    pub(super) fn into_record(self) -> KeyRecord {
+    pub(super) fn into_record(self) -> KeyEntry {
         let created_at = Timestamp::now();
         // 48 random bits: people read an id aloud, it is no secret, and a counter would need a place to be stored.
         let random = Uuid::new_v4().simple().to_string();
-        KeyRecord {
+        KeyEntry {
             key_id: format!("key_{}", random.get(..12).unwrap_or(&random)),
             account_id: self.account,
             name: self.name,
@@ -53,7 +53,7 @@ impl NewKey {
 }
 
 /// Stores a new key with this record and prints it. It cannot be printed again.
-pub(super) async fn create(keys: &KeyTable<'_>, record: &KeyRecord, format: Format) -> Result<()> {
+pub(super) async fn create(keys: &KeyTable<'_>, record: &KeyEntry, format: Format) -> Result<()> {
     let key = ApiKey::random().context("Cannot get random bytes from the system")?;
     if !keys.add(&key.hash(), record).await? {
         bail!("A random key already exists: the system's random number generator is broken.");
@@ -80,8 +80,8 @@ pub(super) fn end_after(begin: Timestamp, lifetime: Duration) -> Timestamp {
 }
 
 /// Shows the operator the key that was stored.
-pub(super) fn note_stored(record: &KeyRecord) {
-    let KeyRecord { key_id, account_id, name, expires_at, only, .. } = record;
+pub(super) fn note_stored(record: &KeyEntry) {
+    let KeyEntry { key_id, account_id, name, expires_at, only, .. } = record;
     let end = expires_at.map_or_else(|| "does not expire".to_owned(), |end| format!("expires at {end}"));
     let only = only.map(|endpoint| format!(" and is only for {}", endpoint.as_str())).unwrap_or_default();
     note(&format!("Key {key_id} ({name:?}) of the account {account_id} {end}{only}."));

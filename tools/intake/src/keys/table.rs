@@ -7,8 +7,10 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::KeyHash;
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::api_keys::{ApiKeysTable, CreateError, KeyRecord, PARTITION_KEY};
+use store::api_keys::{ApiKeysTable, CreateError, PARTITION_KEY};
+use store::attributes::from_item;
 use store::deadline::Deadline;
 
 use crate::error::{call_error, store_error};
@@ -21,7 +23,7 @@ use crate::stack::{API_KEYS, Stack, WRITE_TIMEOUT};
 #[derive(Debug)]
 pub(crate) struct StoredKey {
     hash: String,
-    pub(crate) record: KeyRecord,
+    pub(crate) record: KeyEntry,
 }
 
 pub(crate) struct KeyTable<'a> {
@@ -37,7 +39,7 @@ impl<'a> KeyTable<'a> {
     }
 
     /// Adds a key; `false` if it already exists.
-    pub(super) async fn add(&self, hash: &KeyHash, record: &KeyRecord) -> Result<bool> {
+    pub(super) async fn add(&self, hash: &KeyHash, record: &KeyEntry) -> Result<bool> {
         let keys = ApiKeysTable::new(self.stack.client.clone(), self.table);
         self.is_changed.set(true);
         match keys.create(hash, record, Deadline::after(WRITE_TIMEOUT)).await {
@@ -111,7 +113,7 @@ impl<'a> KeyTable<'a> {
 }
 
 impl StoredKey {
-    pub(super) fn new(hash: KeyHash, record: KeyRecord) -> Self {
+    pub(super) fn new(hash: KeyHash, record: KeyEntry) -> Self {
         Self { hash: hash.partition_key(), record }
     }
 
@@ -121,7 +123,7 @@ impl StoredKey {
     }
 
     fn from_item(item: Item) -> Option<Self> {
-        Some(Self { hash: text(&item, PARTITION_KEY)?.to_owned(), record: KeyRecord::from_item(item).ok()? })
+        Some(Self { hash: text(&item, PARTITION_KEY)?.to_owned(), record: from_item(item).ok()? })
     }
 }
 

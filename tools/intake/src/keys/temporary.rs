@@ -3,8 +3,8 @@
 use anyhow::{Context as _, Result};
 use model::account::AccountId;
 use model::api_key::{ApiKey, Endpoint};
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::api_keys::KeyRecord;
 
 use super::new_key::NewKey;
 use super::table::{KeyTable, StoredKey};
@@ -25,7 +25,7 @@ impl<'a> TemporaryKeys<'a> {
     pub(crate) async fn create(&mut self, end: Timestamp, only: Option<Endpoint>) -> Result<ApiKey> {
         let (account, name) = (self.account.clone(), "cargo intake verify".to_owned());
         let new = NewKey { account, name, expires_in: None, only };
-        let record = KeyRecord { expires_at: Some(end), ..new.into_record() };
+        let record = KeyEntry { expires_at: Some(end), ..new.into_record() };
         let key = ApiKey::random_for_verification().context("Cannot get random bytes from the system")?;
         // Before the call: an interrupted one may have written the record.
         self.keys.push(StoredKey::new(key.hash(), record.clone()));

@@ -9,6 +9,7 @@ use model::validation::FieldError;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+use store::attributes::from_item;
 use store::rejected_signals::RejectedSignalItem;
 
 use super::id::RejectedSignalId;
@@ -39,7 +40,7 @@ impl RejectedSignal {
     /// `None` when the item is not as the function writes it.
     pub(super) fn from_item(account: &AccountId, item: Item) -> Option<Self> {
         let id = RejectedSignalId::from_item(account, &item)?;
-        let record = RejectedSignalItem::from_item(item).ok()?;
+        let record: RejectedSignalItem<'_> = from_item(item).ok()?;
         Some(Self {
             id,
             received_at: record.received_at,

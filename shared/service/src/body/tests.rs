@@ -94,26 +94,3 @@ fn invalid_utf_8_is_reported_with_line_and_column() {
     let reason = "a byte order mark of UTF-16, not UTF-8".to_owned();
     assert!(matches!(error, Problem::MalformedJson(error) if error == JsonSyntaxError { reason, line: 1, column: 1 }));
 }
-
-#[test]
-fn strict_handling_is_read_among_other_preferences() {
-    for strict in [
-        "handling=strict",
-        "Handling=Strict",
-        "respond-async, handling=\"strict\"; x=1",
-        "wait=\"ä\",handling = strict",
-    ] {
-        assert!(prefers_strict_handling(request(&[("prefer", strict)], "").headers()), "{strict}");
-    }
-    for other in [
-        "",
-        "handling=lenient",
-        "handling",
-        "strict",
-        "xhandling=strict",
-        "handling=lenient, handling=strict",
-        "wait=\"1,handling=strict\"",
-    ] {
-        assert!(!prefers_strict_handling(request(&[("prefer", other)], "").headers()), "{other}");
-    }
-}
