@@ -37,6 +37,8 @@ pub enum S3Fault {
     Forbidden,
     /// No answer, as long as the caller waits.
     Hanging,
+    /// The answer comes this much later.
+    Slow(Duration),
 }
 
 /// An object.
@@ -100,8 +102,14 @@ impl FakeS3 {
 
     /// Writes a key snapshot, as if at this time.
     pub fn publish(&self, keys: &[(KeyHash, KeyEntry)], at: Timestamp) {
-        let keys: Vec<_> = keys.iter().filter_map(|(hash, record)| SnapshotKey::of(*hash, record, at)).collect();
-        self.put(KEY_SNAPSHOT_PATH, key_snapshot::write(&keys, at).unwrap(), at);
+        self.publish_as(keys, at, at);
+    }
+
+    /// Writes a key snapshot that says that it was written at one time, as if at another.
+    pub fn publish_as(&self, keys: &[(KeyHash, KeyEntry)], written_at: Timestamp, at: Timestamp) {
+        let key = |(hash, entry): &(KeyHash, KeyEntry)| SnapshotKey::of(*hash, entry, written_at);
+        let keys: Vec<_> = keys.iter().filter_map(key).collect();
+        self.put(KEY_SNAPSHOT_PATH, key_snapshot::write(&keys, written_at).unwrap(), at);
     }
 
     /// The object `/bucket/key`.
@@ -131,6 +139,10 @@ impl Service for State {
             None => self.with(|objects| objects.answer(&request)),
             Some(S3Fault::Failing) => error(500, "InternalError"),
             Some(S3Fault::Forbidden) => error(403, "AccessDenied"),
+            Some(S3Fault::Slow(duration)) => {
+                tokio::time::sleep(duration).await;
+                self.with(|objects| objects.answer(&request))
+            }
             Some(S3Fault::Hanging) => {
                 tokio::time::sleep(Duration::from_hours(1)).await;
                 error(503, "SlowDown")

@@ -1,6 +1,7 @@
 //! The key snapshot: all keys in one object of S3, for the time in which the key table does not answer (docs/data-model.md,
 //! Key snapshot). The functions read it and `cargo intake` writes it. Must not know when it is read.
 
+use std::fmt;
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
@@ -11,8 +12,9 @@ use model::account::AccountId;
 use model::api_key::{Endpoint, KeyHash};
 use model::key_entry::{KeyEntry, not_null};
 use model::timestamp::{Timestamp, epoch_seconds};
-use serde::de::IgnoredAny;
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::s3::{Object, S3Error};
 
@@ -72,13 +74,35 @@ pub struct SnapshotKey {
     revoked_at: Option<Timestamp>,
 }
 
-/// An entry of the object.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Entry {
-    Readable(SnapshotKey),
-    /// One of a later version, which must not cost the others.
-    Unreadable(IgnoredAny),
+/// The entries of the object, each read on its own: one that a later version wrote must not cost the others.
+#[derive(Default)]
+struct Entries {
+    keys: Vec<SnapshotKey>,
+    unreadable: usize,
+}
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Self::default())
+    }
+}
+
+impl<'de> Visitor<'de> for Entries {
+    type Value = Self;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("keys")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut entries: A) -> Result<Self, A::Error> {
+        while let Some(entry) = entries.next_element::<Box<RawValue>>()? {
+            match serde_json::from_str(entry.get()) {
+                Ok(key) => self.keys.push(key),
+                Err(_) => self.unreadable += 1,
+            }
+        }
+        Ok(self)
+    }
 }
 
 /// Why there is no snapshot.
@@ -131,15 +155,12 @@ impl KeySnapshot {
         let limit = u64::try_from(MAX_JSON_BYTES).unwrap_or(u64::MAX);
         // From the decoder itself, so that the JSON is never in memory as a whole. What is cut at the limit is not JSON.
         let json = std::io::BufReader::new(GzDecoder::new(object.body.as_slice()).take(limit));
-        let document: Document<Vec<Entry>> = serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
-        let Document { version: VERSION, written_at, keys: entries } = document else {
+        let document: Document<Entries> = serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
+        let Document { version: VERSION, written_at, keys: Entries { mut keys, unreadable } } = document else {
             return Err(KeySnapshotError::Malformed);
         };
-        let (count, time) = (entries.len(), written_at.min(object.last_modified));
-        let readable = |entry| if let Entry::Readable(key) = entry { Some(key) } else { None };
-        let mut keys: Vec<_> = entries.into_iter().filter_map(readable).collect();
         keys.sort_unstable_by_key(|key| key.key_hash);
-        Ok(Self { time, unreadable: count.saturating_sub(keys.len()), keys })
+        Ok(Self { time: written_at.min(object.last_modified), unreadable, keys })
     }
 
     /// The record of the key with this hash.

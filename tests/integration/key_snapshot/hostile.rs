@@ -2,6 +2,7 @@
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use model::api_key::KeyHash;
 use std::io::Write as _;
 use store::key_snapshot::MAX_OBJECT_BYTES;
 use testkit::fake_s3::KEY_SNAPSHOT_PATH;
@@ -30,5 +31,22 @@ async fn hostile_snapshot_is_as_none() {
         stack.ping(KEY, NOW).await.assert_problem(503, "storage-unavailable");
         stack.publish(KEY, &key_record("shop"), earlier(60));
         assert_eq!(stack.status(KEY, later(30)).await, 200, "{name}: the next one is read");
+    }
+}
+
+#[tokio::test]
+async fn entry_that_cannot_be_read_costs_no_other_key() {
+    let stack = Stack::start(OUTAGE.always()).await;
+    let key = |key: &str, more: &str| {
+        let hash = KeyHash::of(key).partition_key();
+        format!(r#"{{"keyHash":"{hash}","keyId":"k","accountId":"shop","createdAt":"2026-11-20T22:16:40.009Z"{more}}}"#)
+    };
+    let entries =
+        [key("later", r#","only":"pings""#), key("null", r#","expiresAt":null"#), key(KEY, ""), "17".to_owned()];
+    let json = format!(r#"{{"version":1,"writtenAt":"2026-11-20T22:16:40.009Z","keys":[{}]}}"#, entries.join(","));
+    stack.s3.put(KEY_SNAPSHOT_PATH, gzip(json.as_bytes()), earlier(60));
+    assert_eq!(stack.status(KEY, NOW).await, 200);
+    for unreadable in ["later", "null"] {
+        stack.ping(unreadable, NOW).await.assert_problem(503, "storage-unavailable");
     }
 }
