@@ -178,9 +178,10 @@ async fn table_decides_over_an_earlier_snapshot() {
     for (written_at, last_modified) in [(earlier(30), later(30)), (later(30), earlier(30))] {
         let stack = Stack::start(Plan::none()).await;
         let key = stack.read_key(|_| {}).await;
-        let restricted = KeyEntry { only: Some(Endpoint::Customers), ..key_record("shop") };
+        let restricted = KeyEntry { only: Some(Endpoint::Signals), ..key_record("shop") };
         stack.s3.publish_as(&[(KeyHash::of(&key), restricted)], written_at, last_modified);
-        assert_eq!(stack.app.send(signal().key(&key).at(later(60))).await.status, 200);
+        let customer = RequestBuilder::customer(json!({"customerId": "c", "customerData": {}}));
+        assert_eq!(stack.app.send(customer.key(&key).at(later(60))).await.status, 200);
     }
 
     let stack = Stack::start(Plan::none()).await;
