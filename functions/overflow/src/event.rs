@@ -3,21 +3,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Messages of the queue.
+/// What Lambda delivers: up to `BatchSize` messages of the queue.
 #[derive(Debug, Deserialize)]
 pub struct SqsEvent {
-    /// The messages.
+    /// The messages, in no particular order.
     #[serde(rename = "Records")]
     pub records: Vec<SqsMessage>,
 }
 
-/// A message.
+/// One message of the queue.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SqsMessage {
-    /// Its id.
+    /// SQS's id of the message, by which it can be kept in the queue.
     pub message_id: String,
-    /// Its text.
+    /// What the function that deferred it sent.
     pub body: String,
 }
 
@@ -25,7 +25,7 @@ pub struct SqsMessage {
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SqsBatchResponse {
-    /// Their ids.
+    /// An entry for each message that stays in the queue.
     pub batch_item_failures: Vec<BatchItemFailure>,
 }
 
@@ -33,6 +33,6 @@ pub struct SqsBatchResponse {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchItemFailure {
-    /// Its id.
+    /// The `messageId` of the message.
     pub item_identifier: String,
 }

@@ -37,13 +37,13 @@ pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 /// The function: its tables, and the queue for messages that it cannot drain.
 #[derive(Debug)]
 pub struct OverflowFunction {
-    /// The profiles.
+    /// Where deferred updates of customers go.
     pub customers: CustomersTable,
-    /// The idempotency records.
+    /// The records that make a drain and a retry write the same items.
     pub idempotency: IdempotencyTable,
-    /// The valid signals.
+    /// Where deferred signals go.
     pub signals: SignalsTable,
-    /// The rejected signals.
+    /// Where signals go that DynamoDB or this version refuses.
     pub rejected: RejectedSignalsTable,
     /// The dead-letter queue of the overflow queue.
     pub dead_letters: Option<Queue>,

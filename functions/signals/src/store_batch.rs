@@ -29,17 +29,17 @@ const REJECTED_TIMEOUT: Duration = Duration::from_secs(2);
 /// The tables of the function, and its queue if it has one.
 #[derive(Debug)]
 pub struct Storage {
-    /// The idempotency records.
+    /// What makes retries safe.
     pub idempotency: IdempotencyTable,
-    /// The valid signals.
+    /// Where valid signals go.
     pub signals: SignalsTable,
-    /// The rejected signals.
+    /// Where rejected signals are kept for the operator.
     pub rejected: RejectedSignalsTable,
-    /// The overflow queue.
+    /// Where signals go that DynamoDB does not acknowledge in time.
     pub overflow: Option<Queue>,
 }
 
-/// A batch to store.
+/// A batch, its hashes, and the request that it came with.
 pub(crate) struct ReceivedBatch<'a> {
     pub(crate) batch: Batch<'a>,
     pub(crate) hashes: RequestHashes,
@@ -51,7 +51,7 @@ pub(crate) struct ReceivedBatch<'a> {
 enum Idempotency {
     /// There is to be no record: the client named no requestIdentifier, or no signal is valid, so that a retry stores nothing twice.
     NotNeeded,
-    /// This request wrote it.
+    /// This request wrote it, so its signals are new.
     New,
     /// An earlier attempt wrote it, and its time is that of the signals.
     Earlier,
@@ -62,7 +62,6 @@ enum Idempotency {
 
 /// What DynamoDB did not store of a batch.
 struct Unstored {
-    /// Valid signals.
     signals: Option<UnstoredSignals>,
     /// Rejected signals, and those that DynamoDB found invalid.
     rejected: Vec<UnstoredSignals>,

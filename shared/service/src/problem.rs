@@ -16,7 +16,7 @@ pub use self::problem_type::ProblemType;
 use crate::route::Route;
 use crate::success::BatchResponse;
 
-/// Why a request failed.
+/// Why a request failed; each becomes one response.
 #[derive(Debug)]
 pub enum Problem {
     /// The body is not JSON.
@@ -49,7 +49,7 @@ pub enum Problem {
     },
     /// More signals than the limit.
     TooManySignals {
-        /// How many.
+        /// The signals of the request, also those beyond the limit.
         sent: usize,
     },
     /// A media type or a content encoding that is not supported. The sentence names those that are.
@@ -60,9 +60,9 @@ pub enum Problem {
     CustomerTooLarge,
     /// A defect of this service: the error of a call whose values it made itself, or a panic, which has a line in the log.
     InternalError(Option<StoreError>),
-    /// DynamoDB is unavailable.
+    /// DynamoDB is unavailable, and nothing could be deferred.
     StorageUnavailable {
-        /// Why, for the log.
+        /// For the log: the response does not say it.
         error: StoreError,
         /// The requestIdentifier to retry with, if there is an idempotency record for it.
         retry_identifier: Option<RequestIdentifier>,
@@ -72,15 +72,15 @@ pub enum Problem {
 /// Why a request has no valid API key. The log says it and the response does not (docs/api.md, Errors).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnauthorizedReason {
-    /// No `Authorization: Bearer <key>`.
+    /// There is no header `Authorization: Bearer <key>`.
     Missing,
     /// Not one word of visible ASCII.
     Malformed,
     /// Not in the key table.
     Unknown,
-    /// Its end has passed.
+    /// Its `expiresAt` has passed.
     Expired,
-    /// It was revoked.
+    /// An operator revoked it.
     Revoked,
 }
 
@@ -150,7 +150,7 @@ impl Problem {
         }
     }
 
-    /// The problem's type.
+    /// The type, which has the status and the code.
     pub fn problem_type(&self) -> ProblemType {
         match self {
             Self::MalformedJson(_) | Self::MalformedGzip | Self::TooManyGzipMembers => ProblemType::MALFORMED_JSON,
@@ -169,7 +169,7 @@ impl Problem {
         }
     }
 
-    /// The validation errors.
+    /// The validation errors, which are the entries of `fieldErrors`.
     pub fn field_errors(&self) -> &[FieldError] {
         match self {
             Self::ValidationFailed(errors) => errors,

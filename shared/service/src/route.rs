@@ -6,7 +6,7 @@ use lambda_http::{Request, RequestExt as _};
 /// A path that a function answers, and its methods. A test compares the routes with those of `template.yaml`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The whole path.
+    /// The whole path, without variables.
     pub path: &'static str,
     /// The methods, apart from OPTIONS, which every path has.
     pub methods: &'static [&'static str],

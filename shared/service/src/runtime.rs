@@ -35,7 +35,7 @@ pub trait Function: Sync {
     /// The paths that it answers.
     const ROUTES: &'static [Route];
 
-    /// Its authenticator.
+    /// What is warmed up before the first request.
     fn authenticator(&self) -> &Authenticator;
 
     /// Handles a request to one of its routes, with any method but OPTIONS.

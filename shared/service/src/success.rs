@@ -9,7 +9,7 @@ use store::customers::UpdateResult;
 
 use crate::route::Route;
 
-/// A success.
+/// What a function did; each becomes one response.
 #[derive(Debug)]
 pub enum Success {
     /// The API key is valid.
@@ -63,9 +63,9 @@ pub struct StoredBatch {
 /// The counts of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BatchCounts {
-    /// Signals in the request.
+    /// Signals in the request, valid or not.
     pub received: usize,
-    /// Signals that are stored.
+    /// Signals that are stored or deferred.
     pub accepted: usize,
     /// Signals that are not stored.
     pub rejected: usize,

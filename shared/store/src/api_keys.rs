@@ -13,7 +13,7 @@ use crate::error::StoreError;
 /// The partition key: [`KeyHash::partition_key`].
 pub const PARTITION_KEY: &str = "keyHash";
 
-/// The table.
+/// The table of the API keys. Clones share its circuit breaker.
 #[derive(Clone, Debug)]
 pub struct ApiKeysTable {
     client: Client,

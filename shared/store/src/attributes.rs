@@ -18,12 +18,10 @@ pub(crate) const VALIDATED: &str = "a StorableJson was validated";
 /// An item, as the SDK has it.
 pub type Item = HashMap<String, AttributeValue>;
 
-/// A string attribute.
 pub(crate) fn string(text: impl Into<String>) -> AttributeValue {
     AttributeValue::S(text.into())
 }
 
-/// A number attribute.
 pub(crate) fn number(number: u64) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }

@@ -34,12 +34,12 @@ const CONCURRENT_BYTES: usize = 1024 * 1024;
 /// Concurrent calls of a request while it repeats calls, and of a message of a drain.
 const FEW_CALLS: usize = 2;
 
-/// An item to put.
+/// An item of a signal, valid or rejected.
 pub(super) trait BatchItem: Copy {
     /// The index of its signal in its request.
     fn index(self) -> usize;
 
-    /// Its partition key.
+    /// Its partition key, to know one that DynamoDB throttles.
     fn partition_key(self) -> String;
 
     /// Its sort key, which no other item of the same request has.
@@ -48,7 +48,7 @@ pub(super) trait BatchItem: Copy {
     /// The bytes of its payload text.
     fn text_bytes(self) -> usize;
 
-    /// Writes the item.
+    /// Writes the item in DynamoDB's JSON.
     fn write(self, json: &mut DynamoDbJson);
 }
 
@@ -299,7 +299,6 @@ fn indices<I: BatchItem>(items: &[I]) -> Vec<usize> {
     indices
 }
 
-/// Items for one call.
 struct Chunk<I> {
     items: Vec<I>,
     bytes: usize,

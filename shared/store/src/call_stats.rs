@@ -33,7 +33,7 @@ impl CallStats {
         (CURRENT.scope(call_stats.clone(), work).await, call_stats)
     }
 
-    /// Attempts that were sent.
+    /// Attempts that were sent, the SDK's retries included.
     pub fn attempts(&self) -> u32 {
         self.attempts.load(Ordering::Relaxed)
     }

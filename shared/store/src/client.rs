@@ -75,7 +75,7 @@ pub(crate) fn retries(max_attempts: u32) -> RetryConfig {
         .with_max_backoff(BACKOFF_CAP)
 }
 
-/// Retries a call whose 200 cannot be parsed, as one whose response was lost: it is no answer of DynamoDB's.
+/// Retries a call whose 200 cannot be parsed, as one whose response was lost: DynamoDB did not write it.
 #[derive(Debug)]
 struct MalformedResponse;
 

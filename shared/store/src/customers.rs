@@ -22,7 +22,7 @@ use crate::fence::{FENCE, Fence};
 
 pub use crate::fence::UpdateMark;
 
-/// The table.
+/// The table of the profiles. Clones share its circuit breaker.
 #[derive(Clone, Debug)]
 pub struct CustomersTable {
     client: Client,
@@ -69,9 +69,9 @@ enum Written {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UpdateResult {
-    /// It created the customer.
+    /// There was no such customer before.
     Created,
-    /// It changed a customer.
+    /// There was one before.
     Updated,
     /// It waits in the overflow queue.
     Deferred,

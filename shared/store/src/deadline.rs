@@ -51,7 +51,7 @@ impl Deadline {
         self.until.saturating_duration_since(Instant::now())
     }
 
-    /// The point in time.
+    /// The point in time, by the process's monotonic clock.
     pub fn until(self) -> Instant {
         self.until
     }

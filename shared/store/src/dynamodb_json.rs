@@ -97,7 +97,6 @@ impl DynamoDbJson {
         written.expect("strings and items serialize, and writing to memory does not fail");
     }
 
-    /// The text.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.0
     }

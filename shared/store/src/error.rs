@@ -25,13 +25,13 @@ pub enum StoreError {
     Unserializable,
 }
 
-/// Why DynamoDB is unavailable.
+/// Why DynamoDB or SQS did not do a call, as the log shows it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
     /// DynamoDB throttled the table, by an exception or by unprocessed items, until there was no time left.
     #[error("Throttled")]
     Throttled,
-    /// The request's deadline passed.
+    /// The time of the request was over before DynamoDB answered.
     #[error("DeadlineExceeded")]
     DeadlineExceeded,
     /// DynamoDB did not respond to an attempt in time.
@@ -43,7 +43,7 @@ pub enum Cause {
     /// A response that cannot be parsed.
     #[error("ResponseError")]
     ResponseError,
-    /// DynamoDB failed.
+    /// DynamoDB answered with a 5xx.
     #[error("ServerError")]
     ServerError,
     /// There is no such table in this region and account.
@@ -133,7 +133,7 @@ impl<E: ProvideErrorMetadata> From<SdkError<E, HttpResponse>> for StoreError {
 /// Not all signals were stored.
 #[derive(Debug)]
 pub struct UnstoredSignals {
-    /// Why.
+    /// What the last call met.
     pub error: StoreError,
     /// The indices of those that DynamoDB found invalid.
     pub invalid: Vec<usize>,

@@ -19,14 +19,14 @@ pub(crate) const FENCE: &str = "fence";
 /// The attribute with the id of the update that wrote the item last.
 const UPDATE_ID: &str = "fenceId";
 
-/// Fences of one millisecond.
+/// How many fences one millisecond has.
 const PER_MILLISECOND: u64 = 1 << 20;
 
 /// The most that an update goes above the fence that it met: about a microsecond, so that concurrent updates seldom go to the
 /// same one, and `updatedAt` does not run ahead of the clock.
 const MAX_STEP: u64 = 1 << 10;
 
-/// A fence.
+/// A fence: its bits above the lowest 20 are milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Fence(u64);
@@ -78,12 +78,10 @@ impl Fence {
         self.0.checked_add(fastrand::u64(1..=MAX_STEP)).map(Self).ok_or(StoreError::Corrupt)
     }
 
-    /// Its millisecond.
     pub(crate) fn timestamp(self) -> Timestamp {
         Timestamp::from_millis(self.0 / PER_MILLISECOND)
     }
 
-    /// As it is stored.
     pub(crate) fn attribute(self) -> AttributeValue {
         AttributeValue::N(self.0.to_string())
     }

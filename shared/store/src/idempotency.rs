@@ -21,7 +21,7 @@ use crate::error::StoreError;
 /// How long a requestIdentifier is remembered.
 pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
 
-/// The table.
+/// The table of the idempotency records. Clones share its circuit breaker.
 #[derive(Clone, Debug)]
 pub struct IdempotencyTable {
     client: Client,

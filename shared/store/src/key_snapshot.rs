@@ -24,7 +24,7 @@ pub const BUCKET_VARIABLE: &str = "KEY_SNAPSHOT_BUCKET";
 /// The key of the object.
 pub const OBJECT_KEY: &str = "keys.json.gz";
 
-/// Its media type.
+/// The media type of the object.
 pub const CONTENT_TYPE: &str = "application/gzip";
 
 /// The largest object that is read or written: 8 MB.
@@ -105,13 +105,13 @@ impl<'de> Visitor<'de> for Entries {
     }
 }
 
-/// Why there is no snapshot.
+/// Why the snapshot cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeySnapshotError {
     /// The object cannot be read.
     #[error(transparent)]
     S3(#[from] S3Error),
-    /// The object is no snapshot of this version, or its JSON is longer than the limit.
+    /// The object is not a snapshot of this version, or its JSON is longer than the limit.
     #[error("the object is no key snapshot that this version can read")]
     Malformed,
 }

@@ -15,10 +15,10 @@ pub use self::deferred_update::DeferredUpdate;
 /// The version of the messages that this version writes, and the highest that it reads.
 const VERSION: u32 = 1;
 
-/// A message.
+/// What a message of the overflow queue holds.
 #[derive(Clone, Debug)]
 pub enum Deferred<'a> {
-    /// Signals of one request.
+    /// Signals of one request, with what it takes to write their items.
     Batch(DeferredBatch<'a>),
     /// The update of a customer.
     Update(DeferredUpdate<'a>),

@@ -26,7 +26,7 @@ const MAX_ATTEMPTS: u32 = 3;
 /// The attribute of a dead letter that says why it is one.
 const REASON: &str = "reason";
 
-/// A queue.
+/// A queue, with a client and a retry budget of its own.
 #[derive(Debug)]
 pub struct Queue {
     client: Client,

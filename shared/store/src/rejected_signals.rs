@@ -47,7 +47,7 @@ pub struct RejectedSignalItem<'a> {
     /// `requestIdentifier#index#hash of the payload`. The hash keeps several bodies apart that came with one
     /// requestIdentifier: without a valid signal, no idempotency record rejects the second one.
     pub sk: String,
-    /// The account.
+    /// The account of the request.
     pub account_id: Cow<'a, AccountId>,
     /// The API key that the signal was sent with.
     pub key_id: Cow<'a, str>,
@@ -113,7 +113,7 @@ fn shard_of(request_identifier: &str, index: usize) -> u8 {
     u8::try_from(sum % usize::from(SHARDS)).expect("the remainder is below a u8")
 }
 
-/// The table.
+/// The table of the rejected signals. Clones share its circuit breaker.
 #[derive(Clone, Debug)]
 pub struct RejectedSignalsTable {
     table: BatchTable,

@@ -38,13 +38,13 @@ pub struct S3Connection {
     pub endpoint: String,
     /// The region of the bucket.
     pub region: String,
-    /// Whose calls they are.
+    /// The credentials that sign each request.
     pub credentials: SharedCredentialsProvider,
-    /// Makes the connections.
+    /// Makes the connections to it.
     pub connector: SharedHttpConnector,
 }
 
-/// A bucket.
+/// A bucket, and how it is reached.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     name: String,
@@ -54,7 +54,7 @@ pub struct Bucket {
 /// An object as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Its content.
+    /// Its content, at most as long as the limit of the read.
     pub body: Vec<u8>,
     /// When it was written; S3 says so to the second.
     pub last_modified: Timestamp,
@@ -62,10 +62,10 @@ pub struct Object {
     pub etag: String,
 }
 
-/// What a write replaces.
+/// What there must be for a write to take place.
 #[derive(Clone, Copy, Debug)]
 pub enum Replaces<'a> {
-    /// Whatever there is.
+    /// An object with this key or none.
     Anything,
     /// Nothing: there is no such object.
     Nothing,
@@ -89,9 +89,9 @@ pub enum S3Error {
     /// Another answer, with its code if it has one.
     #[error("HTTP {status} {code}")]
     Refused {
-        /// The HTTP status.
+        /// The status of S3's response.
         status: u16,
-        /// The error code.
+        /// `Code` of the body; empty without a body.
         code: String,
     },
     /// The object is larger than the limit.
@@ -116,7 +116,7 @@ impl Bucket {
         Self { name: name.into(), connection }
     }
 
-    /// Its name.
+    /// Its name, for URLs and messages.
     pub fn name(&self) -> &str {
         &self.name
     }

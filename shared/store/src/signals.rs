@@ -16,7 +16,7 @@ use crate::error::UnstoredSignals;
 /// Calls of a process at the same time: 500 signals, 25 a call, are one round.
 const CONCURRENT_CALLS: usize = 20;
 
-/// The table.
+/// The table of the valid signals. Clones share its circuit breaker.
 #[derive(Clone, Debug)]
 pub struct SignalsTable {
     table: BatchTable,

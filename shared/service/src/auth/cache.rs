@@ -38,7 +38,7 @@ pub(crate) enum CachedKey {
     Fresh(Option<Arc<KeyEntry>>),
     /// What an older look-up found: usable only while the table cannot be read.
     Old(LastRead),
-    /// Nothing.
+    /// The key was not looked up, or was evicted.
     Miss,
 }
 
@@ -63,7 +63,6 @@ struct Entry {
     fresh_until: Timestamp,
 }
 
-/// The two maps.
 #[derive(Debug)]
 pub(crate) struct Cache {
     valid: LruCache<KeyHash, Entry>,

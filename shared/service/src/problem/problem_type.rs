@@ -3,7 +3,7 @@
 /// A problem type (RFC 9457, section 3.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProblemType {
-    /// The HTTP status.
+    /// The HTTP status, from 400 to 503.
     pub status: u16,
     /// The code, which is also the end of `type`.
     pub code: &'static str,

@@ -16,7 +16,7 @@ pub struct Drained<'a> {
     pub now: Timestamp,
     /// Whose signals, and since when.
     pub context: BatchContext<'a>,
-    /// Signals that are stored.
+    /// Signals that are stored as valid ones.
     pub accepted: usize,
     /// Signals that were accepted and are stored as rejected ones.
     pub rejected: usize,
@@ -24,7 +24,7 @@ pub struct Drained<'a> {
     pub is_conflict: bool,
 }
 
-/// A message is drained.
+/// Writes the line of a message whose signals are stored.
 pub fn drained(drained: &Drained<'_>) {
     let Drained { now, context, accepted, rejected, is_conflict } = *drained;
     let level = (rejected > 0 || is_conflict).then_some("WARN");

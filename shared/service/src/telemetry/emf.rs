@@ -19,7 +19,7 @@ static FUNCTION_NAME: LazyLock<String> =
 /// writes one. CloudWatch bills every byte, so it contains no level INFO, which Lambda assumes without one, and no unit.
 pub(super) struct EmfRecord<'a> {
     pub(super) at: Timestamp,
-    /// WARN or ERROR.
+    /// `WARN` or `ERROR`; `None` is INFO.
     pub(super) level: Option<&'static str>,
     pub(super) members: &'a [(&'static str, Option<Value<'a>>)],
     pub(super) dimension: Option<(&'static str, &'static str)>,

@@ -19,7 +19,7 @@ macro_rules! metrics {
         pub enum Metric { $(#[doc = $meaning] $name,)* }
 
         impl Metric {
-            /// All metrics.
+            /// Every metric, for the test of the dashboard.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             /// Its name in CloudWatch.

@@ -19,13 +19,13 @@ use crate::rejected_signals::RejectedSignalItem;
 /// have the same limit.
 const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
-/// A message.
+/// A message with signals of one request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeferredBatch<'a> {
     #[serde(default)]
     version: u32,
-    /// The account.
+    /// The account of the request.
     pub account_id: Cow<'a, AccountId>,
     /// The API key, for the operator.
     pub key_id: Cow<'a, str>,
@@ -37,10 +37,10 @@ pub struct DeferredBatch<'a> {
     pub received_at: Timestamp,
     /// When the signals expire, in seconds since 1970.
     pub expires_at: Option<u64>,
-    /// Those of the request.
+    /// The hashes of the request.
     #[serde(flatten)]
     pub hashes: Cow<'a, RequestHashes>,
-    /// The signals.
+    /// The signals that DynamoDB did not acknowledge.
     #[serde(borrow)]
     pub signals: Vec<DeferredSignal<'a>>,
     /// Rejected signals of the request, as they are to be stored. They expire when the drain says.
@@ -48,7 +48,7 @@ pub struct DeferredBatch<'a> {
     pub rejected: Vec<RejectedSignalItem<'a>>,
 }
 
-/// A deferred signal.
+/// A signal with its place in the request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DeferredSignal<'a> {
     /// Its index in the request.
