@@ -214,7 +214,7 @@ async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
             &[(KeyHash::of(KEY), key_record("shop")), (KeyHash::of(&key), revoked(key_record("shop")))],
             later(30),
         );
-        stack.proxy.set(fault.clone().always());
+        stack.proxy.set(fault.always());
         let statuses = [stack.status(KEY, later(60)).await, stack.status(&key, later(61)).await];
         assert_eq!(statuses, [200, 401], "{fault:?}");
         stack.ping("an-unknown-key", later(62)).await.assert_problem(503, "storage-unavailable");

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use model::customer::RESERVED_FIELDS;
+use model::customer::is_reserved;
 use model::timestamp::Timestamp;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
@@ -175,7 +175,7 @@ impl<'de> Visitor<'de> for ProfileVisitor {
             if name == "updatedAt" {
                 let updated_at: Text<'de> = item.next_value()?;
                 profile.updated_at = Some(updated_at.text.parse().map_err(A::Error::custom)?);
-            } else if RESERVED_FIELDS.contains(&name.as_ref()) {
+            } else if is_reserved(&name) {
                 item.next_value::<serde::de::IgnoredAny>()?;
             } else {
                 profile.fields.string(&name);

@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
     /// Warns of each attribute of an event's data that has another type than in the contract, and is not null.
     fn check_attributes(&mut self, data: Value<'a>, path: &JsonPointer<'_>) {
         for (name, value) in data.raw_fields().filter(|(_, value)| !value.is_null()) {
-            let Ok(name) = name.decode() else { continue };
+            let name = name.decode().expect("the names of a valid signal were decoded before");
             let expected = match name.as_ref() {
                 "price" if !value.is_number() => "a number",
                 "brand" | "productId" | "category" | "subCategory1" | "subCategory2" | "subCategory3"

@@ -6,7 +6,7 @@ use crate::limits::MAX_UNKNOWN_NAME_CHARS;
 pub type Synonym = (&'static str, &'static str);
 
 /// What they call the members of a signal. A time of the client's own belongs into its data.
-pub const SIGNAL_SYNONYMS: [Synonym; 10] = [
+pub const SIGNAL_SYNONYMS: [Synonym; 11] = [
     ("user", "customerId"),
     ("userid", "customerId"),
     ("event", "eventType"),
@@ -15,12 +15,13 @@ pub const SIGNAL_SYNONYMS: [Synonym; 10] = [
     ("attributes", "data"),
     ("payload", "data"),
     ("properties", "data"),
+    ("date", "data.date"),
     ("time", "data.time"),
     ("timestamp", "data.timestamp"),
 ];
 
 /// What they call the profile fields.
-pub const PROFILE_SYNONYMS: [Synonym; 21] = [
+pub const PROFILE_SYNONYMS: [Synonym; 22] = [
     ("mail", "email"),
     ("emailaddress", "email"),
     ("mobile", "phoneNumber"),
@@ -39,19 +40,23 @@ pub const PROFILE_SYNONYMS: [Synonym; 21] = [
     ("region", "state"),
     ("province", "state"),
     ("countrycode", "country"),
+    ("zipcode", "zip"),
     ("postcode", "zip"),
     ("postalcode", "zip"),
     ("plz", "zip"),
 ];
 
-/// The shortest prefix that is recognized: `phone` of `phoneNumber`.
-const SHORTEST_PREFIX: usize = 3;
+/// The largest edit distance of a typing error, by the length of the field: in a short name, other characters make another name.
+fn typing_errors(field: &str) -> usize {
+    match field.len() {
+        0..=3 => 0,
+        4..=5 => 1,
+        _ => 2,
+    }
+}
 
-/// The largest edit distance of a typing error.
-const TYPING_ERRORS: usize = 2;
-
-/// The one of `fields` that `name` resembles: equal but for case and separators, one of its `synonyms`, a prefix of it (or the
-/// other way round), or a typing error away.
+/// The one of `fields` that `name` resembles: equal but for case and separators, one of its `synonyms`, its first words
+/// (`phone` of `phoneNumber`), or a typing error away.
 pub fn suggest_field(name: &str, fields: &[&'static str], synonyms: &[Synonym]) -> Option<&'static str> {
     // A longer name is an error anyway, and comparing one as long as the body would take a second.
     if name.chars().nth(MAX_UNKNOWN_NAME_CHARS).is_some() {
@@ -61,18 +66,12 @@ pub fn suggest_field(name: &str, fields: &[&'static str], synonyms: &[Synonym]) 
     if let Some((_, field)) = synonyms.iter().find(|(synonym, _)| *synonym == name) {
         return Some(field);
     }
-    let folded = |field: &str| field.to_lowercase();
-    let is_prefix = |field: &&&str| {
-        let field = folded(field);
-        name.len() >= SHORTEST_PREFIX && (field.starts_with(&name) || name.starts_with(&field))
+    let are_first_words = |field: &&&str| {
+        let rest = field.to_lowercase().starts_with(&name).then(|| field.get(name.len()..)).flatten();
+        !name.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_uppercase))
     };
-    let is_typing_error = |field: &&&str| {
-        let field = folded(field);
-        // In a short name, two different characters make another name.
-        let allowed = if field.len() <= SHORTEST_PREFIX + TYPING_ERRORS { 1 } else { TYPING_ERRORS };
-        strsim::osa_distance(&field, &name) <= allowed
-    };
-    let found = fields.iter().find(is_prefix).or_else(|| fields.iter().find(is_typing_error));
+    let is_typing_error = |field: &&&str| strsim::osa_distance(&field.to_lowercase(), &name) <= typing_errors(field);
+    let found = fields.iter().find(are_first_words).or_else(|| fields.iter().find(is_typing_error));
     found.copied()
 }
 
@@ -100,7 +99,7 @@ mod tests {
         ] {
             assert_eq!(suggest_field(name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS), Some(like), "{name}");
         }
-        for name in ["sessionId", "source", "channel", "id"] {
+        for name in ["sessionId", "source", "channel", "id", "database", "dataSource"] {
             assert_eq!(suggest_field(name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS), None, "{name}");
         }
     }
@@ -124,14 +123,26 @@ mod tests {
 
     #[test]
     fn name_longer_than_the_limit_gets_no_suggestion() {
-        let of_length = |length: usize| format!("{:x<length$}", "email");
+        let of_length = |length: usize| format!("{:_<length$}", "email");
         assert_eq!(suggestion(&of_length(MAX_UNKNOWN_NAME_CHARS)), Some("email"));
         assert_eq!(suggestion(&of_length(MAX_UNKNOWN_NAME_CHARS + 1)), None);
     }
 
     #[test]
     fn other_name_gets_no_suggestion() {
-        for name in ["loyaltyTier", "company", "x", "", "tags", "newsletter", "age"] {
+        for name in [
+            "loyaltyTier",
+            "company",
+            "x",
+            "",
+            "tags",
+            "newsletter",
+            "age",
+            "emailVerified",
+            "vip",
+            "cityHall",
+            "stateful",
+        ] {
             assert_eq!(suggestion(name), None, "{name}");
         }
     }

@@ -343,7 +343,7 @@ mod tests {
     fn the_sixteen_partition_keys_that_were_throttled_last_have_a_short_time() {
         let breaker = CircuitBreaker::default();
         (0..17).for_each(|n| breaker.remember_throttled(n.to_string()));
-        let divide = |limit| breaker.divide((0..18).collect(), limit, |n| n.to_string());
+        let divide = |limit| breaker.divide((0..18).collect(), limit, std::string::ToString::to_string);
         assert_eq!(divide(limit()), ((1..17).collect(), vec![0, 17]));
         assert_eq!(divide(Deadline::after(Duration::from_mins(1)).into()).0, [0; 0], "nothing can be deferred");
         assert!(breaker.limit_of("16", limit()).deadline.remaining() <= MIN_FIRST_ANSWER);

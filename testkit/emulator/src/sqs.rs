@@ -237,7 +237,8 @@ impl Queues {
             return Err((400, "InvalidParameterValue", ""));
         }
         let id = self.sent.to_string();
-        let reason = call["MessageAttributes"]["reason"]["StringValue"].as_str().map(ToOwned::to_owned);
+        let reason =
+            call.pointer("/MessageAttributes/reason/StringValue").and_then(Value::as_str).map(ToOwned::to_owned);
         let message =
             Message { id: id.clone(), body: body.to_owned(), reason, receives: 0, visible_at: Instant::now() };
         self.queue(call)?.messages.push(message);

@@ -69,7 +69,7 @@ async fn throttling_of_up_to_3_s_fails_no_request() {
 async fn lasting_throttling_is_a_503_after_a_bounded_number_of_calls() {
     let faults = [Fault::Throttled, Fault::Unprocessed { done: 0 }];
     join_all(faults.map(async |fault| {
-        let (app, proxy, key) = app_behind_proxy(fault.clone().always().of("BatchWriteItem")).await;
+        let (app, proxy, key) = app_behind_proxy(fault.always().of("BatchWriteItem")).await;
         let began = Instant::now();
         assert_unavailable(&app.send(with_identifier(500).key(&key)).await);
         assert!(began.elapsed() < Duration::from_secs(10), "{fault:?}: {:?}", began.elapsed());

@@ -91,9 +91,9 @@ async fn request_repeats_its_calls_few_times_and_beyond_a_budget_without_retries
 async fn burst_of_failures_of_up_to_3_s_fails_no_request() {
     let faults = [Fault::InternalServerError, Fault::ServiceUnavailable, Fault::ResetBefore, Fault::HtmlBody];
     let calls = || [customer(), with_identifier(30), without_identifier(30)];
-    let cases = faults.into_iter().flat_map(|fault| calls().map(|call| (fault.clone(), call)));
+    let cases = faults.into_iter().flat_map(|fault| calls().map(|call| (fault, call)));
     join_all(cases.map(async |(fault, call)| {
-        let (app, proxy, key) = app_behind_proxy(fault.clone().lasting(Duration::from_secs(3))).await;
+        let (app, proxy, key) = app_behind_proxy(fault.lasting(Duration::from_secs(3))).await;
         let response = app.send(call.key(&key)).await;
         assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
         assert!(proxy.counts().faulted > 4, "{fault:?}: more than the SDK's attempts");

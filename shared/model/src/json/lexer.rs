@@ -2,6 +2,9 @@
 
 use super::string::{RawString, after_string};
 
+/// Why no slice of the text is out of its range or inside of a character.
+const CHECKED: &str = "the syntax of the text was checked, and its tokens are ASCII but for the inside of strings";
+
 /// One token. Commas, colons and white space are skipped.
 #[derive(Clone, Copy, Debug)]
 pub enum Token<'a> {
@@ -58,16 +61,16 @@ impl<'a> Lexer<'a> {
         if matches!(first, Token::BeginObject | Token::BeginArray) {
             self.end = self.text.len() - after_container(self.rest()).len();
         }
-        self.text.get(start..self.end).unwrap_or_default()
+        self.text.get(start..self.end).expect(CHECKED)
     }
 
     fn rest(&self) -> &'a [u8] {
-        self.text.as_bytes().get(self.end..).unwrap_or_default()
+        self.text.as_bytes().get(self.end..).expect(CHECKED)
     }
 
     /// The text of `length` bytes from the start of the token that is being read.
     fn slice(&self, length: usize) -> &'a str {
-        self.text.get(self.start..self.start + length).unwrap_or_default()
+        self.text.get(self.start..self.start + length).expect(CHECKED)
     }
 }
 

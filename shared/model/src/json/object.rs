@@ -91,7 +91,7 @@ impl<'p> SeenKeys<'p> {
     /// Adds a validation error for each name that appeared more than once.
     pub(crate) fn report_duplicates(&self, errors: &mut FieldErrors) {
         let starts = std::iter::once(&0).chain(&self.ends);
-        let name = |(start, end): (&usize, &usize)| self.names.get(*start..*end).unwrap_or_default();
+        let name = |(start, end): (&usize, &usize)| self.names.get(*start..*end).expect("each end is that of a name");
         let mut names: Vec<_> = starts.zip(&self.ends).map(name).collect();
         names.sort_unstable();
         for same in names.chunk_by(|a, b| a == b) {

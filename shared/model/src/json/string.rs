@@ -28,7 +28,7 @@ impl<'a> RawString<'a> {
             serde_json::from_str::<String>(self.quoted).map(Cow::Owned).map_err(|_| UnpairedSurrogate)
         } else {
             let inner = self.quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-            Ok(Cow::Borrowed(inner.unwrap_or_default()))
+            Ok(Cow::Borrowed(inner.expect("a string has quotes around it")))
         }
     }
 
@@ -44,10 +44,12 @@ pub(super) fn after_string(after_quote: &[u8]) -> (&[u8], bool) {
     let mut rest = after_quote;
     loop {
         let found = memchr2(b'"', b'\\', rest);
-        match found.and_then(|at| rest.get(at..)).unwrap_or_default() {
-            [b'\\', _, after @ ..] => (escaped, rest) = (true, after),
-            end => return (end.get(1..).unwrap_or_default(), escaped),
+        let found = found.and_then(|at| rest.get(at..)).and_then(<[u8]>::split_first);
+        let (first, after) = found.expect("a string of checked JSON has an end");
+        if *first == b'"' {
+            return (after, escaped);
         }
+        (escaped, rest) = (true, after.get(1..).expect("a backslash is before a character"));
     }
 }
 

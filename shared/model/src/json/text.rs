@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::lexer::{Lexer, Token};
+use super::lexer::Lexer;
 use super::value::Value;
 
 /// A text that is one JSON value (RFC 8259), checked.
@@ -30,10 +30,11 @@ impl<'a> JsonText<'a> {
             Ok(raw) => Ok(Self(raw.get())),
             Err(error) => {
                 let sentence = error.to_string();
-                let reason = match sentence.split(" at line ").next() {
+                let reason = match sentence.split_once(" at line ") {
                     // JSON has none (RFC 8259, section 8.1). Editors do not show it.
                     _ if text.starts_with('\u{feff}') => "a byte order mark before the JSON",
-                    reason => reason.unwrap_or_default(),
+                    Some((reason, _)) => reason,
+                    None => &sentence,
                 };
                 Err(JsonSyntaxError { reason: reason.to_owned(), line: error.line(), column: error.column() })
             }
@@ -47,7 +48,6 @@ impl<'a> JsonText<'a> {
 
     /// The value that the text is.
     pub fn value(self) -> Value<'a> {
-        // A text that is JSON has a first token.
-        Value { first: Lexer::new(self.0).next().unwrap_or(Token::Null), text: self.0 }
+        Value { first: Lexer::new(self.0).next().expect("a text that is JSON has a first token"), text: self.0 }
     }
 }

@@ -89,8 +89,7 @@ struct Declared {
 
 /// Writes a record to the log.
 pub(super) fn write(record: &EmfRecord<'_>) {
-    // Strings, numbers and maps of them always serialize.
-    let text = serde_json::to_string(record).unwrap_or_default();
+    let text = serde_json::to_string(record).expect("strings, numbers and maps of them serialize");
     tracing::info!(target: EMF_TARGET, line = text.as_str());
 }
 
