@@ -21,6 +21,11 @@ pub const RESERVED_FIELDS: [&str; 8] =
 /// What the names of further attributes of the stored item begin with: the fence of a field has the field's name after it.
 pub const FENCE_PREFIX: &str = "fence:";
 
+/// Whether it is an attribute that only the table needs: a fence, or the id of the update that has it.
+pub fn is_fence(name: &str) -> bool {
+    ["fence", "fenceId"].contains(&name) || name.starts_with(FENCE_PREFIX)
+}
+
 /// Whether the stored item uses this name itself, so that it is not a field of the profile.
 pub fn is_reserved(name: &str) -> bool {
     RESERVED_FIELDS.contains(&name) || name.starts_with(FENCE_PREFIX)

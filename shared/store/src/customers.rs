@@ -1,8 +1,7 @@
 //! The table Customers: one item per customer, with the profile fields under their own names.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use aws_sdk_dynamodb::Client;
@@ -205,6 +204,15 @@ impl CustomersTable {
     }
 }
 
+/// When each field of a stored customer was last set or removed, by the name of the field.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] when a fence is malformed.
+pub fn times_of_fields(item: &Item) -> Result<BTreeMap<&str, Timestamp>, StoreError> {
+    let fences = item.keys().filter_map(|name| Some((name, name.strip_prefix(FENCE_PREFIX)?)));
+    fences.map(|(name, field)| Ok((field, Fence::get(item, name)?.ok_or(StoreError::Corrupt)?.timestamp()))).collect()
+}
+
 /// The attribute with the fence of a field.
 fn fence_of(field: &str) -> String {
     [FENCE_PREFIX, field].concat()
@@ -242,20 +250,18 @@ impl<'a> Write<'a> {
             values.insert(":field".to_owned(), mark.fence.attribute());
         }
         for (index, (name, change)) in changes.iter().enumerate() {
-            names.insert(format!("#{index}"), name.to_string());
-            names.insert(format!("#f{index}"), fence_of(name));
-            // Writing to a String cannot fail.
-            let _ = write!(set, ", #f{index} = :field");
+            let index = index.to_string();
+            let (field, fence, value) = (["#", &index].concat(), ["#f", &index].concat(), [":", &index].concat());
+            set.extend([", ", &fence, " = :field"]);
             match change {
-                Change::Set(value) => {
-                    let _ = write!(set, ", #{index} = :{index}");
-                    values.insert(format!(":{index}"), attribute_value(*value));
+                Change::Set(json) => {
+                    set.extend([", ", &field, " = ", &value]);
+                    values.insert(value, attribute_value(*json));
                 }
-                Change::Remove => {
-                    let word = if remove.is_empty() { " REMOVE" } else { "," };
-                    let _ = write!(remove, "{word} #{index}");
-                }
+                Change::Remove => remove.extend([if remove.is_empty() { " REMOVE " } else { ", " }, &field]),
             }
+            names.insert(field, name.to_string());
+            names.insert(fence, fence_of(name));
         }
         let field_is_older = |index| format!(" AND (attribute_not_exists(#f{index}) OR #f{index} < :field)");
         let condition = match condition {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use consistency::{Stored, kept_signal, stored_signal};
 use emulator::Emulator;
+use model::customer::is_reserved;
 use serde_json::Value;
 
 use crate::load::{CANARY, subject};
@@ -30,8 +31,7 @@ pub(super) fn read(emulator: &Emulator, retention: Duration) -> Stored {
     });
     let mut customers = HashMap::new();
     for_each("CustomersTable", &mut |item| {
-        let own = ["pk", "accountId", "customerId", "createdAt", "updatedAt", "fence"];
-        let fields = item.as_object().into_iter().flatten().filter(|(name, _)| !own.contains(&name.as_str()));
+        let fields = item.as_object().into_iter().flatten().filter(|(name, _)| !is_reserved(name));
         let fields = fields.map(|(name, value)| (name.clone(), text(value).to_owned())).collect();
         let who = who(text(&item["accountId"]), text(&item["customerId"]));
         customers.insert(who.unwrap_or(u32::MAX), fields);

@@ -12,14 +12,21 @@ use crate::output::Format;
 use crate::overflow::refuse_while_queued;
 use crate::stack::Stack;
 
-/// The attributes of a customer that only the table needs.
-const INTERNAL: [&str; 2] = ["pk", "fence"];
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show the profile of a customer
-    #[command(after_help = "Example:\n  cargo intake --stack intake-prod customers show --account shop customer-17")]
-    Show(Target),
+    #[command(
+        after_help = "Examples:\n  cargo intake --stack intake-prod customers show --account shop customer-17\n  \
+        cargo intake --stack intake-prod customers show --account shop customer-17 --times"
+    )]
+    Show {
+        #[command(flatten)]
+        target: Target,
+
+        /// Print when each field was last changed instead, also fields that were removed
+        #[arg(long)]
+        times: bool,
+    },
 
     /// Find the customers with an email address; this reads the whole table
     #[command(
@@ -75,7 +82,7 @@ pub(crate) struct Target {
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
-            Self::Show(Target { account, id }) => profiles::show(stack, &account, &id, format).await,
+            Self::Show { target, times } => profiles::show(stack, &target, times, format).await,
             Self::Find { account, email } => profiles::find(stack, &account, &email, format).await,
             Self::Export(Target { account, id }) => export::export(stack, &account, &id, format).await,
             Self::Erase { target: Target { account, id }, yes, anyway } => {

@@ -8,8 +8,7 @@ use anyhow::{Context as _, Result};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use super::INTERNAL;
-use super::profiles::stored;
+use super::profiles::{profile_json, stored};
 use crate::error::call_error;
 use crate::item::{Item, json_object};
 use crate::output::{Format, note, to_json};
@@ -24,10 +23,10 @@ pub(super) async fn export(stack: &Stack, account: &AccountId, id: &str, format:
     let separator = if format == Format::Json { "" } else { "\n" };
     let mut document = Document { writer: BufWriter::new(std::io::stdout()), separator, elements: 0 };
     let profile = stored(stack, account, id).await?;
-    let profile_json = to_json(&profile.as_ref().map(|profile| json_object(profile, &INTERNAL)))?;
+    let json = to_json(&profile.as_ref().map(profile_json))?;
     let (now, quoted) = (Timestamp::now(), to_json(&id)?);
     document.text(&format!(
-        r#"{{"exportedAt":"{now}","accountId":"{account}","id":{quoted},"profile":{profile_json},"signals":["#
+        r#"{{"exportedAt":"{now}","accountId":"{account}","id":{quoted},"profile":{json},"signals":["#
     ))?;
     let table = stack.table(SIGNALS)?;
     let mut items = stack.query(table, account.partition_key(id)).into_paginator().items().send();

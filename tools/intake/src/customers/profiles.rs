@@ -1,27 +1,45 @@
 //! `customers show` and `customers find`: profiles, as they are stored.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, bail};
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
+use model::customer::is_fence;
+use store::customers::times_of_fields;
 
-use super::INTERNAL;
+use super::Target;
+use crate::error::store_error;
 use crate::item::{Item, Json, display, json_object, partition_key, text};
 use crate::output::{Format, Table, note, print_json};
 use crate::scan::scan;
 use crate::stack::{CUSTOMERS, Stack};
 
-pub(super) async fn show(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<()> {
+pub(super) async fn show(stack: &Stack, target: &Target, times: bool, format: Format) -> Result<()> {
+    let Target { account, id } = target;
     let Some(item) = stored(stack, account, id).await? else {
         bail!("The account {account} has no customer {id:?}.");
     };
-    if format == Format::Json {
-        return print_json(&json_object(&item, &INTERNAL));
-    }
     let mut table = Table::with_names();
-    for (name, Json(value)) in json_object(&item, &["pk", "accountId", "fence"]) {
+    if times {
+        let table_name = stack.table(CUSTOMERS)?;
+        let times = times_of_fields(&item).map_err(|error| store_error(table_name, &error))?;
+        times.iter().for_each(|(field, time)| table.row([field, &time.to_string()]));
+        return if format == Format::Json { print_json(&times) } else { table.print() };
+    }
+    let profile = profile_json(&item);
+    if format == Format::Json {
+        return print_json(&profile);
+    }
+    for (name, Json(value)) in profile.into_iter().filter(|(name, _)| *name != "accountId") {
         table.row([name, &display(value)]);
     }
     table.print()
+}
+
+/// The attributes of a customer, but for those that only the table needs.
+pub(super) fn profile_json(item: &Item) -> BTreeMap<&str, Json<'_>> {
+    json_object(item, &["pk"]).into_iter().filter(|(name, _)| !is_fence(name)).collect()
 }
 
 /// The stored item of a customer.
@@ -55,7 +73,7 @@ pub(super) async fn find(stack: &Stack, account: &AccountId, email: &str, format
     let mut table = Table::new(format, ["CUSTOMER ID", "FIRST NAME", "LAST NAME", "UPDATED"]);
     for customer in &customers {
         let names = ["customerId", "firstName", "lastName", "updatedAt"];
-        table.add(&json_object(customer, &INTERNAL), names.map(|name| text(customer, name).unwrap_or_default()))?;
+        table.add(&profile_json(customer), names.map(|name| text(customer, name).unwrap_or_default()))?;
     }
     table.print()
 }

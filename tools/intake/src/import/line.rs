@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use model::customer::RESERVED_FIELDS;
+use model::customer::is_reserved;
 use model::identifier::RequestIdentifier;
 use model::json::{JsonText, Value};
 use model::limits::MAX_UNKNOWN_FIELDS;
@@ -73,8 +73,7 @@ impl<'a> ImportLine<'a> {
         } else {
             take(&mut fields, "accountId");
             take(&mut fields, "createdAt");
-            let (own, profile): (Fields<'_>, Fields<'_>) =
-                fields.into_iter().partition(|(name, _)| RESERVED_FIELDS.contains(&name.as_ref()));
+            let (own, profile): (Fields<'_>, Fields<'_>) = fields.into_iter().partition(|(name, _)| is_reserved(name));
             let request = |fields: &[_]| object(texts(&own).chain([("customerData", object(texts(fields)).as_str())]));
             if profile.is_empty() {
                 vec![request(&[])]

@@ -7,6 +7,7 @@ use anyhow::Result;
 use consistency::{Stored, kept_signal, stored_signal};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
+use model::customer::is_reserved;
 use model::timestamp::Timestamp;
 use store::rejected_signals::{SHARDS, day, partition_key};
 
@@ -17,9 +18,6 @@ use crate::stack::{CUSTOMERS, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// Calls at the same time.
 const CONCURRENCY: usize = 8;
-
-/// Attributes of a customer that are no profile fields.
-const OWN_ATTRIBUTES: [&str; 6] = ["pk", "accountId", "customerId", "createdAt", "updatedAt", "fence"];
 
 pub(super) async fn read(stack: &Stack, account: &AccountId, since: Timestamp) -> Result<Stored> {
     let mut stored = Stored::default();
@@ -39,7 +37,7 @@ pub(super) async fn read(stack: &Stack, account: &AccountId, since: Timestamp) -
 }
 
 fn fields(item: &Item) -> HashMap<String, String> {
-    let fields = item.iter().filter(|(name, _)| !OWN_ATTRIBUTES.contains(&name.as_str()));
+    let fields = item.iter().filter(|(name, _)| !is_reserved(name));
     fields.map(|(name, value)| (name.clone(), value.as_s().cloned().unwrap_or_default())).collect()
 }
 

@@ -33,6 +33,16 @@ async fn customer_is_shown_as_a_table_and_as_json() {
     assert_eq!(names, ["accountId", "createdAt", "customerId", "email", "firstName", "sk", "updatedAt", "visits"]);
     assert_eq!((&shown.json()[0]["customerId"], &shown.json()[0]["firstName"]), (&json!("c#1"), &json!(OBEYED)));
 
+    send(&app, &key, RequestBuilder::customer(r#"{"customerId":"c#1","customerData":{"email":null,"visits":2}}"#))
+        .await;
+    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1", "--times", "--json"]).success();
+    let times = shown.json()[0].clone();
+    let names: Vec<_> = times.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(names, ["email", "firstName", "sk", "visits"], "a removed field has a time");
+    assert!(times["email"] == times["visits"] && times["email"].as_str() > times["firstName"].as_str(), "{times}");
+    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1", "--times"]).success();
+    assert!(shown.stdout.contains(times["firstName"].as_str().unwrap()), "{}", shown.stdout);
+
     let missing = operator.run(&["customers", "show", "--account", "shop", "c"]).error_message();
     assert_eq!(missing, "The account shop has no customer \"c\".");
 }
