@@ -13,7 +13,7 @@ from intake_client import AuthenticatedClient
 from intake_client.api.customers import patch_customer
 from intake_client.api.keys import ping
 from intake_client.api.signals import post_signals
-from intake_client.models import CustomerUpdate, Pong, Problem, SignalBatch, SignalsStored
+from intake_client.models import CustomerStored, CustomerUpdate, FieldError, Pong, Problem, SignalBatch, SignalsStored
 
 
 def expect(what: str, wanted, got) -> None:
@@ -50,6 +50,14 @@ def main() -> None:
 
     invalid = post_signals.sync_detailed(client=client, body=SignalBatch(signals=[]))
     expect("an empty batch", (400, Problem), (invalid.status_code, type(invalid.parsed)))
+
+    # A later version may add results and codes.
+    later = {"customerId": "c", "result": "later", "updatedAt": "2026-11-20T22:33:44.123Z", "warnings": [
+        {"field": "f", "pointer": "/f", "code": "later", "message": "m"}]}
+    expect("a result that is not known", "later", CustomerStored.from_dict(later).result)
+    expect("a code of a warning that is not known", "later", CustomerStored.from_dict(later).warnings[0].code)
+    error = {"field": "f", "pointer": "/f", "code": "later", "message": "m"}
+    expect("a code of an error that is not known", "later", FieldError.from_dict(error).code)
 
     print("The Python client sent a batch and read every response.")
 

@@ -14,7 +14,7 @@ mod schema_vs_parser;
 use std::collections::BTreeSet;
 
 use customers::CustomersFunction;
-use model::customer::{PROFILE_FIELDS, RESERVED_FIELDS};
+use model::customer::{FENCE_PREFIX, PROFILE_FIELDS, RESERVED_FIELDS};
 use model::limits::{
     MAX_BODY_BYTES, MAX_ERRORS_PER_SIGNAL, MAX_IDENTIFIER_CHARS, MAX_PROFILE_VALUE_CHARS, MAX_SIGNAL_BYTES,
     MAX_SIGNALS_PER_REQUEST, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS, MAX_UNKNOWN_VALUE_CHARS,
@@ -25,6 +25,7 @@ use service::problem::ProblemType;
 use service::route::Route;
 use service::runtime::Function as _;
 use signals::SignalsFunction;
+use store::customers::UpdateResult;
 use testkit::{RequestBuilder, TestApp};
 
 use self::document::Document;
@@ -121,7 +122,7 @@ fn problem_codes_are_listed_with_examples_at_their_status() {
         .collect();
     assert_eq!(with_examples, of_code);
     let codes = of_code.into_iter().map(|(_, code)| code).collect();
-    assert_eq!(listed(&document, "/components/schemas/Problem/properties/code/enum"), codes);
+    assert_eq!(listed(&document, "/components/schemas/Problem/properties/code/examples"), codes);
     let statuses: BTreeSet<_> = ProblemType::ALL.iter().map(|kind| kind.status).collect();
     assert_eq!(document.schema("Problem")["properties"]["status"]["enum"], json!(statuses));
 }
@@ -130,7 +131,7 @@ fn problem_codes_are_listed_with_examples_at_their_status() {
 fn field_error_codes_are_listed_with_examples() {
     let document = Document::read();
     let codes: BTreeSet<_> = FieldErrorCode::ALL.iter().map(|code| code.as_str().to_owned()).collect();
-    assert_eq!(listed(&document, "/components/schemas/FieldError/properties/code/enum"), codes);
+    assert_eq!(listed(&document, "/components/schemas/FieldError/properties/code/examples"), codes);
     let mut shown = BTreeSet::new();
     for operation in document.operations() {
         for example in document.responses(&operation) {
@@ -140,7 +141,7 @@ fn field_error_codes_are_listed_with_examples() {
     }
     assert_eq!(shown, codes);
     let codes = [WarningCode::UndocumentedMember, WarningCode::UnexpectedType];
-    assert_eq!(document.schema("Warning")["properties"]["code"]["enum"], json!(codes));
+    assert_eq!(document.schema("Warning")["properties"]["code"]["examples"], json!(codes));
 }
 
 #[test]
@@ -174,7 +175,10 @@ fn profile_and_reserved_names_equal_those_of_the_code() {
     let profile = &document.schema("CustomerUpdate")["properties"]["customerData"];
     let documented: BTreeSet<_> = profile["properties"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(documented, PROFILE_FIELDS.into());
-    assert_eq!(profile["propertyNames"]["not"]["enum"], json!(RESERVED_FIELDS));
+    let reserved = json!([{"enum": RESERVED_FIELDS}, {"pattern": format!("^{FENCE_PREFIX}")}]);
+    assert_eq!(profile["propertyNames"]["not"]["anyOf"], reserved);
+    let results = [UpdateResult::Created, UpdateResult::Updated, UpdateResult::Deferred];
+    assert_eq!(document.schema("CustomerStored")["properties"]["result"]["examples"], json!(results));
 }
 
 #[test]
