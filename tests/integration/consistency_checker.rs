@@ -162,6 +162,7 @@ fn is_consistent(value: Option<&str>, writes: &[(Option<&str>, Micros, Option<Mi
         customer: 1,
         sent: *sent,
         outcome: acknowledged.map_or(Outcome::Unknown, Outcome::Acknowledged),
+        is_deferred: false,
         fields: vec![("city", value.map(ToOwned::to_owned))],
     };
     let history = History { updates: writes.iter().map(update).collect(), ..History::default() };
@@ -188,6 +189,26 @@ fn either_of_two_concurrent_writes_may_be_last() {
 }
 
 #[test]
+fn deferred_write_may_be_ordered_by_clocks_that_differ() {
+    let update = |sent: Micros, is_deferred| Update {
+        customer: 1,
+        sent,
+        outcome: Outcome::Acknowledged(sent + 10),
+        is_deferred,
+        fields: vec![("city", Some(sent.to_string()))],
+    };
+    let first_is_kept = |is_deferred, clock_skew| {
+        let updates = vec![update(10, is_deferred), update(50, false)];
+        let history = History { updates, clock_skew, ..History::default() };
+        let fields = [("city".to_owned(), "10".to_owned())].into();
+        check(&history, &Stored { customers: [(1, fields)].into(), ..Stored::default() }).holds()
+    };
+    assert!(first_is_kept(true, 30));
+    assert!(!first_is_kept(true, 29), "the clocks differ less");
+    assert!(!first_is_kept(false, 30), "both were direct");
+}
+
+#[test]
 fn unacknowledged_write_may_take_effect_late_or_never() {
     let writes = [(Some("Ulm"), 10, None), (Some("Bonn"), 30, Some(40))];
     assert!(is_consistent(Some("Bonn"), &writes) && is_consistent(Some("Ulm"), &writes));
@@ -202,7 +223,8 @@ fn customer_that_was_not_sent_is_a_phantom() {
 
 #[test]
 fn field_that_was_not_sent_is_a_phantom() {
-    let update = Update { customer: 1, sent: 10, outcome: Outcome::Unknown, fields: vec![("city", None)] };
+    let update =
+        Update { customer: 1, sent: 10, outcome: Outcome::Unknown, is_deferred: false, fields: vec![("city", None)] };
     let history = History { updates: vec![update], ..History::default() };
     let fields = [("zip".to_owned(), "89073".to_owned())].into();
     let stored = Stored { customers: [(1, fields)].into(), ..Stored::default() };

@@ -230,8 +230,23 @@ fn check_order(history: &History, one: &[StoredSignal], report: &mut Report) {
     }
 }
 
-/// A write of one field: what, from when, and until when it may take effect.
-type Write<'a> = (Option<&'a str>, Micros, Option<Micros>);
+/// A write of one field.
+#[derive(Debug)]
+struct Write<'a> {
+    value: Option<&'a str>,
+    sent: Micros,
+    /// Until when it took effect; `None` for one that may at any time.
+    until: Option<Micros>,
+    is_deferred: bool,
+}
+
+impl Write<'_> {
+    /// Whether this write may be newer than another one that was acknowledged.
+    fn may_follow(&self, acknowledged: &Self, clock_skew: Micros) -> bool {
+        let skew = if self.is_deferred || acknowledged.is_deferred { clock_skew } else { 0 };
+        self.until.is_none_or(|until| acknowledged.sent <= until + skew)
+    }
+}
 
 fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
     let mut writes: BTreeMap<(u32, &str), Vec<Write<'_>>> = BTreeMap::new();
@@ -243,7 +258,8 @@ fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
         };
         for (field, value) in &update.fields {
             let writes = writes.entry((update.customer, *field)).or_default();
-            writes.push((value.as_deref(), update.sent, until));
+            let (value, sent, is_deferred) = (value.as_deref(), update.sent, update.is_deferred);
+            writes.push(Write { value, sent, until, is_deferred });
         }
     }
     let customers: BTreeSet<u32> = history.updates.iter().map(|update| update.customer).collect();
@@ -258,13 +274,12 @@ fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
     for ((customer, field), writes) in &writes {
         report.fields += 1;
         let value = stored.customers.get(customer).and_then(|fields| fields.get(*field)).map(String::as_str);
-        // Before any write there was nothing.
-        let mut candidates = writes.iter().chain([&(None, 0, Some(0))]);
-        let may_be_last = |(_, _, until): &Write<'_>| {
-            let latest_acknowledged = writes.iter().filter(|write| write.2.is_some()).map(|write| write.1).max();
-            until.is_none_or(|until| latest_acknowledged.is_none_or(|sent| sent <= until))
-        };
-        if !candidates.any(|candidate| candidate.0 == value && may_be_last(candidate)) {
+        let nothing = Write { value: None, sent: 0, until: Some(0), is_deferred: false };
+        let mut candidates = writes.iter().chain([&nothing]);
+        let acknowledged: Vec<_> = writes.iter().filter(|write| write.until.is_some()).collect();
+        let may_be_last =
+            |write: &Write<'_>| acknowledged.iter().all(|other| write.may_follow(other, history.clock_skew));
+        if !candidates.any(|candidate| candidate.value == value && may_be_last(candidate)) {
             report.add(Violation::Stale, None, || {
                 format!("{field} of customer {customer} is {value:?} after {writes:?}")
             });

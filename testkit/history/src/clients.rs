@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::load::{Batch, FEW, MANY, Profile, subject};
+use crate::options::Rate;
 use sandbox::runtime_api::EventQueue;
 use testkit::RequestBuilder;
 
@@ -37,7 +38,7 @@ pub(super) struct Shared {
 pub(super) struct Counts {
     /// Signals or updates that were acknowledged.
     pub(super) acknowledged: Cell<u64>,
-    /// Signals among them that were deferred.
+    /// Those among them that were deferred.
     pub(super) deferred: Cell<u64>,
     /// Requests, each attempt counted.
     pub(super) attempts: Cell<u64>,
@@ -115,18 +116,24 @@ pub(super) async fn signals(shared: Rc<Shared>, client: Client, quota: u64, end:
     }
 }
 
-/// Sends requests until `end`, so many each second, whatever came of those before.
-pub(super) async fn signals_at_rate(shared: Rc<Shared>, client: Client, rate: u32, end: Instant) {
+/// Sends requests until `end`, so many each second, whatever came of those before: updates of customers, or signals.
+pub(super) async fn at_rate(shared: Rc<Shared>, client: Client, rate: Rate, end: Instant) {
     let (mut random, mut requests) = (client.random(), JoinSet::new());
-    let mut ticks = tokio::time::interval(Duration::from_secs(1) / rate);
+    let mut ticks = tokio::time::interval(Duration::from_secs(1) / rate.per_second);
     for number in 0.. {
         ticks.tick().await;
         if Instant::now() >= end {
             break;
         }
-        let batch = Batch::random(&mut random, client.account, number, FEW);
         let (shared, client, mut random) = (shared.clone(), client.clone(), random.fork());
-        requests.spawn_local(async move { send(&shared, &client, batch, &mut random).await });
+        requests.spawn_local(async move {
+            if rate.of_updates {
+                send_update(&shared, &client, number, &mut random).await;
+            } else {
+                let batch = Batch::random(&mut random, client.account, number, FEW);
+                send(&shared, &client, batch, &mut random).await;
+            }
+        });
     }
     requests.join_all().await;
 }
@@ -182,32 +189,37 @@ pub(super) async fn updates(shared: Rc<Shared>, client: Client, stop: Rc<Cell<bo
         if stop.get() {
             return;
         }
-        let profile = Profile::random(&mut random, client.number, number);
-        let sent = now();
-        let outcome = update(&shared, &client, &profile, &mut random.fork()).await;
-        if matches!(outcome, Outcome::Acknowledged(_)) {
-            add(&shared.counts.acknowledged, 1);
-        }
-        let Profile { customer, fields } = profile;
-        let customer = subject(client.account, customer);
-        shared.history.borrow_mut().updates.push(Update { customer, sent, outcome, fields });
+        send_update(&shared, &client, number, &mut random.fork()).await;
         // Signals are what most of the load is.
         pause(&mut random).await;
     }
 }
 
-async fn update(shared: &Shared, client: &Client, profile: &Profile, random: &mut fastrand::Rng) -> Outcome {
+/// Sends an update, and notes what came of it.
+async fn send_update(shared: &Shared, client: &Client, number: u64, random: &mut fastrand::Rng) {
+    let profile = Profile::random(random, client.number, number);
+    let sent = now();
+    let (outcome, is_deferred) = update(shared, client, &profile, random).await;
+    add(&shared.counts.acknowledged, u64::from(matches!(outcome, Outcome::Acknowledged(_))));
+    add(&shared.counts.deferred, u64::from(is_deferred));
+    let Profile { customer, fields } = profile;
+    let customer = subject(client.account, customer);
+    shared.history.borrow_mut().updates.push(Update { customer, sent, outcome, is_deferred, fields });
+}
+
+/// The outcome of an update, and whether it was deferred.
+async fn update(shared: &Shared, client: &Client, profile: &Profile, random: &mut fastrand::Rng) -> (Outcome, bool) {
     let began = Instant::now();
     loop {
         match shared.send(client, RequestBuilder::customer(profile.body())).await {
-            Some((200, _)) => return Outcome::Acknowledged(now()),
+            Some((200, body)) => return (Outcome::Acknowledged(now()), body["result"] == "deferred"),
             Some((503, _)) | None => {}
             Some((status, body)) => {
                 panic!("an update of customer {}: {status} {body}", profile.customer)
             }
         }
         if !client.retries || began.elapsed() >= RETRY_TIMEOUT {
-            return Outcome::Unknown;
+            return (Outcome::Unknown, false);
         }
         pause(random).await;
     }

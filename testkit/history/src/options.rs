@@ -18,19 +18,32 @@ pub struct Options {
     pub outage: Option<Outage>,
     /// After how many events a process is replaced; a random number for each without it.
     pub replaced_after: Option<u64>,
-    /// Requests with signals of one client, each second: it never retries, and waits for no response. In place of all others.
-    pub rate: Option<u32>,
+    /// Requests of one client, which never retries, and waits for no response. In place of all others.
+    pub rate: Option<Rate>,
     /// Chooses what is sent, what is faulted and what is killed.
     pub seed: u64,
     /// Where the programs of the functions are.
     pub programs: PathBuf,
 }
 
-/// An outage of all tables.
+/// What one client sends.
+#[derive(Clone, Copy, Debug)]
+pub struct Rate {
+    /// Requests each second.
+    pub per_second: u32,
+    /// Whether they update customers; otherwise they have signals.
+    pub of_updates: bool,
+}
+
+/// An outage of DynamoDB.
 #[derive(Clone, Copy, Debug)]
 pub struct Outage {
-    /// What every call meets.
+    /// What the calls meet.
     pub fault: Fault,
+    /// The only table that is away, by its logical id; without one, all are.
+    pub table: Option<&'static str>,
+    /// Whether DynamoDB is available every other second.
+    pub is_flapping: bool,
     /// How long clients send before it, so that the functions have read their keys.
     pub after: Duration,
     /// How long it lasts.

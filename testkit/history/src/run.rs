@@ -6,19 +6,19 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use consistency::{History, checker};
+use consistency::{History, Outcome, checker};
 use fault_proxy::FaultProxy;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
-use crate::clients::{self, Client, Shared};
+use crate::clients::{self, Client, Shared, Unavailable};
 use crate::clock::CLOCK_SKEW;
 use crate::delivery_checker;
 use crate::deployment::{Deployment, RETENTION};
 use crate::drain::{self, Drained};
 use crate::load::CANARY;
 use crate::log_check::LogCheck;
-use crate::options::{Options, Outage};
+use crate::options::Options;
 use crate::scaling::Function;
 use crate::stored;
 use crate::summary::{Calls, Failures, Summary};
@@ -44,9 +44,9 @@ pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Result<
 async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
     let start = Instant::now();
     let (windows, end) = match options.outage {
-        Some(Outage { fault, after, lasts, before_end }) => {
-            let (begin, end) = (start + after, start + after + lasts);
-            (Windows::outage(fault, begin, end), end + before_end)
+        Some(outage) => {
+            let begin = start + outage.after;
+            (Windows::outage(outage, begin), begin + outage.lasts + outage.before_end)
         }
         None => (Windows::random(options.seed, start), start),
     };
@@ -74,17 +74,19 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         clock_skew: u64::try_from(CLOCK_SKEW.as_micros()).unwrap_or_default(),
         unkept: log.unkept,
     };
-    let failures = signals.counts.unavailable.take();
+    let [of_signals, of_customers] = [&signals, &customers].map(|shared| shared.counts.unavailable.take());
+    let is_unexplained = |failure: &&Unavailable| !windows.explains(failure);
     Ok(Summary {
         report: checker::check(&history, &stored),
         delivery: delivery_checker::check(&stored.signals, deliveries.signals),
         redelivered: deliveries.repeated,
         unreadable: deliveries.unreadable,
         updates: customers.counts.acknowledged.get(),
+        unknown_updates: history.updates.iter().filter(|update| update.outcome == Outcome::Unknown).count(),
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
-        unexplained: failures.iter().filter(|failure| !windows.explains(failure)).count(),
-        unavailable: [&failures, &customers.counts.unavailable.take()].map(|failures| Failures::of(failures)),
-        deferred: signals.counts.deferred.get(),
+        unexplained: of_signals.iter().chain(&of_customers).filter(is_unexplained).count(),
+        unavailable: [&of_signals, &of_customers].map(|failures| Failures::of(failures)),
+        deferred: [signals.counts.deferred.get(), customers.counts.deferred.get()],
         drained,
         drain_took,
         dead_letters: queue.dead_letters(),
@@ -117,16 +119,17 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
     let (signals, customers) = (Rc::new(signals), Rc::new(customers));
     let (stop, is_over) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
     let quota = options.signals.div_ceil(CLIENTS[0]);
-    let [signal_clients, customer_clients] = if options.rate.is_some() { [1, 0] } else { CLIENTS };
+    let [signal_clients, customer_clients] = if options.rate.is_some() { [0; 2] } else { CLIENTS };
     let updating: Vec<_> = clients(customer_clients, !options.seed, &deployment.keys)
         .map(|client| tokio::task::spawn_local(clients::updates(customers.clone(), client, stop.clone())))
         .collect();
-    let sending: Vec<_> = clients(signal_clients, options.seed, &deployment.keys)
-        .map(|client| match options.rate {
-            Some(rate) => tokio::task::spawn_local(clients::signals_at_rate(signals.clone(), client, rate, end)),
-            None => tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end)),
-        })
+    let mut sending: Vec<_> = clients(signal_clients, options.seed, &deployment.keys)
+        .map(|client| tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end)))
         .collect();
+    if let Some((rate, client)) = options.rate.zip(clients(1, options.seed, &deployment.keys).next()) {
+        let shared = if rate.of_updates { &customers } else { &signals };
+        sending.push(tokio::task::spawn_local(clients::at_rate(shared.clone(), client, rate, end)));
+    }
     let draining = {
         let (queue, is_over) = (deployment.queue.clone(), is_over.clone());
         let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));

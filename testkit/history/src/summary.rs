@@ -25,14 +25,16 @@ pub struct Summary {
     pub unreadable: usize,
     /// Updates of customers that were acknowledged.
     pub updates: u64,
+    /// Updates of customers that got no 200.
+    pub unknown_updates: usize,
     /// Requests with signals and with customers, each attempt counted.
     pub requests: [u64; 2],
     /// 503s of requests with signals, and with customers.
     pub unavailable: [Failures; 2],
-    /// Those of requests with signals while SQS and S3 were available.
+    /// Those while SQS and S3 were available.
     pub unexplained: usize,
-    /// Signals that were deferred.
-    pub deferred: u64,
+    /// Signals and updates that were deferred.
+    pub deferred: [u64; 2],
     /// Their messages.
     pub drained: Drained,
     /// How long draining took after the last request and the last fault.
@@ -117,12 +119,13 @@ impl Summary {
             && [*unexplained, *dead_letters] == [0; 2]
     }
 
-    /// The percentage of the signals that got no 200, or were not stored after it.
+    /// The percentage of the signals and updates that got no 200, or were not stored after it.
     #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
     pub fn lost_percent(&self) -> f64 {
         let Report { acknowledged, unknown, .. } = self.report;
-        let lost = unknown + self.report.count(Violation::Lost);
-        lost as f64 * 100.0 / (acknowledged + unknown).max(1) as f64
+        let lost = self.report.count(Violation::Lost) + self.report.count(Violation::Stale);
+        let unknown = unknown as f64 + self.unknown_updates as f64;
+        (unknown + lost as f64) * 100.0 / (unknown + acknowledged as f64 + self.updates as f64).max(1.0)
     }
 }
 
@@ -130,7 +133,7 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { updates, requests: [signal_requests, customer_requests], took, kills, .. } = self;
         let Self { unavailable: [of_signals, of_customers], unexplained, .. } = self;
-        let Self { deferred, drained, drain_took, .. } = self;
+        let Self { deferred: [signals, updates_deferred], drained, drain_took, .. } = self;
         let Calls { dynamodb: [calls, faulted], throttled, processes } = self.calls;
         let ProcessCounts { started, at_once, ended, errors } = processes;
         writeln!(f, "{}", self.report)?;
@@ -144,11 +147,11 @@ impl fmt::Display for Summary {
         )?;
         writeln!(
             f,
-            "503s: {of_signals} for signals, {unexplained} while SQS and S3 were available; {of_customers} for customers"
+            "503s: {of_signals} for signals; {of_customers} for customers; {unexplained} while SQS and S3 were available"
         )?;
         writeln!(
             f,
-            "{deferred} signals deferred in {} messages, {} deliveries failed, {} messages delivered again; \
+            "{signals} signals and {updates_deferred} updates deferred in {} messages, {} deliveries failed, {} messages delivered again; \
              drained {:.1} s after the end; {} messages in the dead-letter queue",
             drained.messages,
             drained.failures,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::clients::Unavailable;
 use crate::load::CANARY;
+use crate::options::Outage;
 use fault_proxy::{Fault, Rule};
 use testkit::Tables;
 
@@ -24,11 +25,13 @@ struct Window {
     end: Instant,
     target: Target,
     fault: Fault,
+    /// Whether the table of the keys is away, too.
+    keys: bool,
     /// Whether SQS and S3 are away too.
     others: bool,
 }
 
-/// What fails in DynamoDB, beside the table of the keys.
+/// What fails in DynamoDB.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     /// Calls on the table with this logical id.
@@ -73,15 +76,30 @@ impl Windows {
                 _ => Target::Everything,
             };
             let fault = FAULTS[random.usize(..FAULTS.len())];
-            windows.push(Window { begin, end, target, fault, others: random.u8(..4) == 0 });
+            windows.push(Window { begin, end, target, fault, keys: true, others: random.u8(..4) == 0 });
             begin = end;
         }
         Self(windows)
     }
 
-    /// Every call to DynamoDB has this fault from `begin` to `end`.
-    pub(super) fn outage(fault: Fault, begin: Instant, end: Instant) -> Self {
-        Self(vec![Window { begin, end, target: Target::Everything, fault, others: false }])
+    /// An outage that begins at `begin`.
+    pub(super) fn outage(Outage { fault, table, is_flapping, lasts, .. }: Outage, begin: Instant) -> Self {
+        let (target, keys) = (table.map_or(Target::Everything, Target::Table), table.is_none());
+        let seconds = if is_flapping { Duration::from_secs(1) } else { lasts };
+        let mut windows = Vec::new();
+        let mut from = Duration::ZERO;
+        while from < lasts {
+            windows.push(Window {
+                begin: begin + from,
+                end: begin + from + seconds,
+                target,
+                fault,
+                keys,
+                others: false,
+            });
+            from += 2 * seconds;
+        }
+        Self(windows)
     }
 
     /// What fails in DynamoDB.
@@ -113,7 +131,7 @@ impl Window {
             }
             Target::Everything => vec![self.fault.always()],
         };
-        let keys = self.fault.where_body_has(Tables::name("ApiKeysTable"));
-        rules.into_iter().chain([keys]).map(|rule| rule.within(self.begin, self.end)).collect()
+        let keys = self.keys.then(|| self.fault.where_body_has(Tables::name("ApiKeysTable")));
+        rules.into_iter().chain(keys).map(|rule| rule.within(self.begin, self.end)).collect()
     }
 }

@@ -69,7 +69,9 @@ pub(super) async fn customers(run: &Run<'_>) {
         let sent = now();
         let response = run.api.send(&call).await;
         let outcome = outcome(&response);
-        run.note_update(Update { customer, sent, outcome, fields });
+        let is_deferred =
+            response.as_ref().is_ok_and(|response| response.body.get("result") == Some(&json!("deferred")));
+        run.note_update(Update { customer, sent, outcome, is_deferred, fields });
         let expected = Expected::status(200).body("/customerId", json!(subject_id(customer)));
         run.add("Customers", format!("{method} of a customer"), expected.verdict(&response));
         let updated_at = response.ok().and_then(|response| rfc3339(response.body.get("updatedAt")?.as_str()?));
