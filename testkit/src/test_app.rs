@@ -19,10 +19,10 @@ use service::auth::Authenticator;
 use service::context::RequestContext;
 use service::runtime::serve;
 use signals::SignalsFunction;
-use store::api_keys::ApiKeysTable;
+use store::api_keys::{ApiKeysTable, PARTITION_KEY};
+use store::attributes::to_item;
 use store::client::dynamodb;
 use store::customers::CustomersTable;
-use store::deadline::{Deadline, MAX_REQUEST_DURATION};
 use store::environment::{CONNECT_TIMEOUT, defaults};
 use store::idempotency::IdempotencyTable;
 use store::queue::Queue;
@@ -98,8 +98,10 @@ pub fn key_record(account: &str) -> KeyEntry {
 
 /// Stores this key.
 pub async fn store_key(endpoint: &str, key: &ApiKey, record: &KeyEntry) {
-    let table = ApiKeysTable::new(dynamodb_at(endpoint), Tables::name("ApiKeysTable"));
-    table.create(&key.hash(), record, Deadline::after(MAX_REQUEST_DURATION)).await.unwrap();
+    let mut item = to_item(record).unwrap();
+    item.insert(PARTITION_KEY.to_owned(), AttributeValue::S(key.hash().partition_key()));
+    let put = client_at(endpoint).put_item().table_name(Tables::name("ApiKeysTable")).set_item(Some(item));
+    put.send().await.unwrap();
 }
 
 /// The tables of signals.

@@ -84,7 +84,7 @@ impl<'a> Delivery<'a> {
         for (position, record) in records.iter().copied().enumerate() {
             unkept.extend(self.read_one(position, record).map(|reason| (position, record, reason)));
         }
-        let deadline = self.deadline.part(3);
+        let deadline = self.deadline.at_most(self.deadline.remaining() / 3);
         let delivery = &*self;
         // A vector, because the compiler cannot prove that a stream of closures' futures is `Send`.
         let puts: Vec<_> = unkept
@@ -131,7 +131,11 @@ impl<'a> Delivery<'a> {
         let for_lake: Vec<_> = self.events.iter().filter(is_for_lake).collect();
         let events: Vec<_> = for_lake.iter().map(|pending| pending.event.json.as_str()).collect();
         // The rest of the time is the bus's.
-        let deadline = if self.targets.bus.is_some() { self.deadline.part(2) } else { self.deadline };
+        let deadline = if self.targets.bus.is_some() {
+            self.deadline.at_most(self.deadline.remaining() / 2)
+        } else {
+            self.deadline
+        };
         if let Err(Undelivered { position, cause }) = lake.put(&events, deadline).await {
             let position = for_lake.get(position).map_or(0, |pending| pending.position);
             self.fail(position, "lake", &cause);

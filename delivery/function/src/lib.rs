@@ -35,8 +35,9 @@ use std::time::{Duration, Instant};
 use lambda_runtime::Context;
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
-use service::context::deadline_of;
+use service::context::time_left;
 use service::telemetry::delivery_log;
+use store::deadline::Deadline;
 use store::environment::ConfigError;
 
 use self::delivery::Delivery;
@@ -82,7 +83,8 @@ impl DeliverFunction {
             delivery_log::unreadable_event(now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
-        let mut delivery = Delivery::new(&self.targets, deadline_of(lambda.deadline, now, MAX_DELIVERY_DURATION), now);
+        let mut delivery =
+            Delivery::new(&self.targets, Deadline::after(time_left(lambda.deadline, now, MAX_DELIVERY_DURATION)), now);
         delivery.read(&records).await;
         delivery.fill_lake().await;
         delivery.notify_bus().await;

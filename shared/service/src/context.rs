@@ -45,7 +45,7 @@ impl RequestContext {
         Self {
             request_id: lambda.map(|lambda| lambda.request_id.clone()).unwrap_or_default(),
             received_at,
-            deadline: deadline_of(invocation_ends, received_at, MAX_REQUEST_DURATION),
+            deadline: Deadline::after(time_left(invocation_ends, received_at, MAX_REQUEST_DURATION)),
             path: None,
             key: None,
             key_table_is_unavailable: false,
@@ -55,19 +55,11 @@ impl RequestContext {
     }
 }
 
-/// When the last call to DynamoDB of an invocation must have ended that began at `now` and that Lambda ends at
-/// `invocation_ends`, in milliseconds since 1970: at most `longest` from now.
-pub fn deadline_of(invocation_ends: u64, now: Timestamp, longest: Duration) -> Deadline {
-    Deadline::after(time_left(now, Timestamp::from_millis(invocation_ends), longest))
-}
-
-/// The time until an invocation ends. An end in the past is ignored: `cargo lambda watch` sends one in 1970.
-fn time_left(now: Timestamp, invocation_ends: Timestamp, longest: Duration) -> Duration {
-    if invocation_ends > now {
-        invocation_ends.duration_since(now).saturating_sub(RESPONSE_RESERVE).min(longest)
-    } else {
-        longest
-    }
+/// The time that the calls of an invocation have at `now`, at most `longest`. Lambda ends it at `invocation_ends`, in milliseconds
+/// since 1970; an end in the past is ignored: `cargo lambda watch` sends one in 1970.
+pub fn time_left(invocation_ends: u64, now: Timestamp, longest: Duration) -> Duration {
+    let left = Timestamp::from_millis(invocation_ends).duration_since(now);
+    if left.is_zero() { longest } else { left.saturating_sub(RESPONSE_RESERVE).min(longest) }
 }
 
 #[cfg(test)]
@@ -78,7 +70,7 @@ mod tests {
     fn deadline_keeps_a_reserve_and_ignores_one_in_the_past() {
         let now = Timestamp::from_millis(1_000_000);
         let in_seconds = |seconds| now.plus(Duration::from_secs(seconds));
-        let left = |invocation_ends| time_left(now, invocation_ends, MAX_REQUEST_DURATION);
+        let left = |invocation_ends: Timestamp| time_left(invocation_ends.millis(), now, MAX_REQUEST_DURATION);
         assert_eq!(left(in_seconds(5)), Duration::from_secs(4));
         assert_eq!(left(in_seconds(60)), MAX_REQUEST_DURATION);
         assert_eq!(left(in_seconds(1)), Duration::ZERO);

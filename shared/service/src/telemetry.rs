@@ -8,7 +8,6 @@
 pub mod delivery_log;
 pub mod drain_log;
 mod emf;
-mod emf_layer;
 pub mod metric;
 pub mod request_log;
 
@@ -16,6 +15,7 @@ use std::fmt;
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use tracing::field::Field;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
@@ -25,7 +25,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use self::emf_layer::{EMF_TARGET, EmfLayer};
+use self::emf::EMF_TARGET;
 
 /// The crates of this service.
 const OWN: [&str; 7] = ["customers", "deliver", "model", "overflow", "service", "signals", "store"];
@@ -46,28 +46,33 @@ pub fn init() {
 /// Writes this service's events and the line of each request to `writer`.
 pub fn subscriber<W>(writer: W) -> impl Subscriber + Send + Sync
 where
-    W: for<'w> MakeWriter<'w> + Clone + Send + Sync + 'static,
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let events = tracing_subscriber::fmt::layer()
+    let lines = tracing_subscriber::fmt::layer()
         .json()
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false)
-        .map_event_format(WithRequestId)
-        .with_writer(writer.clone());
-    let emf = Targets::new().with_target(EMF_TARGET, Level::TRACE);
-    tracing_subscriber::registry().with(events.with_filter(own_events())).with(EmfLayer(writer).with_filter(emf))
+        .map_event_format(Line)
+        .with_writer(writer);
+    tracing_subscriber::registry().with(lines.with_filter(own_events()))
 }
 
-/// Writes an event with the members of its span before its own: the requestId. The formatter of the library nests them.
-struct WithRequestId(Format<Json>);
+/// How an event becomes a line: one that is a line already as it is, and any other with the members of its span, the requestId,
+/// before its own. The formatter of the library can neither nest objects nor take members of a span out of their object.
+struct Line(Format<Json>);
 
-impl<S, N> FormatEvent<S, N> for WithRequestId
+impl<S, N> FormatEvent<S, N> for Line
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
     N: for<'writer> FormatFields<'writer> + 'static,
 {
     fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        if event.metadata().target() == EMF_TARGET {
+            let mut written = Ok(());
+            event.record(&mut |_: &Field, line: &dyn fmt::Debug| written = writeln!(writer, "{line:?}"));
+            return written;
+        }
         let span = context.lookup_current();
         let extensions = span.as_ref().map(SpanRef::extensions);
         let members = extensions.as_ref().and_then(|extensions| extensions.get::<FormattedFields<N>>());
@@ -81,6 +86,6 @@ where
 }
 
 fn own_events() -> Targets {
-    let others = Targets::new().with_default(Level::WARN).with_target(EMF_TARGET, None);
+    let others = Targets::new().with_default(Level::WARN).with_target(EMF_TARGET, Level::INFO);
     OWN.iter().fold(others, |targets, own| targets.with_target(*own, Level::INFO))
 }

@@ -1,13 +1,12 @@
 //! The table ApiKeys: which account a key belongs to. It contains the hashes of keys, not the keys.
 
-use crate::deadline::{Deadline, before, yield_for_connection_reuse};
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 
-use crate::attributes::{from_item, string, to_item};
+use crate::attributes::{from_item, string};
 use crate::circuit_breaker::CircuitBreaker;
+use crate::deadline::{Deadline, yield_for_connection_reuse};
 use crate::error::StoreError;
 
 /// The partition key: [`KeyHash::partition_key`].
@@ -19,17 +18,6 @@ pub struct ApiKeysTable {
     client: Client,
     table: String,
     breaker: CircuitBreaker,
-}
-
-/// Why a key was not created.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CreateError {
-    /// The table has this key already.
-    #[error("the key exists")]
-    Exists,
-    /// The record could not be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 impl ApiKeysTable {
@@ -52,28 +40,6 @@ impl ApiKeysTable {
         yield_for_connection_reuse().await;
         found.item.map(from_item).transpose()
     }
-
-    /// Adds a key.
-    ///
-    /// # Errors
-    /// When the table has this key already, or the record cannot be written.
-    pub async fn create(&self, hash: &KeyHash, record: &KeyEntry, deadline: Deadline) -> Result<(), CreateError> {
-        let mut item = to_item(record)?;
-        item.insert(PARTITION_KEY.to_owned(), string(hash.partition_key()));
-        let call = self
-            .client
-            .put_item()
-            .table_name(&self.table)
-            .set_item(Some(item))
-            .condition_expression("attribute_not_exists(keyHash)");
-        match before(deadline, call.send()).await.map_err(StoreError::from)? {
-            Ok(_) => Ok(()),
-            Err(error) => Err(match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(_)) => CreateError::Exists,
-                _ => CreateError::Store(error.into()),
-            }),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -83,6 +49,7 @@ mod tests {
     use model::timestamp::Timestamp;
 
     use super::*;
+    use crate::attributes::to_item;
 
     fn record() -> KeyEntry {
         KeyEntry {

@@ -26,8 +26,11 @@ pub(crate) fn number(number: u64) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }
 
-/// The item of a record. One that has none is a defect.
-pub(crate) fn to_item(record: &impl Serialize) -> Result<Item, StoreError> {
+/// What is stored, as an item.
+///
+/// # Errors
+/// [`StoreError::Unserializable`], a defect.
+pub fn to_item(record: &impl Serialize) -> Result<Item, StoreError> {
     serde_dynamo::to_item(record).map_err(|_| StoreError::Unserializable)
 }
 

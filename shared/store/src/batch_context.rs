@@ -18,14 +18,3 @@ pub struct BatchContext<'a> {
     /// Lambda's id of the invocation. It is not the client's requestIdentifier.
     pub request_id: &'a str,
 }
-
-impl<'a> BatchContext<'a> {
-    /// The context of signals that an operator stores, without a request: no key and no invocation.
-    pub fn without_request(
-        account_id: &'a AccountId,
-        request_identifier: &'a RequestIdentifier,
-        received_at: Timestamp,
-    ) -> Self {
-        Self { account_id, key_id: "", request_identifier, received_at, request_id: "" }
-    }
-}

@@ -34,12 +34,6 @@ impl Deadline {
         Self { until: self.until.min(Self::after(duration).until) }
     }
 
-    /// The deadline after one of this many equal parts of the time left.
-    #[must_use]
-    pub fn part(self, parts: u32) -> Self {
-        self.at_most(self.remaining().checked_div(parts).unwrap_or_default())
-    }
-
     /// The deadline `duration` before this one.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {

@@ -1,7 +1,6 @@
 //! The key snapshot: all keys in one object of S3, for the time in which the key table does not answer (docs/data-model.md,
 //! Key snapshot). The functions read it and `cargo intake` writes it. Must not know when it is read.
 
-use std::fmt;
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
@@ -12,7 +11,6 @@ use model::account::AccountId;
 use model::api_key::{Endpoint, KeyHash};
 use model::key_entry::{KeyEntry, not_null};
 use model::timestamp::{Timestamp, epoch_seconds};
-use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -74,37 +72,6 @@ pub struct SnapshotKey {
     revoked_at: Option<Timestamp>,
 }
 
-/// The entries of the object, each read on its own: one that a later version wrote must not cost the others.
-#[derive(Default)]
-struct Entries {
-    keys: Vec<SnapshotKey>,
-    unreadable: usize,
-}
-
-impl<'de> Deserialize<'de> for Entries {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(Self::default())
-    }
-}
-
-impl<'de> Visitor<'de> for Entries {
-    type Value = Self;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("keys")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut entries: A) -> Result<Self, A::Error> {
-        while let Some(entry) = entries.next_element::<Box<RawValue>>()? {
-            match serde_json::from_str(entry.get()) {
-                Ok(key) => self.keys.push(key),
-                Err(_) => self.unreadable += 1,
-            }
-        }
-        Ok(self)
-    }
-}
-
 /// Why the snapshot cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeySnapshotError {
@@ -153,13 +120,18 @@ impl KeySnapshot {
     /// [`KeySnapshotError::Malformed`]
     pub fn parse(object: &Object) -> Result<Self, KeySnapshotError> {
         let limit = u64::try_from(MAX_JSON_BYTES).unwrap_or(u64::MAX);
-        // From the decoder itself, so that the JSON is never in memory as a whole. What is cut at the limit is not JSON.
+        // From the decoder itself, without a copy of the JSON as a whole. What is cut at the limit is not JSON.
         let json = std::io::BufReader::new(GzDecoder::new(object.body.as_slice()).take(limit));
-        let document: Document<Entries> = serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
-        let Document { version: VERSION, written_at, keys: Entries { mut keys, unreadable } } = document else {
+        let document: Document<Vec<Box<RawValue>>> =
+            serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
+        let Document { version: VERSION, written_at, keys: entries } = document else {
             return Err(KeySnapshotError::Malformed);
         };
+        // Each is read on its own: one that a later version wrote must not cost the others.
+        let read = |entry: &Box<RawValue>| serde_json::from_str(entry.get()).ok();
+        let mut keys: Vec<SnapshotKey> = entries.iter().filter_map(read).collect();
         keys.sort_unstable_by_key(|key| key.key_hash);
+        let unreadable = entries.len().saturating_sub(keys.len());
         Ok(Self { time: written_at.min(object.last_modified), unreadable, keys })
     }
 

@@ -40,11 +40,6 @@ impl SignalsTable {
         self.retention.map(|retention| received_at.plus(retention))
     }
 
-    /// Whether a signal that was received at `received_at` has expired: DynamoDB would delete it at once.
-    pub fn has_expired(&self, received_at: Timestamp, now: Timestamp) -> bool {
-        self.expires_at(received_at).is_some_and(|end| end <= now)
-    }
-
     /// Stores signals. Returns the indices of those that DynamoDB found invalid, in order; every other one is stored.
     ///
     /// # Errors

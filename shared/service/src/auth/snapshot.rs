@@ -38,8 +38,8 @@ pub(crate) struct SnapshotReader {
 struct State {
     latest: Option<Arc<KeySnapshot>>,
     read_again_at: Option<Timestamp>,
-    /// A read that has not ended. It goes on while no look-up waits for it: a large snapshot takes longer than one may wait.
-    reading: Option<JoinHandle<Result<KeySnapshot, KeySnapshotError>>>,
+    /// A read, and when it began. It goes on while no look-up waits for it: a large snapshot takes longer than one may wait.
+    reading: Option<(Timestamp, JoinHandle<Result<KeySnapshot, KeySnapshotError>>)>,
 }
 
 impl SnapshotReader {
@@ -76,21 +76,22 @@ impl SnapshotReader {
     pub(crate) async fn latest(&self, now: Timestamp, deadline: Deadline) -> Option<Arc<KeySnapshot>> {
         let deadline = deadline.at_most(SNAPSHOT_TIMEOUT);
         let mut state = before(deadline, self.state.lock()).await.ok()?;
-        if state.read_again_at.is_none_or(|at| at <= now) {
-            let reading = state.reading.get_or_insert_with(|| tokio::spawn(read(self.bucket.clone())));
-            if let Ok(read) = before(deadline, reading).await {
-                state.reading = None;
-                match read.unwrap_or(Err(KeySnapshotError::Malformed)) {
-                    Ok(snapshot) => {
-                        if state.latest.as_ref().is_none_or(|latest| latest.time <= snapshot.time) {
-                            state.latest = Some(Arc::new(snapshot));
-                        }
-                        state.read_again_at = Some(now.plus(REFRESH_AFTER));
+        while state.read_again_at.is_none_or(|at| at <= now) {
+            let (began_at, reading) =
+                state.reading.get_or_insert_with(|| (now, tokio::spawn(read(self.bucket.clone()))));
+            let (began_at, read) = (*began_at, before(deadline, reading).await);
+            let Ok(read) = read else { break };
+            state.reading = None;
+            match read.unwrap_or(Err(KeySnapshotError::Malformed)) {
+                Ok(snapshot) => {
+                    if state.latest.as_ref().is_none_or(|latest| latest.time <= snapshot.time) {
+                        state.latest = Some(Arc::new(snapshot));
                     }
-                    Err(error) => {
-                        tracing::warn!(%error, "the key snapshot could not be read");
-                        state.read_again_at = Some(now.plus(RETRY_AFTER));
-                    }
+                    state.read_again_at = Some(began_at.plus(REFRESH_AFTER));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the key snapshot could not be read");
+                    state.read_again_at = Some(began_at.plus(RETRY_AFTER));
                 }
             }
         }

@@ -8,15 +8,17 @@ use std::time::Duration;
 use model::timestamp::Timestamp;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
+use serde_json::json;
 
-use super::emf_layer::EMF_TARGET;
 use super::metric::{FUNCTION, Metric, NAMESPACE};
 
 static FUNCTION_NAME: LazyLock<String> =
     LazyLock::new(|| std::env::var("AWS_LAMBDA_FUNCTION_NAME").unwrap_or_else(|_| "local".to_owned()));
 
-/// A log line, with metrics if it has any with a value. It serializes without a tree of values in between, since each request
-/// writes one. CloudWatch bills every byte, so it contains no level INFO, which Lambda assumes without one, and no unit.
+/// The target of events that are already a whole line.
+pub(super) const EMF_TARGET: &str = "intake::emf";
+
+/// A log line, with metrics if it has any with a value. CloudWatch bills every byte, so it contains no level INFO, which Lambda assumes without one, and no unit.
 pub(super) struct EmfRecord<'a> {
     pub(super) at: Timestamp,
     /// `WARN` or `ERROR`; `None` is INFO.
@@ -57,40 +59,19 @@ impl Serialize for EmfRecord<'_> {
             if let Some((name, value)) = self.dimension {
                 map.serialize_entry(name, value)?;
             }
-            let names = std::iter::once(FUNCTION).chain(self.dimension.map(|(name, _)| name)).collect();
-            let metrics = metrics.iter().map(|(metric, _)| Declared { name: metric.name() }).collect();
-            let directive = Directive { namespace: NAMESPACE, dimensions: [names], metrics };
-            map.serialize_entry("_aws", &Metadata { timestamp: self.at.millis(), cloud_watch_metrics: [directive] })?;
+            let names: Vec<_> = std::iter::once(FUNCTION).chain(self.dimension.map(|(name, _)| name)).collect();
+            let metrics: Vec<_> = metrics.iter().map(|(metric, _)| json!({"Name": metric.name()})).collect();
+            let directive = json!({"Namespace": NAMESPACE, "Dimensions": [names], "Metrics": metrics});
+            map.serialize_entry("_aws", &json!({"Timestamp": self.at.millis(), "CloudWatchMetrics": [directive]}))?;
         }
         map.end()
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Metadata {
-    timestamp: u64,
-    cloud_watch_metrics: [Directive; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Directive {
-    namespace: &'static str,
-    dimensions: [Vec<&'static str>; 1],
-    metrics: Vec<Declared>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Declared {
-    name: &'static str,
-}
-
 /// Writes a record to the log.
 pub(super) fn write(record: &EmfRecord<'_>) {
     let text = serde_json::to_string(record).expect("strings, numbers and maps of them serialize");
-    tracing::info!(target: EMF_TARGET, line = text.as_str());
+    tracing::info!(target: EMF_TARGET, line = %text);
 }
 
 /// Milliseconds with two decimals: DynamoDB responds within a few.

@@ -153,7 +153,13 @@ mod tests {
         let batch = Batch::parse(JsonText::parse(body).unwrap()).unwrap();
         let request_identifier = RequestIdentifier::random();
         let account = "shop".parse().unwrap();
-        let context = BatchContext::without_request(&account, &request_identifier, NOW);
+        let context = BatchContext {
+            account_id: &account,
+            key_id: "",
+            request_identifier: &request_identifier,
+            received_at: NOW,
+            request_id: "",
+        };
         DeferredBatch::messages(&batch, &RequestHashes::of(body, &batch), context, None, |_| true)
     }
 

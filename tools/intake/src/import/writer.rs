@@ -75,7 +75,7 @@ impl Writer {
         let mut requests: BTreeMap<(Timestamp, &str), Request<'_>> = BTreeMap::new();
         for (number, line) in &lines {
             let received_at = line.time.unwrap_or(self.source.received_at);
-            if self.signals.has_expired(received_at, now) {
+            if self.signals.expires_at(received_at).is_some_and(|end| end <= now) {
                 outcomes.add(*number, Outcome::Expired);
                 continue;
             }
@@ -104,7 +104,13 @@ impl Writer {
 
     async fn store_request(&self, request: Request<'_>) -> Result<Vec<LineOutcome>> {
         let (lines, signals): (Vec<_>, Vec<_>) = request.signals.into_values().unzip();
-        let context = BatchContext::without_request(&self.source.account, request.identifier, request.received_at);
+        let context = BatchContext {
+            account_id: &self.source.account,
+            key_id: "",
+            request_identifier: request.identifier,
+            received_at: request.received_at,
+            request_id: "",
+        };
         let refused = self.signals.store(context, &signals, Deadline::after(WRITE_TIMEOUT)).await;
         let refused = refused.map_err(|unstored| store_error(&self.source.table, &unstored.error))?;
         let outcome = |signal: &Signal<'_>| {

@@ -3,15 +3,16 @@
 use std::cell::Cell;
 
 use anyhow::{Context as _, Result, ensure};
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::api_keys::{ApiKeysTable, CreateError, PARTITION_KEY};
-use store::attributes::from_item;
-use store::deadline::Deadline;
+use store::api_keys::PARTITION_KEY;
+use store::attributes::{from_item, to_item};
+use store::deadline::{Deadline, before};
 
 use crate::error::{call_error, store_error};
 use crate::item::{Item, text};
@@ -40,12 +41,17 @@ impl<'a> KeyTable<'a> {
 
     /// Adds a key; `false` if it already exists.
     pub(super) async fn add(&self, hash: &KeyHash, record: &KeyEntry) -> Result<bool> {
-        let keys = ApiKeysTable::new(self.stack.client.clone(), self.table);
+        let mut item = to_item(record).map_err(|error| store_error(self.table, &error))?;
+        item.insert(PARTITION_KEY.to_owned(), AttributeValue::S(hash.partition_key()));
+        let put = self.stack.client.put_item().table_name(self.table).set_item(Some(item));
+        let put = put.condition_expression("attribute_not_exists(keyHash)").send();
         self.is_changed.set(true);
-        match keys.create(hash, record, Deadline::after(WRITE_TIMEOUT)).await {
-            Ok(()) => Ok(true),
-            Err(CreateError::Exists) => Ok(false),
-            Err(CreateError::Store(error)) => Err(store_error(self.table, &error)),
+        match before(Deadline::after(WRITE_TIMEOUT), put).await.map_err(|late| store_error(self.table, &late.into()))? {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(false),
+                _ => Err(call_error(self.table, error)),
+            },
         }
     }
 

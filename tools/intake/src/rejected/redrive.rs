@@ -133,7 +133,7 @@ impl Redrive {
         let stack = rejected.stack;
         let signals = SignalsTable::new(stack.client.clone(), stack.table(SIGNALS)?, stack.retention()?);
         let Some(found) = rejected.find(&self.account, id).await? else { return Ok(Outcome::Missing) };
-        if signals.has_expired(found.received_at, Timestamp::now()) {
+        if signals.expires_at(found.received_at).is_some_and(|end| end <= Timestamp::now()) {
             return Ok(Outcome::Expired);
         }
         let all = JsonPointer::Member(&JsonPointer::Root, "signals");
@@ -149,7 +149,13 @@ impl Redrive {
         if self.dry_run {
             return Ok(Outcome::Accepted);
         }
-        let context = BatchContext::without_request(&self.account, &found.request_identifier, found.received_at);
+        let context = BatchContext {
+            account_id: &self.account,
+            key_id: "",
+            request_identifier: &found.request_identifier,
+            received_at: found.received_at,
+            request_id: "",
+        };
         let put = signals.store(context, &[signal], Deadline::after(WRITE_TIMEOUT)).await;
         let refused = put.map_err(|unstored| store_error(stack.table(SIGNALS).unwrap_or_default(), &unstored.error))?;
         if !refused.is_empty() {
