@@ -67,7 +67,11 @@ impl Function for CustomersFunction {
         let patience = Patience { deadline, ends: PatienceEnds::WhenThrottled };
         let upserted = self.table.upsert(&key.account_id, &update, context.received_at, patience).await;
         let UpsertOutcome { result, updated_at } = upserted.map_err(Problem::from_upsert)?;
-        let CustomerUpdate { customer_id, warnings, .. } = update;
-        Ok(Success::Customer(CustomerResponse { customer_id: customer_id.into_owned(), result, updated_at, warnings }))
+        Ok(Success::Customer(CustomerResponse {
+            customer_id: update.customer_id().to_owned(),
+            result,
+            updated_at,
+            warnings: update.warnings().to_vec(),
+        }))
     }
 }

@@ -13,22 +13,24 @@ pub(crate) const SIGNAL_FIELDS: [&str; 6] =
 pub struct UnknownFields<'a>(Option<Value<'a>>);
 
 impl<'a> UnknownFields<'a> {
-    /// The unknown fields of `signal`, an object that has at least one.
+    /// Of `signal`, a valid one that has at least one.
     pub(crate) fn of(signal: Value<'a>) -> Self {
         Self(Some(signal))
     }
 
-    /// Whether there are none.
+    /// Whether every field of the signal is in the contract.
     pub fn is_empty(self) -> bool {
         self.0.is_none()
     }
 
-    /// Their names and values.
+    /// The names and values, as they were sent.
     pub fn iter(self) -> impl Iterator<Item = (RawString<'a>, StorableJson<'a>)> {
-        let fields = self.0.into_iter().flat_map(Value::raw_fields);
-        let is_known = |name: RawString<'_>| name.decode().is_ok_and(|name| SIGNAL_FIELDS.contains(&name.as_ref()));
-        fields
-            .filter(move |(name, value)| !value.is_null() && !is_known(*name))
-            .map(|(name, value)| (name, StorableJson::validated(value)))
+        self.0.into_iter().flat_map(unknown_fields).map(|(name, value)| (name, StorableJson::validated(value)))
     }
+}
+
+/// The fields of `signal`, valid or not, that are not in the contract and not null.
+pub(crate) fn unknown_fields(signal: Value<'_>) -> impl Iterator<Item = (RawString<'_>, Value<'_>)> {
+    let is_known = |name: RawString<'_>| name.decode().is_ok_and(|name| SIGNAL_FIELDS.contains(&name.as_ref()));
+    signal.raw_fields().filter(move |(name, value)| !value.is_null() && !is_known(*name))
 }

@@ -169,13 +169,13 @@ impl CustomersTable {
         );
         let mut remove = String::new();
         // Maps of their final size: one that grows hashes its keys again.
-        let mut names = HashMap::with_capacity(update.changes.len());
-        let mut values = HashMap::with_capacity(update.changes.len().saturating_add(4));
+        let mut names = HashMap::with_capacity(update.changes().len());
+        let mut values = HashMap::with_capacity(update.changes().len().saturating_add(4));
         values.insert(":account".to_owned(), string(account_id.as_str()));
-        values.insert(":customer".to_owned(), string(update.customer_id.as_ref()));
+        values.insert(":customer".to_owned(), string(update.customer_id()));
         values.insert(":fence".to_owned(), number(fence.number()));
         values.insert(":now".to_owned(), string(fence.timestamp().to_string()));
-        for (index, (name, change)) in update.changes.iter().enumerate() {
+        for (index, (name, change)) in update.changes().iter().enumerate() {
             names.insert(format!("#{index}"), name.to_string());
             // Writing to a String cannot fail.
             match change {
@@ -192,7 +192,7 @@ impl CustomersTable {
         self.client
             .update_item()
             .table_name(&self.table)
-            .key("pk", string(account_id.partition_key(&update.customer_id)))
+            .key("pk", string(account_id.partition_key(update.customer_id())))
             .update_expression(set + &remove)
             .condition_expression(condition)
             .set_expression_attribute_names((!names.is_empty()).then_some(names))

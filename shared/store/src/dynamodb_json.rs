@@ -117,7 +117,7 @@ mod tests {
         let signal = format!(r#"{{"customerId":"c","eventType":"t","data":{data}}}"#);
         let signal = Signal::parse(JsonText::parse(&signal).unwrap(), 0, &JsonPointer::Root).unwrap();
         let mut json = DynamoDbJson::default();
-        json.attribute_value(signal.data);
+        json.attribute_value(signal.data());
         assert_eq!(
             String::from_utf8(json.into_bytes()).unwrap(),
             concat!(

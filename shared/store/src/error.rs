@@ -146,7 +146,7 @@ pub struct UnstoredSignals {
 impl UnstoredSignals {
     /// None of `signals` was sent.
     pub fn all(error: StoreError, signals: &[Signal<'_>]) -> Self {
-        let unacknowledged = signals.iter().map(|signal| signal.index).collect();
+        let unacknowledged = signals.iter().map(Signal::index).collect();
         Self { error, invalid: Vec::new(), unacknowledged }
     }
 }

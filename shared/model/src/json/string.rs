@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memchr2;
 
+use super::lexer::CHECKED;
 use crate::validation::{FieldErrorCode, Violation};
 
 /// A string as it was sent, quotes included.
@@ -28,7 +29,7 @@ impl<'a> RawString<'a> {
             serde_json::from_str::<String>(self.quoted).map(Cow::Owned).map_err(|_| UnpairedSurrogate)
         } else {
             let inner = self.quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-            Ok(Cow::Borrowed(inner.unwrap_or_default()))
+            Ok(Cow::Borrowed(inner.expect("the lexer includes the quotes")))
         }
     }
 
@@ -43,11 +44,12 @@ pub(super) fn after_string(after_quote: &[u8]) -> (&[u8], bool) {
     let mut escaped = false;
     let mut rest = after_quote;
     loop {
-        let found = memchr2(b'"', b'\\', rest);
-        match found.and_then(|at| rest.get(at..)).unwrap_or_default() {
-            [b'\\', _, after @ ..] => (escaped, rest) = (true, after),
-            end => return (end.get(1..).unwrap_or_default(), escaped),
+        let found = memchr2(b'"', b'\\', rest).and_then(|at| rest.get(at..)?.split_first());
+        let (byte, after) = found.expect(CHECKED);
+        if *byte == b'"' {
+            return (after, escaped);
         }
+        (escaped, rest) = (true, after.get(1..).expect(CHECKED));
     }
 }
 
