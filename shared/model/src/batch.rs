@@ -43,7 +43,8 @@ impl<'a> Batch<'a> {
     pub fn parse(text: JsonText<'a>) -> Result<Self, BatchError> {
         let (mut batch, mut errors, mut warnings) = (Self::default(), FieldErrors::default(), Warnings::default());
         let Some(mut envelope) = text.value().as_object(&JsonPointer::Root) else {
-            return Err(BatchError::Invalid(vec![FieldError::not_an_object(&JsonPointer::Root)]));
+            let error = FieldError::new(&JsonPointer::Root, FieldErrorCode::InvalidType, "must be an object");
+            return Err(BatchError::Invalid(vec![error]));
         };
         // `None` until `signals` was found.
         let mut sent = None;

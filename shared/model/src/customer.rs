@@ -45,7 +45,7 @@ impl<'a> CustomerUpdate<'a> {
     /// Every error in it; the first hundred, should there be more.
     pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
         let Some(mut envelope) = text.value().as_object(&JsonPointer::Root) else {
-            return Err(vec![FieldError::not_an_object(&JsonPointer::Root)]);
+            return Err(vec![FieldError::new(&JsonPointer::Root, FieldErrorCode::InvalidType, "must be an object")]);
         };
         let (mut profile, mut customer_id, mut has_profile) = (Profile::default(), None, false);
         while let Some(field) = envelope.next_field(&mut profile.errors) {

@@ -3,13 +3,16 @@
 use std::borrow::Cow;
 
 use crate::identifier::{read_identifier, read_subject_id, read_uuid};
-use crate::json::{Field, JsonText, Object, Value};
+use crate::json::{Field, JsonText, Object, RawString, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
 use crate::suggestion::{SIGNAL_SYNONYMS, suggest_field};
-use crate::unknown_fields::{SIGNAL_FIELDS, UnknownFields, unknown_fields};
 use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, WarningCode, Warnings};
+
+/// The fields of a signal in the contract, of both shapes.
+pub(crate) const SIGNAL_FIELDS: [&str; 6] =
+    ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];
 
 /// A signal that obeys every rule of the contract.
 #[derive(Clone, Debug)]
@@ -18,8 +21,8 @@ pub struct Signal<'a> {
     identity: [(&'static str, Cow<'a, str>); 2],
     eventflow_identifier: Option<Cow<'a, str>>,
     data: StorableJson<'a>,
-    unknown_fields: UnknownFields<'a>,
-    payload: &'a str,
+    value: Value<'a>,
+    has_unknown_fields: bool,
     warnings: Vec<Warning>,
 }
 
@@ -87,14 +90,16 @@ impl<'a> Signal<'a> {
         self.data
     }
 
-    /// The fields that are not in the contract.
-    pub fn unknown_fields(&self) -> UnknownFields<'a> {
-        self.unknown_fields
+    /// The names and values of the fields that are not in the contract and not null, in the order in which they were sent;
+    /// `None` without such a field. They are read from the text again: a list would take several times the memory of the text.
+    pub fn unknown_fields(&self) -> Option<impl Iterator<Item = (RawString<'a>, StorableJson<'a>)>> {
+        let validated = |(name, value)| (name, StorableJson::validated(value));
+        self.has_unknown_fields.then(|| unknown_fields(self.value).map(validated))
     }
 
     /// The JSON text, as it was sent: at most 256 KiB.
     pub fn payload(&self) -> &'a str {
-        self.payload
+        self.value.text()
     }
 
     /// The warnings about fields that are not in the contract or, in the data, of another type.
@@ -104,7 +109,12 @@ impl<'a> Signal<'a> {
 
     pub(crate) fn reject(self, error: FieldError) -> RejectedSignal<'a> {
         let [(_, subject_id), _] = self.identity;
-        RejectedSignal { index: self.index, payload: self.payload, subject_id: Some(subject_id), errors: vec![error] }
+        RejectedSignal {
+            index: self.index,
+            payload: self.value.text(),
+            subject_id: Some(subject_id),
+            errors: vec![error],
+        }
     }
 }
 
@@ -242,10 +252,9 @@ impl<'a> Builder<'a> {
         signal: Value<'a>,
         path: &JsonPointer<'_>,
     ) -> Result<Signal<'a>, RejectedSignal<'a>> {
-        let payload = signal.text();
         if !self.errors.is_empty() {
             let subject_id = [self.customer_id, self.emitter_id].into_iter().flatten().find_map(Result::ok);
-            return Err(RejectedSignal { index, payload, subject_id, errors: self.errors.into_vec() });
+            return Err(RejectedSignal { index, payload: signal.text(), subject_id, errors: self.errors.into_vec() });
         }
         if let (Some(_), Some(data)) = (&self.event_type, self.data) {
             self.check_attributes(data, path);
@@ -262,11 +271,17 @@ impl<'a> Builder<'a> {
             identity: pair.map(|(name, field)| (name, required(field))),
             eventflow_identifier: valid(self.eventflow_identifier),
             data: self.data.map_or(StorableJson::EMPTY_OBJECT, StorableJson::validated),
-            unknown_fields: if self.has_unknown_fields { UnknownFields::of(signal) } else { UnknownFields::default() },
-            payload,
+            value: signal,
+            has_unknown_fields: self.has_unknown_fields,
             warnings: self.warnings.into_vec(path),
         })
     }
+}
+
+/// The fields of `signal`, valid or not, that are not in the contract and not null.
+fn unknown_fields(signal: Value<'_>) -> impl Iterator<Item = (RawString<'_>, Value<'_>)> {
+    let is_known = |name: RawString<'_>| name.decode().is_ok_and(|name| SIGNAL_FIELDS.contains(&name.as_ref()));
+    signal.raw_fields().filter(move |(name, value)| !value.is_null() && !is_known(*name))
 }
 
 /// The end of a sentence about missing `fields`: which unknown fields of `signal` the client may have meant by them. Only the

@@ -133,10 +133,10 @@ impl BatchItem for SignalItem<'_> {
         }
         json.raw(",\"data\":");
         json.attribute_value(signal.data());
-        if !signal.unknown_fields().is_empty() {
+        if let Some(unknown_fields) = signal.unknown_fields() {
             json.raw(",\"undocumented\":{\"M\":{");
             let mut separator = "";
-            for (name, value) in signal.unknown_fields().iter() {
+            for (name, value) in unknown_fields {
                 json.raw(separator);
                 json.raw(name.quoted());
                 json.raw(":");

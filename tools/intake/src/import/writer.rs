@@ -86,7 +86,8 @@ impl Writer {
             };
             match Signal::parse(line.json(), index, &JsonPointer::Root) {
                 Ok(signal) => {
-                    let names = signal.unknown_fields().iter().filter_map(|(name, _)| name.decode().ok());
+                    let names =
+                        signal.unknown_fields().into_iter().flatten().filter_map(|(name, _)| name.decode().ok());
                     names.for_each(|name| outcomes.add_unknown_field(&name));
                     let new = || Request { received_at, identifier, signals: BTreeMap::new() };
                     let request = requests.entry((received_at, identifier.as_sent())).or_insert_with(new);
