@@ -175,7 +175,7 @@ fn parse<'a>(deferred: &'a DeferredBatch<'_>) -> Result<Batch<'a>, UnreadableMes
     let mut batch = Batch::default();
     for signal in &deferred.signals {
         let text = JsonText::parse(&signal.text).map_err(|_| UnreadableMessage)?;
-        batch.add(Signal::parse(text, signal.index, &JsonPointer::Element(&path, signal.index)));
+        batch.add(Signal::parse(text.value(), signal.index, &JsonPointer::Element(&path, signal.index)));
     }
     Ok(batch)
 }

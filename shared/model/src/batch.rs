@@ -83,7 +83,7 @@ impl<'a> Batch<'a> {
         let mut sent = 0_usize;
         for signal in signals {
             if sent < MAX_SIGNALS_PER_REQUEST {
-                self.add(Signal::from_value(signal, sent, &JsonPointer::Element(path, sent)));
+                self.add(Signal::parse(signal, sent, &JsonPointer::Element(path, sent)));
             }
             sent += 1;
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::identifier::{read_identifier, read_subject_id, read_uuid};
-use crate::json::{Field, JsonText, Object, RawString, Value};
+use crate::json::{Field, Object, RawString, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
@@ -40,20 +40,11 @@ pub struct RejectedSignal<'a> {
 }
 
 impl<'a> Signal<'a> {
-    /// Reads one signal outside a batch, as the `index`-th of its request; its errors are reported at `path`.
+    /// Reads `value` as the `index`-th signal of its request; its errors are reported at `path`.
     ///
     /// # Errors
     /// The signal with its validation errors.
-    pub fn parse(text: JsonText<'a>, index: usize, path: &JsonPointer<'_>) -> Result<Self, RejectedSignal<'a>> {
-        Self::from_value(text.value(), index, path)
-    }
-
-    /// Reads `value` as the signal at `path`, the `index`-th of its request.
-    pub(crate) fn from_value(
-        value: Value<'a>,
-        index: usize,
-        path: &JsonPointer<'_>,
-    ) -> Result<Self, RejectedSignal<'a>> {
+    pub fn parse(value: Value<'a>, index: usize, path: &JsonPointer<'_>) -> Result<Self, RejectedSignal<'a>> {
         let mut builder = Builder::new(value.text(), path);
         if let Some(signal) = value.as_object(path) {
             builder.read(signal);

@@ -1,12 +1,13 @@
 //! Validation of one signal.
 
 use super::*;
+use crate::json::JsonText;
 
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
 fn read_one(json: &str) -> Result<Signal<'_>, RejectedSignal<'_>> {
     let path = JsonPointer::Member(&JsonPointer::Root, "signals");
-    Signal::parse(JsonText::parse(json).unwrap(), 3, &JsonPointer::Element(&path, 3))
+    Signal::parse(JsonText::parse(json).unwrap().value(), 3, &JsonPointer::Element(&path, 3))
 }
 
 fn accepted(json: &str) -> Signal<'_> {

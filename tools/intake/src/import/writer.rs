@@ -84,7 +84,7 @@ impl Writer {
                 Some((identifier, index)) => (identifier, *index),
                 None => (&chunk_identifier, index_in_chunk),
             };
-            match Signal::parse(line.json(), index, &JsonPointer::Root) {
+            match Signal::parse(line.json().value(), index, &JsonPointer::Root) {
                 Ok(signal) => {
                     let names =
                         signal.unknown_fields().into_iter().flatten().filter_map(|(name, _)| name.decode().ok());
