@@ -18,7 +18,6 @@
 //! | `local_stack` | `cargo dev` as a process | what it serves |
 #![expect(
     clippy::missing_panics_doc,
-    clippy::expect_used,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     reason = "only tests call this: to panic is to fail the test"

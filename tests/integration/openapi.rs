@@ -1,11 +1,6 @@
 //! openapi.yaml matches the code: the functions return each response example, and each code, limit, path and method is that
 //! of the code.
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "only tests are in here: to panic is to fail the test"
-)]
+#![expect(clippy::indexing_slicing, clippy::panic, reason = "only tests are in here: to panic is to fail the test")]
 
 mod document;
 mod examples;

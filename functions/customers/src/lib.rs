@@ -85,8 +85,11 @@ impl Function for CustomersFunction {
             }
             stored => stored.map_err(Problem::from_upsert)?,
         };
-        let updated_at = mark.updated_at();
-        let CustomerUpdate { customer_id, warnings, .. } = update;
-        Ok(Success::Customer(CustomerResponse { customer_id: customer_id.into_owned(), result, updated_at, warnings }))
+        Ok(Success::Customer(CustomerResponse {
+            customer_id: update.customer_id().to_owned(),
+            result,
+            updated_at: mark.updated_at(),
+            warnings: update.warnings().to_vec(),
+        }))
     }
 }

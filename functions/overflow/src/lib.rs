@@ -201,7 +201,7 @@ fn parse<'a>(deferred: &'a DeferredBatch<'_>) -> Result<Batch<'a>, MessageError>
     let mut batch = Batch::default();
     for signal in &deferred.signals {
         let text = JsonText::parse(&signal.text).map_err(|_| MessageError::Unreadable)?;
-        batch.add(Signal::parse(text, signal.index, &JsonPointer::Element(&path, signal.index)));
+        batch.add(Signal::parse(text.value(), signal.index, &JsonPointer::Element(&path, signal.index)));
     }
     Ok(batch)
 }

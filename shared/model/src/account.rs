@@ -15,11 +15,11 @@ pub const VERIFICATION_ACCOUNT_PREFIX: &str = "verify-";
 ///
 /// It contains no `#`, so the account is the part of a partition key before the first `#`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct AccountId(String);
 
 impl AccountId {
-    /// The name itself.
+    /// The name: 1 to 64 of `A-Z a-z 0-9 _ -`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -51,12 +51,6 @@ impl TryFrom<String> for AccountId {
 
     fn try_from(text: String) -> Result<Self, InvalidAccountId> {
         text.parse()
-    }
-}
-
-impl From<AccountId> for String {
-    fn from(account_id: AccountId) -> Self {
-        account_id.0
     }
 }
 

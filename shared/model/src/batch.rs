@@ -13,7 +13,7 @@ use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Warning, Warnin
 /// A request's signals, each read on its own.
 #[derive(Debug, Default)]
 pub struct Batch<'a> {
-    /// The requestIdentifier, if one was sent.
+    /// The requestIdentifier, or `None` if the client sent no requestIdentifier.
     pub request_identifier: Option<RequestIdentifier>,
     /// The valid ones, in the order in which they were sent.
     pub signals: Vec<Signal<'a>>,
@@ -26,24 +26,25 @@ pub struct Batch<'a> {
 /// Why a batch is rejected as a whole.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BatchError {
-    /// Its envelope is invalid.
+    /// The validation errors of the envelope.
     Invalid(Vec<FieldError>),
     /// It has more signals than the limit.
     TooManySignals {
-        /// How many there are.
+        /// The number of signals in the request.
         sent: usize,
     },
 }
 
 impl<'a> Batch<'a> {
-    /// Reads a batch.
+    /// Reads the envelope, and each signal in it.
     ///
     /// # Errors
     /// [`BatchError`] when the envelope is invalid; never for an error inside a signal.
     pub fn parse(text: JsonText<'a>) -> Result<Self, BatchError> {
         let (mut batch, mut errors, mut warnings) = (Self::default(), FieldErrors::default(), Warnings::default());
         let Some(mut envelope) = text.value().as_object(&JsonPointer::Root) else {
-            return Err(BatchError::Invalid(vec![FieldError::not_an_object(&JsonPointer::Root)]));
+            let error = FieldError::new(&JsonPointer::Root, FieldErrorCode::InvalidType, "must be an object");
+            return Err(BatchError::Invalid(vec![error]));
         };
         // `None` until `signals` was found.
         let mut sent = None;
@@ -53,7 +54,8 @@ impl<'a> Batch<'a> {
                 _ if field.value.is_null() => {}
                 "requestIdentifier" => {
                     let uuid = errors.check(&path, read_uuid(field.value));
-                    batch.request_identifier = uuid.ok().and_then(RequestIdentifier::parse);
+                    batch.request_identifier =
+                        uuid.ok().map(|uuid| RequestIdentifier::parse(uuid).expect("`read_uuid` parsed it"));
                 }
                 // The duplicate is an error, whatever it contains.
                 "signals" if sent.is_some() => {}
@@ -81,7 +83,7 @@ impl<'a> Batch<'a> {
         let mut sent = 0_usize;
         for signal in signals {
             if sent < MAX_SIGNALS_PER_REQUEST {
-                self.add(Signal::from_value(signal, sent, &JsonPointer::Element(path, sent)));
+                self.add(Signal::parse(signal, sent, &JsonPointer::Element(path, sent)));
             }
             sent += 1;
         }
@@ -101,7 +103,7 @@ impl<'a> Batch<'a> {
 
     /// SHA-256 of all signals as they were sent, in hexadecimal.
     pub fn signals_hash(&self) -> String {
-        let valid = self.signals.iter().map(|signal| (signal.index, signal.payload));
+        let valid = self.signals.iter().map(|signal| (signal.index(), signal.payload()));
         let mut all: Vec<_> =
             valid.chain(self.rejected.iter().map(|rejected| (rejected.index, rejected.payload))).collect();
         all.sort_unstable_by_key(|(index, _)| *index);
@@ -112,12 +114,12 @@ impl<'a> Batch<'a> {
     /// from now on as well, in the order in which they were sent.
     pub fn reject(&mut self, indices: &[usize]) -> Vec<RejectedSignal<'a>> {
         let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
-        let rejects = |signal: &mut Signal<'a>| indices.contains(&signal.index);
+        let rejects = |signal: &mut Signal<'a>| indices.contains(&signal.index());
         let newly: Vec<_> = self
             .signals
             .extract_if(.., rejects)
             .map(|signal| {
-                let path = JsonPointer::Element(&signals, signal.index);
+                let path = JsonPointer::Element(&signals, signal.index());
                 signal.reject(FieldError::refused_by_store(&path))
             })
             .collect();
@@ -151,7 +153,7 @@ mod tests {
     fn valid_and_rejected_signals_keep_their_indices() {
         let json = format!(r#"{{"signals":[{GOOD},17,{GOOD},{{"customerId":"\ud800","eventType":"t"}}]}}"#);
         let batch = parse(&json).unwrap();
-        assert_eq!(batch.signals.iter().map(|signal| signal.index).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(batch.signals.iter().map(Signal::index).collect::<Vec<_>>(), [0, 2]);
         assert_eq!(batch.rejected.iter().map(|rejected| rejected.index).collect::<Vec<_>>(), [1, 3]);
         assert_eq!(batch.received(), 4);
     }

@@ -37,31 +37,28 @@ const MAX_CHANGES: usize = PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS;
 /// An update of one customer that obeys every rule of the contract.
 #[derive(Debug)]
 pub struct CustomerUpdate<'a> {
-    /// The customer.
-    pub customer_id: Cow<'a, str>,
-    /// The changes, field by field. No name appears twice.
-    pub changes: Vec<(Cow<'a, str>, Change<'a>)>,
-    /// Fields that are not in the contract.
-    pub warnings: Vec<Warning>,
+    customer_id: Cow<'a, str>,
+    changes: Vec<(Cow<'a, str>, Change<'a>)>,
+    warnings: Vec<Warning>,
 }
 
 /// The change of one field of the profile (RFC 7396).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// Set it to this value.
+    /// The field gets this value.
     Set(StorableJson<'a>),
-    /// Remove it.
+    /// The field is removed from the profile.
     Remove,
 }
 
 impl<'a> CustomerUpdate<'a> {
-    /// Reads an update.
+    /// Reads the body of a request as an update.
     ///
     /// # Errors
     /// Every error in it; the first hundred, should there be more.
     pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
         let Some(mut envelope) = text.value().as_object(&JsonPointer::Root) else {
-            return Err(vec![FieldError::not_an_object(&JsonPointer::Root)]);
+            return Err(vec![FieldError::new(&JsonPointer::Root, FieldErrorCode::InvalidType, "must be an object")]);
         };
         let (mut profile, mut customer_id, mut has_profile) = (Profile::default(), None, false);
         while let Some(field) = envelope.next_field(&mut profile.errors) {
@@ -84,12 +81,26 @@ impl<'a> CustomerUpdate<'a> {
         let Profile { changes, mut errors, warnings, .. } = profile;
         errors.require("customerId", customer_id.is_some());
         errors.require("customerData", has_profile);
-        match customer_id {
-            Some(Ok(customer_id)) if errors.is_empty() => {
-                Ok(Self { customer_id, changes, warnings: warnings.into_vec(&JsonPointer::Root) })
-            }
-            _ => Err(errors.into_vec()),
+        if !errors.is_empty() {
+            return Err(errors.into_vec());
         }
+        let customer_id = customer_id.and_then(Result::ok).expect("without errors there is a valid customerId");
+        Ok(Self { customer_id, changes, warnings: warnings.into_vec(&JsonPointer::Root) })
+    }
+
+    /// The customer, in 1 to 256 characters.
+    pub fn customer_id(&self) -> &str {
+        &self.customer_id
+    }
+
+    /// The changes, field by field. No name appears twice.
+    pub fn changes(&self) -> &[(Cow<'a, str>, Change<'a>)] {
+        &self.changes
+    }
+
+    /// The warnings about fields that are not in the contract.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 }
 

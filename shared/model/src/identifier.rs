@@ -11,7 +11,7 @@ use crate::validation::{FieldErrorCode, Violation};
 /// What a program writes where it has no identifier. No customer and no emitter has one of these.
 const PLACEHOLDERS: [&str; 6] = ["null", "undefined", "none", "nan", "nil", "[object Object]"];
 
-/// Reads the identifier of a customer or an emitter, which is no placeholder either.
+/// Reads the identifier of a customer or an emitter: an identifier that is not a placeholder.
 pub(crate) fn read_subject_id(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
     let text = read_identifier(value)?;
     if PLACEHOLDERS.iter().any(|word| word.eq_ignore_ascii_case(&text)) {
@@ -68,7 +68,7 @@ impl RequestIdentifier {
         Some(Self { as_sent, uuid })
     }
 
-    /// Generates one.
+    /// Generates a random UUID (version 4).
     pub fn random() -> Self {
         let uuid = Uuid::new_v4();
         Self { as_sent: uuid.to_string(), uuid }

@@ -17,7 +17,6 @@ pub mod number;
 pub mod pointer;
 pub mod signal;
 pub mod storable;
-pub mod suggestion;
+mod suggestion;
 pub mod timestamp;
-pub mod unknown_fields;
 pub mod validation;

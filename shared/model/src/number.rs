@@ -13,7 +13,7 @@ const EXPONENTS: std::ops::RangeInclusive<i64> = -130..=125;
 /// Why a number cannot be stored exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberError {
-    /// It has more than 38 significant digits.
+    /// The number has more than 38 significant digits.
     TooManyDigits,
     /// Its magnitude is beyond what DynamoDB holds.
     OutOfRange,
@@ -95,7 +95,7 @@ fn parse_exponent(text: &str) -> i64 {
 }
 
 fn signed(length: usize) -> i64 {
-    i64::try_from(length).unwrap_or(i64::MAX)
+    i64::try_from(length).expect("no text in memory is longer")
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 //!
 //! They contain field names, never values, and their length is bounded.
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_POINTER_BYTES;
@@ -29,9 +27,9 @@ impl FieldRef {
 /// The path to a value while a body is read. It borrows its parent, so that nothing is allocated unless there is an error.
 #[derive(Clone, Copy, Debug)]
 pub enum JsonPointer<'a> {
-    /// The whole body.
+    /// The whole body, whose path is empty.
     Root,
-    /// A field of an object.
+    /// The field of this name in an object.
     Member(&'a JsonPointer<'a>, &'a str),
     /// An element of an array, counted from 0.
     Element(&'a JsonPointer<'a>, usize),
@@ -75,9 +73,8 @@ impl JsonPointer<'_> {
         match self {
             JsonPointer::Root => {}
             JsonPointer::Element(_, index) => {
-                // Writing to a String cannot fail.
-                let _ = write!(field_ref.field, "[{index}]");
-                let _ = write!(field_ref.pointer, "/{index}");
+                field_ref.field.extend(["[", &index.to_string(), "]"]);
+                field_ref.pointer.extend(["/", &index.to_string()]);
             }
             JsonPointer::Member(_, name) => {
                 let plain =
@@ -88,7 +85,7 @@ impl JsonPointer<'_> {
                     }
                     field_ref.field.push_str(name);
                 } else {
-                    let _ = write!(field_ref.field, "[{}]", serde_json::Value::from(*name));
+                    field_ref.field.extend(["[", &serde_json::Value::from(*name).to_string(), "]"]);
                 }
                 field_ref.pointer.push('/');
                 field_ref.pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));

@@ -3,90 +3,48 @@
 use std::borrow::Cow;
 
 use crate::identifier::{read_identifier, read_subject_id, read_uuid};
-use crate::json::{Field, JsonText, Object, Value};
+use crate::json::{Field, Object, RawString, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
 use crate::suggestion::{SIGNAL_SYNONYMS, suggest_field};
-use crate::unknown_fields::{SIGNAL_FIELDS, UnknownFields};
 use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, WarningCode, Warnings};
+
+/// The fields of a signal in the contract, of both shapes.
+pub(crate) const SIGNAL_FIELDS: [&str; 6] =
+    ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];
 
 /// A signal that obeys every rule of the contract.
 #[derive(Clone, Debug)]
 pub struct Signal<'a> {
-    /// Its index in the request, from 0; rejected signals count.
-    pub index: usize,
-    /// Who, and what they did.
-    pub identity: Identity<'a>,
-    /// Required in a workflow step.
-    pub eventflow_identifier: Option<Cow<'a, str>>,
-    /// An object; `{}` when it was null or left out.
-    pub data: StorableJson<'a>,
-    /// Fields that are not in the contract.
-    pub unknown_fields: UnknownFields<'a>,
-    /// As it was sent.
-    pub payload: &'a str,
-    /// Fields that are not in the contract or, in its data, of another type.
-    pub warnings: Vec<Warning>,
-}
-
-/// Who, and what they did, in either of the two shapes.
-#[derive(Clone, Debug)]
-pub enum Identity<'a> {
-    /// A customer did something.
-    Event {
-        /// Who.
-        customer_id: Cow<'a, str>,
-        /// What, in the caller's words.
-        event_type: Cow<'a, str>,
-    },
-    /// A workflow journey came to a node.
-    Step {
-        /// The journey.
-        emitter_id: Cow<'a, str>,
-        /// The node.
-        step_node_id: Cow<'a, str>,
-    },
-}
-
-impl Identity<'_> {
-    /// The customer or the emitter, to whose history the signal belongs.
-    pub fn subject_id(&self) -> &str {
-        match self {
-            Self::Event { customer_id, .. } => customer_id,
-            Self::Step { emitter_id, .. } => emitter_id,
-        }
-    }
+    index: usize,
+    identity: [(&'static str, Cow<'a, str>); 2],
+    eventflow_identifier: Option<Cow<'a, str>>,
+    data: StorableJson<'a>,
+    value: Value<'a>,
+    has_unknown_fields: bool,
+    warnings: Vec<Warning>,
 }
 
 /// A signal that breaks a rule.
 #[derive(Clone, Debug)]
 pub struct RejectedSignal<'a> {
-    /// Its index in the request, from 0.
+    /// The index in the request, from 0; valid signals count.
     pub index: usize,
-    /// As it was sent.
+    /// The JSON text, as it was sent.
     pub payload: &'a str,
     /// The customer or the emitter, if it is valid.
     pub subject_id: Option<Cow<'a, str>>,
-    /// Its validation errors, the first five.
+    /// The first [`MAX_ERRORS_PER_SIGNAL`] validation errors.
     pub errors: Vec<FieldError>,
 }
 
 impl<'a> Signal<'a> {
-    /// Reads one signal outside a batch, as the `index`-th of its request; its errors are reported at `path`.
+    /// Reads `value` as the `index`-th signal of its request; its errors are reported at `path`.
     ///
     /// # Errors
     /// The signal with its validation errors.
-    pub fn parse(text: JsonText<'a>, index: usize, path: &JsonPointer<'_>) -> Result<Self, RejectedSignal<'a>> {
-        Self::from_value(text.value(), index, path)
-    }
-
-    /// Reads `value` as the signal at `path`, the `index`-th of its request.
-    pub(crate) fn from_value(
-        value: Value<'a>,
-        index: usize,
-        path: &JsonPointer<'_>,
-    ) -> Result<Self, RejectedSignal<'a>> {
+    pub fn parse(value: Value<'a>, index: usize, path: &JsonPointer<'_>) -> Result<Self, RejectedSignal<'a>> {
         let mut builder = Builder::new(value.text(), path);
         if let Some(signal) = value.as_object(path) {
             builder.read(signal);
@@ -97,10 +55,57 @@ impl<'a> Signal<'a> {
         builder.build(index, value, path)
     }
 
+    /// The index in the request, from 0; rejected signals count.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The names and values of customerId and eventType, or of emitterId and stepNodeId: each value has 1 to 256 characters.
+    pub fn identity(&self) -> &[(&'static str, Cow<'a, str>); 2] {
+        &self.identity
+    }
+
+    /// The customer or the emitter, to whose history the signal belongs.
+    pub fn subject_id(&self) -> &str {
+        let [(_, subject_id), _] = &self.identity;
+        subject_id
+    }
+
+    /// The UUID of the event flow, as it was sent. A workflow step has one.
+    pub fn eventflow_identifier(&self) -> Option<&str> {
+        self.eventflow_identifier.as_deref()
+    }
+
+    /// An object; `{}` when it was null or left out.
+    pub fn data(&self) -> StorableJson<'a> {
+        self.data
+    }
+
+    /// The names and values of the fields that are not in the contract and not null, in the order in which they were sent;
+    /// `None` without such a field. They are read from the text again: a list would take several times the memory of the text.
+    pub fn unknown_fields(&self) -> Option<impl Iterator<Item = (RawString<'a>, StorableJson<'a>)>> {
+        let validated = |(name, value)| (name, StorableJson::validated(value));
+        self.has_unknown_fields.then(|| unknown_fields(self.value).map(validated))
+    }
+
+    /// The JSON text, as it was sent: at most 256 KiB.
+    pub fn payload(&self) -> &'a str {
+        self.value.text()
+    }
+
+    /// The warnings about fields that are not in the contract or, in the data, of another type.
+    pub fn into_warnings(self) -> Vec<Warning> {
+        self.warnings
+    }
+
     pub(crate) fn reject(self, error: FieldError) -> RejectedSignal<'a> {
-        let (Identity::Event { customer_id: subject_id, .. } | Identity::Step { emitter_id: subject_id, .. }) =
-            self.identity;
-        RejectedSignal { index: self.index, payload: self.payload, subject_id: Some(subject_id), errors: vec![error] }
+        let [(_, subject_id), _] = self.identity;
+        RejectedSignal {
+            index: self.index,
+            payload: self.value.text(),
+            subject_id: Some(subject_id),
+            errors: vec![error],
+        }
     }
 }
 
@@ -215,7 +220,7 @@ impl<'a> Builder<'a> {
     /// Warns of each attribute of an event's data that has another type than in the contract, and is not null.
     fn check_attributes(&mut self, data: Value<'a>, path: &JsonPointer<'_>) {
         for (name, value) in data.raw_fields().filter(|(_, value)| !value.is_null()) {
-            let name = name.decode().expect("the names of a valid signal were decoded before");
+            let name = name.decode().expect("`read_data` validated the names");
             let expected = match name.as_ref() {
                 "price" if !value.is_number() => "a number",
                 "brand" | "productId" | "category" | "subCategory1" | "subCategory2" | "subCategory3"
@@ -238,39 +243,42 @@ impl<'a> Builder<'a> {
         signal: Value<'a>,
         path: &JsonPointer<'_>,
     ) -> Result<Signal<'a>, RejectedSignal<'a>> {
-        let payload = signal.text();
-        let is_valid = self.errors.is_empty();
-        if let (Some(_), Some(data), true) = (&self.event_type, self.data, is_valid) {
+        if !self.errors.is_empty() {
+            let subject_id = [self.customer_id, self.emitter_id].into_iter().flatten().find_map(Result::ok);
+            return Err(RejectedSignal { index, payload: signal.text(), subject_id, errors: self.errors.into_vec() });
+        }
+        if let (Some(_), Some(data)) = (&self.event_type, self.data) {
             self.check_attributes(data, path);
         }
-        let identity = match (self.customer_id, self.event_type, self.emitter_id, self.step_node_id) {
-            (Some(Ok(customer_id)), Some(Ok(event_type)), ..) if is_valid => {
-                Identity::Event { customer_id, event_type }
-            }
-            (_, _, Some(Ok(emitter_id)), Some(Ok(step_node_id))) if is_valid => {
-                Identity::Step { emitter_id, step_node_id }
-            }
-            (customer_id, _, emitter_id, _) => {
-                let subject_id = [customer_id, emitter_id].into_iter().flatten().find_map(Result::ok);
-                return Err(RejectedSignal { index, payload, subject_id, errors: self.errors.into_vec() });
-            }
+        let valid = |field: Found<_>| field.transpose().expect("the error of an invalid field is among the errors");
+        let pair = if self.customer_id.is_some() {
+            [("customerId", self.customer_id), ("eventType", self.event_type)]
+        } else {
+            [("emitterId", self.emitter_id), ("stepNodeId", self.step_node_id)]
         };
+        let required = |field| valid(field).expect("`check_identity` requires one complete pair");
         Ok(Signal {
             index,
-            identity,
-            eventflow_identifier: self.eventflow_identifier.and_then(Result::ok),
+            identity: pair.map(|(name, field)| (name, required(field))),
+            eventflow_identifier: valid(self.eventflow_identifier),
             data: self.data.map_or(StorableJson::EMPTY_OBJECT, StorableJson::validated),
-            unknown_fields: if self.has_unknown_fields { UnknownFields::of(signal) } else { UnknownFields::default() },
-            payload,
+            value: signal,
+            has_unknown_fields: self.has_unknown_fields,
             warnings: self.warnings.into_vec(path),
         })
     }
 }
 
+/// The fields of `signal`, valid or not, that are not in the contract and not null.
+fn unknown_fields(signal: Value<'_>) -> impl Iterator<Item = (RawString<'_>, Value<'_>)> {
+    let is_known = |name: RawString<'_>| name.decode().is_ok_and(|name| SIGNAL_FIELDS.contains(&name.as_ref()));
+    signal.raw_fields().filter(move |(name, value)| !value.is_null() && !is_known(*name))
+}
+
 /// The end of a sentence about missing `fields`: which unknown fields of `signal` the client may have meant by them. Only the
 /// first few are looked at.
 fn similar_fields(signal: Value<'_>, fields: &[&str]) -> String {
-    let names = UnknownFields::of(signal).iter().take(MAX_ERRORS_PER_SIGNAL).filter_map(|(name, _)| name.decode().ok());
+    let names = unknown_fields(signal).take(MAX_ERRORS_PER_SIGNAL).filter_map(|(name, _)| name.decode().ok());
     let similar = names.filter_map(|name| {
         let like = suggest_field(&name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS)?;
         fields.contains(&like).then(|| format!("{name} for {like}"))

@@ -15,7 +15,7 @@ use crate::validation::{FieldErrorCode, FieldErrors, Violation};
 pub struct StorableJson<'a>(&'a str);
 
 impl<'a> StorableJson<'a> {
-    /// An object that was left out.
+    /// `{}`, which is stored where the client left out an object.
     pub const EMPTY_OBJECT: StorableJson<'static> = StorableJson("{}");
 
     /// Validates `value`, which has `outer` maps of the stored item around it. `None` if there are `errors`, these or
@@ -27,24 +27,23 @@ impl<'a> StorableJson<'a> {
         errors: &mut FieldErrors,
     ) -> Option<Self> {
         let max_depth = MAX_NESTING_DEPTH.saturating_sub(outer);
-        let mut validator = Validator { lexer: value.lexer(), max_depth, errors };
-        if let Some(first) = validator.lexer.next() {
-            validator.value(first, 0, path);
-        }
+        let mut lexer = value.lexer();
+        let first = lexer.next_token();
+        Validator { lexer, max_depth, errors }.value(first, 0, path);
         errors.is_empty().then(|| Self(value.text()))
     }
 
-    /// A value that was validated before.
+    /// The text of a value that [`Self::validate`] found valid before.
     pub(crate) fn validated(value: Value<'a>) -> Self {
         Self(value.text())
     }
 
-    /// The text, as it was sent.
+    /// The JSON text, as it was sent.
     pub fn as_str(self) -> &'a str {
         self.0
     }
 
-    /// Its tokens, from the first.
+    /// A lexer before the first token of the text.
     pub fn lexer(self) -> Lexer<'a> {
         Lexer::new(self.0)
     }
@@ -73,9 +72,8 @@ impl<'a> Validator<'a, '_> {
                 let mut seen = SeenKeys::new(path);
                 while let Some(name) = self.lexer.next_name() {
                     let name = seen.add(name, self.errors);
-                    if let Some(first) = self.lexer.next() {
-                        self.value(first, depth + 1, &JsonPointer::Member(path, &name));
-                    }
+                    let first = self.lexer.next_token();
+                    self.value(first, depth + 1, &JsonPointer::Member(path, &name));
                 }
                 seen.report_duplicates(self.errors);
             }

@@ -3,12 +3,13 @@
 use crate::limits::MAX_UNKNOWN_NAME_CHARS;
 
 /// What other systems call a field, in lower case and without separators, and the field.
-pub type Synonym = (&'static str, &'static str);
+pub(crate) type Synonym = (&'static str, &'static str);
 
-/// What they call the members of a signal. A time of the client's own belongs into its data.
-pub const SIGNAL_SYNONYMS: [Synonym; 11] = [
+/// What other systems call the fields of a signal. A time of the client's own belongs into its data.
+pub(crate) const SIGNAL_SYNONYMS: [Synonym; 12] = [
     ("user", "customerId"),
     ("userid", "customerId"),
+    ("customeridentifier", "customerId"),
     ("event", "eventType"),
     ("eventname", "eventType"),
     ("type", "eventType"),
@@ -20,8 +21,8 @@ pub const SIGNAL_SYNONYMS: [Synonym; 11] = [
     ("timestamp", "data.timestamp"),
 ];
 
-/// What they call the profile fields.
-pub const PROFILE_SYNONYMS: [Synonym; 22] = [
+/// What other systems call the profile fields.
+pub(crate) const PROFILE_SYNONYMS: [Synonym; 25] = [
     ("mail", "email"),
     ("emailaddress", "email"),
     ("mobile", "phoneNumber"),
@@ -36,28 +37,22 @@ pub const PROFILE_SYNONYMS: [Synonym; 22] = [
     ("birthday", "dob"),
     ("birthdate", "dob"),
     ("dateofbirth", "dob"),
+    ("cityname", "city"),
     ("town", "city"),
     ("region", "state"),
     ("province", "state"),
+    ("statename", "state"),
     ("countrycode", "country"),
-    ("zipcode", "zip"),
+    ("countryname", "country"),
     ("postcode", "zip"),
     ("postalcode", "zip"),
     ("plz", "zip"),
+    ("zipcode", "zip"),
 ];
 
-/// The largest edit distance of a typing error, by the length of the field: in a short name, other characters make another name.
-fn typing_errors(field: &str) -> usize {
-    match field.len() {
-        0..=3 => 0,
-        4..=5 => 1,
-        _ => 2,
-    }
-}
-
-/// The one of `fields` that `name` resembles: equal but for case and separators, one of its `synonyms`, its first words
+/// The one of `fields` that `name` resembles: equal but for case and separators, one of its `synonyms`, its leading words
 /// (`phone` of `phoneNumber`), or a typing error away.
-pub fn suggest_field(name: &str, fields: &[&'static str], synonyms: &[Synonym]) -> Option<&'static str> {
+pub(crate) fn suggest_field(name: &str, fields: &[&'static str], synonyms: &[Synonym]) -> Option<&'static str> {
     // A longer name is an error anyway, and comparing one as long as the body would take a second.
     if name.chars().nth(MAX_UNKNOWN_NAME_CHARS).is_some() {
         return None;
@@ -66,20 +61,27 @@ pub fn suggest_field(name: &str, fields: &[&'static str], synonyms: &[Synonym]) 
     if let Some((_, field)) = synonyms.iter().find(|(synonym, _)| *synonym == name) {
         return Some(field);
     }
-    let are_first_words = |field: &&&str| {
-        let rest = field.to_lowercase().starts_with(&name).then(|| field.get(name.len()..)).flatten();
-        !name.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_uppercase))
+    let begins = |field: &&&str| {
+        let rest = field.get(name.len()..).filter(|_| field.to_lowercase().starts_with(&name));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_uppercase))
     };
-    let is_typing_error = |field: &&&str| strsim::osa_distance(&field.to_lowercase(), &name) <= typing_errors(field);
-    let found = fields.iter().find(are_first_words).or_else(|| fields.iter().find(is_typing_error));
-    found.copied()
+    let is_typing_error = |field: &&&str| {
+        // In a short name, two different characters make another name; in one of three letters, one does: `vip` is not `zip`.
+        let allowed = match field.len() {
+            ..=3 => 0,
+            4..=5 => 1,
+            _ => 2,
+        };
+        strsim::osa_distance(&field.to_lowercase(), &name) <= allowed
+    };
+    fields.iter().find(begins).or_else(|| fields.iter().find(is_typing_error)).copied()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::customer::PROFILE_FIELDS;
-    use crate::unknown_fields::SIGNAL_FIELDS;
+    use crate::signal::SIGNAL_FIELDS;
 
     fn suggestion(name: &str) -> Option<&'static str> {
         suggest_field(name, &PROFILE_FIELDS, &PROFILE_SYNONYMS)
@@ -95,11 +97,13 @@ mod tests {
             ("properties", "data"),
             ("timestamp", "data.timestamp"),
             ("emitter", "emitterId"),
+            ("step_node", "stepNodeId"),
+            ("date", "data.date"),
             ("eventFlowIdentifier", "eventflowIdentifier"),
         ] {
             assert_eq!(suggest_field(name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS), Some(like), "{name}");
         }
-        for name in ["sessionId", "source", "channel", "id", "database", "dataSource"] {
+        for name in ["sessionId", "source", "channel", "id", "database", "dataVersion", "customerIdHash", "custom"] {
             assert_eq!(suggest_field(name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS), None, "{name}");
         }
     }
@@ -116,6 +120,7 @@ mod tests {
             ("postal-code", "zip"),
             ("dateOfBirth", "dob"),
             ("countri", "country"),
+            ("first", "firstName"),
         ] {
             assert_eq!(suggestion(name), Some(like), "{name}");
         }
@@ -123,7 +128,7 @@ mod tests {
 
     #[test]
     fn name_longer_than_the_limit_gets_no_suggestion() {
-        let of_length = |length: usize| format!("{:_<length$}", "email");
+        let of_length = |length: usize| format!("{:-<length$}", "email");
         assert_eq!(suggestion(&of_length(MAX_UNKNOWN_NAME_CHARS)), Some("email"));
         assert_eq!(suggestion(&of_length(MAX_UNKNOWN_NAME_CHARS + 1)), None);
     }
@@ -139,9 +144,11 @@ mod tests {
             "newsletter",
             "age",
             "emailVerified",
-            "vip",
-            "cityHall",
             "stateful",
+            "cityGuide",
+            "phon",
+            "vip",
+            "job",
         ] {
             assert_eq!(suggestion(name), None, "{name}");
         }

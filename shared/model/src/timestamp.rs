@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, SystemTimeError, UNIX_EPOCH};
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -18,9 +18,9 @@ pub struct Timestamp(u64);
 const LAST: u64 = 253_402_300_799_999;
 
 impl Timestamp {
-    /// The system's clock, now.
+    /// The time of the system's clock, to the millisecond.
     pub fn now() -> Self {
-        Self::from_system_time(SystemTime::now())
+        Self::from_system_time(SystemTime::now()).expect("the system's clock is later than 1970")
     }
 
     /// A timestamp from its milliseconds since 1970; later than the year 9999 becomes the end of that year.
@@ -28,12 +28,11 @@ impl Timestamp {
         Self(if millis < LAST { millis } else { LAST })
     }
 
-    fn from_system_time(time: SystemTime) -> Self {
-        let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self::from_millis(u64::try_from(since_1970.as_millis()).unwrap_or(LAST))
+    fn from_system_time(time: SystemTime) -> Result<Self, SystemTimeError> {
+        time.duration_since(UNIX_EPOCH).map(|since_1970| Self(0).plus(since_1970))
     }
 
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970-01-01T00:00:00Z.
     pub fn millis(self) -> u64 {
         self.0
     }
@@ -43,7 +42,7 @@ impl Timestamp {
         self.0 / 1000
     }
 
-    /// The timestamp `duration` later.
+    /// The timestamp `duration` later, at most the end of the year 9999.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         let millis = u64::try_from(duration.as_millis()).unwrap_or(LAST);
@@ -72,7 +71,8 @@ impl FromStr for Timestamp {
 
     /// Parses what [`Display`](fmt::Display) writes, and nothing else.
     fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
-        let timestamp = humantime::parse_rfc3339(text).map(Self::from_system_time).map_err(|_| InvalidTimestamp)?;
+        let time = humantime::parse_rfc3339(text).map_err(|_| InvalidTimestamp)?;
+        let timestamp = Self::from_system_time(time).map_err(|_| InvalidTimestamp)?;
         if timestamp.to_string() == text { Ok(timestamp) } else { Err(InvalidTimestamp) }
     }
 }

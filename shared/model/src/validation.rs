@@ -48,10 +48,10 @@ field_error_codes! {
 /// What a response says of one field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding<C> {
-    /// Where.
+    /// Where the value is in the body.
     #[serde(flatten)]
     pub at: FieldRef,
-    /// What, for a program.
+    /// The code, for a program.
     pub code: C,
     /// A sentence for a person.
     pub message: String,
@@ -73,11 +73,6 @@ impl<C> Finding<C> {
 }
 
 impl FieldError {
-    /// The error of a value that must be an object.
-    pub(crate) fn not_an_object(path: &JsonPointer<'_>) -> Self {
-        Self::new(path, FieldErrorCode::InvalidType, "must be an object")
-    }
-
     /// The error of a value that DynamoDB rejected although it passed every check.
     pub fn refused_by_store(path: &JsonPointer<'_>) -> Self {
         Self::new(path, FieldErrorCode::RefusedByStore, "was refused by the database")
@@ -120,7 +115,7 @@ pub struct FieldErrors {
 }
 
 impl FieldErrors {
-    /// Keeps the first `limit`, which is at least one.
+    /// Keeps the first `limit` errors; `limit` is at least one.
     pub fn with_limit(limit: usize) -> Self {
         Self { list: Vec::new(), limit }
     }
@@ -149,7 +144,7 @@ impl FieldErrors {
         self.list.len() >= self.limit
     }
 
-    /// Whether there are none.
+    /// Whether no error was added.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -179,7 +174,7 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Keeps the first `limit`.
+    /// Keeps the first `limit` warnings, and counts the others.
     pub fn with_limit(limit: usize) -> Self {
         Self { list: Vec::new(), limit, more: 0, last: WarningCode::UndocumentedMember }
     }

@@ -2,6 +2,7 @@
 
 use model::batch::Batch;
 use model::identifier::RequestIdentifier;
+use model::signal::Signal;
 use model::timestamp::Timestamp;
 use model::validation::{FieldError, Warning};
 use serde::Serialize;
@@ -93,7 +94,7 @@ impl BatchResponse {
             replayed,
         };
         let mut warnings = batch.warnings;
-        warnings.extend(batch.signals.into_iter().flat_map(|signal| signal.warnings));
+        warnings.extend(batch.signals.into_iter().flat_map(Signal::into_warnings));
         Self {
             request_identifier: request_identifier.as_sent().to_owned(),
             counts,

@@ -98,7 +98,7 @@ impl CustomersTable {
         limit: impl Into<TimeLimit>,
     ) -> Result<UpdateResult, StoreError> {
         let (received_at, began, mut backoff) = (mark.updated_at(), Instant::now(), Backoff::default());
-        let pk = account_id.partition_key(&update.customer_id);
+        let pk = account_id.partition_key(update.customer_id());
         let access = self.breaker.access(self.breaker.limit_of(&pk, limit.into()));
         loop {
             let written = access.call(self.write(Write::whole(account_id, update, *mark))).await;
@@ -147,7 +147,7 @@ impl CustomersTable {
             let write = match &newer {
                 None => Write::whole(account_id, update, mark),
                 Some(item) => {
-                    for change in &update.changes {
+                    for change in update.changes() {
                         let stored = Fence::get(item, &fence_of(&change.0))?;
                         if stored.is_none_or(|stored| stored < mark.fence) {
                             changes.push(change.clone());
@@ -223,8 +223,8 @@ impl<'a> Write<'a> {
     fn whole(account_id: &'a AccountId, update: &'a CustomerUpdate<'_>, mark: UpdateMark) -> Self {
         Self {
             account_id,
-            customer_id: &update.customer_id,
-            changes: &update.changes,
+            customer_id: update.customer_id(),
+            changes: update.changes(),
             mark,
             item_fence: mark.fence,
             condition: Condition::ItemIsOlder,

@@ -114,9 +114,9 @@ mod tests {
     fn value_is_written_as_dynamodb_json() {
         let data = r#"{ "s" : "a\u0062\n", "n": [1, -2.50, 1e3], "t": true, "f": false, "z": null, "m": {}, "l": [] }"#;
         let signal = format!(r#"{{"customerId":"c","eventType":"t","data":{data}}}"#);
-        let signal = Signal::parse(JsonText::parse(&signal).unwrap(), 0, &JsonPointer::Root).unwrap();
+        let signal = Signal::parse(JsonText::parse(&signal).unwrap().value(), 0, &JsonPointer::Root).unwrap();
         let mut json = DynamoDbJson::default();
-        json.attribute_value(signal.data);
+        json.attribute_value(signal.data());
         assert_eq!(
             String::from_utf8(json.into_bytes()).unwrap(),
             concat!(

@@ -144,7 +144,7 @@ pub struct UnstoredSignals {
 impl UnstoredSignals {
     /// Of a request that sent none of its `signals`.
     pub fn all(error: StoreError, signals: &[Signal<'_>]) -> Self {
-        let unacknowledged = signals.iter().map(|signal| signal.index).collect();
+        let unacknowledged = signals.iter().map(Signal::index).collect();
         Self { error, invalid: Vec::new(), unacknowledged }
     }
 }

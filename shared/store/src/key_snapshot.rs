@@ -128,8 +128,8 @@ impl KeySnapshot {
             return Err(KeySnapshotError::Malformed);
         };
         // Each is read on its own: one that a later version wrote must not cost the others.
-        let read = |entry: &Box<RawValue>| serde_json::from_str(entry.get()).ok();
-        let mut keys: Vec<SnapshotKey> = entries.iter().filter_map(read).collect();
+        let keys = entries.iter().filter_map(|entry| serde_json::from_str(entry.get()).ok());
+        let mut keys: Vec<SnapshotKey> = keys.collect();
         keys.sort_unstable_by_key(|key| key.key_hash);
         let unreadable = entries.len().saturating_sub(keys.len());
         Ok(Self { time: written_at.min(object.last_modified), unreadable, keys })

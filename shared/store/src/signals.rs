@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use model::signal::{Identity, Signal};
+use model::signal::Signal;
 use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
@@ -94,27 +94,24 @@ struct SignalItem<'a> {
 
 impl BatchItem for SignalItem<'_> {
     fn index(self) -> usize {
-        self.signal.index
+        self.signal.index()
     }
 
     fn partition_key(self) -> String {
-        [&self.common.partition_prefix, self.signal.identity.subject_id()].concat()
+        [&self.common.partition_prefix, self.signal.subject_id()].concat()
     }
 
     fn sort_key(self) -> String {
-        format!("{}{:04}", self.common.sort_prefix, self.signal.index)
+        format!("{}{:04}", self.common.sort_prefix, self.signal.index())
     }
 
     fn text_bytes(self) -> usize {
-        self.signal.payload.len()
+        self.signal.payload().len()
     }
 
     fn write(self, json: &mut DynamoDbJson) {
         let Self { common, signal } = self;
-        let [(subject, subject_id), (action, action_value)] = match &signal.identity {
-            Identity::Event { customer_id, event_type } => [("customerId", customer_id), ("eventType", event_type)],
-            Identity::Step { emitter_id, step_node_id } => [("emitterId", emitter_id), ("stepNodeId", step_node_id)],
-        };
+        let [(subject, subject_id), (action, action_value)] = signal.identity();
         json.raw("{");
         json.string_attribute("pk", &self.partition_key());
         json.raw(",");
@@ -123,16 +120,16 @@ impl BatchItem for SignalItem<'_> {
         json.string_attribute(subject, subject_id);
         json.raw(",");
         json.string_attribute(action, action_value);
-        if let Some(flow) = &signal.eventflow_identifier {
+        if let Some(flow) = signal.eventflow_identifier() {
             json.raw(",");
             json.string_attribute("eventflowIdentifier", flow);
         }
         json.raw(",\"data\":");
-        json.attribute_value(signal.data);
-        if !signal.unknown_fields.is_empty() {
+        json.attribute_value(signal.data());
+        if let Some(unknown_fields) = signal.unknown_fields() {
             json.raw(",\"undocumented\":{\"M\":{");
             let mut separator = "";
-            for (name, value) in signal.unknown_fields.iter() {
+            for (name, value) in unknown_fields {
                 json.raw(separator);
                 json.raw(name.quoted());
                 json.raw(":");

@@ -3,7 +3,6 @@
 //! In the manner of Jepsen: clients record their requests and the responses, and a checker compares that with what is
 //! stored. The checker knows nothing of how the service works, and the service nothing of the checker.
 #![expect(
-    clippy::expect_used,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,

@@ -1,10 +1,5 @@
 //! The metadata for cargo-lambda in Cargo.toml equals template.yaml.
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "the helpers of tests fail like tests"
-)]
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

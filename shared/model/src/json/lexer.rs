@@ -1,9 +1,10 @@
 //! The tokens of a text whose JSON syntax was checked. It is not checked a second time.
 
 use super::string::{RawString, after_string};
+use super::value::Value;
 
-/// Why no slice of the text is out of its range or inside of a character.
-const CHECKED: &str = "the syntax of the text was checked, and its tokens are ASCII but for the inside of strings";
+/// Why reading on cannot fail: `serde_json` checked the syntax of the whole text.
+pub(super) const CHECKED: &str = "the JSON syntax was checked";
 
 /// One token. Commas, colons and white space are skipped.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +46,11 @@ impl<'a> Lexer<'a> {
         Self { text, start: 0, end: 1 }
     }
 
+    /// The next token, where the syntax requires one.
+    pub(crate) fn next_token(&mut self) -> Token<'a> {
+        self.next().expect(CHECKED)
+    }
+
     /// The first token of the next value, or `None` at the end of an array.
     pub fn next_element(&mut self) -> Option<Token<'a>> {
         self.next().filter(|token| !matches!(token, Token::End))
@@ -53,6 +59,16 @@ impl<'a> Lexer<'a> {
     /// The name of the next field of an object, or `None` at its end.
     pub fn next_name(&mut self) -> Option<RawString<'a>> {
         if let Some(Token::String(name)) = self.next() { Some(name) } else { None }
+    }
+
+    /// The next value of an array, or `None` at its end.
+    pub(super) fn next_value(&mut self) -> Option<Value<'a>> {
+        self.next_element().map(|first| Value { first, text: self.finish_value(first) })
+    }
+
+    /// The name and the value of the next field of an object, or `None` at its end.
+    pub(super) fn next_field(&mut self) -> Option<(RawString<'a>, Value<'a>)> {
+        self.next_name().map(|name| (name, self.next_value().expect(CHECKED)))
     }
 
     /// Passes over the rest of the value that `first`, the last token, began, and returns its whole text.
@@ -110,7 +126,8 @@ impl<'a> Iterator for Lexer<'a> {
 fn after_container(inside: &[u8]) -> &[u8] {
     let mut depth = 1_usize;
     let mut rest = inside;
-    while let (1.., Some((byte, after))) = (depth, rest.split_first()) {
+    while depth > 0 {
+        let (byte, after) = rest.split_first().expect(CHECKED);
         rest = after;
         match byte {
             b'"' => rest = after_string(after).0,

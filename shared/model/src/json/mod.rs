@@ -11,12 +11,10 @@
 mod lexer;
 mod object;
 mod string;
-mod text;
 mod value;
 
 pub use self::lexer::{Lexer, Token};
 pub(crate) use self::object::SeenKeys;
 pub use self::object::{Field, Object};
 pub use self::string::{RawString, UnpairedSurrogate};
-pub use self::text::{JsonSyntaxError, JsonText};
-pub use self::value::Value;
+pub use self::value::{JsonSyntaxError, JsonText, Value};

@@ -8,7 +8,7 @@ use super::value::Value;
 use crate::pointer::JsonPointer;
 use crate::validation::{FieldErrorCode, FieldErrors};
 
-/// An object: the fields of it that are still to be read.
+/// The fields of an object that are still to be read.
 #[derive(Debug)]
 pub struct Object<'a, 'p> {
     lexer: Lexer<'a>,
@@ -18,15 +18,15 @@ pub struct Object<'a, 'p> {
 /// A field of an object.
 #[derive(Clone, Debug)]
 pub struct Field<'a, 'p> {
-    /// Its name, decoded. Empty if it is not valid Unicode.
+    /// The decoded name; empty, with a validation error, if it is not valid Unicode.
     pub name: Cow<'a, str>,
-    /// Its value.
+    /// The value, of which only the type was read.
     pub value: Value<'a>,
     object: &'p JsonPointer<'p>,
 }
 
 impl<'a> Value<'a> {
-    /// The object at `path`, if it is one.
+    /// The fields of the object at `path`, or `None` for a value of another type.
     pub fn as_object<'p>(self, path: &'p JsonPointer<'p>) -> Option<Object<'a, 'p>> {
         let object = || Object { lexer: Lexer::inside(self.text), seen: SeenKeys::new(path) };
         matches!(self.first, Token::BeginObject).then(object)
@@ -36,17 +36,16 @@ impl<'a> Value<'a> {
 impl<'a, 'p> Object<'a, 'p> {
     /// The next field. An invalid name is a validation error; after the last field, so is each name that appeared twice.
     pub fn next_field(&mut self, errors: &mut FieldErrors) -> Option<Field<'a, 'p>> {
-        let Some(name) = self.lexer.next_name() else {
+        let Some((name, value)) = self.lexer.next_field() else {
             self.seen.report_duplicates(errors);
             return None;
         };
-        let name = self.seen.add(name, errors);
-        self.lexer.next_value().map(|value| Field { name, value, object: self.seen.object })
+        Some(Field { name: self.seen.add(name, errors), value, object: self.seen.object })
     }
 }
 
 impl Field<'_, '_> {
-    /// Where the field is.
+    /// The path of the field from the root of the body.
     pub fn path(&self) -> JsonPointer<'_> {
         JsonPointer::Member(self.object, &self.name)
     }
@@ -63,7 +62,7 @@ pub(crate) struct SeenKeys<'p> {
 }
 
 impl<'p> SeenKeys<'p> {
-    /// None yet, of the object at `object`.
+    /// For the names of the object at `object`, of which no name was read yet.
     pub(crate) fn new(object: &'p JsonPointer<'p>) -> Self {
         Self { object, names: String::new(), ends: Vec::new() }
     }
@@ -91,7 +90,7 @@ impl<'p> SeenKeys<'p> {
     /// Adds a validation error for each name that appeared more than once.
     pub(crate) fn report_duplicates(&self, errors: &mut FieldErrors) {
         let starts = std::iter::once(&0).chain(&self.ends);
-        let name = |(start, end): (&usize, &usize)| self.names.get(*start..*end).expect("each end is that of a name");
+        let name = |(start, end): (&usize, &usize)| self.names.get(*start..*end).expect("`add` ends each name here");
         let mut names: Vec<_> = starts.zip(&self.ends).map(name).collect();
         names.sort_unstable();
         for same in names.chunk_by(|a, b| a == b) {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memchr2;
 
+use super::lexer::CHECKED;
 use crate::validation::{FieldErrorCode, Violation};
 
 /// A string as it was sent, quotes included.
@@ -28,7 +29,7 @@ impl<'a> RawString<'a> {
             serde_json::from_str::<String>(self.quoted).map(Cow::Owned).map_err(|_| UnpairedSurrogate)
         } else {
             let inner = self.quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-            Ok(Cow::Borrowed(inner.expect("a string has quotes around it")))
+            Ok(Cow::Borrowed(inner.expect("the lexer includes the quotes")))
         }
     }
 
@@ -43,13 +44,12 @@ pub(super) fn after_string(after_quote: &[u8]) -> (&[u8], bool) {
     let mut escaped = false;
     let mut rest = after_quote;
     loop {
-        let found = memchr2(b'"', b'\\', rest);
-        let found = found.and_then(|at| rest.get(at..)).and_then(<[u8]>::split_first);
-        let (first, after) = found.expect("a string of checked JSON has an end");
-        if *first == b'"' {
+        let found = memchr2(b'"', b'\\', rest).and_then(|at| rest.get(at..)?.split_first());
+        let (byte, after) = found.expect(CHECKED);
+        if *byte == b'"' {
             return (after, escaped);
         }
-        (escaped, rest) = (true, after.get(1..).expect("a backslash is before a character"));
+        (escaped, rest) = (true, after.get(1..).expect(CHECKED));
     }
 }
 

@@ -1,9 +1,55 @@
-//! One JSON value, read no further than to its type.
+//! A body of which the JSON syntax was checked, and its values, each read no further than to its type.
+
+use serde_json::value::RawValue;
 
 use super::lexer::{Lexer, Token};
 use super::string::RawString;
 
-/// A JSON value of which the syntax is known to be right.
+/// A text that is one JSON value (RFC 8259), checked.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonText<'a>(&'a str);
+
+/// Why a text is not JSON, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JsonSyntaxError {
+    /// What is wrong, in a few words without any of the text.
+    pub reason: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// In bytes, counted from 1; 0 for an end of the text right after a line break.
+    pub column: usize,
+}
+
+impl<'a> JsonText<'a> {
+    /// Checks that `text` is one JSON value, with nothing but white space around it.
+    ///
+    /// # Errors
+    /// [`JsonSyntaxError`] with the first place where it is not.
+    pub fn parse(text: &'a str) -> Result<Self, JsonSyntaxError> {
+        serde_json::from_str::<&RawValue>(text).map(|raw| Self(raw.get())).map_err(|error| {
+            let message = error.to_string();
+            let reason = if text.starts_with('\u{feff}') {
+                // RFC 8259, section 8.1, forbids it. Editors do not show it.
+                "a byte order mark before the JSON"
+            } else {
+                message.split_once(" at line ").map_or(message.as_str(), |(reason, _)| reason)
+            };
+            JsonSyntaxError { reason: reason.to_owned(), line: error.line(), column: error.column() }
+        })
+    }
+
+    /// The text, without the white space around it.
+    pub fn as_str(self) -> &'a str {
+        self.0
+    }
+
+    /// The value that the text is.
+    pub fn value(self) -> Value<'a> {
+        Value { first: Lexer::new(self.0).next_token(), text: self.0 }
+    }
+}
+
+/// A JSON value of which the syntax was checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Value<'a> {
     pub(super) first: Token<'a>,
@@ -11,47 +57,39 @@ pub struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The text, as it was sent.
+    /// The JSON text of the value, as it was sent.
     pub fn text(self) -> &'a str {
         self.text
     }
 
-    /// Whether it is `null`.
+    /// Whether the value is `null`.
     pub fn is_null(self) -> bool {
         matches!(self.first, Token::Null)
     }
 
-    /// The string, if it is one.
+    /// The string, or `None` for a value of another type.
     pub fn as_string(self) -> Option<RawString<'a>> {
         if let Token::String(string) = self.first { Some(string) } else { None }
     }
 
-    /// Whether it is a number.
+    /// Whether the value is a number.
     pub(crate) fn is_number(self) -> bool {
         matches!(self.first, Token::Number(_))
     }
 
-    /// The elements in order, if it is an array.
+    /// The elements in order, or `None` for a value of another type than an array.
     pub fn as_array(self) -> Option<impl Iterator<Item = Value<'a>>> {
         let mut lexer = Lexer::inside(self.text);
         matches!(self.first, Token::BeginArray).then(|| std::iter::from_fn(move || lexer.next_value()))
     }
 
-    /// The names and values in order, if it is an object. Unlike [`Self::as_object`], this checks no name.
+    /// The names and values of an object in order. Unlike [`Self::as_object`], this checks no name.
     pub(crate) fn raw_fields(self) -> impl Iterator<Item = (RawString<'a>, Value<'a>)> {
         let mut lexer = Lexer::inside(self.text);
-        std::iter::from_fn(move || Some((lexer.next_name()?, lexer.next_value()?)))
+        std::iter::from_fn(move || lexer.next_field())
     }
-
-    /// The tokens, from the first.
+    /// A lexer before the first token of the value.
     pub fn lexer(self) -> Lexer<'a> {
         Lexer::new(self.text)
-    }
-}
-
-impl<'a> Lexer<'a> {
-    /// The next value of an object or an array, or `None` at the end of the array.
-    pub(super) fn next_value(&mut self) -> Option<Value<'a>> {
-        self.next_element().map(|first| Value { first, text: self.finish_value(first) })
     }
 }

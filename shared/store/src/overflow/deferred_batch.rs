@@ -79,8 +79,8 @@ impl<'a> DeferredBatch<'a> {
             signals: Vec::new(),
             rejected: Vec::new(),
         });
-        for signal in batch.signals.iter().filter(|signal| is_deferred(signal.index)) {
-            let signal = DeferredSignal { index: signal.index, text: signal.payload.into() };
+        for signal in batch.signals.iter().filter(|signal| is_deferred(signal.index())) {
+            let signal = DeferredSignal { index: signal.index(), text: signal.payload().into() };
             messages.message_for(&signal).signals.push(signal);
         }
         for rejected in batch.rejected.iter().filter(|rejected| is_deferred(rejected.index)) {

@@ -84,13 +84,14 @@ impl Writer {
                 Some((identifier, index)) => (identifier, *index),
                 None => (&chunk_identifier, index_in_chunk),
             };
-            match Signal::parse(line.json(), index, &JsonPointer::Root) {
+            match Signal::parse(line.json().value(), index, &JsonPointer::Root) {
                 Ok(signal) => {
-                    let names = signal.unknown_fields.iter().filter_map(|(name, _)| name.decode().ok());
+                    let names =
+                        signal.unknown_fields().into_iter().flatten().filter_map(|(name, _)| name.decode().ok());
                     names.for_each(|name| outcomes.add_unknown_field(&name));
                     let new = || Request { received_at, identifier, signals: BTreeMap::new() };
                     let request = requests.entry((received_at, identifier.as_sent())).or_insert_with(new);
-                    let key = (signal.identity.subject_id().to_owned(), index);
+                    let key = (signal.subject_id().to_owned(), index);
                     if let Some((replaced, _)) = request.signals.insert(key, (*number, signal)) {
                         outcomes.add(replaced, Outcome::Stored);
                     }
@@ -114,7 +115,7 @@ impl Writer {
         let refused = self.signals.store(context, &signals, Deadline::after(WRITE_TIMEOUT)).await;
         let refused = refused.map_err(|unstored| store_error(&self.source.table, &unstored.error))?;
         let outcome = |signal: &Signal<'_>| {
-            if refused.contains(&signal.index) { Outcome::refused() } else { Outcome::Stored }
+            if refused.contains(&signal.index()) { Outcome::refused() } else { Outcome::Stored }
         };
         Ok(lines.into_iter().zip(signals.iter().map(outcome)).collect())
     }
@@ -134,10 +135,10 @@ impl Writer {
             };
             for update in updates {
                 // One warning has no field: it says that there are more than it lists.
-                let names = update.warnings.iter().map(|warning| &warning.at.field).filter(|name| !name.is_empty());
+                let names = update.warnings().iter().map(|warning| &warning.at.field).filter(|name| !name.is_empty());
                 names.for_each(|name| outcomes.add_unknown_field(name));
                 let updated_at = line.time.unwrap_or(self.source.received_at);
-                customers.entry(update.customer_id.to_string()).or_default().push((*number, updated_at, update));
+                customers.entry(update.customer_id().to_owned()).or_default().push((*number, updated_at, update));
             }
         }
         let work: Vec<_> = customers.values().map(|updates| self.update_customer(updates)).collect();

@@ -142,7 +142,7 @@ impl Redrive {
             let error = FieldError::new(&path, FieldErrorCode::TooLarge, "was truncated: redrive it from a file");
             return Ok(Outcome::Rejected(vec![error]));
         };
-        let signal = match Signal::parse(text, found.index, &path) {
+        let signal = match Signal::parse(text.value(), found.index, &path) {
             Ok(signal) => signal,
             Err(rejected) => return Ok(Outcome::Rejected(rejected.errors)),
         };
