@@ -54,20 +54,22 @@ async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
     let signals = r#"{"signals": [{"customerId": "c1", "eventType": "bought"}]}"#;
     let send = |stack: &LocalStack, path: &str, body: &str| {
         let response = stack.send("POST", path, &[], body.as_bytes());
-        (response.status, response.json()["code"].clone(), response.json()["deferred"].clone())
+        let json = response.json();
+        (response.status, json["code"].clone(), json["result"].clone(), json["deferred"].clone())
     };
-    let unavailable = (503, json!("storage-unavailable"), Value::Null);
     let stack = LocalStack::start(&["--faults", "1"]);
-    assert_eq!(send(&stack, "/api/customers", customer), unavailable);
-    assert_eq!(send(&stack, "/api/event-flows/signal", signals), (200, Value::Null, json!(1)));
-    assert_eq!(queued(&stack, "OVERFLOW_QUEUE_URL"), 1, "its drain fails as well");
+    assert_eq!(send(&stack, "/api/customers", customer), (200, Value::Null, json!("deferred"), Value::Null));
+    assert_eq!(send(&stack, "/api/event-flows/signal", signals), (200, Value::Null, Value::Null, json!(1)));
+    assert_eq!(queued(&stack, "OVERFLOW_QUEUE_URL"), 2, "their drains fail as well");
     let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
     dynamodb.scan().table_name(stack.variable("CUSTOMERS_TABLE")).send().await.unwrap();
     let stderr = stack.stop("TERM");
     assert!(stderr.contains("Faults are on: a share of 1 of"), "{stderr}");
     assert!(stderr.contains(" calls to DynamoDB had a fault.\nStopped.\n"), "{stderr}");
 
+    let unavailable = (503, json!("storage-unavailable"), Value::Null, Value::Null);
     let stack = LocalStack::start(&["--faults", "1", "--no-queue"]);
+    assert_eq!(send(&stack, "/api/customers", customer), unavailable);
     assert_eq!(send(&stack, "/api/event-flows/signal", signals), unavailable);
     stack.stop("TERM");
 }

@@ -86,13 +86,14 @@ async fn attack(programs: &Path, seed: u64) -> ExitCode {
     println!("| DynamoDB | requests | lost | 503s | processes at once |\n|---|---|---|---|---|");
     for (name, options) in attacks(programs, seed) {
         let rate = options.rate.expect("an attack has a rate");
-        let (of, what) = if rate.of_updates { (1, "updates") } else { (0, "batches") };
         match run(options, move |message| eprintln!("{name}: {message}")).await {
             Ok(summary) => {
                 eprintln!("{summary}");
-                let (lost, failures) = (summary.lost_percent(), summary.unavailable[of].all);
-                let (requests, processes) = (summary.requests[of], summary.calls.processes.at_once);
-                let rate = rate.per_second;
+                let ([batches, updates], [of_batches, of_updates]) = (summary.requests, summary.unavailable);
+                let (what, requests, failures) =
+                    if rate.of_updates { ("updates", updates, of_updates) } else { ("batches", batches, of_batches) };
+                let (rate, lost, failures) = (rate.per_second, summary.lost_percent(), failures.all);
+                let processes = summary.calls.processes.at_once;
                 println!("| {name} | {requests} {what} at {rate}/s | {lost:.1} % | {failures} | {processes} |");
                 if lost > 0.0 || !summary.holds() {
                     result = ExitCode::FAILURE;

@@ -38,7 +38,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 /// # Errors
 /// When something of the run cannot be started.
 pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
-    LocalSet::new().run_until(run_local(options, progress)).await
+    LocalSet::new().run_until(Box::pin(run_local(options, progress))).await
 }
 
 async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {

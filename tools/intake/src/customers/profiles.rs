@@ -24,7 +24,9 @@ pub(super) async fn show(stack: &Stack, target: &Target, times: bool, format: Fo
     if times {
         let table_name = stack.table(CUSTOMERS)?;
         let times = times_of_fields(&item).map_err(|error| store_error(table_name, &error))?;
-        times.iter().for_each(|(field, time)| table.row([field, &time.to_string()]));
+        for (field, time) in &times {
+            table.row([field, &time.to_string()]);
+        }
         return if format == Format::Json { print_json(&times) } else { table.print() };
     }
     let profile = profile_json(&item);
