@@ -81,7 +81,7 @@ impl StoreError {
 
 impl Cause {
     /// The cause of an error code of DynamoDB ("Error handling with DynamoDB", developer guide).
-    fn from_code(code: &str) -> Self {
+    pub fn from_code(code: &str) -> Self {
         match code {
             "ProvisionedThroughputExceededException" | "RequestLimitExceeded" | "ThrottlingException" => {
                 Self::Throttled
