@@ -27,7 +27,7 @@ const KEPT_AT_ONCE: usize = 16;
 /// The name of the failure bucket in the log.
 const FAILURE_BUCKET: &str = "failure bucket";
 
-/// Why an event is kept that no target takes whole.
+/// The reason that is stored with an event that no target takes whole.
 const TOO_LARGE: &str = "the event is too large for the lake, or there is no lake and the bus cannot have it whole";
 
 /// A batch on its way.

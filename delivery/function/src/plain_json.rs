@@ -102,7 +102,7 @@ enum Type {
     Map,
 }
 
-/// Writes an attribute value.
+/// Deserializes an attribute value by writing it as JSON.
 pub(crate) struct AttributeValue<'j>(pub(crate) &'j mut PlainJson);
 
 impl<'de> DeserializeSeed<'de> for AttributeValue<'_> {

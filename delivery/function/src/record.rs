@@ -1,6 +1,6 @@
 //! From a record of a stream to an event. Must not know where events go.
 //!
-//! Records are told apart by their keys, not by the names of tables: a signal has a sort key, a customer has none.
+//! Records are told apart by their keys, not by the names of tables: a signal has a sort key, and a customer does not.
 
 use std::borrow::Cow;
 use std::fmt;

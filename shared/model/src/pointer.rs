@@ -15,15 +15,6 @@ pub struct FieldRef {
     pub pointer: String,
 }
 
-impl FieldRef {
-    /// The sentence that says `predicate` of the field.
-    pub(super) fn message(&self, predicate: &str) -> String {
-        let subject = if self.field.is_empty() { "The body" } else { &self.field };
-        let end = if predicate.ends_with('?') { "" } else { "." };
-        format!("{subject} {predicate}{end}")
-    }
-}
-
 /// The path to a value while a body is read. It borrows its parent, so that nothing is allocated unless there is an error.
 #[derive(Clone, Copy, Debug)]
 pub enum JsonPointer<'a> {
@@ -40,14 +31,9 @@ impl JsonPointer<'_> {
     pub fn to_field_ref(&self) -> FieldRef {
         let mut steps = Vec::new();
         let mut path = self;
-        loop {
-            match path {
-                JsonPointer::Root => break,
-                JsonPointer::Member(parent, _) | JsonPointer::Element(parent, _) => {
-                    steps.push(path);
-                    path = parent;
-                }
-            }
+        while let JsonPointer::Member(parent, _) | JsonPointer::Element(parent, _) = path {
+            steps.push(path);
+            path = parent;
         }
         let mut field_ref = FieldRef { field: String::new(), pointer: String::new() };
         for step in steps.into_iter().rev() {
@@ -73,8 +59,8 @@ impl JsonPointer<'_> {
         match self {
             JsonPointer::Root => {}
             JsonPointer::Element(_, index) => {
-                field_ref.field.push_str(&format!("[{index}]"));
-                field_ref.pointer.push_str(&format!("/{index}"));
+                field_ref.field.extend(["[", &index.to_string(), "]"]);
+                field_ref.pointer.extend(["/", &index.to_string()]);
             }
             JsonPointer::Member(_, name) => {
                 let plain =
@@ -85,7 +71,7 @@ impl JsonPointer<'_> {
                     }
                     field_ref.field.push_str(name);
                 } else {
-                    field_ref.field.push_str(&format!("[{}]", serde_json::Value::from(*name)));
+                    field_ref.field.extend(["[", &serde_json::Value::from(*name).to_string(), "]"]);
                 }
                 field_ref.pointer.push('/');
                 field_ref.pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
