@@ -16,12 +16,7 @@
 //! | [`stream_shard`] | giving the records of a shard to the delivery, again until they are delivered | what is in a record |
 //! | [`fuzz_targets`] | what holds for every input of a fuzz target | where inputs come from |
 //! | `local_stack` | `cargo dev` as a process | what it serves |
-#![expect(
-    clippy::missing_panics_doc,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "only tests call this: to panic is to fail the test"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "only tests call this: to panic is to fail the test")]
 
 pub mod fake_s3;
 mod functions;

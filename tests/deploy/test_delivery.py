@@ -225,8 +225,8 @@ class Alarms(DeliveryTemplate):
             self.assertEqual(functions, [bus, lake] * metrics, name)
 
     def test_metric_of_unreadable_records_is_one_that_the_function_writes(self):
-        source = (PROJECT / "shared" / "service" / "src" / "telemetry" / "metric.rs").read_text()
-        self.assertIn('    RecordsUnreadable "', source)
+        source = (PROJECT / "delivery" / "function" / "src" / "log.rs").read_text()
+        self.assertIn('("RecordsUnreadable", ', source)
 
     def test_alarms_notify_the_topic_if_there_is_one(self):
         to_topic = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}

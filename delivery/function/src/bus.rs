@@ -5,18 +5,18 @@
 
 use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::primitives::DateTime;
-use aws_sdk_eventbridge::types::PutEventsRequestEntry;
+use aws_sdk_eventbridge::types::{PutEventsRequestEntry, PutEventsResultEntry};
 use model::timestamp::Timestamp;
 use std::borrow::Cow;
 use store::deadline::Deadline;
 use store::environment::ConfigError;
 
-use crate::clients::{Cause, Undelivered, call, config, confirm};
+use crate::clients::{Cause, Undelivered, call, config, confirm, one_for_each};
 
-/// `Source` of every entry.
+/// The `Source` that every entry has.
 const SOURCE: &str = "intake";
 
-/// Entries of one call.
+/// The most entries that one call may have.
 const MAX_ENTRIES: usize = 10;
 
 /// The entries of one call together, in bytes, must be smaller: "The total entry size must be less than 256KB". AWS announced
@@ -26,7 +26,7 @@ const MAX_CALL_BYTES: usize = 256_000;
 /// What the time of an entry counts, in bytes.
 const TIME_BYTES: usize = 14;
 
-/// The bus.
+/// The `EventBridge` bus that gets the events.
 #[derive(Debug)]
 pub(crate) struct Bus {
     client: Client,
@@ -64,7 +64,7 @@ impl Bus {
         bytes(detail_type, detail) < MAX_CALL_BYTES
     }
 
-    /// Sends entries in their order, call by call, until one is not taken.
+    /// Sends entries in their order, call by call, until one is not taken. Its position is that in `entries`.
     pub(crate) async fn put(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<(), Undelivered> {
         let mut rest = entries;
         // How many entries of `rest` were part of a call that was refused as a whole: each of them is sent alone.
@@ -72,16 +72,20 @@ impl Bus {
         while !rest.is_empty() {
             let first = entries.len() - rest.len();
             let (now, later) = rest.split_at(if alone > 0 { 1 } else { entries_of_next_call(rest) });
-            match self.call(now, deadline).await {
+            let confirmed = match self.call(now, deadline).await {
+                Ok(results) => confirm((first..).zip(results.iter().map(|r| (r.event_id(), r.error_code())))),
+                Err(cause) => Err(Undelivered { position: first, cause }),
+            };
+            match confirmed {
                 Err(Undelivered { cause: Cause::InvalidCall(_), .. }) if now.len() > 1 => alone = now.len(),
-                Err(Undelivered { position, cause }) => return Err(Undelivered { position: first + position, cause }),
+                Err(undelivered) => return Err(undelivered),
                 Ok(()) => (rest, alone) = (later, alone.saturating_sub(1)),
             }
         }
         Ok(())
     }
 
-    async fn call(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<(), Undelivered> {
+    async fn call(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<Vec<PutEventsResultEntry>, Cause> {
         let count = entries.len();
         let entries = entries.iter().map(|Entry { detail_type, time, detail }| {
             PutEventsRequestEntry::builder()
@@ -89,13 +93,12 @@ impl Bus {
                 .source(SOURCE)
                 .detail_type(*detail_type)
                 .detail(detail.as_ref())
-                .time(DateTime::from_millis(i64::try_from(time.millis()).unwrap_or(i64::MAX)))
+                // Exact: a timestamp ends with the year 9999.
+                .time(DateTime::from_millis(time.millis().cast_signed()))
                 .build()
         });
         let sent = self.client.put_events().set_entries(Some(entries.collect())).send();
-        let output = call(sent, deadline).await?;
-        let results = output.entries().iter().map(|entry| (entry.event_id(), entry.error_code()));
-        confirm(count, results)
+        one_for_each(count, call(sent, deadline).await?.entries.unwrap_or_default())
     }
 }
 

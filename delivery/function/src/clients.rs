@@ -30,17 +30,9 @@ pub(crate) fn config() -> Result<SdkConfig, ConfigError> {
 /// The first event that a target did not take. It may have taken later ones.
 #[derive(Debug)]
 pub(crate) struct Undelivered {
-    /// Its position.
+    /// The position that the caller gave the event.
     pub(crate) position: usize,
-    /// Why.
     pub(crate) cause: Cause,
-}
-
-impl From<Cause> for Undelivered {
-    /// None of a call is known to be taken.
-    fn from(cause: Cause) -> Self {
-        Self { position: 0, cause }
-    }
 }
 
 /// Why a call failed, or a target did not take an event. The log shows it, so it is never a message, which may contain an
@@ -77,21 +69,25 @@ impl Cause {
             | "SerializationException"
             | "ValidationError"
             | "ValidationException" => Self::InvalidCall(code.to_owned()),
-            code => error::Cause::Other(code.to_owned()).into(),
+            code => match error::Cause::from_code(code) {
+                error::Cause::InvalidCredentials => error::Cause::InvalidCredentials.into(),
+                // The others name DynamoDB's errors.
+                _ => error::Cause::Other(code.to_owned()).into(),
+            },
         }
     }
 }
 
-/// Checks that a response has a result for each of `count` entries or records, and an id in each result. A result is an id or
-/// an error code.
+/// The results of a call, if there is one for each of its `count` entries or records.
+pub(crate) fn one_for_each<R>(count: usize, results: Vec<R>) -> Result<Vec<R>, Cause> {
+    if results.len() == count { Ok(results) } else { Err(error::Cause::ResponseError.into()) }
+}
+
+/// Checks that each result has an id and no error code. It comes after the position of its event.
 pub(crate) fn confirm<'r>(
-    count: usize,
-    results: impl ExactSizeIterator<Item = (Option<&'r str>, Option<&'r str>)>,
+    results: impl Iterator<Item = (usize, (Option<&'r str>, Option<&'r str>))>,
 ) -> Result<(), Undelivered> {
-    if results.len() != count {
-        return Err(Cause::from(error::Cause::ResponseError).into());
-    }
-    for (position, (id, code)) in results.enumerate() {
+    for (position, (id, code)) in results {
         if id.is_none() || code.is_some() {
             let cause = code.map_or(error::Cause::ResponseError.into(), Cause::of_code);
             return Err(Undelivered { position, cause });

@@ -66,17 +66,17 @@ pub(crate) struct Attributes<'a> {
     pub(crate) time: Timestamp,
 }
 
-/// An event.
+/// The event of one record of a stream.
 #[derive(Debug)]
 pub(crate) struct CloudEvent {
     pub(crate) kind: Kind,
     pub(crate) time: Timestamp,
     /// Whether `PutEvents` may not take its numbers.
     pub(crate) has_large_number: bool,
-    /// The whole event.
+    /// The whole event, with its data.
     pub(crate) json: String,
-    /// The bytes of `json` before its `data`.
-    attributes_length: usize,
+    /// The beginning of `json`, before its `datacontenttype` and `data`.
+    attributes: PlainJson,
 }
 
 impl CloudEvent {
@@ -90,7 +90,7 @@ impl CloudEvent {
         json.field("type", event_type);
         json.field("subject", subject);
         json.field("time", &time.to_string());
-        let attributes_length = json.len();
+        let attributes = json.clone();
         if let Some(data) = data {
             json.field("datacontenttype", "application/json");
             json.raw("\"data\":");
@@ -98,13 +98,12 @@ impl CloudEvent {
         }
         json.end("}");
         let has_large_number = json.has_large_number;
-        Self { kind, time, has_large_number, json: json.into_string(), attributes_length }
+        Self { kind, time, has_large_number, json: json.into_string(), attributes }
     }
 
     /// The event without its data, which is at `dataref`.
     pub(crate) fn reference(&self, dataref: &str) -> String {
-        let mut json = PlainJson::default();
-        json.raw(self.json.get(..self.attributes_length).unwrap_or_default());
+        let mut json = self.attributes.clone();
         json.field("dataref", dataref);
         json.end("}");
         json.into_string()

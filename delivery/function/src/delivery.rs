@@ -7,7 +7,6 @@ use model::digest::Digest;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use service::telemetry::delivery_log::{Counts, Failure};
 use store::deadline::Deadline;
 
 use crate::bus::{Bus, Entry};
@@ -15,6 +14,7 @@ use crate::clients::{Cause, Undelivered};
 use crate::cloud_event::{CloudEvent, IN_THE_LAKE};
 use crate::event::RecordName;
 use crate::lake::Lake;
+use crate::log::{Counts, Failure};
 use crate::record::{event_of, timestamp};
 use crate::targets::Targets;
 
@@ -27,7 +27,7 @@ const KEPT_AT_ONCE: usize = 16;
 /// The name of the failure bucket in the log.
 const FAILURE_BUCKET: &str = "failure bucket";
 
-/// Why an event is kept that no target takes whole.
+/// The reason that is stored with an event that no target takes whole.
 const TOO_LARGE: &str = "the event is too large for the lake, or there is no lake and the bus cannot have it whole";
 
 /// A batch on its way.
@@ -37,7 +37,7 @@ pub(crate) struct Delivery<'a> {
     now: Timestamp,
     /// The events of all records before the first failed one.
     events: Vec<PendingEvent<'a>>,
-    /// The positions of records that are no event.
+    /// The positions of records without an event.
     skipped: Vec<usize>,
     /// The positions of records that are only in the failure bucket.
     unreadable: Vec<usize>,
@@ -128,16 +128,15 @@ impl<'a> Delivery<'a> {
     pub(crate) async fn fill_lake(&mut self) {
         let Some(lake) = &self.targets.lake else { return };
         let is_for_lake = |pending: &&PendingEvent<'_>| pending.dataref.as_deref() == Some(IN_THE_LAKE);
-        let for_lake: Vec<_> = self.events.iter().filter(is_for_lake).collect();
-        let events: Vec<_> = for_lake.iter().map(|pending| pending.event.json.as_str()).collect();
+        let events = self.events.iter().filter(is_for_lake);
+        let events = events.map(|pending| (pending.position, pending.event.json.as_str()));
         // The rest of the time is the bus's.
         let deadline = if self.targets.bus.is_some() {
             self.deadline.at_most(self.deadline.remaining() / 2)
         } else {
             self.deadline
         };
-        if let Err(Undelivered { position, cause }) = lake.put(&events, deadline).await {
-            let position = for_lake.get(position).map_or(0, |pending| pending.position);
+        if let Err(Undelivered { position, cause }) = lake.put(events, deadline).await {
             self.fail(position, "lake", &cause);
         }
     }
@@ -149,11 +148,15 @@ impl<'a> Delivery<'a> {
         let mut entries: Vec<_> = self.events.iter().map(PendingEvent::entry).collect();
         // The positions of records of which EventBridge does not even take the reference.
         let (mut first, mut refused, mut failed) = (0, Vec::new(), None);
-        while let Err(Undelivered { position, cause }) =
-            bus.put(entries.get(first..).unwrap_or_default(), self.deadline).await
+        while let Some(rest) = entries.get(first..)
+            && let Err(Undelivered { position, cause }) = bus.put(rest, self.deadline).await
         {
             first += position;
-            let (Some(pending), Some(entry)) = (self.events.get(first), entries.get_mut(first)) else { break };
+            let (Some(pending), Some(entry)) = (self.events.get(first), entries.get_mut(first)) else {
+                // A defect of `Bus`: it is unknown which event it did not send.
+                (first, failed) = (0, Some((0, "bus", cause)));
+                break;
+            };
             if !matches!(cause, Cause::MalformedDetail | Cause::InvalidCall(_)) {
                 failed = Some((pending.position, "bus", cause));
                 break;
@@ -171,7 +174,8 @@ impl<'a> Delivery<'a> {
             }
         }
         let sent = if failed.is_some() { first } else { entries.len() };
-        self.references = entries.iter().take(sent).filter(|entry| entry.is_reference()).count() - refused.len();
+        self.references =
+            entries.iter().take(sent).filter(|entry| entry.is_reference()).count().saturating_sub(refused.len());
         self.events.retain(|pending| !refused.contains(&pending.position));
         self.unreadable.append(&mut refused);
         if let Some((position, target, cause)) = failed {
@@ -203,8 +207,7 @@ impl<'a> Delivery<'a> {
 
     /// Writes a record to the failure bucket. The key is the same when the record is delivered again.
     async fn keep(&self, record: &RawValue, reason: &str, deadline: Deadline) -> Result<(), Cause> {
-        // Strings and JSON always serialize.
-        let body = serde_json::to_string(&KeptRecord { reason, record }).unwrap_or_default();
+        let body = serde_json::to_string(&KeptRecord { reason, record }).map_err(|_| Cause::RequestError)?;
         self.targets.failures.put(&self.failure_key(record), body, deadline).await
     }
 
@@ -213,8 +216,8 @@ impl<'a> Delivery<'a> {
         self.targets.failures.s3_url(&self.failure_key(record))
     }
 
-    /// `unreadable/2026/11/20/<eventID>.json`, with the day of the change and, without an eventID, the sequence number or
-    /// the digest of the record.
+    /// `unreadable/2026/11/20/<eventID>.json`, with the day of the change. A record without an eventID has its sequence number
+    /// or its digest there, and one without a time the present day.
     fn failure_key(&self, record: &RawValue) -> String {
         let RecordName { event_id, sequence_number, created_at } = RecordName::of(record);
         let is_name = |name: &String| {
@@ -223,8 +226,8 @@ impl<'a> Delivery<'a> {
         };
         let name = [event_id, sequence_number].into_iter().flatten().find(is_name);
         let name = name.unwrap_or_else(|| Digest::of(record.get()).to_hex());
-        let day = created_at.map_or(self.now, timestamp).to_string();
-        let day = day.get(..10).unwrap_or_default().replace('-', "/");
+        let time = created_at.map_or(self.now, timestamp).to_string();
+        let day = time.chars().take("2026-11-20".len()).collect::<String>().replace('-', "/");
         format!("unreadable/{day}/{name}.json")
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct StreamEvent<'a> {
     pub(crate) records: Vec<&'a RawValue>,
 }
 
-/// A record.
+/// A record of the change of one item.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StreamRecord<'a> {
@@ -61,11 +61,11 @@ pub(crate) struct Change<'a> {
     pub(crate) new_image: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(crate) old_image: Option<&'a RawValue>,
-    /// In seconds since 1970.
+    /// The time of the change, in seconds since 1970.
     pub(crate) approximate_creation_date_time: Option<f64>,
 }
 
-/// The key of an item: a signal has a sort key, a customer has none.
+/// The key of an item: a signal has a sort key, and a customer does not.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Keys<'a> {
@@ -75,7 +75,7 @@ pub(crate) struct Keys<'a> {
     pub(crate) sk: Option<Text<'a>>,
 }
 
-/// A string attribute.
+/// An attribute that must be a string.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Text<'a> {
@@ -88,7 +88,7 @@ pub(crate) struct Text<'a> {
 pub(crate) struct RecordName {
     pub(crate) event_id: Option<String>,
     pub(crate) sequence_number: Option<String>,
-    /// In seconds since 1970.
+    /// The time of the change, in seconds since 1970.
     pub(crate) created_at: Option<f64>,
 }
 
@@ -110,7 +110,7 @@ impl RecordName {
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamBatchResponse {
-    /// One, or none when every record is delivered.
+    /// At most one; empty when every record is delivered.
     pub batch_item_failures: Vec<BatchItemFailure>,
 }
 

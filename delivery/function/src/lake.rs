@@ -4,11 +4,11 @@
 
 use aws_sdk_firehose::Client;
 use aws_sdk_firehose::primitives::Blob;
-use aws_sdk_firehose::types::Record;
+use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
 use store::deadline::Deadline;
 use store::environment::ConfigError;
 
-use crate::clients::{Cause, Undelivered, call, config, confirm};
+use crate::clients::{Cause, Undelivered, call, config, confirm, one_for_each};
 
 /// The largest record, in bytes: "as large as 1,000 KB (before base64 encoding)".
 const MAX_RECORD_BYTES: usize = 1_000_000;
@@ -16,7 +16,7 @@ const MAX_RECORD_BYTES: usize = 1_000_000;
 /// Records of one call: "up to a limit of 4 MB for the entire request", also if that is after base64 encoding.
 const MAX_RECORDS: usize = 3;
 
-/// The stream.
+/// The Firehose stream of the lake.
 #[derive(Debug)]
 pub(crate) struct Lake {
     client: Client,
@@ -27,7 +27,7 @@ pub(crate) struct Lake {
 /// so one event in each would cost several times as much.
 #[derive(Debug, PartialEq, Eq)]
 struct Packed {
-    /// The position of its first event.
+    /// The position of the stream record of its first event.
     first: usize,
     lines: String,
 }
@@ -43,40 +43,39 @@ impl Lake {
         event.len() < MAX_RECORD_BYTES
     }
 
-    /// Sends events in their order, call by call, until a record is not taken. That costs its first event.
-    pub(crate) async fn put(&self, events: &[&str], deadline: Deadline) -> Result<(), Undelivered> {
+    /// Sends events, each with the position of its stream record, in their order and call by call, until a record is not
+    /// taken. Its first event is then the undelivered one.
+    pub(crate) async fn put<'e>(
+        &self,
+        events: impl Iterator<Item = (usize, &'e str)>,
+        deadline: Deadline,
+    ) -> Result<(), Undelivered> {
         let mut records = pack(events).into_iter().peekable();
-        while records.peek().is_some() {
+        while let Some(first) = records.peek().map(|record| record.first) {
             let records: Vec<_> = records.by_ref().take(MAX_RECORDS).collect();
-            let firsts: Vec<_> = records.iter().map(|record| record.first).collect();
-            self.call(records, deadline).await.map_err(|Undelivered { position, cause }| Undelivered {
-                position: firsts.get(position).copied().unwrap_or_default(),
-                cause,
-            })?;
+            let positions: Vec<_> = records.iter().map(|record| record.first).collect();
+            let results = self.call(records, deadline).await.map_err(|cause| Undelivered { position: first, cause })?;
+            let results = results.iter().map(|result| (result.record_id(), result.error_code()));
+            confirm(positions.into_iter().zip(results))?;
         }
         Ok(())
     }
 
-    async fn call(&self, records: Vec<Packed>, deadline: Deadline) -> Result<(), Undelivered> {
+    async fn call(&self, records: Vec<Packed>, deadline: Deadline) -> Result<Vec<PutRecordBatchResponseEntry>, Cause> {
         let count = records.len();
         let records = records.into_iter().map(|record| Record::builder().data(Blob::new(record.lines)).build());
         let records = records.collect::<Result<_, _>>().map_err(|_| Cause::RequestError)?;
         let sent = self.client.put_record_batch().delivery_stream_name(&self.stream).set_records(Some(records)).send();
-        let output = call(sent, deadline).await?;
-        let results = output.request_responses().iter().map(|result| (result.record_id(), result.error_code()));
-        confirm(count, results)
+        one_for_each(count, call(sent, deadline).await?.request_responses)
     }
 }
 
-fn pack(events: &[&str]) -> Vec<Packed> {
+fn pack<'e>(events: impl Iterator<Item = (usize, &'e str)>) -> Vec<Packed> {
     let mut records: Vec<Packed> = Vec::new();
-    for (position, event) in events.iter().enumerate() {
+    for (position, event) in events {
         match records.last_mut() {
-            Some(record) if record.lines.len() + event.len() < MAX_RECORD_BYTES => record.lines.push_str(event),
-            _ => records.push(Packed { first: position, lines: (*event).to_owned() }),
-        }
-        if let Some(record) = records.last_mut() {
-            record.lines.push('\n');
+            Some(record) if record.lines.len() + event.len() < MAX_RECORD_BYTES => record.lines.extend([event, "\n"]),
+            _ => records.push(Packed { first: position, lines: [event, "\n"].concat() }),
         }
     }
     records
@@ -90,7 +89,7 @@ mod tests {
     fn events_share_a_record_until_it_is_full() {
         let (small, large) = ("x".repeat(400_000), "y".repeat(999_999));
         assert!(Lake::fits(&large) && !Lake::fits(&"y".repeat(1_000_000)));
-        let records = pack(&[&small, &small, &small, &large, "a", "b"]);
+        let records = pack([&small, &small, &small, &large, "a", "b"].into_iter().enumerate());
         assert_eq!(records.iter().map(|record| record.first).collect::<Vec<_>>(), [0, 2, 3, 4]);
         assert_eq!(records[0].lines, format!("{small}\n{small}\n"));
         assert_eq!(records[2].lines.len(), 1_000_000);

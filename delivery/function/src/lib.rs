@@ -17,15 +17,15 @@
 //! The lake comes first because a record that failed is delivered again to each step that it has passed: a duplicate in the
 //! lake is dropped by a query, one on the bus may start something.
 //!
-//! This crate has the order of the steps. Only `bus`, `lake` and `failure_bucket` know their services.
+//! This crate has the order of the steps. Only `bus`, `lake` and `targets` know their services.
 
 mod bus;
 mod clients;
 mod cloud_event;
 mod delivery;
 mod event;
-mod failure_bucket;
 mod lake;
+mod log;
 mod plain_json;
 mod record;
 mod targets;
@@ -36,7 +36,6 @@ use lambda_runtime::Context;
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 use service::context::time_left;
-use service::telemetry::delivery_log;
 use store::deadline::Deadline;
 use store::environment::ConfigError;
 
@@ -48,13 +47,13 @@ use self::targets::Targets;
 /// The longest that one invocation may take.
 const MAX_DELIVERY_DURATION: Duration = Duration::from_secs(50);
 
-/// The function.
+/// The function that delivers the records of a stream to the targets.
 #[derive(Debug)]
 pub struct DeliverFunction {
     targets: Targets,
 }
 
-/// The payload of an invocation is no event of a stream. It is not kept: Lambda delivers it again.
+/// The payload of an invocation is not an event of a stream. It is not kept: Lambda delivers it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the payload is not an event of a DynamoDB stream")]
 pub struct UnreadableEvent;
@@ -63,7 +62,7 @@ impl DeliverFunction {
     /// The function with the targets that the environment variables name.
     ///
     /// # Errors
-    /// When there is no target or no failure bucket, or `AWS_CA_BUNDLE` names a file that cannot be used.
+    /// When both targets or the failure bucket are missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_environment() -> Result<Self, ConfigError> {
         Ok(Self { targets: Targets::from_environment()? })
     }
@@ -71,7 +70,7 @@ impl DeliverFunction {
     /// Delivers the records of an event that came at `now`. Returns the first one that is to be delivered again.
     ///
     /// # Errors
-    /// When `payload` is no event of a stream.
+    /// When `payload` is not an event of a stream.
     pub async fn deliver(
         &self,
         payload: &RawValue,
@@ -80,7 +79,7 @@ impl DeliverFunction {
     ) -> Result<StreamBatchResponse, UnreadableEvent> {
         let started = Instant::now();
         let Ok(StreamEvent { records }) = serde_json::from_str(payload.get()) else {
-            delivery_log::unreadable_event(now, &lambda.request_id);
+            log::unreadable_event(now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
         let mut delivery =
@@ -89,9 +88,11 @@ impl DeliverFunction {
         delivery.fill_lake().await;
         delivery.notify_bus().await;
         let (failed, counts) = delivery.finish(records.len());
-        delivery_log::delivered(now, &lambda.request_id, &counts, started.elapsed());
-        let failed = failed.and_then(|position| records.get(position)).map(|record| BatchItemFailure {
-            item_identifier: RecordName::of(record).sequence_number.unwrap_or_default(),
+        log::delivered(now, &lambda.request_id, &counts, started.elapsed());
+        let failed = failed.map(|position| {
+            let sequence_number = records.get(position).and_then(|record| RecordName::of(record).sequence_number);
+            // Without one, Lambda is told to deliver the whole batch again.
+            BatchItemFailure { item_identifier: sequence_number.unwrap_or_default() }
         });
         Ok(StreamBatchResponse { batch_item_failures: failed.into_iter().collect() })
     }

@@ -1,4 +1,4 @@
-//! Starts the function.
+//! Starts the function: the log, the clients of the targets, then Lambda's runtime.
 
 use deliver::DeliverFunction;
 use lambda_runtime::{Error, LambdaEvent};

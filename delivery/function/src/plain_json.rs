@@ -4,15 +4,15 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// JSON while it is written.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PlainJson {
-    text: Vec<u8>,
-    /// Whether it has a number that `PutEvents` does not take, or none that it takes for certain: "For the JSON number
+    text: String,
+    /// Whether it has a number that `PutEvents` does not take, or perhaps not: "For the JSON number
     /// (integer) data type, the constraints are: a minimum value of -9,223,372,036,854,775,808 and a maximum value of
     /// 9,223,372,036,854,775,807" (`PutEvents` in the EventBridge API reference).
     pub(crate) has_large_number: bool,
@@ -21,13 +21,12 @@ pub(crate) struct PlainJson {
 impl PlainJson {
     /// Writes text that is already JSON.
     pub(crate) fn raw(&mut self, json: &str) {
-        self.text.extend_from_slice(json.as_bytes());
+        self.text.push_str(json);
     }
 
     /// Writes `text` as a JSON string.
     pub(crate) fn string(&mut self, text: &str) {
-        // Writing to memory cannot fail, and a string has no way to be refused.
-        let _ = text.serialize(&mut serde_json::Serializer::new(&mut self.text));
+        self.text.push_str(&serde_json::Value::from(text).to_string());
     }
 
     /// Writes a field of an object. A comma follows, which [`end`](Self::end) removes after the last one.
@@ -40,33 +39,29 @@ impl PlainJson {
 
     /// Writes the end of an object or an array.
     pub(crate) fn end(&mut self, bracket: &str) {
-        self.text.pop_if(|byte| *byte == b',');
+        if self.text.ends_with(',') {
+            self.text.pop();
+        }
         self.raw(bracket);
     }
 
-    /// Writes the fields of `object`, and a comma unless it has none.
-    pub(crate) fn fields_of(&mut self, object: &Self) {
-        let fields = object.text.strip_prefix(b"{").and_then(|text| text.strip_suffix(b"}")).unwrap_or_default();
-        self.text.extend_from_slice(fields);
+    /// Writes the fields of `object`, and a comma after the last one. `None` if it is a value of another type.
+    pub(crate) fn fields_of(&mut self, object: &Self) -> Option<()> {
+        let fields = object.text.strip_prefix('{')?.strip_suffix('}')?;
+        self.raw(fields);
         self.raw(if fields.is_empty() { "" } else { "," });
         self.has_large_number |= object.has_large_number;
+        Some(())
     }
 
     /// Writes the value that `value` has.
     pub(crate) fn value(&mut self, value: &Self) {
-        self.text.extend_from_slice(&value.text);
+        self.raw(&value.text);
         self.has_large_number |= value.has_large_number;
     }
 
-    /// The bytes that are written.
-    pub(crate) fn len(&self) -> usize {
-        self.text.len()
-    }
-
-    /// The text.
     pub(crate) fn into_string(self) -> String {
-        // It consists of strings.
-        String::from_utf8(self.text).unwrap_or_default()
+        self.text
     }
 
     fn number<E: Error>(&mut self, text: &str) -> Result<(), E> {
@@ -107,7 +102,7 @@ enum Type {
     Map,
 }
 
-/// Writes an attribute value.
+/// Deserializes an attribute value by writing it as JSON.
 pub(crate) struct AttributeValue<'j>(pub(crate) &'j mut PlainJson);
 
 impl<'de> DeserializeSeed<'de> for AttributeValue<'_> {

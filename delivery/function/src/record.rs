@@ -1,6 +1,6 @@
 //! From a record of a stream to an event. Must not know where events go.
 //!
-//! Records are told apart by their keys, not by the names of tables: a signal has a sort key, a customer has none.
+//! Records are told apart by their keys, not by the names of tables: a signal has a sort key, and a customer does not.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,14 +27,16 @@ pub(crate) enum UnreadableRecord {
     SortKey,
     #[error("the record has no image of the item")]
     NoImage,
+    #[error("undocumented is not a map")]
+    Undocumented,
     #[error("the signal has neither customerId and eventType nor emitterId and stepNodeId")]
     Identity,
     #[error("the time of the change is missing or malformed")]
     Time,
 }
 
-/// The event of a record, or `None` when the record is none: a signal that changed or was deleted, and a customer whose time
-/// to live has passed.
+/// The event of a record. `None` for a record without an event: that of a signal that was changed or deleted, or of an item
+/// whose time to live has passed.
 pub(crate) fn event_of(record: &RawValue) -> Result<Option<CloudEvent>, UnreadableRecord> {
     let record: StreamRecord<'_> = serde_json::from_str(record.get())?;
     if record.user_identity.as_ref().is_some_and(UserIdentity::is_time_to_live) {
@@ -98,7 +100,7 @@ fn signal(
     data.value(&image.data);
     data.raw(",");
     if let Some(unknown_fields) = &image.undocumented {
-        data.fields_of(unknown_fields);
+        data.fields_of(unknown_fields).ok_or(UnreadableRecord::Undocumented)?;
     }
     data.end("}");
     let event_type = event_type.text.as_ref();

@@ -30,7 +30,7 @@ impl Digest {
         HEXLOWER.decode(hex.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 
-    /// 64 lower-case hexadecimal digits.
+    /// The digest as 64 lower-case hexadecimal digits.
     pub fn to_hex(self) -> String {
         HEXLOWER.encode(&self.0)
     }

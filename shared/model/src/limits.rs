@@ -9,7 +9,7 @@ pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// Members of a gzip body (RFC 1952, section 2.2). Each starts a decompression, however small it is.
 pub const MAX_GZIP_MEMBERS: usize = 16;
 
-/// Signals in one request.
+/// The most signals that one request may have.
 pub const MAX_SIGNALS_PER_REQUEST: usize = 500;
 
 /// customerId, emitterId, eventType and stepNodeId, in Unicode scalar values.

@@ -15,15 +15,6 @@ pub struct FieldRef {
     pub pointer: String,
 }
 
-impl FieldRef {
-    /// The sentence that says `predicate` of the field.
-    pub(super) fn message(&self, predicate: &str) -> String {
-        let subject = if self.field.is_empty() { "The body" } else { &self.field };
-        let end = if predicate.ends_with('?') { "" } else { "." };
-        format!("{subject} {predicate}{end}")
-    }
-}
-
 /// The path to a value while a body is read. It borrows its parent, so that nothing is allocated unless there is an error.
 #[derive(Clone, Copy, Debug)]
 pub enum JsonPointer<'a> {
@@ -40,14 +31,9 @@ impl JsonPointer<'_> {
     pub fn to_field_ref(&self) -> FieldRef {
         let mut steps = Vec::new();
         let mut path = self;
-        loop {
-            match path {
-                JsonPointer::Root => break,
-                JsonPointer::Member(parent, _) | JsonPointer::Element(parent, _) => {
-                    steps.push(path);
-                    path = parent;
-                }
-            }
+        while let JsonPointer::Member(parent, _) | JsonPointer::Element(parent, _) = path {
+            steps.push(path);
+            path = parent;
         }
         let mut field_ref = FieldRef { field: String::new(), pointer: String::new() };
         for step in steps.into_iter().rev() {

@@ -109,17 +109,20 @@ impl<'a> Signal<'a> {
     }
 }
 
-/// A field: absent (or null), its value, or invalid, with its error among the others.
-type Found<T> = Option<Result<T, Invalid>>;
+/// An identifier: absent (or null), its text, or invalid, with its error among the others.
+type Found<'a> = Option<Result<Cow<'a, str>, Invalid>>;
+
+/// How the identifier in a value is read.
+type Read<'a> = fn(Value<'a>) -> Result<Cow<'a, str>, Violation>;
 
 /// A signal while it is read.
 #[derive(Default)]
 struct Builder<'a> {
-    customer_id: Found<Cow<'a, str>>,
-    event_type: Found<Cow<'a, str>>,
-    emitter_id: Found<Cow<'a, str>>,
-    step_node_id: Found<Cow<'a, str>>,
-    eventflow_identifier: Found<Cow<'a, str>>,
+    customer_id: Found<'a>,
+    event_type: Found<'a>,
+    emitter_id: Found<'a>,
+    step_node_id: Found<'a>,
+    eventflow_identifier: Found<'a>,
     data: Option<Value<'a>>,
     has_unknown_fields: bool,
     errors: FieldErrors,
@@ -153,11 +156,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn read_field<T>(
-        &mut self,
-        field: &Field<'a, '_>,
-        read: impl FnOnce(Value<'a>) -> Result<T, Violation>,
-    ) -> Found<T> {
+    fn read_field(&mut self, field: &Field<'a, '_>, read: Read<'a>) -> Found<'a> {
         (!field.value.is_null()).then(|| self.errors.check(&field.path(), read(field.value)))
     }
 
@@ -250,7 +249,7 @@ impl<'a> Builder<'a> {
         if let (Some(_), Some(data)) = (&self.event_type, self.data) {
             self.check_attributes(data, path);
         }
-        let valid = |field: Found<_>| field.transpose().expect("the error of an invalid field is among the errors");
+        let valid = |field: Found<'a>| field.transpose().expect("the error of an invalid field is among the errors");
         let pair = if self.customer_id.is_some() {
             [("customerId", self.customer_id), ("eventType", self.event_type)]
         } else {

@@ -19,7 +19,7 @@ macro_rules! field_error_codes {
             /// Every code, in the order of docs/api.md.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The code in responses.
+            /// The code as responses have it.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $code,)* }
             }
@@ -67,8 +67,9 @@ impl<C> Finding<C> {
     /// A finding at `path`. The `predicate` says what is wrong: "must not be blank".
     pub fn new(path: &JsonPointer<'_>, code: C, predicate: &str) -> Self {
         let at = path.to_field_ref();
-        let message = at.message(predicate);
-        Self { at, code, message }
+        let subject = if at.field.is_empty() { "The body" } else { &at.field };
+        let end = if predicate.ends_with('?') { "" } else { "." };
+        Self { message: format!("{subject} {predicate}{end}"), at, code }
     }
 }
 

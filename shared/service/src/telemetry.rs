@@ -5,9 +5,8 @@
 //! Lambda events and the SDK whole requests, with keys and bodies, so nothing of theirs below WARN is written. The line of a
 //! panic has its location, but not its message, which may contain a value.
 
-pub mod delivery_log;
 pub mod drain_log;
-mod emf;
+pub mod emf;
 pub mod metric;
 pub mod request_log;
 

@@ -59,10 +59,15 @@ async fn target_that_is_away_delays_its_records_and_loses_none() {
 #[tokio::test]
 async fn call_that_the_function_may_not_make_keeps_no_event() {
     let mut delivery = Delivery::start(BOTH).await;
-    delivery.targets.answer(Target::Bus, "", 400, json!({"__type": "AccessDeniedException"}));
-    assert_eq!(delivery.first_undelivered(&signals(0..3)).await.as_deref(), Some("s0"));
-    assert_eq!(delivery.line().await["cause"], "AccessDeniedException");
-    assert_eq!(delivery.targets.take_calls().iter().filter(|call| call.target == Target::Bus).count(), 1);
+    for (code, cause) in
+        [("AccessDeniedException", "AccessDeniedException"), ("ExpiredTokenException", "InvalidCredentials")]
+    {
+        delivery.targets.answer(Target::Bus, "", 400, json!({"__type": code}));
+        assert_eq!(delivery.first_undelivered(&signals(0..3)).await.as_deref(), Some("s0"));
+        assert_eq!(delivery.line().await["cause"], cause);
+        assert_eq!(delivery.targets.take_calls().iter().filter(|call| call.target == Target::Bus).count(), 1);
+        delivery.targets.refuse_nothing();
+    }
     assert_eq!(delivery.kept().len(), 0);
 }
 

@@ -108,7 +108,7 @@ async fn every_field_that_a_query_or_the_page_names_is_written_to_a_log() {
         .map(|(name, _)| name)
         .collect();
     written.extend(OF_LAMBDA.map(str::to_owned));
-    written.extend(Metric::ALL.iter().map(|metric| metric.name().to_owned()));
+    written.extend(Metric::ALL.iter().map(|metric| metric.as_ref().to_owned()));
     let page = Page::read("docs/runbook.md");
     let monitoring = std::fs::read_to_string(root().join("deploy/monitoring.yaml")).unwrap();
     let of_dashboard = monitoring.split("\"query\":\"").skip(1).map(|rest| {

@@ -42,7 +42,8 @@ fn change_by_time_to_live_and_a_changed_signal_are_no_events() {
 
 #[test]
 fn record_of_an_unknown_shape_is_unreadable() {
-    let image = json!({"customerId": {"S": "c"}, "eventType": {"S": "t"}, "data": {"M": {}}});
+    let image =
+        json!({"customerId": {"S": "c"}, "eventType": {"S": "t"}, "data": {"M": {}}, "undocumented": {"M": {}}});
     let with = |pointer: &str, value: Value| {
         let mut record = signal(&image);
         *record.pointer_mut(pointer).unwrap() = value;
@@ -68,6 +69,7 @@ fn record_of_an_unknown_shape_is_unreadable() {
         with("/dynamodb/NewImage", Value::Null),
         with("/dynamodb/NewImage/data", json!({"B": "YQ=="})),
         with("/dynamodb/NewImage/data", json!({"N": "one"})),
+        with("/dynamodb/NewImage/undocumented", json!({"S": "{}"})),
         without("customerId"),
         without("eventType"),
         without("data"),

@@ -13,15 +13,15 @@ pub enum Token<'a> {
     BeginObject,
     /// `[`: values follow until [`Token::End`].
     BeginArray,
-    /// `}` or `]`
+    /// `}` or `]`: the end of the object or the array that began last.
     End,
     /// A string, or the name of a field.
     String(RawString<'a>),
     /// A number, as it was sent.
     Number(&'a str),
-    /// `true` or `false`
+    /// The literal `true` or `false`.
     Bool(bool),
-    /// `null`
+    /// The literal `null`.
     Null,
 }
 
@@ -29,9 +29,9 @@ pub enum Token<'a> {
 #[derive(Clone, Debug)]
 pub struct Lexer<'a> {
     text: &'a str,
-    /// Where the last token starts.
+    /// Where the last token starts, in bytes.
     start: usize,
-    /// Where it ends.
+    /// Where the last token ends, in bytes.
     end: usize,
 }
 

@@ -14,9 +14,9 @@ pub struct JsonText<'a>(&'a str);
 pub struct JsonSyntaxError {
     /// What is wrong, in a few words without any of the text.
     pub reason: String,
-    /// Counted from 1.
+    /// The line of the error, counted from 1.
     pub line: usize,
-    /// In bytes, counted from 1; 0 for an end of the text right after a line break.
+    /// The column of the error in bytes, counted from 1; 0 for an end of the text right after a line break.
     pub column: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Validation of one signal.
+//! The rules of one signal, its errors and its warnings.
 
 use super::*;
 use crate::json::JsonText;

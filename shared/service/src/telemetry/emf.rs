@@ -10,7 +10,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use super::metric::{FUNCTION, Metric, NAMESPACE};
+use super::metric::{FUNCTION, NAMESPACE};
 
 static FUNCTION_NAME: LazyLock<String> =
     LazyLock::new(|| std::env::var("AWS_LAMBDA_FUNCTION_NAME").unwrap_or_else(|_| "local".to_owned()));
@@ -19,27 +19,38 @@ static FUNCTION_NAME: LazyLock<String> =
 pub(super) const EMF_TARGET: &str = "intake::emf";
 
 /// A log line, with metrics if it has any with a value. CloudWatch bills every byte, so it contains no level INFO, which Lambda assumes without one, and no unit.
-pub(super) struct EmfRecord<'a> {
-    pub(super) at: Timestamp,
-    /// `WARN` or `ERROR`; `None` is INFO.
-    pub(super) level: Option<&'static str>,
-    pub(super) members: &'a [(&'static str, Option<Value<'a>>)],
-    pub(super) dimension: Option<(&'static str, &'static str)>,
-    pub(super) metrics: &'a [(Metric, Option<Value<'a>>)],
+#[derive(Clone, Copy, Debug)]
+pub struct EmfRecord<'a, M> {
+    /// When it happened.
+    pub at: Timestamp,
+    /// WARN or ERROR; `None` is INFO.
+    pub level: Option<&'static str>,
+    /// The fields of the line that are not metrics. One without a value is left out.
+    pub members: &'a [(&'static str, Option<Value<'a>>)],
+    /// The name and the value of a second dimension of the metrics, beside the name of the function.
+    pub dimension: Option<(&'static str, &'static str)>,
+    /// The metrics, each with its name in CloudWatch. One without a value is left out.
+    pub metrics: &'a [(M, Option<Value<'a>>)],
 }
 
-#[derive(Serialize)]
+/// The value of a field or of a metric.
+#[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Value<'a> {
+pub enum Value<'a> {
+    /// A text that contains no value of a client.
     Text(&'a str),
+    /// A number of things, or a percentage.
     Count(usize),
+    /// Whether something is so.
     Bool(bool),
+    /// Numbers of things by their code.
     Counts(&'a BTreeMap<&'static str, usize>),
+    /// A duration, in milliseconds with two decimals: DynamoDB responds within a few.
     #[serde(serialize_with = "to_a_hundredth")]
     Milliseconds(Duration),
 }
 
-impl Serialize for EmfRecord<'_> {
+impl<M: AsRef<str>> Serialize for EmfRecord<'_, M> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         // Lambda ignores the level of a line without a timestamp, and adds one.
@@ -53,14 +64,14 @@ impl Serialize for EmfRecord<'_> {
         let metrics: Vec<_> = self.metrics.iter().filter(|(_, value)| value.is_some()).collect();
         if !metrics.is_empty() {
             for (metric, value) in &metrics {
-                map.serialize_entry(metric.name(), value)?;
+                map.serialize_entry(metric.as_ref(), value)?;
             }
             map.serialize_entry(FUNCTION, FUNCTION_NAME.as_str())?;
             if let Some((name, value)) = self.dimension {
                 map.serialize_entry(name, value)?;
             }
             let names: Vec<_> = std::iter::once(FUNCTION).chain(self.dimension.map(|(name, _)| name)).collect();
-            let metrics: Vec<_> = metrics.iter().map(|(metric, _)| json!({"Name": metric.name()})).collect();
+            let metrics: Vec<_> = metrics.iter().map(|(metric, _)| json!({"Name": metric.as_ref()})).collect();
             let directive = json!({"Namespace": NAMESPACE, "Dimensions": [names], "Metrics": metrics});
             map.serialize_entry("_aws", &json!({"Timestamp": self.at.millis(), "CloudWatchMetrics": [directive]}))?;
         }
@@ -68,13 +79,12 @@ impl Serialize for EmfRecord<'_> {
     }
 }
 
-/// Writes a record to the log.
-pub(super) fn write(record: &EmfRecord<'_>) {
-    let text = serde_json::to_string(record).expect("strings, numbers and maps of them serialize");
+/// Writes a record to the log, as one line.
+pub fn write<M: AsRef<str>>(record: &EmfRecord<'_, M>) {
+    let text = serde_json::to_string(record).expect("texts, numbers and maps of them always serialize");
     tracing::info!(target: EMF_TARGET, line = %text);
 }
 
-/// Milliseconds with two decimals: DynamoDB responds within a few.
 fn to_a_hundredth<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((duration.as_secs_f64() * 100_000.0).round() / 100.0)
 }

@@ -1,4 +1,5 @@
-//! The metrics of the functions: their names in CloudWatch. Their values come from the logs of this module.
+//! The metrics of the two endpoints and of the drain: their names in CloudWatch. The values are in the log lines of
+//! `request_log` and `drain_log`.
 
 /// The namespace of every metric.
 pub const NAMESPACE: &str = "Intake";
@@ -14,16 +15,18 @@ pub const REASON: &str = "Reason";
 
 macro_rules! metrics {
     ($($name:ident $meaning:literal;)*) => {
-        /// The metrics of the functions. A test compares the dashboard and the alarms with them.
+        /// A metric. A test compares the dashboard and the alarms with them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Metric { $(#[doc = $meaning] $name,)* }
 
         impl Metric {
-            /// Every metric, for the test of the dashboard.
+            /// Every metric, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
+        }
 
-            /// Its name in CloudWatch.
-            pub fn name(self) -> &'static str {
+        impl AsRef<str> for Metric {
+            /// The name of the metric in CloudWatch.
+            fn as_ref(&self) -> &'static str {
                 match self { $(Self::$name => stringify!($name),)* }
             }
         }
@@ -51,11 +54,6 @@ metrics! {
     AcceptedSignalsRejected "Deferred signals that the overflow function could only store as rejected ones.";
     DrainDelay "Milliseconds from a request to the storing of its deferred signals.";
     DrainFailures "Messages that the overflow function could not drain, or not read.";
-    RecordsDelivered "Records of streams whose events every target has.";
-    RecordsSkipped "Records of streams that are no event, such as that of an expired signal.";
-    RecordsUnreadable "Records of streams that could not be read and are in the failure bucket.";
-    RecordsUndelivered "Records of streams that Lambda will deliver again, because a target or the failure bucket failed.";
-    EventReferences "Events of which the bus got only a reference.";
     DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the end of its last.";
     ColdStarts "First requests of a process.";
 }
