@@ -92,6 +92,9 @@ impl KeyEntry {
 }
 
 /// Reads a member that may be missing, but must not be null.
+///
+/// # Errors
+/// Those of the member's type.
 pub fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

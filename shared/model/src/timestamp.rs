@@ -99,7 +99,6 @@ pub mod epoch_seconds {
     ///
     /// # Errors
     /// Those of the serializer.
-    #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
     pub fn serialize<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
         time.map(Timestamp::seconds).serialize(serializer)
     }
