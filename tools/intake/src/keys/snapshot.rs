@@ -104,10 +104,10 @@ async fn replace<T>(bucket: &Bucket, make: impl AsyncFn(Option<&Object>) -> Resu
             Err(S3Error::Missing) => None,
             Err(error) => return Err(explain(bucket, &error)),
         };
-        let (object, made) = make(before.as_ref()).await?;
+        let (object, result) = make(before.as_ref()).await?;
         let replaces = before.as_ref().map_or(Replaces::Nothing, |object| Replaces::Version(&object.etag));
         match bucket.put(OBJECT_KEY, object, CONTENT_TYPE, replaces, deadline()).await {
-            Ok(()) => return Ok(made),
+            Ok(()) => return Ok(result),
             Err(S3Error::Changed) => tokio::time::sleep(PAUSE.mul_f64(fastrand::f64())).await,
             Err(error) => return Err(explain(bucket, &error)),
         }
