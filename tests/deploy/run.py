@@ -35,8 +35,7 @@ SUITES = ("template", "permissions", "monitoring", "delivery", "queries", "role"
 
 def installed_python(requirements: str = "requirements.txt") -> Path:
     """The interpreter of an environment that holds what these requirements name."""
-    named = b"".join((HERE / name).read_bytes() for name in sorted({requirements, "sam-requirements.txt"}))
-    wanted = hashlib.sha256(named + sys.version.encode()).hexdigest()[:12]
+    wanted = hashlib.sha256((HERE / requirements).read_bytes() + sys.version.encode()).hexdigest()[:12]
     home = WORK / f"tools-{wanted}"
     python = home / "bin" / "python"
     complete = home / "complete"
@@ -44,9 +43,10 @@ def installed_python(requirements: str = "requirements.txt") -> Path:
         print(f"Installing {requirements} into {home}.", file=sys.stderr)
         shutil.rmtree(home, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        # A wheel runs nothing while it is installed.
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--requirement", HERE / requirements],
-                       check=True, stdout=sys.stderr)
+        # A wheel runs nothing while it is installed. The requirements name all dependencies; with --require-hashes, pip does not
+        # see that a package with extras, which one of them needs, is named.
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--no-deps", "--require-hashes",
+                        "--requirement", HERE / requirements], check=True, stdout=sys.stderr)
         complete.touch()
     return python
 

@@ -44,9 +44,27 @@ class KeySnapshot(unittest.TestCase):
     def test_bucket_takes_requests_over_tls_only(self):
         policy = template.written()["Resources"]["KeySnapshotBucketPolicy"]["Properties"]
         self.assertEqual(policy["Bucket"], {"Ref": "KeySnapshotBucket"})
-        (statement,) = policy["PolicyDocument"]["Statement"]
+        statement, _ = policy["PolicyDocument"]["Statement"]
         self.assertEqual((statement["Effect"], statement["Action"], statement["Condition"]),
                          ("Deny", "s3:*", {"Bool": {"aws:SecureTransport": "false"}}))
+
+    def test_only_the_operators_that_the_parameter_names_write_the_snapshot(self):
+        written = template.written()
+        _, conditional = written["Resources"]["KeySnapshotBucketPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+        condition, statement, otherwise = conditional["Fn::If"]
+        self.assertEqual(written["Conditions"][condition], {"Fn::Not": [{"Fn::Equals": [{"Ref": "KeyOperatorArns"}, ""]}]})
+        self.assertEqual((written["Parameters"]["KeyOperatorArns"]["Default"], otherwise), ("", {"Ref": "AWS::NoValue"}))
+        self.assertEqual((statement["Effect"], statement["Principal"], statement["Resource"]),
+                         ("Deny", "*", {"Fn::Sub": "${KeySnapshotBucket.Arn}/*"}))
+        self.assertLessEqual({"s3:PutObject", "s3:DeleteObject", "s3:DeleteObjectVersion"}, set(statement["Action"]))
+        self.assertEqual(statement["Condition"],
+                         {"ArnNotLike": {"aws:PrincipalArn": {"Fn::Split": [",", {"Ref": "KeyOperatorArns"}]}}})
+        pattern = re.compile(written["Parameters"]["KeyOperatorArns"]["AllowedPattern"])
+        operators = "arn:aws:iam::123456789012:role/aws-reserved/sso.amazonaws.com/*/AWSReservedSSO_Operators_*"
+        for valid in ("", operators, f"{operators},arn:aws:iam::123456789012:user/ada"):
+            self.assertTrue(pattern.search(valid), valid)
+        for invalid in ("ada", f"{operators}, arn:aws:iam::123456789012:user/ada", f"{operators},", ","):
+            self.assertFalse(pattern.search(invalid), invalid)
 
 
 class Queues(unittest.TestCase):

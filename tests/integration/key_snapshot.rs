@@ -238,6 +238,20 @@ async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_by_the_next_one
 }
 
 #[tokio::test]
+async fn largest_snapshot_is_read_once_and_used() {
+    let stack = Stack::start(OUTAGE.always()).await;
+    let entry = |n| KeyEntry { key_id: format!("key_{n:012}"), expires_at: Some(later(3600)), ..key_record("shop") };
+    let keys: Vec<_> = (0..70_000).map(|n| (KeyHash::of(n.to_string()), entry(n))).collect();
+    stack.s3.publish(&keys, earlier(3600));
+    let mut requests = 0;
+    while stack.status("69999", NOW).await == 503 {
+        requests += 1;
+        assert!(requests < 20, "the snapshot is never read");
+    }
+    assert_eq!((stack.status("0", NOW).await, stack.s3.take_requests().len()), (200, 1));
+}
+
+#[tokio::test]
 async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure() {
     let stack = Stack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
     let reads_at = async |seconds| {

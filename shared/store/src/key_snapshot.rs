@@ -11,8 +11,9 @@ use model::account::AccountId;
 use model::api_key::{Endpoint, KeyHash};
 use model::key_entry::{KeyEntry, not_null};
 use model::timestamp::{Timestamp, epoch_seconds};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, Value};
 
 use crate::s3::{Object, S3Error};
 
@@ -81,6 +82,9 @@ pub enum KeySnapshotError {
     /// The object is not a snapshot of this version, or its JSON is longer than the limit.
     #[error("the object is no key snapshot that this version can read")]
     Malformed,
+    /// With the change, readers would not take it.
+    #[error(transparent)]
+    TooManyKeys(#[from] TooManyKeys),
 }
 
 /// There are more keys than a snapshot can have.
@@ -119,14 +123,7 @@ impl KeySnapshot {
     /// # Errors
     /// [`KeySnapshotError::Malformed`]
     pub fn parse(object: &Object) -> Result<Self, KeySnapshotError> {
-        let limit = u64::try_from(MAX_JSON_BYTES).unwrap_or(u64::MAX);
-        // From the decoder itself, without a copy of the JSON as a whole. What is cut at the limit is not JSON.
-        let json = std::io::BufReader::new(GzDecoder::new(object.body.as_slice()).take(limit));
-        let document: Document<Vec<Box<RawValue>>> =
-            serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
-        let Document { version: VERSION, written_at, keys: entries } = document else {
-            return Err(KeySnapshotError::Malformed);
-        };
+        let Document { written_at, keys: entries, .. } = decode::<Vec<Box<RawValue>>>(object)?;
         // Each is read on its own: one that a later version wrote must not cost the others.
         let keys = entries.iter().filter_map(|entry| serde_json::from_str(entry.get()).ok());
         let mut keys: Vec<SnapshotKey> = keys.collect();
@@ -152,7 +149,32 @@ impl KeySnapshot {
 /// # Errors
 /// When readers would not take it.
 pub fn write(keys: &[SnapshotKey], written_at: Timestamp) -> Result<Vec<u8>, TooManyKeys> {
-    let json = serde_json::to_vec(&Document { version: VERSION, written_at, keys }).map_err(|_| TooManyKeys)?;
+    encode(&Document { version: VERSION, written_at, keys })
+}
+
+/// The content of the object with a revocation of the key with this id; `None` when it has no such key. All else stays, also
+/// what this version cannot read, and the time: the other entries are no newer than they were.
+///
+/// # Errors
+/// [`KeySnapshotError::Malformed`], [`KeySnapshotError::TooManyKeys`]
+pub fn revoke(object: &Object, key_id: &str, at: Timestamp) -> Result<Option<Vec<u8>>, KeySnapshotError> {
+    let mut document: Document<Vec<Value>> = decode(object)?;
+    let mut entries = document.keys.iter_mut().filter_map(Value::as_object_mut);
+    let Some(entry) = entries.find(|entry| entry.get("keyId").is_some_and(|id| id == key_id)) else { return Ok(None) };
+    entry.entry("revokedAt").or_insert_with(|| at.to_string().into());
+    Ok(Some(encode(&document)?))
+}
+
+fn decode<K: DeserializeOwned>(object: &Object) -> Result<Document<K>, KeySnapshotError> {
+    let limit = u64::try_from(MAX_JSON_BYTES).unwrap_or(u64::MAX);
+    // From the decoder itself, so that the JSON is never in memory as a whole. What is cut at the limit is not JSON.
+    let json = std::io::BufReader::new(GzDecoder::new(object.body.as_slice()).take(limit));
+    let document: Document<K> = serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
+    if document.version == VERSION { Ok(document) } else { Err(KeySnapshotError::Malformed) }
+}
+
+fn encode<K: Serialize>(document: &Document<K>) -> Result<Vec<u8>, TooManyKeys> {
+    let json = serde_json::to_vec(document).map_err(|_| TooManyKeys)?;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let written = encoder.write_all(&json).and_then(|()| encoder.finish());
     written.ok().filter(|object| json.len() < MAX_JSON_BYTES && object.len() <= MAX_OBJECT_BYTES).ok_or(TooManyKeys)
@@ -160,6 +182,8 @@ pub fn write(keys: &[SnapshotKey], written_at: Timestamp) -> Result<Vec<u8>, Too
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
@@ -197,6 +221,20 @@ mod tests {
             assert_eq!(snapshot.find(hash(n)), Some(KeyEntry { name: String::new(), ..record }));
         }
         assert_eq!(snapshot.find(hash(3)), None);
+    }
+
+    #[test]
+    fn revocation_leaves_what_this_version_cannot_read() {
+        let keys = json!([{"keyId": "key_1", "only": "later"}, null, {"keyId": "key_2", "later": 1}]);
+        let before = Document { version: VERSION, written_at: NOW, keys };
+        let mut object = Object { body: encode(&before).unwrap(), last_modified: NOW, etag: String::new() };
+        for _ in 0..2 {
+            object.body = revoke(&object, "key_2", days_ago(1)).unwrap().unwrap();
+            let mut after: Document<Value> = decode(&object).unwrap();
+            assert_eq!(after.keys[2].as_object_mut().unwrap().remove("revokedAt"), Some(json!(days_ago(1))));
+            assert_eq!((after.written_at, after.keys), (NOW, before.keys.clone()));
+        }
+        assert_eq!(revoke(&object, "key_3", NOW), Ok(None));
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub(crate) fn python() -> Result<Program> {
         run(Command::new("python3").args(["-m", "venv"]).arg(&environment))
             .context("Python 3 with venv is needed; on Debian: apt-get install python3-venv")?;
     }
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "--requirement"];
     run(Command::new(&path).args(pip).arg(root().join("tests/bench/python/requirements.txt")))?;
     // Hashes are otherwise different in each process, and with them the time.
     let variables = vec![("PYTHONHASHSEED", "0".to_owned())];

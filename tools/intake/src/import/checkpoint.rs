@@ -105,7 +105,7 @@ impl Checkpoint {
         let json = serde_json::to_vec_pretty(&self.state)?;
         let new = self.path.with_added_extension("new");
         let write = || {
-            let mut file = File::create(&new)?;
+            let mut file = for_owner().truncate(true).open(&new)?;
             file.write_all(&json)?;
             file.sync_data()?;
             std::fs::rename(&new, &self.path)
@@ -118,7 +118,7 @@ impl Checkpoint {
         if lines.is_empty() && !self.error_path.exists() {
             return Ok(());
         }
-        let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(&self.error_path)?;
+        let mut file = for_owner().truncate(false).open(&self.error_path)?;
         // What follows was written after the checkpoint from which this run continues.
         file.set_len(self.state.error_bytes)?;
         file.seek(SeekFrom::End(0))?;
@@ -168,4 +168,13 @@ impl State {
         let json = std::fs::read(path).with_context(|| cannot_read(path))?;
         serde_json::from_slice(&json).with_context(|| format!("{} is not the checkpoint of an import", path.display()))
     }
+}
+
+/// Opens a file for writing that, if it is new, only its owner can read: names of fields and errors are the customers'.
+fn for_owner() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.create(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }

@@ -10,15 +10,15 @@ use serde_json::json;
 use store::deadline::Deadline;
 use store::environment::http_connector;
 use store::key_snapshot::{
-    CONTENT_TYPE, KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey, write,
+    self, CONTENT_TYPE, KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey, write,
 };
-use store::s3::{Bucket, Replaces, S3Connection, S3Error};
+use store::s3::{Bucket, Object, Replaces, S3Connection, S3Error};
 
 use super::table::{KeyTable, StoredKey};
 use crate::aws_call::{S3, endpoint};
 use crate::check_result::Verdict;
 use crate::http::CONNECT_TIMEOUT;
-use crate::output::Format;
+use crate::output::{Format, note};
 use crate::stack::{KEY_SNAPSHOT_BUCKET, Stack};
 
 /// How long a request to S3 may take.
@@ -46,7 +46,10 @@ pub(crate) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
 /// `keys publish`.
 pub(super) async fn publish(keys: &KeyTable<'_>, format: Format) -> Result<()> {
     let bucket = bucket(keys.stack).await?.context("This stack has no bucket for a key snapshot.")?;
-    let count = write_to(&bucket, keys).await?;
+    let written = write_to(&bucket, keys).await;
+    // Also where this has written revocations to the table: they are published.
+    keys.is_changed.set(false);
+    let count = written?;
     format.print(&format!("Published {count} key(s)."), &json!({"published": count}))
 }
 
@@ -61,8 +64,38 @@ pub(crate) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
     })
 }
 
-/// Reads the table and writes the snapshot, until no other command has written it in between. Returns how many keys it has.
+/// Reads the table and writes the snapshot. Returns how many keys it has. A revocation that only the old snapshot has is written
+/// to the table first.
 async fn write_to(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
+    replace(bucket, async |before| {
+        let before = before.and_then(|object| KeySnapshot::parse(object).ok());
+        let revoked_at = |key: &StoredKey| before.as_ref()?.find(key.hash()?)?.revoked_at;
+        let now = Timestamp::now();
+        let mut all = keys.all().await?;
+        for key in all.iter_mut().filter(|key| key.record.revoked_at.is_none()) {
+            let Some(time) = revoked_at(key) else { continue };
+            keys.revoke(key, time).await?;
+            key.record.revoked_at = Some(time);
+            note(&format!("Revoked {} in the key table: only the key snapshot had it.", key.record.key_id));
+        }
+        let all = snapshot_keys(&all, now);
+        Ok((write(&all, now)?, all.len()))
+    })
+    .await
+}
+
+/// Revokes a key in the snapshot alone, for the time in which the table does not answer.
+pub(super) async fn revoke(bucket: &Bucket, id: &str) -> Result<()> {
+    replace(bucket, async |before| {
+        let before = before.context("there is no key snapshot")?;
+        let object = key_snapshot::revoke(before, id, Timestamp::now())?;
+        Ok((object.with_context(|| format!("the key snapshot has no key {id}"))?, ()))
+    })
+    .await
+}
+
+/// Replaces the object by what `make` makes of it, until no other command has written it in between.
+async fn replace<T>(bucket: &Bucket, make: impl AsyncFn(Option<&Object>) -> Result<(Vec<u8>, T)>) -> Result<T> {
     for _ in 0..ATTEMPTS {
         let deadline = || Deadline::after(TIMEOUT);
         // Before the table is read: then what is written is never older than what it replaces.
@@ -71,12 +104,10 @@ async fn write_to(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
             Err(S3Error::Missing) => None,
             Err(error) => return Err(explain(bucket, &error)),
         };
-        let now = Timestamp::now();
-        let keys = snapshot_keys(&keys.all().await?, now);
-        let object = write(&keys, now)?;
+        let (object, result) = make(before.as_ref()).await?;
         let replaces = before.as_ref().map_or(Replaces::Nothing, |object| Replaces::Version(&object.etag));
         match bucket.put(OBJECT_KEY, object, CONTENT_TYPE, replaces, deadline()).await {
-            Ok(()) => return Ok(keys.len()),
+            Ok(()) => return Ok(result),
             Err(S3Error::Changed) => tokio::time::sleep(PAUSE.mul_f64(fastrand::f64())).await,
             Err(error) => return Err(explain(bucket, &error)),
         }
@@ -101,7 +132,7 @@ pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
         Ok(snapshot) => snapshot,
         Err(KeySnapshotError::S3(S3Error::Missing)) => return differs("there is none"),
         Err(KeySnapshotError::S3(error)) => return Err(explain(&bucket, &error)),
-        Err(error @ KeySnapshotError::Malformed) => return differs(&error.to_string()),
+        Err(error) => return differs(&error.to_string()),
     };
     let now = Timestamp::now();
     let table = snapshot_keys(&KeyTable::new(stack)?.all().await?, now);

@@ -133,6 +133,6 @@ impl StoredKey {
     }
 }
 
-fn no_such_key(id: &str) -> String {
+pub(super) fn no_such_key(id: &str) -> String {
     format!("The key {id} does not exist. `cargo intake keys list` lists the keys.")
 }

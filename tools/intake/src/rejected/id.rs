@@ -33,6 +33,14 @@ impl RejectedSignalId {
         format!("{day}-{shard}-{request}-{}", index.trim_start_matches('0').parse().unwrap_or(0_u16))
     }
 
+    /// What the sort key of the signal begins with once it is stored, the day, and what it ends with: `#requestIdentifier#index`.
+    pub(super) fn ends_of_sort_key(&self) -> (&str, &str) {
+        let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
+        let (day, _) = partition.split_once('#').unwrap_or_default();
+        let (end, _) = sort.rsplit_once('#').unwrap_or_default();
+        (day, end)
+    }
+
     /// The key of the item in this account.
     pub(super) fn key(&self, account: &AccountId) -> Item {
         let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
@@ -75,6 +83,7 @@ mod tests {
         assert_eq!(text(&key, "pk"), Some("shop#2026-11-20#07"));
         assert_eq!(text(&key, "sk"), Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff"));
         assert_eq!(RejectedSignalId::from_item(&account, &key), Some(id.clone()));
+        assert_eq!(id.ends_of_sort_key(), ("2026-11-20", "#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003"));
         assert_eq!(id.short(), "2026-11-20-07-3fa85f64-3");
         assert_eq!(id.to_string().parse(), Ok(id));
         for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003", "shop#2026-11-20#07#x#0003"] {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 use futures_util::{StreamExt as _, stream};
 use model::account::AccountId;
@@ -23,9 +24,10 @@ use store::signals::SignalsTable;
 use super::edited;
 use super::id::RejectedSignalId;
 use super::table::{RejectedTable, days};
-use crate::error::store_error;
+use crate::error::{call_error, store_error};
+use crate::item::text as text_of;
 use crate::output::{Format, Table, print_line};
-use crate::stack::{SIGNALS, WRITE_TIMEOUT};
+use crate::stack::{SIGNALS, Stack, WRITE_TIMEOUT};
 use crate::time_args::timestamp;
 
 /// How many signals are stored at once.
@@ -56,6 +58,7 @@ pub(crate) struct Redrive {
 
 /// What became of a signal.
 enum Outcome {
+    /// It is stored, by this run or an earlier one.
     Accepted,
     /// It still breaks these rules.
     Rejected(Vec<FieldError>),
@@ -132,7 +135,10 @@ impl Redrive {
     async fn redrive(&self, rejected: &RejectedTable<'_>, id: &RejectedSignalId, payload: &str) -> Result<Outcome> {
         let stack = rejected.stack;
         let signals = SignalsTable::new(stack.client.clone(), stack.table(SIGNALS)?, stack.retention()?);
-        let Some(found) = rejected.find(&self.account, id).await? else { return Ok(Outcome::Missing) };
+        let Some(found) = rejected.find(&self.account, id).await? else {
+            let is_stored = self.is_stored(stack, id, payload).await?;
+            return Ok(if is_stored { Outcome::Accepted } else { Outcome::Missing });
+        };
         if signals.expires_at(found.received_at).is_some_and(|end| end <= Timestamp::now()) {
             return Ok(Outcome::Expired);
         }
@@ -163,6 +169,25 @@ impl Redrive {
         }
         rejected.delete(&[id.key(&self.account)]).await?;
         Ok(Outcome::Accepted)
+    }
+
+    /// Whether an earlier run has stored this signal, which is no rejected one any more.
+    async fn is_stored(&self, stack: &Stack, id: &RejectedSignalId, payload: &str) -> Result<bool> {
+        let Ok(text) = JsonText::parse(payload) else { return Ok(false) };
+        let Ok(signal) = Signal::parse(text.value(), 0, &JsonPointer::Root) else { return Ok(false) };
+        let (table, (day, end)) = (stack.table(SIGNALS)?, id.ends_of_sort_key());
+        let query = stack
+            .query(table, self.account.partition_key(signal.subject_id()))
+            .key_condition_expression("pk = :pk AND begins_with(sk, :day)")
+            .expression_attribute_values(":day", AttributeValue::S(day.to_owned()))
+            .projection_expression("sk");
+        let mut items = query.into_paginator().items().send();
+        while let Some(item) = items.next().await {
+            if text_of(&item.map_err(|error| call_error(table, error))?, "sk").is_some_and(|key| key.ends_with(end)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

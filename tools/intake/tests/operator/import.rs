@@ -1,5 +1,7 @@
 //! `import`.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy};
@@ -36,6 +38,10 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
             json!({"line": 4, "errors": [{"code": "malformed-json", "message": "The line is not JSON: expected ident at column 2."}]}),
         ]
     );
+    for name in ["s.ndjson.import.json", "s.ndjson.errors.ndjson"] {
+        let mode = std::fs::metadata(operator.home.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
     let ada = &app.history("shop", "ada").await[0];
     assert_eq!(ada["receivedAt"].as_s().unwrap(), "2026-01-01T12:00:00.000Z");
     assert_eq!(ada["expiresAt"].as_n().unwrap(), "4920868800");

@@ -85,10 +85,17 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
     assert_eq!(bob[0]["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
     assert_eq!(bob[0]["requestIdentifier"].as_s().unwrap(), REQUEST);
 
-    let again = redrive(&operator, &["--from", "edited.ndjson"]);
-    assert_eq!(again.code, Some(1));
-    let counts = "0 accepted, 0 still rejected, 0 would already be expired, 2 not found.\n";
-    assert!(again.stdout.ends_with(counts), "{}", again.stdout);
+    // As after a run that was killed.
+    let again = redrive(&operator, &["--from", "edited.ndjson"]).success();
+    assert_eq!(again.stdout, "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n");
+    operator.file(
+        "never-rejected",
+        &operator.read("edited.ndjson").replace("#0000#", "#0001#").replace("#0002#", "#0003#"),
+    );
+    let unknown = redrive(&operator, &["--from", "never-rejected"]);
+    assert_eq!(unknown.code, Some(1));
+    let counts = "1 accepted, 0 still rejected, 0 would already be expired, 1 not found.\n";
+    assert!(unknown.stdout.ends_with(counts), "{}", unknown.stdout);
 }
 
 #[tokio::test]
