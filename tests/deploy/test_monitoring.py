@@ -123,8 +123,8 @@ class Metrics(unittest.TestCase):
 
     def test_first_five_minutes_of_an_outage_ring(self):
         read = [(metric["MetricName"], metric["Dimensions"][0]["Value"]["Ref"]) for metric in template.watched(self.alarms["OutageAlarm"])]
-        self.assertEqual(read, [("SignalsDeferred", "SignalsFunction"), ("KeyTableUnavailable", "CustomersFunction"),
-                                ("KeyTableUnavailable", "SignalsFunction")])
+        self.assertEqual(read, [("SignalsDeferred", "SignalsFunction"), ("CustomersDeferred", "CustomersFunction"),
+                                ("KeyTableUnavailable", "CustomersFunction"), ("KeyTableUnavailable", "SignalsFunction")])
         alarm = self.alarms["OutageAlarm"]["Properties"]
         self.assertEqual({query["MetricStat"]["Period"] for query in alarm["Metrics"] if "MetricStat" in query}, {300})
         self.assertEqual((alarm["EvaluationPeriods"], alarm["Threshold"], alarm["ComparisonOperator"]), (1, 1, "GreaterThanOrEqualToThreshold"))

@@ -78,10 +78,15 @@ class Permissions(unittest.TestCase):
         self.assertEqual(trusted.pop("CodeDeployRole"), "codedeploy.amazonaws.com")
         self.assertEqual(set(trusted.values()), {"lambda.amazonaws.com"})
 
-    def test_customers_role_reads_keys_and_updates_customers(self):
+    def test_customers_role_reads_keys_and_updates_or_queues_customers(self):
         self.assertEqual(
             actions_on_storage(self.processed, "CustomersRole"),
-            {"ApiKeysTable": {"dynamodb:GetItem"}, "CustomersTable": {"dynamodb:UpdateItem"}, "KeySnapshotBucket": {"s3:GetObject"}},
+            {
+                "ApiKeysTable": {"dynamodb:GetItem"},
+                "CustomersTable": {"dynamodb:UpdateItem"},
+                "OverflowQueue": {"sqs:SendMessage"},
+                "KeySnapshotBucket": {"s3:GetObject"},
+            },
         )
 
     def test_signals_role_reads_keys_and_writes_its_tables(self):
@@ -109,11 +114,12 @@ class Permissions(unittest.TestCase):
         (trust,) = self.roles["CodeDeployRole"]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
         self.assertEqual(trust["Condition"], {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}})
 
-    def test_overflow_role_reads_its_queue_and_writes_what_the_signals_role_writes(self):
+    def test_overflow_role_reads_its_queue_and_writes_what_the_other_roles_write(self):
         put, batch = "dynamodb:PutItem", "dynamodb:BatchWriteItem"
         self.assertEqual(
             actions_on_storage(self.processed, "OverflowRole"),
             {
+                "CustomersTable": {"dynamodb:UpdateItem"},
                 "SignalsTable": {batch},
                 "IdempotencyTable": {put},
                 "RejectedSignalsTable": {batch},
@@ -133,7 +139,9 @@ class Permissions(unittest.TestCase):
 
     def test_function_has_the_variables_of_what_its_role_reaches(self):
         for name, function in of_type(self.processed, "AWS::Lambda::Function").items():
-            named = template.references(function["Properties"]["Environment"]) - set(template.written()["Parameters"])
+            # The address of S3 has the region.
+            known = {*template.written()["Parameters"], "AWS::Region", "AWS::URLSuffix"}
+            named = template.references(function["Properties"]["Environment"]) - known
             reached = set(actions_on_storage(self.processed, function["Properties"]["Role"]["Fn::GetAtt"][0]))
             # Lambda reads the queue: the function has no need of its name.
             self.assertEqual(named, reached - ({"OverflowQueue"} if name == "OverflowFunction" else set()), name)
