@@ -83,7 +83,7 @@ pub(crate) fn one_for_each<R>(count: usize, results: Vec<R>) -> Result<Vec<R>, C
     if results.len() == count { Ok(results) } else { Err(error::Cause::ResponseError.into()) }
 }
 
-/// Checks that each result has an id and no error code. It comes after the position of its event.
+/// Checks that each result has an id and no error code. The position of its event is beside it.
 pub(crate) fn confirm<'r>(
     results: impl Iterator<Item = (usize, (Option<&'r str>, Option<&'r str>))>,
 ) -> Result<(), Undelivered> {

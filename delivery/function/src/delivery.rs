@@ -217,7 +217,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// `unreadable/2026/11/20/<eventID>.json`, with the day of the change. A record without an eventID has its sequence number
-    /// or its digest there, and one without a time the present day.
+    /// or its digest there, and one without a time has the day of the invocation.
     fn failure_key(&self, record: &RawValue) -> String {
         let RecordName { event_id, sequence_number, created_at } = RecordName::of(record);
         let is_name = |name: &String| {

@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use model::timestamp::Timestamp;
-
 use service::telemetry::emf::{EmfRecord, Value, write};
 
 /// What became of the records of a batch.

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlainJson {
     text: String,
-    /// Whether it has a number that `PutEvents` does not take, or perhaps not: "For the JSON number
+    /// Whether it has a number that `PutEvents` refuses or may refuse: "For the JSON number
     /// (integer) data type, the constraints are: a minimum value of -9,223,372,036,854,775,808 and a maximum value of
     /// 9,223,372,036,854,775,807" (`PutEvents` in the EventBridge API reference).
     pub(crate) has_large_number: bool,

@@ -22,10 +22,6 @@ pub(crate) struct Targets {
     pub(crate) failures: FailureBucket,
 }
 
-/// The bucket for records that cannot be delivered. A request that fails is not repeated: Lambda delivers its record again.
-#[derive(Debug)]
-pub(crate) struct FailureBucket(Bucket);
-
 impl Targets {
     /// The targets that the environment variables name.
     ///
@@ -42,6 +38,10 @@ impl Targets {
         Ok(Self { bus, lake, has_lake, failures })
     }
 }
+
+/// The bucket for records that cannot be delivered. A request that fails is not repeated: Lambda delivers its record again.
+#[derive(Debug)]
+pub(crate) struct FailureBucket(Bucket);
 
 impl FailureBucket {
     /// The URL of an object, as tools of AWS take it.

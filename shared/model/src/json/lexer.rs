@@ -1,10 +1,6 @@
 //! The tokens of a text whose JSON syntax was checked. It is not checked a second time.
 
-use super::string::{RawString, after_string};
-use super::value::Value;
-
-/// Why reading on cannot fail: `serde_json` checked the syntax of the whole text.
-pub(super) const CHECKED: &str = "the JSON syntax was checked";
+use super::string::{CHECKED, RawString, after_string};
 
 /// One token. Commas, colons and white space are skipped.
 #[derive(Clone, Copy, Debug)]
@@ -59,16 +55,6 @@ impl<'a> Lexer<'a> {
     /// The name of the next field of an object, or `None` at its end.
     pub fn next_name(&mut self) -> Option<RawString<'a>> {
         if let Some(Token::String(name)) = self.next() { Some(name) } else { None }
-    }
-
-    /// The next value of an array, or `None` at its end.
-    pub(super) fn next_value(&mut self) -> Option<Value<'a>> {
-        self.next_element().map(|first| Value { first, text: self.finish_value(first) })
-    }
-
-    /// The name and the value of the next field of an object, or `None` at its end.
-    pub(super) fn next_field(&mut self) -> Option<(RawString<'a>, Value<'a>)> {
-        self.next_name().map(|name| (name, self.next_value().expect(CHECKED)))
     }
 
     /// Passes over the rest of the value that `first`, the last token, began, and returns its whole text.

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use memchr::memchr2;
 
-use super::lexer::CHECKED;
 use crate::validation::{FieldErrorCode, Violation};
+
+/// Why reading on cannot fail: `serde_json` checked the syntax of the whole text.
+pub(super) const CHECKED: &str = "the JSON syntax was checked";
 
 /// A string as it was sent, quotes included.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::lexer::{Lexer, Token};
-use super::string::RawString;
+use super::string::{CHECKED, RawString};
 
 /// A text that is one JSON value (RFC 8259), checked.
 #[derive(Clone, Copy, Debug)]
@@ -91,5 +91,17 @@ impl<'a> Value<'a> {
     /// A lexer before the first token of the value.
     pub fn lexer(self) -> Lexer<'a> {
         Lexer::new(self.text)
+    }
+}
+
+impl<'a> Lexer<'a> {
+    /// The next value of an array, or `None` at its end.
+    pub(super) fn next_value(&mut self) -> Option<Value<'a>> {
+        self.next_element().map(|first| Value { first, text: self.finish_value(first) })
+    }
+
+    /// The name and the value of the next field of an object, or `None` at its end.
+    pub(super) fn next_field(&mut self) -> Option<(RawString<'a>, Value<'a>)> {
+        self.next_name().map(|name| (name, self.next_value().expect(CHECKED)))
     }
 }
