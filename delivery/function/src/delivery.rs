@@ -7,6 +7,7 @@ use model::digest::Digest;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use service::runtime;
 use store::deadline::Deadline;
 
 use crate::bus::{Bus, Entry};
@@ -201,6 +202,9 @@ impl<'a> Delivery<'a> {
 
     /// Ends the batch before the failed record.
     fn fail(&mut self, position: usize, target: &'static str, cause: &Cause) {
+        if let Cause::Call(cause) = cause {
+            runtime::end_if_refused(cause);
+        }
         self.events.retain(|pending| pending.position < position);
         self.failed = Some((position, Failure { target, cause: cause.to_string() }));
     }

@@ -111,11 +111,11 @@ impl OverflowFunction {
             DrainError::Message(MessageError::Unreadable) | DrainError::Refused(_) => {
                 self.dead_letter(body, &error).await
             }
-            DrainError::Message(MessageError::Newer) | DrainError::Panic => false,
-            DrainError::Store(error) => {
-                runtime::end_if_refused(error);
+            DrainError::Store(StoreError::Unavailable(cause)) => {
+                runtime::end_if_refused(cause);
                 false
             }
+            DrainError::Message(MessageError::Newer) | DrainError::Store(_) | DrainError::Panic => false,
         };
         drain_log::failed(drain.now, drain.request_id, &error.to_string(), is_dead_letter);
         is_dead_letter
@@ -144,7 +144,16 @@ impl OverflowFunction {
             StoreError::Invalid => DrainError::Refused("ValidationException"),
             error => error.into(),
         })?;
-        drain_log::drained_update(drain.now, drain.request_id, (account_id, key_id), mark.updated_at());
+        drain_log::drained(&Drained {
+            now: drain.now,
+            request_id: drain.request_id,
+            account_id,
+            key_id,
+            received_at: mark.updated_at(),
+            request_identifier: None,
+            signals: None,
+            is_conflict: false,
+        });
         Ok(())
     }
 
@@ -171,18 +180,22 @@ impl OverflowFunction {
         }
         let mut batch = parse(&deferred)?;
         let signals = self.signals.for_message(deferred.retention());
-        let invalid = signals.store(context, &batch.signals, deadline).await.map_err(StoreError::from)?;
+        let invalid = signals.store(context, &batch.signals, deadline).await.map_err(|unstored| unstored.error)?;
         batch.reject(&invalid);
         let rejected_now = batch.rejected.iter().map(|signal| RejectedSignalItem::new(context, signal, now));
         let expires_at = now.plus(rejected_signals::RETENTION).seconds();
         let rejected_by_request = rejected_by_request.into_iter().map(|item| RejectedSignalItem { expires_at, ..item });
         let rejected: Vec<_> = rejected_now.chain(rejected_by_request).collect();
-        self.rejected.for_message().store(&rejected, deadline).await.map_err(StoreError::from)?;
+        self.rejected.for_message().store(&rejected, deadline).await.map_err(|unstored| unstored.error)?;
+        let signals = Some((batch.signals.len(), batch.rejected.len()));
         drain_log::drained(&Drained {
             now,
-            context,
-            accepted: batch.signals.len(),
-            rejected: batch.rejected.len(),
+            request_id,
+            account_id: &deferred.account_id,
+            key_id: &deferred.key_id,
+            received_at: context.received_at,
+            request_identifier: Some(request_identifier.as_sent()),
+            signals,
             is_conflict,
         });
         Ok(())

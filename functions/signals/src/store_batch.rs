@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use model::batch::Batch;
-use model::signal::RejectedSignal;
+use model::signal::{RejectedSignal, Signal};
 use service::context::RequestContext;
 use service::problem::Problem;
 use service::success::StoredBatch;
@@ -112,7 +112,10 @@ impl Storage {
                 Idempotency::NotNeeded | Idempotency::New | Idempotency::Earlier => {
                     self.signals.store(*batch_context, &batch.signals, limit).await
                 }
-                Idempotency::Unknown(error) => Err(UnstoredSignals::all(error.clone(), &batch.signals)),
+                Idempotency::Unknown(error) => {
+                    let unacknowledged = batch.signals.iter().map(Signal::index).collect();
+                    Err(UnstoredSignals { error: error.clone(), invalid: Vec::new(), unacknowledged })
+                }
             }
         };
         let (valid, rejected) = tokio::join!(valid, self.store_rejected(received, &batch.rejected, limit));

@@ -96,8 +96,8 @@ where
 
 /// Ends this process after its response if AWS has refused its credentials: they are those of its environment, and another
 /// process gets new ones.
-pub fn end_if_refused(error: &StoreError) {
-    if *error == StoreError::Unavailable(Cause::InvalidCredentials) {
+pub fn end_if_refused(cause: &Cause) {
+    if *cause == Cause::InvalidCredentials {
         IS_REFUSED.store(true, Ordering::Relaxed);
     }
 }
@@ -123,8 +123,8 @@ pub async fn serve(function: &impl Function, request: &Request, mut context: Req
     let handled = AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
     let (result, calls) = CallStats::of(handled.instrument(span)).await;
     let result = result.unwrap_or(Err(Problem::InternalError(None)));
-    if let Err(Problem::StorageUnavailable { error, .. }) = &result {
-        end_if_refused(error);
+    if let Err(Problem::StorageUnavailable { error: StoreError::Unavailable(cause), .. }) = &result {
+        end_if_refused(cause);
     }
     let response = respond(&result, &context.request_id);
     request_log::emit(&context, &result, response.status(), &calls, started.elapsed());

@@ -3,7 +3,6 @@
 use crate::deadline::DeadlineExceeded;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use model::signal::Signal;
 
 /// Why a call to DynamoDB failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -139,20 +138,6 @@ pub struct UnstoredSignals {
     pub invalid: Vec<usize>,
     /// The indices of those that DynamoDB did not acknowledge: they may be stored or not.
     pub unacknowledged: Vec<usize>,
-}
-
-impl UnstoredSignals {
-    /// Of a request that sent none of its `signals`.
-    pub fn all(error: StoreError, signals: &[Signal<'_>]) -> Self {
-        let unacknowledged = signals.iter().map(Signal::index).collect();
-        Self { error, invalid: Vec::new(), unacknowledged }
-    }
-}
-
-impl From<UnstoredSignals> for StoreError {
-    fn from(unstored: UnstoredSignals) -> Self {
-        unstored.error
-    }
 }
 
 /// `Item size to update has exceeded the maximum allowed size`, and `Item size has exceeded ...` of a put.

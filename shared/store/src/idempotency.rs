@@ -98,7 +98,7 @@ impl IdempotencyTable {
         now: Timestamp,
         limit: impl Into<TimeLimit>,
     ) -> Result<Outcome, StoreError> {
-        self.write(&record(context, hashes, now, None), hashes, now, limit.into()).await
+        self.write(record(context, hashes, now), hashes, now, limit.into()).await
     }
 
     /// Writes the record of a request of which signals could not be stored, under a generated requestIdentifier, which the
@@ -110,21 +110,20 @@ impl IdempotencyTable {
         limit: impl Into<TimeLimit>,
     ) -> bool {
         let now = context.received_at;
-        let record = record(context, hashes, now, Some(hashes.signals_hash.clone()));
-        matches!(self.write(&record, hashes, now, limit.into()).await, Ok(Outcome::New))
+        let signals_hash = Some(hashes.signals_hash.clone());
+        let record = IdempotencyRecord { signals_hash, ..record(context, hashes, now) };
+        matches!(self.write(record, hashes, now, limit.into()).await, Ok(Outcome::New))
     }
 
     async fn write(
         &self,
-        record: &IdempotencyRecord,
+        record: IdempotencyRecord,
         hashes: &RequestHashes,
         now: Timestamp,
         limit: TimeLimit,
     ) -> Result<Outcome, StoreError> {
-        Ok(match self.breaker.access(limit).repeat(|| self.put(record, now)).await? {
-            None => Outcome::New,
-            Some(existing) => compare(&existing, record, hashes),
-        })
+        let existing = self.breaker.access(limit).repeat(|| self.put(&record, now)).await?;
+        Ok(existing.map_or(Outcome::New, |existing| compare(&existing, &record, hashes)))
     }
 
     /// Puts a record; returns the one that exists instead.
@@ -150,17 +149,12 @@ impl IdempotencyTable {
     }
 }
 
-fn record(
-    context: BatchContext<'_>,
-    hashes: &RequestHashes,
-    now: Timestamp,
-    signals_hash: Option<String>,
-) -> IdempotencyRecord {
+fn record(context: BatchContext<'_>, hashes: &RequestHashes, now: Timestamp) -> IdempotencyRecord {
     IdempotencyRecord {
         pk: context.account_id.partition_key(&context.request_identifier.canonical()),
         account_id: context.account_id.clone(),
         body_hash: hashes.body_hash.clone(),
-        signals_hash,
+        signals_hash: None,
         received_at: context.received_at,
         request_id: context.request_id.to_owned(),
         expires_at: now.plus(IDEMPOTENCY_TTL).seconds(),

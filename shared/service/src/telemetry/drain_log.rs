@@ -4,68 +4,54 @@
 
 use model::account::AccountId;
 use model::timestamp::Timestamp;
-use store::batch_context::BatchContext;
 
 use super::emf::{EmfRecord, Value, write};
 use super::metric::Metric;
 
-/// A message whose signals are stored.
+/// A message that is drained.
 #[derive(Clone, Copy, Debug)]
 pub struct Drained<'a> {
     /// The time of the drain.
     pub now: Timestamp,
-    /// Whose signals, and since when.
-    pub context: BatchContext<'a>,
-    /// Signals that are stored as valid ones.
-    pub accepted: usize,
-    /// Signals that were accepted and are stored as rejected ones.
-    pub rejected: usize,
+    /// Lambda's id of the invocation that drained it.
+    pub request_id: &'a str,
+    /// Whose signals or update it has.
+    pub account_id: &'a AccountId,
+    /// The API key that they were sent with.
+    pub key_id: &'a str,
+    /// When the signals, or the last attempt of the update, arrived.
+    pub received_at: Timestamp,
+    /// That of the signals.
+    pub request_identifier: Option<&'a str>,
+    /// How many signals are stored as valid and, although they were accepted, as rejected ones; `None` for an update, which is
+    /// stored, or which newer ones have replaced.
+    pub signals: Option<(usize, usize)>,
     /// Whether another request has taken the requestIdentifier in between.
     pub is_conflict: bool,
 }
 
-/// Writes the line of a message whose signals are stored.
+/// Writes the line of a message that is drained.
 pub fn drained(drained: &Drained<'_>) {
-    let Drained { now, context, accepted, rejected, is_conflict } = *drained;
-    let level = (rejected > 0 || is_conflict).then_some("WARN");
-    let received_at = context.received_at.to_string();
+    let Drained { now, received_at, request_identifier, signals, is_conflict, .. } = *drained;
+    let rejected = signals.map(|(_, rejected)| rejected).filter(|rejected| *rejected > 0);
+    let received = received_at.to_string();
     let members = [
         ("message", Some(Value::Text("drained"))),
-        ("requestId", Some(Value::Text(context.request_id))),
-        ("accountId", Some(Value::Text(context.account_id.as_str()))),
-        ("keyId", Some(Value::Text(context.key_id))),
-        ("requestIdentifier", Some(Value::Text(context.request_identifier.as_sent()))),
-        ("receivedAt", Some(Value::Text(&received_at))),
+        ("requestId", Some(Value::Text(drained.request_id))),
+        ("accountId", Some(Value::Text(drained.account_id.as_str()))),
+        ("keyId", Some(Value::Text(drained.key_id))),
+        ("requestIdentifier", request_identifier.map(Value::Text)),
+        ("receivedAt", Some(Value::Text(&received))),
         ("conflict", is_conflict.then_some(Value::Bool(true))),
     ];
     let metrics = [
-        (Metric::SignalsDrained, Some(Value::Count(accepted))),
-        (Metric::AcceptedSignalsRejected, (rejected > 0).then_some(Value::Count(rejected))),
-        (Metric::DrainDelay, Some(Value::Milliseconds(now.duration_since(context.received_at)))),
+        (Metric::SignalsDrained, signals.map(|(accepted, _)| Value::Count(accepted))),
+        (Metric::CustomersDrained, signals.is_none().then_some(Value::Count(1))),
+        (Metric::AcceptedSignalsRejected, rejected.map(Value::Count)),
+        (Metric::DrainDelay, Some(Value::Milliseconds(now.duration_since(received_at)))),
     ];
+    let level = (rejected.is_some() || is_conflict).then_some("WARN");
     write(&EmfRecord { at: now, level, members: &members, dimension: None, metrics: &metrics });
-}
-
-/// The update of a customer is stored, or newer ones have replaced it.
-pub fn drained_update(
-    now: Timestamp,
-    request_id: &str,
-    (account_id, key_id): (&AccountId, &str),
-    updated_at: Timestamp,
-) {
-    let received_at = updated_at.to_string();
-    let members = [
-        ("message", Some(Value::Text("drained"))),
-        ("requestId", Some(Value::Text(request_id))),
-        ("accountId", Some(Value::Text(account_id.as_str()))),
-        ("keyId", Some(Value::Text(key_id))),
-        ("receivedAt", Some(Value::Text(&received_at))),
-    ];
-    let metrics = [
-        (Metric::CustomersDrained, Some(Value::Count(1))),
-        (Metric::DrainDelay, Some(Value::Milliseconds(now.duration_since(updated_at)))),
-    ];
-    write(&EmfRecord { at: now, level: None, members: &members, dimension: None, metrics: &metrics });
 }
 
 /// A message could not be drained, because of `error`. It is in the dead-letter queue, or will be delivered again.
