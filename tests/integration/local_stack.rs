@@ -10,7 +10,7 @@ use crate::page::root;
 
 #[tokio::test]
 async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
-    // A stack on the default ports, where `cargo lambda watch` would send the functions. A developer's may have them already.
+    // A stack on the default port. A developer's may have it already.
     let other = Emulator::start(testkit::template(), &Storage::Memory, 8000);
     // What is stored is read at once: on a busy machine, the queue might have it still.
     let stack = LocalStack::start(&["--no-queue", "--concurrency", "2"]);
@@ -23,6 +23,9 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     assert_eq!((created.status, &created.json()["result"]), (200, &json!("created")), "{created:?}");
     let updated = stack.send("PATCH", "/api/customers", &[], customer.as_bytes());
     assert_eq!((updated.status, &updated.json()["result"]), (200, &json!("updated")), "{updated:?}");
+
+    let unreadable = stack.send("POST", "/api/customers", &[], b"{\"customerId\": \"\xff\"}");
+    assert_eq!((unreadable.status, &unreadable.json()["code"]), (400, &json!("malformed-json")), "{unreadable:?}");
 
     let signals = r#"{"signals": [{"customerId": "c1", "eventType": "bought"}, {"customerId": "c1"}]}"#;
     let batch = stack.send("POST", "/api/event-flows/signal", &[], signals.as_bytes());
@@ -45,7 +48,7 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     }
 
     let stderr = stack.stop("INT");
-    assert!(!stderr.contains("Error: "), "functions outlived cargo-lambda: {stderr}");
+    assert!(!stderr.contains("Error: "), "{stderr}");
 }
 
 #[tokio::test]

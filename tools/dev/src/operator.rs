@@ -4,9 +4,19 @@ use anyhow::Result;
 use sandbox::cargo::cargo_command;
 use tokio::process::Command;
 
-use crate::functions::set_environment;
+use crate::overflow;
 use crate::stack_info::StackInfo;
 use crate::workspace::Workspace;
+
+/// Variables of the developer that would make the SDK use another endpoint or account, or `cargo intake` a deployed stack.
+const UNWANTED_VARIABLES: [&str; 6] = [
+    "AWS_ENDPOINT_URL",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+    "AWS_PROFILE",
+    "AWS_SESSION_TOKEN",
+    "INTAKE_STACK",
+    "KEY_SNAPSHOT_BUCKET",
+];
 
 /// Runs commands of `cargo intake`.
 pub(crate) struct Operator {
@@ -32,7 +42,10 @@ impl Operator {
         let mut command = Command::from(cargo_command(&self.workspace.cargo));
         command.args(["run", "--locked", "--quiet", "--bin", "intake", "--"]).args(arguments);
         command.current_dir(&self.workspace.root);
-        set_environment(&mut command, &self.environment);
+        for unwanted in UNWANTED_VARIABLES.iter().chain(&overflow::VARIABLES) {
+            command.env_remove(unwanted);
+        }
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use emulator::Template;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, drained, event};
-use serde_json::Value;
+
+use crate::functions::Functions;
 
 /// How often an empty queue is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -14,15 +15,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// How long a message that was received and not deleted is hidden. In template.yaml it is minutes; here a developer waits.
 const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The timeout of the function in template.yaml.
-const INVOCATION_TIMEOUT: Duration = Duration::from_mins(1);
-
 /// The variables of the queues: two that the template has, and the SDK's.
 pub(crate) const VARIABLES: [&str; 3] = ["OVERFLOW_QUEUE_URL", "DEAD_LETTER_QUEUE_URL", "AWS_ENDPOINT_URL_SQS"];
 
 /// The queue, in memory, until it is dropped.
 pub(crate) struct Overflow {
     sqs: FakeSqs,
+    /// The name of its function in the template.
     function: String,
     batch_size: usize,
 }
@@ -33,7 +32,8 @@ impl Overflow {
     /// # Errors
     /// No port is free.
     pub(crate) async fn start(template: &Template) -> Result<Option<Self>> {
-        let of = template.functions.iter().find_map(|function| Some((function.package.clone(), function.batch_size?)));
+        let of =
+            template.functions.iter().find_map(|function| Some((function.logical_id.clone(), function.batch_size?)));
         let Some((function, batch_size)) = of else { return Ok(None) };
         Ok(Some(Self { sqs: FakeSqs::start().await?, function, batch_size }))
     }
@@ -44,9 +44,8 @@ impl Overflow {
         VARIABLES.map(str::to_owned).into_iter().zip(values)
     }
 
-    /// Has the function drain it until the runtime ends.
-    pub(crate) fn drain(self, functions_port: u16) {
-        let url = format!("http://127.0.0.1:{functions_port}/2015-03-31/functions/{}/invocations", self.function);
+    /// Has its function drain it until the runtime ends.
+    pub(crate) fn drain(self, functions: Functions) {
         tokio::spawn(async move {
             loop {
                 let messages = self.sqs.receive(self.batch_size, VISIBILITY_TIMEOUT);
@@ -54,19 +53,11 @@ impl Overflow {
                     tokio::time::sleep(POLL_INTERVAL).await;
                     continue;
                 }
-                let (url, event) = (url.clone(), event(&messages).to_string());
-                let response = tokio::task::spawn_blocking(move || invoke(&url, &event)).await.ok().flatten();
-                for id in drained(&messages, &response.unwrap_or_default()) {
+                let returned = functions.invoke(&self.function, &event(&messages)).await.unwrap_or_default();
+                for id in drained(&messages, &serde_json::from_slice(&returned).unwrap_or_default()) {
                     self.sqs.delete(id);
                 }
             }
         });
     }
-}
-
-/// The response of the function, if it answers.
-fn invoke(url: &str, event: &str) -> Option<Value> {
-    let config = ureq::Agent::config_builder().timeout_global(Some(INVOCATION_TIMEOUT)).proxy(None).build();
-    let mut response = config.new_agent().post(url).send(event).ok()?;
-    serde_json::from_str(&response.body_mut().read_to_string().ok()?).ok()
 }
