@@ -31,6 +31,13 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     let batch = stack.send("POST", "/api/event-flows/signal", &[], signals.as_bytes());
     assert_eq!((batch.status, &batch.json()["accepted"], &batch.json()["rejected"]), (200, &json!(1), &json!(1)));
 
+    for variable in ["AWS_ENDPOINT_URL_DYNAMODB", "BASE_URL"] {
+        let foreign = call("POST", stack.variable(variable), &[("Host", "page.example")], b"{}");
+        assert_eq!(foreign.status, 403, "{variable}");
+    }
+    let page = call("POST", stack.variable("AWS_ENDPOINT_URL_DYNAMODB"), &[("Origin", "http://127.0.0.1:3000")], b"{}");
+    assert_eq!((page.status, page.header("access-control-allow-origin")), (403, ""));
+
     let unknown = stack.send("GET", "/api/nothing", &[], b"");
     assert_eq!((unknown.status, unknown.header("content-type")), (404, "application/json"));
     assert_eq!(unknown.json(), json!({"message": "Not Found"}));
@@ -98,6 +105,9 @@ async fn overflow_queue_of_cargo_dev_is_drained_by_its_function() {
     for body in [event["Records"][0]["body"].as_str().unwrap(), "unreadable"] {
         let call = json!({"QueueUrl": stack.variable("OVERFLOW_QUEUE_URL"), "MessageBody": body});
         call_queue(&stack, "SendMessage", &call);
+    }
+    for header in [("Origin", "http://page.example"), ("Host", "page.example")] {
+        assert_eq!(call("POST", stack.variable("AWS_ENDPOINT_URL_SQS"), &[header], b"{}").status, 403);
     }
     let began = Instant::now();
     while queued(&stack, "OVERFLOW_QUEUE_URL") > 0 {

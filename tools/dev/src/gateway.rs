@@ -10,10 +10,11 @@ use anyhow::Result;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::handler::HandlerWithoutStateExt as _;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, HOST};
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::serve::ListenerExt as _;
 use emulator::template::Route;
+use fault_proxy::loopback::is_foreign;
 
 use crate::cors::CorsPolicy;
 use crate::event;
@@ -112,6 +113,10 @@ impl Gateway {
 
     /// The response, and what the line of the request says about it.
     async fn respond(&self, sent: &Sent) -> (Response<Bytes>, Option<&'static str>) {
+        let host = sent.headers.get(HOST).map(|host| String::from_utf8_lossy(host.as_bytes()));
+        if is_foreign(false, host.as_deref()) {
+            return (own_response(StatusCode::FORBIDDEN, "Forbidden"), Some("the Host is not 127.0.0.1 or localhost"));
+        }
         if sent.body.is_none() {
             let response = own_response(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
             return (response, Some("larger than 10 MB"));

@@ -128,14 +128,33 @@ pub(crate) fn write(line: &str) {
     raw(&format!("{:02}:{:02}:{:02}Z  {line}", now / 3600, now / 60 % 60, now % 60));
 }
 
-/// Writes a line as it is. A closed stdout is no error.
+/// Writes a line as it is, but for marks that would show it in another order. A closed stdout is no error.
 fn raw(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
+    let _ = writeln!(std::io::stdout(), "{}", without_marks(line));
+}
+
+/// The text with bidirectional marks escaped: a client chooses what is in it.
+fn without_marks(line: &str) -> String {
+    let is_mark =
+        |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    line.chars().fold(String::with_capacity(line.len()), |mut text, c| {
+        if is_mark(c) {
+            text.extend(c.escape_unicode());
+        } else {
+            text.push(c);
+        }
+        text
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Explanation, LogLine};
+    use super::{Explanation, LogLine, without_marks};
+
+    #[test]
+    fn bidirectional_marks_are_escaped_and_other_text_is_not() {
+        assert_eq!(without_marks("a\u{202e}b\u{2066}ü→\u{5d0}"), "a\\u{202e}b\\u{2066}ü→\u{5d0}");
+    }
 
     #[test]
     fn line_of_a_function_is_readable_without_its_metrics() {

@@ -31,6 +31,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use emulator::{Emulator, Template, development_key};
+use fault_proxy::{FaultProxy, Plan};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -93,9 +94,13 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let storage = options.storage()?;
     let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| workspace.target.join("dev.env")))?;
 
-    let emulator = Emulator::start_on(listeners.dynamodb, &template, &storage)?;
+    let emulator = Emulator::start(&template, &storage, 0)?;
+    // The emulator answers pages of every origin, and the proxy none.
+    listeners.dynamodb.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listeners.dynamodb)?;
+    let dynamodb = FaultProxy::start_on(listener, &emulator.endpoint(), Plan::none())?;
     development_key::load(&emulator, &template)?;
-    status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), emulator.endpoint()));
+    status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), dynamodb.endpoint()));
     let overflow = if options.no_queue { None } else { Overflow::start(&template).await? };
     environment.extend(overflow.iter().flat_map(Overflow::variables));
     let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
@@ -104,7 +109,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     gateway.serve(listeners.api)?;
 
     functions::build(&workspace, &template, options.release).await?;
-    let stack_info = StackInfo::new(port, inspector_port, &emulator.endpoint(), environment);
+    let stack_info = StackInfo::new(port, inspector_port, &dynamodb.endpoint(), environment);
     let operator = Operator::new(&workspace, &stack_info);
     if options.seed && emulator.is_empty(&template.table("CustomersTable")?.name)? {
         seed::seed(&workspace, &operator).await?;

@@ -46,7 +46,9 @@ fn gateway_with(functions: Option<Functions>, origins: &[&str], answers: &[&str]
     let address = format!("http://{}", listener.local_addr().unwrap());
     let answers = answers.iter().map(|text| InjectedShare::parse(text).unwrap()).collect();
     let gateway = Arc::new(Gateway::new(routes.map(route).into(), cors, answers, None));
-    functions.into_iter().for_each(|functions| gateway.set_functions(functions));
+    if let Some(functions) = functions {
+        gateway.set_functions(functions);
+    }
     gateway.serve(listener).unwrap();
     address
 }
@@ -122,6 +124,17 @@ async fn unknown_path_or_method_is_the_404_of_api_gateway() {
             assert_eq!(response.headers()["content-type"], "application/json");
             assert_eq!(body, b"{\"message\":\"Not Found\"}");
         }
+    }
+}
+
+#[tokio::test]
+async fn name_of_another_machine_is_forbidden() {
+    let address = gateway(echo(), &[]);
+    let port = address.rsplit(':').next().unwrap();
+    for (host, status) in [("localhost", 418), ("127.0.0.1", 418), ("page.example", 403), ("127.0.0.1.example", 403)] {
+        let request = Request::get(format!("{address}/get")).header("host", format!("{host}:{port}"));
+        let (response, _) = send(request.body(&b""[..]).unwrap()).await;
+        assert_eq!(response.status().as_u16(), status, "{host}");
     }
 }
 

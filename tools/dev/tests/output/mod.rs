@@ -45,7 +45,7 @@ fn unknown_path_is_the_404_of_api_gateway_and_a_line_in_the_log() {
     let running = sandbox.start(&["--port", &port.to_string()]);
     sandbox.wait_for("running");
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.write_all(b"GET /nothing?key=secret HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    stream.write_all(b"GET /nothing?key=secret HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
     running.signal("INT");
