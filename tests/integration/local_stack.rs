@@ -75,7 +75,11 @@ async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
     dynamodb.scan().table_name(stack.variable("CUSTOMERS_TABLE")).send().await.unwrap();
     let stderr = stack.stop("TERM");
     assert!(stderr.contains("Faults are on: a share of 1 of"), "{stderr}");
-    assert!(stderr.contains(" calls to DynamoDB had a fault.\nStopped.\n"), "{stderr}");
+    assert!(
+        stderr
+            .contains(" calls to DynamoDB had a fault.\nMessages with deferred data that are lost with the queue: 1 "),
+        "{stderr}"
+    );
 
     let stack = LocalStack::start(&["--faults", "1", "--no-queue"]);
     assert_eq!(send(&stack, "/api/event-flows/signal", signals), unavailable);
@@ -118,5 +122,28 @@ async fn overflow_queue_of_cargo_dev_is_drained_by_its_function() {
     let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
     let stored = dynamodb.scan().table_name(stack.variable("SIGNALS_TABLE")).send().await.unwrap();
     assert_eq!(stored.count, 2);
+    stack.stop("TERM");
+}
+
+#[tokio::test]
+async fn deferred_signals_of_a_stack_with_a_data_file_are_stored_by_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("dev.sqlite");
+    let signals = br#"{"signals": [{"customerId": "c1", "eventType": "bought"}]}"#;
+    let stack = LocalStack::start(&["--data", data.to_str().unwrap(), "--faults", "1"]);
+    let deferred = stack.send("POST", "/api/event-flows/signal", &[], signals);
+    assert_eq!((deferred.status, &deferred.json()["deferred"]), (200, &json!(1)), "{deferred:?}");
+    let stderr = stack.stop("INT");
+    assert!(stderr.contains("dev.sqlite.queue: 1.\nStopped.\n"), "{stderr}");
+
+    let stack = LocalStack::start(&["--data", data.to_str().unwrap()]);
+    let began = Instant::now();
+    while queued(&stack, "OVERFLOW_QUEUE_URL") > 0 {
+        assert!(began.elapsed() < Duration::from_mins(5), "the queue is not drained");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
+    let stored = dynamodb.scan().table_name(stack.variable("SIGNALS_TABLE")).send().await.unwrap();
+    assert_eq!(stored.count, 1);
     stack.stop("TERM");
 }

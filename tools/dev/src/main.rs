@@ -101,7 +101,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let dynamodb = FaultProxy::start_on(listener, &emulator.endpoint(), Plan::none())?;
     development_key::load(&emulator, &template)?;
     status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), dynamodb.endpoint()));
-    let overflow = if options.no_queue { None } else { Overflow::start(&template).await? };
+    let overflow = if options.no_queue { None } else { Overflow::start(&template, &storage).await? };
     environment.extend(overflow.iter().flat_map(Overflow::variables));
     let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
     let gateway = Gateway::new(routes, cors, options.answer.clone(), log.clone());
@@ -129,7 +129,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let functions = Functions::start(&template, &workspace, options, &environment, &printed);
     gateway.set_functions(functions.clone());
     functions.wait_until_ready(&gateway).await?;
-    if let Some(overflow) = overflow {
+    if let Some(overflow) = &overflow {
         overflow.drain(functions);
     }
     Inspector { gateway, stored: Stored::new(operator) }.serve(listeners.inspector)?;

@@ -47,7 +47,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PORT")]
     inspector_port: Option<u16>,
 
-    /// Keep the data in this file; without it, everything is in memory
+    /// Keep the data in this file, and the overflow queue in FILE.queue; without it, everything is in memory
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
 
@@ -64,7 +64,8 @@ pub(crate) struct Options {
     pub(crate) concurrency: u16,
 
     /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or lost. What retries do not
-    /// mend is deferred to the overflow queue if it is signals, and a 503 if it is a customer
+    /// mend is deferred to the overflow queue if it is signals, and a 503 if it is a customer. When nothing is
+    /// stored for two minutes, a message of the queue becomes a dead letter: 24 drains of 5 seconds each have failed
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) faults: Option<f64>,
 
