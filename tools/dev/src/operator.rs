@@ -1,7 +1,6 @@
 //! The operator's command line, `cargo intake`, on the tables of the running stack. Must not know what its commands do.
 
 use anyhow::Result;
-use sandbox::cargo::cargo_command;
 use tokio::process::Command;
 
 use crate::overflow;
@@ -37,10 +36,10 @@ impl Operator {
         self.workspace.build("`cargo intake`", &["intake"], false).await
     }
 
-    /// A command with these arguments. It is built already, so with `--quiet` only its own messages are printed.
+    /// A command with these arguments, of the program that is built already: cargo would take longer than the command.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::from(cargo_command(&self.workspace.cargo));
-        command.args(["run", "--locked", "--quiet", "--bin", "intake", "--"]).args(arguments);
+        let mut command = Command::new(self.workspace.target.join("debug/intake"));
+        command.args(arguments);
         command.current_dir(&self.workspace.root);
         for unwanted in UNWANTED_VARIABLES.iter().chain(&overflow::VARIABLES) {
             command.env_remove(unwanted);

@@ -174,7 +174,7 @@ fn seed_imports_copies_with_signals_over_seven_days() {
     sandbox.function("exit 7");
     sandbox.append("events/seed/customers.ndjson", "customer\n");
     sandbox.append("events/seed/signals.ndjson", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n");
-    sandbox.cargo_that_runs_intake("shift 6; echo \"$*\" >> calls; cat \"$2\" >> lines; env > environment; exit 0");
+    sandbox.cargo_that_builds_intake("echo \"$*\" >> calls; cat \"$2\" >> lines; env > environment; exit 0");
     let ended = sandbox.run(&["--seed"]);
 
     assert!(ended.error().starts_with("error: The function customers ended"), "{}", ended.stderr);
@@ -195,7 +195,7 @@ fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
     sandbox.function("exit 7");
     sandbox.append("events/seed/customers.ndjson", "customer\n");
     sandbox.append("events/seed/signals.ndjson", "signal\n");
-    sandbox.cargo_that_runs_intake("touch imported; exit 0");
+    sandbox.cargo_that_builds_intake("touch imported; exit 0");
     let template = Template::read(&sandbox.path("template.yaml")).unwrap();
     sandbox.append("target/README", "");
     let emulator = Emulator::start(&template, &Storage::File(sandbox.path("target/dev.sqlite")), 0).unwrap();
@@ -217,7 +217,7 @@ fn seed_that_cannot_be_imported_is_an_error() {
     assert!(sandbox.run(&["--seed"]).error().starts_with("error: Cannot read "));
     sandbox.append("events/seed/customers.ndjson", "");
     sandbox.append("events/seed/signals.ndjson", "");
-    sandbox.cargo_that_runs_intake("exit 1");
+    sandbox.cargo_that_builds_intake("exit 1");
     assert!(sandbox.run(&["--seed"]).error().starts_with("error: The sample data could not be stored"));
 }
 

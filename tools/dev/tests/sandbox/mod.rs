@@ -84,10 +84,14 @@ impl Sandbox {
         self.program("function", script);
     }
 
-    /// Makes `cargo run .. intake` run `script`, and needs no `cargo build` for it. Other commands of cargo work.
-    pub(crate) fn cargo_that_runs_intake(&self, script: &str) {
-        let intake = format!("case \"$*\" in 'run '*' --bin intake -- '*) {script};; *' --bin intake') exit;; esac");
-        self.program("cargo", &format!("{intake}\nexec {} \"$@\"", self.cargo.display()));
+    /// Makes `cargo build .. intake` build `script`. Other commands of cargo work.
+    pub(crate) fn cargo_that_builds_intake(&self, script: &str) {
+        let intake = self.program("intake", script);
+        let build = format!("mkdir -p target/debug && cp {} target/debug/intake", intake.display());
+        self.program(
+            "cargo",
+            &format!("case \"$*\" in *' --bin intake') {build}; exit;; esac\nexec {} \"$@\"", self.cargo.display()),
+        );
     }
 
     /// Builds the functions without the variables that cargo gives to tests. A shell may have cargo's settings, too.
