@@ -158,6 +158,7 @@ fn inspector_answers_no_other_page_and_no_other_name() {
         assert_eq!((status, text.contains(OWN_PAGE.0)), (403, true), "{method} {path}: {text}");
     }
     assert_eq!(inspector.call("GET", "/requests", &[("Host", "rebound.example:9001")], b"").status, 403);
+    assert_eq!(inspector.call("GET", "/requests", &[("Sec-Fetch-Site", "cross-site")], b"").status, 403);
     let page = inspector.call("GET", "", &[("Origin", "https://other.example")], b"");
     assert!(page.headers.keys().all(|name| !name.as_str().starts_with("access-control-")));
     let policy = page.header("content-security-policy");

@@ -10,7 +10,7 @@ use crate::page::root;
 
 #[tokio::test]
 async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
-    // A stack on the default ports, where `cargo lambda watch` would send the functions. A developer's may have them already.
+    // A stack on the default port. A developer's may have it already.
     let other = Emulator::start(testkit::template(), &Storage::Memory, 8000);
     // What is stored is read at once: on a busy machine, the queue might have it still.
     let stack = LocalStack::start(&["--no-queue", "--concurrency", "2"]);
@@ -24,9 +24,19 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     let updated = stack.send("PATCH", "/api/customers", &[], customer.as_bytes());
     assert_eq!((updated.status, &updated.json()["result"]), (200, &json!("updated")), "{updated:?}");
 
+    let unreadable = stack.send("POST", "/api/customers", &[], b"{\"customerId\": \"\xff\"}");
+    assert_eq!((unreadable.status, &unreadable.json()["code"]), (400, &json!("malformed-json")), "{unreadable:?}");
+
     let signals = r#"{"signals": [{"customerId": "c1", "eventType": "bought"}, {"customerId": "c1"}]}"#;
     let batch = stack.send("POST", "/api/event-flows/signal", &[], signals.as_bytes());
     assert_eq!((batch.status, &batch.json()["accepted"], &batch.json()["rejected"]), (200, &json!(1), &json!(1)));
+
+    for variable in ["AWS_ENDPOINT_URL_DYNAMODB", "BASE_URL"] {
+        let foreign = call("POST", stack.variable(variable), &[("Host", "page.example")], b"{}");
+        assert_eq!(foreign.status, 403, "{variable}");
+    }
+    let page = call("POST", stack.variable("AWS_ENDPOINT_URL_DYNAMODB"), &[("Origin", "http://127.0.0.1:3000")], b"{}");
+    assert_eq!((page.status, page.header("access-control-allow-origin")), (403, ""));
 
     let unknown = stack.send("GET", "/api/nothing", &[], b"");
     assert_eq!((unknown.status, unknown.header("content-type")), (404, "application/json"));
@@ -45,7 +55,7 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     }
 
     let stderr = stack.stop("INT");
-    assert!(!stderr.contains("Error: "), "functions outlived cargo-lambda: {stderr}");
+    assert!(!stderr.contains("Error: "), "{stderr}");
 }
 
 #[tokio::test]
@@ -65,7 +75,11 @@ async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
     dynamodb.scan().table_name(stack.variable("CUSTOMERS_TABLE")).send().await.unwrap();
     let stderr = stack.stop("TERM");
     assert!(stderr.contains("Faults are on: a share of 1 of"), "{stderr}");
-    assert!(stderr.contains(" calls to DynamoDB had a fault.\nStopped.\n"), "{stderr}");
+    assert!(
+        stderr
+            .contains(" calls to DynamoDB had a fault.\nMessages with deferred data that are lost with the queue: 1 "),
+        "{stderr}"
+    );
 
     let unavailable = (503, json!("storage-unavailable"), Value::Null, Value::Null);
     let stack = LocalStack::start(&["--faults", "1", "--no-queue"]);
@@ -98,6 +112,9 @@ async fn overflow_queue_of_cargo_dev_is_drained_by_its_function() {
         let call = json!({"QueueUrl": stack.variable("OVERFLOW_QUEUE_URL"), "MessageBody": body});
         call_queue(&stack, "SendMessage", &call);
     }
+    for header in [("Origin", "http://page.example"), ("Host", "page.example")] {
+        assert_eq!(call("POST", stack.variable("AWS_ENDPOINT_URL_SQS"), &[header], b"{}").status, 403);
+    }
     let began = Instant::now();
     while queued(&stack, "OVERFLOW_QUEUE_URL") > 0 {
         assert!(began.elapsed() < Duration::from_mins(5), "the queue is not drained");
@@ -107,5 +124,28 @@ async fn overflow_queue_of_cargo_dev_is_drained_by_its_function() {
     let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
     let stored = dynamodb.scan().table_name(stack.variable("SIGNALS_TABLE")).send().await.unwrap();
     assert_eq!(stored.count, 2);
+    stack.stop("TERM");
+}
+
+#[tokio::test]
+async fn deferred_signals_of_a_stack_with_a_data_file_are_stored_by_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("dev.sqlite");
+    let signals = br#"{"signals": [{"customerId": "c1", "eventType": "bought"}]}"#;
+    let stack = LocalStack::start(&["--data", data.to_str().unwrap(), "--faults", "1"]);
+    let deferred = stack.send("POST", "/api/event-flows/signal", &[], signals);
+    assert_eq!((deferred.status, &deferred.json()["deferred"]), (200, &json!(1)), "{deferred:?}");
+    let stderr = stack.stop("INT");
+    assert!(stderr.contains("dev.sqlite.queue: 1.\nStopped.\n"), "{stderr}");
+
+    let stack = LocalStack::start(&["--data", data.to_str().unwrap()]);
+    let began = Instant::now();
+    while queued(&stack, "OVERFLOW_QUEUE_URL") > 0 {
+        assert!(began.elapsed() < Duration::from_mins(5), "the queue is not drained");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
+    let stored = dynamodb.scan().table_name(stack.variable("SIGNALS_TABLE")).send().await.unwrap();
+    assert_eq!(stored.count, 1);
     stack.stop("TERM");
 }

@@ -9,6 +9,7 @@ mod data_model;
 mod delivery;
 mod docs;
 mod faults;
+mod function_pool;
 mod fuzz_corpus;
 mod idempotency;
 mod inspector;

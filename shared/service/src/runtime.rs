@@ -69,7 +69,7 @@ pub async fn run_http(function: Result<impl Function + Send + 'static, ConfigErr
 }
 
 /// Serves invocations with `handle` until the process ends: one at a time, or several where `AWS_LAMBDA_MAX_CONCURRENCY` allows
-/// it. Without a function, [`fail`]s.
+/// it. Without a function, each invocation is answered with the error.
 ///
 /// # Errors
 /// When Lambda's runtime API cannot be reached, or AWS has refused the credentials.

@@ -1,7 +1,11 @@
-//! An SQS with an overflow queue and its dead-letter queue, in memory and within SQS's limits: `cargo dev` serves it, and tests
+//! An SQS with an overflow queue and its dead-letter queue, in memory or in a file and within SQS's limits: `cargo dev` serves it, and tests
 //! start private ones. A test may say what the queues count. Must not know what is in a message.
 
+mod batch;
+mod journal;
+
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +19,9 @@ use serde_json::{Value, json};
 
 use sandbox::http_server::{HttpServer, Service, response};
 
+pub use self::batch::{drained, event};
+use self::journal::Journal;
+
 /// The URL of the overflow queue.
 pub const OVERFLOW_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/000000000000/overflow";
 
@@ -23,12 +30,6 @@ pub const DEAD_LETTER_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/0000
 
 /// The largest message, and the largest sum of the messages of one call, in bytes ("Amazon SQS message quotas").
 const MAX_BYTES: usize = 1024 * 1024;
-
-/// A message that was received this often and not deleted becomes a dead letter. In template.yaml it is more often, over days.
-const MAX_RECEIVES: u32 = 24;
-
-/// The bodies of the messages that are received together, in bytes. A body may double in an event, for which Lambda's limit is 6 MB.
-const MAX_RECEIVED_BYTES: usize = 3 * MAX_BYTES;
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
@@ -62,6 +63,7 @@ struct Queues {
     /// What `SendMessage` is answered instead of being done.
     answer_of_sends: Option<Value>,
     calls: Vec<(String, Value)>,
+    journal: Option<Journal>,
 }
 
 #[derive(Debug, Default)]
@@ -81,6 +83,14 @@ impl FakeSqs {
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
         Ok(Self(HttpServer::start(State::default(), None).await?))
+    }
+
+    /// Starts one with the queues that a file has, which keeps them.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, or loopback has no free port.
+    pub async fn start_in(file: &Path) -> Result<Self> {
+        Ok(Self(HttpServer::start(State(Mutex::new(journal::open(file)?)), None).await?))
     }
 
     /// The endpoint, as the SDK takes it.
@@ -118,7 +128,7 @@ impl FakeSqs {
 
     /// Deletes a message of the overflow queue.
     pub fn delete(&self, id: &str) {
-        self.0.service.queues(|queues| queues.overflow.messages.retain(|message| message.id != id));
+        self.0.service.queues(|queues| queues.delete(id));
     }
 
     /// How many messages were sent.
@@ -165,20 +175,6 @@ impl FakeSqs {
 /// The ARN of the queue with this URL.
 pub fn arn(url: &str) -> String {
     format!("arn:aws:sqs:eu-central-1:000000000000:{}", url.rsplit('/').next().unwrap_or_default())
-}
-
-/// The event that Lambda makes of messages.
-pub fn event(messages: &[Message]) -> Value {
-    let record = |message: &Message| json!({"messageId": message.id, "body": message.body, "eventSource": "aws:sqs"});
-    json!({"Records": messages.iter().map(record).collect::<Value>()})
-}
-
-/// The ids of the messages that a function has drained, by its response to their event: none when it failed.
-pub fn drained<'a>(messages: &'a [Message], response: &Value) -> Vec<&'a str> {
-    let Some(failures) = response.get("batchItemFailures").and_then(Value::as_array) else { return Vec::new() };
-    let is_failure =
-        |id: &&str| failures.iter().any(|failure| failure.get("itemIdentifier").is_some_and(|of| of == *id));
-    messages.iter().map(|message| message.id.as_str()).filter(|id| !is_failure(id)).collect()
 }
 
 impl State {
@@ -241,6 +237,11 @@ impl Queues {
             call.pointer("/MessageAttributes/reason/StringValue").and_then(Value::as_str).map(ToOwned::to_owned);
         let message =
             Message { id: id.clone(), body: body.to_owned(), reason, receives: 0, visible_at: Instant::now() };
+        let is_dead = call["QueueUrl"] == DEAD_LETTER_QUEUE;
+        self.queue(call)?;
+        if !self.keep_sent(&message, is_dead) {
+            return Err((500, "InternalError", ""));
+        }
         self.queue(call)?.messages.push(message);
         self.sent += 1;
         self.groups.push(group);
@@ -255,27 +256,14 @@ impl Queues {
         }
     }
 
-    fn receive(&mut self, most: usize, hidden: Duration, now: Instant) -> Vec<Message> {
-        let messages = &mut self.overflow.messages;
-        let is_dead = |message: &mut Message| message.visible_at <= now && message.receives >= MAX_RECEIVES;
-        if !self.are_receives_unlimited {
-            self.dead_letters.messages.extend(messages.extract_if(.., is_dead));
-        }
-        let (mut received, mut bytes) = (Vec::new(), 0);
-        for message in messages.iter_mut().filter(|message| message.visible_at <= now).take(most) {
-            bytes += message.body.len();
-            if bytes > MAX_RECEIVED_BYTES {
-                break;
-            }
-            message.visible_at = now + hidden;
-            message.receives += 1;
-            received.push(message.clone());
-        }
-        received
+    fn delete(&mut self, id: &str) {
+        self.keep_deleted(id);
+        self.overflow.messages.retain(|message| message.id != id);
     }
 
     /// Moves the dead letters back.
     fn redrive(&mut self) {
+        self.keep_redriven();
         let now = Instant::now();
         let fresh = |message| Message { receives: 0, visible_at: now, ..message };
         self.overflow.messages.extend(self.dead_letters.messages.drain(..).map(fresh));

@@ -6,6 +6,7 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 
 use crate::answer::{json_answer, refusal};
+use crate::loopback::is_foreign;
 use crate::message::{Message, Stream};
 use crate::plan::Fault;
 use crate::state::Shared;
@@ -15,6 +16,9 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
     let mut client = Stream::new(client);
     let mut upstream = shared.connect().await?;
     while let Some(call) = client.next().await? {
+        if is_foreign(call.header("origin").is_some(), call.header("host")) {
+            return client.send(&Message::answer("403 Forbidden", &[("connection", "close")], "")).await;
+        }
         let answer = match shared.decide(number, call.operation(), &call.body) {
             None => match shared.capacity() {
                 Some(capacity) => writes::within_capacity(&mut upstream, call, &capacity, shared).await?,

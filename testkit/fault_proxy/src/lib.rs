@@ -1,7 +1,7 @@
 //! A DynamoDB that fails on purpose: a proxy between the functions and the emulator, for tests and `cargo dev --faults`.
 //!
 //! It speaks HTTP/1.1 on loopback, knows of a call only its operation and its bytes, and does to some calls what a
-//! [`Plan`] says. Must not know whether a function gets over a fault, and repairs none.
+//! [`Plan`] says. It answers no page of a browser. Must not know whether a function gets over a fault, and repairs none.
 
 mod answer;
 mod capacity;
@@ -15,6 +15,7 @@ mod writes;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 pub use self::capacity::{Capacity, Limits};
@@ -36,6 +37,14 @@ impl FaultProxy {
     /// # Errors
     /// `upstream` is not such an URL, or loopback has no free port.
     pub async fn start(upstream: &str, plan: impl Into<Plan>) -> Result<Self> {
+        Self::start_on(TcpListener::bind("127.0.0.1:0").await.context("loopback has no free port")?, upstream, plan)
+    }
+
+    /// As [`FaultProxy::start`], on a port that the caller has taken.
+    ///
+    /// # Errors
+    /// `upstream` is not such an URL.
+    pub fn start_on(listener: TcpListener, upstream: &str, plan: impl Into<Plan>) -> Result<Self> {
         let upstream =
             upstream.trim_start_matches("http://").parse().with_context(|| format!("{upstream} has no port"))?;
         let shared = Arc::new(Shared::new(upstream, plan.into()));
@@ -50,7 +59,7 @@ impl FaultProxy {
                 shared.open.send_modify(|open| *open -= 1);
             }
         };
-        Ok(Self { shared, server: LoopbackServer::start(serve).await? })
+        Ok(Self { shared, server: LoopbackServer::start_on(listener, serve)? })
     }
 
     /// The URL to give to an SDK instead of the emulator's.

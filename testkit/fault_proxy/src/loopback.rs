@@ -6,6 +6,13 @@ use anyhow::{Context as _, Result};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
+/// Whether a request is not for this machine: a browser's page has sent it, or its `Host` is a name that another machine chose to
+/// resolve to loopback. A page of any origin could otherwise read and write what an emulator has.
+pub fn is_foreign(has_origin: bool, host: Option<&str>) -> bool {
+    let name = host.map(|host| host.rsplit_once(':').map_or(host, |(name, _)| name));
+    has_origin || name.is_some_and(|name| !["127.0.0.1", "localhost"].contains(&name))
+}
+
 /// Accepts connections until it is stopped or dropped. Its connections end with it.
 #[derive(Debug)]
 pub struct LoopbackServer {
@@ -24,7 +31,18 @@ impl LoopbackServer {
         S: Fn(TcpStream) -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static,
     {
-        let listener = TcpListener::bind("127.0.0.1:0").await.context("loopback has no free port")?;
+        Self::start_on(TcpListener::bind("127.0.0.1:0").await.context("loopback has no free port")?, serve)
+    }
+
+    /// As [`LoopbackServer::start`], on a port that the caller has taken.
+    ///
+    /// # Errors
+    /// When the port is unknown.
+    pub fn start_on<S, F>(listener: TcpListener, serve: S) -> Result<Self>
+    where
+        S: Fn(TcpStream) -> F + Send + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
         let address = listener.local_addr()?;
         let accepting = tokio::spawn(async move {
             let mut connections = JoinSet::new();

@@ -3,7 +3,9 @@
 
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -16,10 +18,11 @@ use crate::clock::SkewedClock;
 use crate::delivery::Delivery;
 use crate::load::account_id;
 use crate::options::Options;
-use crate::scaling::Function;
 use crate::windows::Windows;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use fault_proxy::{Capacity, Fault, FaultProxy, Limits, Plan, Rule};
+use sandbox::function_process::ProcessOptions;
+use sandbox::pool::{Failure, Pool, PoolOptions};
 use sandbox::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
 use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, create_key, emulator_options};
@@ -29,6 +32,9 @@ pub(super) const RETENTION: Duration = Duration::from_hours(30 * 24);
 
 /// Events after which a process is replaced: a few requests of each client.
 const LIFETIME: RangeInclusive<u64> = 5..=40;
+
+/// Events that every second process serves at once.
+const AT_ONCE: u16 = 4;
 
 /// Accounts, and keys of each. Clients of one account share its customers.
 const ACCOUNTS: u32 = 3;
@@ -59,7 +65,7 @@ pub(super) struct Deployment {
     _s3: FakeS3,
     /// The ways to SQS and to S3.
     others: [FaultProxy; 2],
-    pub(super) functions: Vec<(Rc<Function>, FaultProxy)>,
+    pub(super) functions: Vec<(Arc<Pool>, FaultProxy)>,
     /// The events of the functions, in their order.
     pub(super) events: [EventQueue; FUNCTIONS.len()],
     pub(super) delivery: Delivery,
@@ -81,7 +87,7 @@ impl Deployment {
         log: &mpsc::UnboundedSender<String>,
     ) -> Result<Self> {
         let emulator = TestApp::emulator();
-        let clock = SkewedClock::compile()?.map(Rc::new);
+        let clock = SkewedClock::compile()?.map(Arc::new);
         let (queue, s3) = (FakeSqs::start().await?, FakeS3::start().await?);
         queue.allow_all_receives();
         let keys = create_keys(&emulator.endpoint(), &s3).await;
@@ -106,9 +112,16 @@ impl Deployment {
             if program == FUNCTIONS[DELIVER].0 {
                 process.variables.extend(delivery.variables());
             }
-            process.events = events.clone();
             let lifetime = options.replaced_after.map_or(LIFETIME, |after| after..=after);
-            functions.push((Function::start(process, clock.clone(), lifetime, seed), proxy));
+            let of_pool = PoolOptions {
+                events: events.clone(),
+                process: numbered(process, clock.clone()),
+                at_once: usize::MAX,
+                lifetime,
+                seed,
+                report,
+            };
+            functions.push((Pool::start(of_pool), proxy));
         }
         Ok(Self {
             emulator,
@@ -148,6 +161,27 @@ impl Deployment {
         for (function, _) in &self.functions[DELIVER..] {
             function.end().await;
         }
+    }
+}
+
+/// The options of a process by its number: every second one serves several events at once, and each has its own clock.
+fn numbered(
+    process: ProcessOptions,
+    clock: Option<Arc<SkewedClock>>,
+) -> Box<dyn Fn(u64) -> ProcessOptions + Send + Sync> {
+    Box::new(move |number| {
+        let at_once = if number.is_multiple_of(2) { 1 } else { AT_ONCE };
+        let mut process = ProcessOptions { concurrency: Some(at_once), ..process.clone() };
+        if let Some(clock) = &clock {
+            clock.set(&mut process, number);
+        }
+        process
+    })
+}
+
+fn report(program: &Path, failure: Failure) {
+    if let Failure::NotStarted(error) = failure {
+        panic!("{} cannot be started: {error:#}", program.display());
     }
 }
 

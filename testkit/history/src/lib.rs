@@ -21,7 +21,6 @@ mod load;
 mod log_check;
 mod options;
 mod run;
-mod scaling;
 mod stored;
 mod stream;
 mod summary;

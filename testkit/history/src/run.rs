@@ -3,11 +3,13 @@
 use std::cell::Cell;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use consistency::{History, Outcome, checker};
 use fault_proxy::FaultProxy;
+use sandbox::pool::Pool;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
@@ -19,7 +21,6 @@ use crate::drain::{self, Drained};
 use crate::load::CANARY;
 use crate::log_check::LogCheck;
 use crate::options::Options;
-use crate::scaling::Function;
 use crate::stored;
 use crate::summary::{Calls, Failures, Summary};
 use crate::windows::Windows;
@@ -189,7 +190,7 @@ async fn all(tasks: Vec<JoinHandle<()>>) {
 }
 
 /// Kills processes at random times, which the seed determines, until all signals are acknowledged. Counts the kills.
-async fn kill(options: &Options, functions: &[(Rc<Function>, FaultProxy)], signals: &Shared, kills: &Cell<u64>) {
+async fn kill(options: &Options, functions: &[(Arc<Pool>, FaultProxy)], signals: &Shared, kills: &Cell<u64>) {
     let mut random = fastrand::Rng::with_seed(options.seed.rotate_left(32));
     let mut moments: Vec<u64> = (0..options.kills).map(|_| random.u64(..options.signals)).collect();
     moments.sort_unstable();

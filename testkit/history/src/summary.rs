@@ -9,8 +9,8 @@ use crate::clients::Unavailable;
 use crate::delivery_checker;
 use crate::deployment::Deployment;
 use crate::drain::Drained;
-use crate::scaling::ProcessCounts;
 use fault_proxy::CallCounts;
+use sandbox::pool::ProcessCounts;
 
 /// The result of a run.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -40,6 +40,8 @@ pub struct ProcessOptions {
     pub invocation_timeout: Duration,
     /// Its events, which it may share with other processes.
     pub events: EventQueue,
+    /// Whether it is out of reach of the terminal's Ctrl-C.
+    pub has_own_group: bool,
     /// Gets every line of standard output and standard error. Without it, only standard error is shown.
     pub log: Option<mpsc::UnboundedSender<String>>,
 }
@@ -56,6 +58,7 @@ impl ProcessOptions {
             concurrency: None,
             invocation_timeout: Duration::from_secs(10),
             events: EventQueue::default(),
+            has_own_group: false,
             log: None,
         }
     }
@@ -82,7 +85,11 @@ impl FunctionProcess {
             Some(_) => (Stdio::piped(), Stdio::piped()),
             None => (Stdio::null(), Stdio::inherit()),
         };
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        if options.has_own_group {
+            command.process_group(0);
+        }
+        let mut child = command
             .args(words)
             .args(&options.arguments)
             .env_clear()
@@ -136,9 +143,8 @@ impl FunctionProcess {
     ///
     /// # Errors
     /// When the operating system does not tell.
-    pub async fn ended(&mut self) -> Result<()> {
-        self.child.wait().await?;
-        Ok(())
+    pub async fn ended(&mut self) -> Result<ExitStatus> {
+        Ok(self.child.wait().await?)
     }
 
     /// The most memory that the process had resident so far, in bytes.
@@ -192,10 +198,10 @@ impl FunctionProcess {
 }
 
 async fn send_lines(output: impl AsyncRead + Unpin, log: mpsc::UnboundedSender<String>) {
-    let mut lines = BufReader::new(output).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
+    let mut lines = BufReader::new(output).split(b'\n');
+    while let Ok(Some(line)) = lines.next_segment().await {
         // A test that ended has dropped its receiver.
-        let _ = log.send(line);
+        let _ = log.send(String::from_utf8_lossy(&line).into_owned());
     }
 }
 

@@ -1,4 +1,5 @@
-//! An HTTP/1.1 server on loopback whose connections are kept, plain or over TLS. Must not know what is asked for.
+//! An HTTP/1.1 server on loopback whose connections are kept, plain or over TLS. It answers no page of
+//! a browser. Must not know what is asked for.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -6,10 +7,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
-use fault_proxy::loopback::LoopbackServer;
+use fault_proxy::loopback::{LoopbackServer, is_foreign};
 use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::HeaderName;
+use hyper::header::{HOST, HeaderName, ORIGIN};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -82,6 +83,10 @@ async fn serve(service: Arc<impl Service>, stream: impl AsyncRead + AsyncWrite +
         let service = Arc::clone(&service);
         async move {
             let (parts, body) = request.into_parts();
+            let host = parts.headers.get(HOST).map(|host| String::from_utf8_lossy(host.as_bytes()));
+            if is_foreign(parts.headers.contains_key(ORIGIN), host.as_deref()) {
+                return Ok(response(403, &[], ""));
+            }
             let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
             Ok::<_, Infallible>(service.answer(Request::from_parts(parts, body)).await)
         }

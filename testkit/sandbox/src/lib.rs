@@ -6,6 +6,7 @@
 //! | [`http_server`], [`certificate_authority`] | serving HTTP/1.1, plain or over TLS | what is asked for |
 //! | [`runtime_api`] | giving events to a process and taking its responses | what is in them |
 //! | [`function_process`] | one process of a function | what is measured or expected |
+//! | [`pool`] | the processes of a function, as many as its events need | what is in an event |
 //! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
 //! | [`fake_targets`] | keeping what is delivered to a bus, a stream and a bucket | what an event is about |
 //! | [`cargo`] | a command for cargo, from a program that cargo started | what is built |
@@ -18,4 +19,5 @@ pub mod fake_dynamodb;
 pub mod fake_targets;
 pub mod function_process;
 pub mod http_server;
+pub mod pool;
 pub mod runtime_api;

@@ -22,6 +22,8 @@ pub struct EventQueue {
     sender: mpsc::UnboundedSender<Event>,
     receiver: Arc<AsyncMutex<mpsc::UnboundedReceiver<Event>>>,
     sent: Arc<AtomicU64>,
+    /// The end of the ids of all events.
+    node: u64,
 }
 
 /// An event that waits for a process.
@@ -54,18 +56,29 @@ impl Invocation {
 
 impl Default for EventQueue {
     fn default() -> Self {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        Self { sender, receiver: Arc::new(AsyncMutex::new(receiver)), sent: Arc::default() }
+        Self::of_node(0)
     }
 }
 
 impl EventQueue {
+    /// A queue whose ids differ from those of other nodes, of which their last twelve digits are the number.
+    pub fn of_node(node: u64) -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        Self { sender, receiver: Arc::new(AsyncMutex::new(receiver)), sent: Arc::default(), node }
+    }
+
+    /// An empty queue whose ids differ from those of this one.
+    pub(crate) fn of_one_process(&self) -> Self {
+        Self { sent: Arc::clone(&self.sent), ..Self::of_node(self.node) }
+    }
+
     /// Waits until a process has responded to this event; `None` when the process ended first.
     pub async fn invoke(&self, event: Bytes) -> Option<Invocation> {
         let number = self.sent.fetch_add(1, Ordering::Relaxed) + 1;
         let (invocation, responded) = oneshot::channel();
         // Ids follow each other, so that an instruction count does not depend on chance.
-        let event = Event { id: format!("{number:08}-0000-4000-8000-000000000000"), body: event, invocation };
+        let id = format!("{number:08}-0000-4000-8000-{:012x}", self.node);
+        let event = Event { id, body: event, invocation };
         self.sender.send(event).ok()?;
         responded.await.ok()
     }

@@ -7,10 +7,11 @@ use std::time::{Duration, SystemTime};
 use axum::body::Bytes;
 use axum::http::header::{AUTHORIZATION, CONTENT_ENCODING};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
-use data_encoding::BASE64;
 use emulator::development_key::API_KEY;
 use flate2::read::MultiGzDecoder;
 use serde_json::{Map, Value, json};
+
+use crate::event::event;
 
 /// The most that a compressed body may become, in bytes: more than the functions accept.
 const MAX_DECODED_BYTES: u64 = 8 * 1024 * 1024;
@@ -127,37 +128,11 @@ impl Exchange {
         headers + self.sent.body.as_ref().map_or(0, Bytes::len) + self.response.body().len()
     }
 
-    /// The event that API Gateway would make of the request (payload format 2.0), as in events/. It has no key but the published one.
+    /// The event that API Gateway would make of the request, as in events/. It has no key but the published one.
     pub(crate) fn event(&self) -> Value {
-        let path = self.sent.uri.path();
-        let value = |name: &HeaderName, value: &HeaderValue| match value.to_str() {
+        event(&self.sent, "inspector", |name, value| match value.to_str() {
             Ok(text) if text.contains(API_KEY) => text.to_owned(),
             _ => shown_value(name, value),
-        };
-        let headers: Map<_, _> =
-            self.sent.headers.iter().map(|(name, content)| (name.to_string(), value(name, content).into())).collect();
-        let body = self.sent.body.as_deref().unwrap_or_default();
-        let (body, is_base64) = match std::str::from_utf8(body) {
-            Ok(text) if !self.sent.headers.contains_key(CONTENT_ENCODING) => (text.to_owned(), false),
-            _ => (BASE64.encode(body), true),
-        };
-        json!({
-            "version": "2.0",
-            "routeKey": format!("ANY {path}"),
-            "rawPath": path,
-            "rawQueryString": self.sent.uri.query().unwrap_or_default(),
-            "headers": headers,
-            "requestContext": {
-                "accountId": "123456789012",
-                "apiId": "local",
-                "http": {"method": self.sent.method.as_str(), "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1"},
-                "requestId": "inspector",
-                "routeKey": format!("ANY {path}"),
-                "stage": "$default",
-                "timeEpoch": milliseconds(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
-            },
-            "body": body,
-            "isBase64Encoded": is_base64,
         })
     }
 }
@@ -166,7 +141,8 @@ fn members<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
     members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
-fn milliseconds(duration: Duration) -> u64 {
+/// Whole milliseconds.
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or_default()
 }
 

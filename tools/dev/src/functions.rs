@@ -1,55 +1,33 @@
-//! The functions: built first, so that a failed build is reported at once, then run by `cargo lambda watch`, then checked
-//! until they are ready. Must not know what a request does.
-//!
-//! `cargo lambda watch` starts a function at its first request, with `cargo run --bin` and the same selection as [`build`],
-//! so nothing is compiled twice.
+//! The functions: built first, so that a failed build is reported at once, then run as processes over Lambda's Runtime API, then
+//! checked until they are ready. Must not know what a request does.
 
-use std::net::Ipv4Addr;
-use std::process::Stdio;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Error, Result, anyhow, bail};
+use anyhow::{Result, bail, ensure};
+use axum::body::Bytes;
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 use emulator::{Template, development_key};
-use tokio::net::TcpSocket;
-use tokio::process::Command;
+use sandbox::function_process::ProcessOptions;
+use sandbox::pool::{Failure, Pool, PoolOptions};
+use sandbox::runtime_api::EventQueue;
+use serde_json::Value;
+use tokio::sync::mpsc;
 
-use crate::cargo_lambda::CargoLambda;
-use crate::log::{FunctionLog, RequestLog};
+use crate::exchange::Sent;
+use crate::gateway::Gateway;
 use crate::options::Options;
-use crate::overflow;
-use crate::process::ProcessTree;
 use crate::progress::status;
+use crate::stack_info::ENDPOINT_VARIABLE;
 use crate::workspace::Workspace;
 
-/// How long the functions may take to start. They are built by then, but another cargo may hold the build lock.
-const READY_TIMEOUT: Duration = Duration::from_mins(5);
-
-/// After this, a message says what is waited for.
-const EXPLAIN_AFTER: Duration = Duration::from_secs(10);
-
-/// The timeout of one request.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long the functions may take to start.
+const READY_TIMEOUT: Duration = Duration::from_mins(1);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-/// Variables of the developer that would make the SDK use another endpoint or account, the function a real queue or a real
-/// bucket, or `cargo intake` a deployed stack.
-const UNWANTED_VARIABLES: [&str; 6] = [
-    "AWS_ENDPOINT_URL",
-    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
-    "AWS_PROFILE",
-    "AWS_SESSION_TOKEN",
-    "INTAKE_STACK",
-    "KEY_SNAPSHOT_BUCKET",
-];
-
-/// Gives a command these variables, and none of the developer's that would lead it elsewhere.
-pub(crate) fn set_environment(command: &mut Command, environment: &[(String, String)]) {
-    for unwanted in UNWANTED_VARIABLES.iter().chain(&overflow::VARIABLES) {
-        command.env_remove(unwanted);
-    }
-    command.envs(environment.iter().map(|(name, value)| (name, value)));
-}
 
 /// A request of which only Intake has this response: the path, the body that is posted to it or nothing to get it, the status, and a
 /// part of the response. One for each function of the API, after which the function knows the development key: `--faults` come later.
@@ -65,162 +43,114 @@ pub(crate) async fn build(workspace: &Workspace, template: &Template, release: b
     workspace.build("The functions", &packages, release).await
 }
 
-/// A free port for `cargo lambda watch`. While the functions are built, no other program can take it, and it refuses
-/// connections.
-///
-/// # Errors
-/// No port is free.
-pub(crate) fn reserve_port() -> Result<TcpSocket> {
-    let reserve = || {
-        let socket = TcpSocket::new_v4()?;
-        socket.bind((Ipv4Addr::LOCALHOST, 0).into()).map(|()| socket)
-    };
-    reserve().context("Cannot find a free port of 127.0.0.1")
-}
-
-/// The running functions.
+/// The running functions. Their processes are killed with the runtime, which ends before `cargo dev` does.
+#[derive(Clone)]
 pub(crate) struct Functions {
-    watch: ProcessTree,
-    /// What they log, unless it is passed on as it is.
-    log: Option<FunctionLog>,
-    port: u16,
+    /// By their names in the template.
+    events: HashMap<String, EventQueue>,
+    pools: Vec<(String, Arc<Pool>)>,
 }
 
 impl Functions {
-    /// Starts `cargo lambda watch` on the port that is reserved for it.
-    ///
-    /// # Errors
-    /// It cannot be started.
+    /// Starts them with these variables; a process starts with an event. Every line that they print is sent to `log`.
     pub(crate) fn start(
-        cargo_lambda: &CargoLambda,
+        template: &Template,
         workspace: &Workspace,
         options: &Options,
         environment: &[(String, String)],
-        reserved_port: TcpSocket,
-    ) -> Result<Self> {
-        status("Starting the functions");
-        let port = reserved_port.local_addr()?.port();
-        // `cargo lambda watch` opens the port itself.
-        drop(reserved_port);
-        let mut command = cargo_lambda.command();
-        command
-            .args(["watch", "--locked", "--disable-cors", "--invoke-address", "127.0.0.1"])
-            .args(["--invoke-port", &port.to_string()])
-            .args(["--concurrency", &options.concurrency.to_string()])
-            .args(options.release.then_some("--release"))
-            .current_dir(&workspace.root);
-        set_environment(&mut command, environment);
-        if !options.raw {
-            // With this option, cargo prints only warnings and errors.
-            command.arg("--quiet").stdout(Stdio::piped());
+        log: &mpsc::UnboundedSender<String>,
+    ) -> Self {
+        let folder = workspace.target.join(if options.release { "release" } else { "debug" });
+        let (mut events, mut pools) = (HashMap::new(), Vec::new());
+        for function in &template.functions {
+            let queue = EventQueue::of_node(fastrand::u64(..1 << 48));
+            let mut process = ProcessOptions::new(folder.join(&function.package), "");
+            let name = ("AWS_LAMBDA_FUNCTION_NAME".to_owned(), function.package.clone());
+            let variables = environment.iter().cloned().chain([name]);
+            process.variables = variables.map(|(name, value)| (name, value.into())).collect();
+            // Of two values of a variable, the last one counts.
+            let dynamodb = environment.iter().rev().find(|(name, _)| name == ENDPOINT_VARIABLE);
+            process.dynamodb = dynamodb.map(|(_, endpoint)| endpoint.clone()).unwrap_or_default();
+            (process.invocation_timeout, process.has_own_group) = (function.timeout, true);
+            process.log = Some(log.clone());
+            let pool = Pool::start(PoolOptions {
+                events: queue.clone(),
+                process: Box::new(move |_| process.clone()),
+                at_once: options.concurrency.into(),
+                lifetime: u64::MAX..=u64::MAX,
+                seed: 0,
+                report,
+            });
+            events.insert(function.logical_id.clone(), queue);
+            pools.push((function.package.clone(), pool));
         }
-        Ok(Self { watch: ProcessTree::start(command)?, log: None, port })
+        Self { events, pools }
     }
 
-    /// Reads what they log, unless it is passed on as it is.
-    pub(crate) fn read_log(&mut self, requests: RequestLog) {
-        self.log = self.watch.take_stdout().map(|output| FunctionLog::read(output, requests));
+    /// One whose events a test serves.
+    #[cfg(test)]
+    pub(crate) fn of_test(function: &str, events: EventQueue) -> Self {
+        Self { events: HashMap::from([(function.to_owned(), events)]), pools: Vec::new() }
     }
 
-    /// Waits until every function passes its health check.
+    /// What the function with this name in the template returns, or `None` if it ends instead.
+    pub(crate) async fn invoke(&self, function: &str, event: &Value) -> Option<Bytes> {
+        let invocation = self.events.get(function)?.invoke(event.to_string().into()).await;
+        invocation.map(|invocation| invocation.response)
+    }
+
+    /// Waits until every function passes its health check behind the gateway.
     ///
     /// # Errors
-    /// `cargo lambda watch` ends, or a health check does not pass in time.
-    pub(crate) async fn wait_until_ready(&mut self) -> Result<()> {
-        let base_url = format!("http://127.0.0.1:{}", self.port);
-        tokio::select! {
-            failure = self.end() => Err(failure),
-            ready = check_all(&base_url) => ready,
-        }
-    }
-
-    /// Waits for what should not happen: `cargo lambda watch` ends by itself.
-    pub(crate) async fn end(&mut self) -> Error {
-        match self.watch.wait().await {
-            Ok(status) => {
-                if let Some(log) = &mut self.log {
-                    log.show_hidden().await;
+    /// A function ends, or a health check does not pass in time.
+    pub(crate) async fn wait_until_ready(&self, gateway: &Gateway) -> Result<()> {
+        let start = Instant::now();
+        for (path, body, expected, words) in HEALTH_CHECKS {
+            while let Some(function) = gateway.function_of(&Method::POST, path) {
+                let response = gateway.forward(&health_check(path, body), function).await;
+                let text = String::from_utf8_lossy(response.body());
+                if response.status() == expected && text.contains(words) {
+                    break;
                 }
-                anyhow!("cargo lambda watch ended by itself ({status}): see its output above.")
+                for (name, pool) in &self.pools {
+                    ensure!(pool.counts().ended == 0, "The function {name} ended by itself: see its output above.");
+                }
+                if start.elapsed() > READY_TIMEOUT {
+                    let seconds = READY_TIMEOUT.as_secs();
+                    bail!(
+                        "{path} does not have the expected response after {seconds} s; the last response was: {text}"
+                    );
+                }
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
-            Err(error) => error,
         }
+        Ok(())
     }
 }
 
-async fn check_all(base_url: &str) -> Result<()> {
-    let start = Instant::now();
-    for (path, body, expected, words) in HEALTH_CHECKS {
-        let url = format!("{base_url}{path}");
-        let mut explained = false;
-        loop {
-            let url = url.clone();
-            let response = tokio::task::spawn_blocking(move || send(&url, body)).await.unwrap_or_default();
-            if response.status == expected && response.text.contains(words) {
-                break;
-            }
-            if start.elapsed() > READY_TIMEOUT {
-                bail!(
-                    "{path} does not have the expected response after {} s; the last response was: {}",
-                    READY_TIMEOUT.as_secs(),
-                    response.text.trim(),
-                );
-            }
-            if !explained && start.elapsed() > EXPLAIN_AFTER {
-                explained = true;
-                status(&format!("Still waiting for {path}; the last response was: {}", response.text.trim()));
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
+fn health_check(path: &'static str, body: &'static str) -> Sent {
+    let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    headers
+        .extend(HeaderValue::try_from(format!("Bearer {}", development_key::API_KEY)).map(|key| (AUTHORIZATION, key)));
+    let method = if body.is_empty() { Method::GET } else { Method::POST };
+    Sent { method, uri: Uri::from_static(path), headers, body: Some(Bytes::from_static(body.as_bytes())) }
+}
+
+fn report(program: &Path, failure: Failure) {
+    let name = program.file_name().unwrap_or_default().display();
+    match failure {
+        Failure::NotStarted(error) => status(&format!("The function {name} does not start: {error:#}")),
+        Failure::Ended(how) => {
+            status(&format!("The function {name} ended by itself ({how}); the next event starts it again."));
         }
-    }
-    Ok(())
-}
-
-#[derive(Default)]
-struct Response {
-    /// 0 where there was no response.
-    status: u16,
-    /// The body, or why there was none.
-    text: String,
-}
-
-fn send(url: &str, body: &'static str) -> Response {
-    let agent: ureq::Agent = ureq::Agent::config_builder()
-        .timeout_global(Some(REQUEST_TIMEOUT))
-        .http_status_as_error(false)
-        .proxy(None)
-        .build()
-        .into();
-    let method = if body.is_empty() { "GET" } else { "POST" };
-    let request = ureq::http::Request::builder().method(method).uri(url).header("Content-Type", "application/json");
-    let request = request.header("Authorization", format!("Bearer {}", development_key::API_KEY)).body(body);
-    match request.map_err(ureq::Error::from).and_then(|request| agent.run(request)) {
-        Ok(mut response) => Response {
-            status: response.status().as_u16(),
-            text: response.body_mut().read_to_string().unwrap_or_else(|error| error.to_string()),
-        },
-        Err(error) => Response { status: 0, text: error.to_string() },
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::ErrorKind;
-    use std::net::{TcpListener, TcpStream};
-
     use emulator::Template;
 
-    use super::{HEALTH_CHECKS, reserve_port};
-
-    #[test]
-    fn reserved_port_refuses_connections_and_is_free_after_its_drop() {
-        let reserved = reserve_port().unwrap();
-        let address = reserved.local_addr().unwrap();
-        assert_eq!(TcpStream::connect(address).unwrap_err().kind(), ErrorKind::ConnectionRefused);
-        assert_eq!(TcpListener::bind(address).unwrap_err().kind(), ErrorKind::AddrInUse);
-        drop(reserved);
-        TcpListener::bind(address).unwrap();
-    }
+    use super::HEALTH_CHECKS;
 
     #[test]
     fn each_function_of_the_template_is_built_and_has_a_health_check() {

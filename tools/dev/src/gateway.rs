@@ -3,24 +3,23 @@
 //! know what a request means.
 
 use std::net::TcpListener;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::handler::HandlerWithoutStateExt as _;
-use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
-use axum::http::uri::{PathAndQuery, Scheme, Uri};
-use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use axum::http::header::{CONTENT_TYPE, HOST};
+use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::serve::ListenerExt as _;
 use emulator::template::Route;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use fault_proxy::loopback::is_foreign;
 
 use crate::cors::CorsPolicy;
+use crate::event;
 use crate::exchange::{Exchange, Explanation, Sent};
+use crate::functions::Functions;
 use crate::history::{History, Kept};
 use crate::injected::{self, Injected, InjectedShare};
 use crate::log::{self, RequestLog};
@@ -36,9 +35,8 @@ const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
 const BY_OPTION: &str = "because of --answer";
 
 pub(crate) struct Gateway {
-    client: Client<HttpConnector, Body>,
-    /// The address of the functions.
-    functions: String,
+    /// Once they run.
+    functions: OnceLock<Functions>,
     routes: Vec<Route>,
     cors: CorsPolicy,
     /// Answers that are given in place of the functions'.
@@ -49,25 +47,19 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// A gateway in front of the functions on `functions_port` of 127.0.0.1.
+    /// A gateway without functions.
     pub(crate) fn new(
-        functions_port: u16,
         routes: Vec<Route>,
         cors: CorsPolicy,
         injected: Vec<InjectedShare>,
         log: Option<RequestLog>,
     ) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        Self {
-            client: Client::builder(TokioExecutor::new()).build(connector),
-            functions: format!("127.0.0.1:{functions_port}"),
-            routes,
-            cors,
-            injected,
-            log,
-            history: History::default(),
-        }
+        Self { functions: OnceLock::new(), routes, cors, injected, log, history: History::default() }
+    }
+
+    /// Sends requests to these from here on.
+    pub(crate) fn set_functions(&self, functions: Functions) {
+        self.functions.get_or_init(|| functions);
     }
 
     /// Answers on `listener` until the runtime ends.
@@ -121,23 +113,27 @@ impl Gateway {
 
     /// The response, and what the line of the request says about it.
     async fn respond(&self, sent: &Sent) -> (Response<Bytes>, Option<&'static str>) {
-        let Some(body) = &sent.body else {
+        let host = sent.headers.get(HOST).map(|host| String::from_utf8_lossy(host.as_bytes()));
+        if is_foreign(false, host.as_deref()) {
+            return (own_response(StatusCode::FORBIDDEN, "Forbidden"), Some("the Host is not 127.0.0.1 or localhost"));
+        }
+        if sent.body.is_none() {
             let response = own_response(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
             return (response, Some("larger than 10 MB"));
-        };
+        }
         let method = &sent.method;
-        if !self.has_route(method, sent.uri.path()) {
+        let Some(function) = self.function_of(method, sent.uri.path()) else {
             let note = match *method {
                 Method::OPTIONS => "no such path: a page learns only that its request failed",
                 _ => "no such path",
             };
             return (own_response(StatusCode::NOT_FOUND, "Not Found"), Some(note));
-        }
+        };
         // A page would learn only that its request failed.
         let injected =
             if *method == Method::OPTIONS { None } else { injected::choose(&self.injected, fastrand::f64()) };
         match injected {
-            None => (self.forward(sent, body).await, None),
+            None => (self.forward(sent, function).await, None),
             Some(Injected::TooManyRequests) => {
                 (own_response(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"), Some(BY_OPTION))
             }
@@ -145,49 +141,31 @@ impl Gateway {
                 (own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"), Some(BY_OPTION))
             }
             Some(Injected::Timeout) => {
-                let (_, ()) = tokio::join!(self.forward(sent, body), tokio::time::sleep(INTEGRATION_TIMEOUT));
+                let (_, ()) = tokio::join!(self.forward(sent, function), tokio::time::sleep(INTEGRATION_TIMEOUT));
                 (own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"), Some(BY_OPTION))
             }
         }
     }
 
-    fn has_route(&self, method: &Method, path: &str) -> bool {
+    /// The function that gets such requests, by its name in the template.
+    pub(crate) fn function_of(&self, method: &Method, path: &str) -> Option<&str> {
         let is_method = |route: &Route| route.method == "ANY" || route.method == method.as_str();
-        self.routes.iter().any(|route| route.path == path && is_method(route))
+        let route = self.routes.iter().find(|route| route.path == path && is_method(route));
+        route.map(|route| route.function.as_str())
     }
 
-    async fn forward(&self, sent: &Sent, body: &Bytes) -> Response<Bytes> {
-        let path = sent.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
-        let uri = Uri::builder().scheme(Scheme::HTTP).authority(self.functions.as_str()).path_and_query(path);
-        let Ok(uri) = uri.build() else { return own_response(StatusCode::BAD_REQUEST, "Bad Request") };
-        let mut request = Request::new(Body::from(body.clone()));
-        *request.method_mut() = sent.method.clone();
-        *request.uri_mut() = uri;
-        *request.headers_mut() = sent.headers.clone();
-        // The client sets what belongs to this body, which may be another than the one that was sent at first.
-        for header in [CONTENT_LENGTH, TRANSFER_ENCODING] {
-            request.headers_mut().remove(header);
+    /// The response of a function.
+    pub(crate) async fn forward(&self, sent: &Sent, function: &str) -> Response<Bytes> {
+        let unavailable = || own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
+        let Some(functions) = self.functions.get() else { return unavailable() };
+        let id = format!("{:016x}", fastrand::u64(..));
+        let event = event::event(sent, &id, |_, value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        match tokio::time::timeout(INTEGRATION_TIMEOUT, functions.invoke(function, &event)).await {
+            Ok(returned) => returned
+                .and_then(|returned| event::response(&returned))
+                .unwrap_or_else(|| own_response(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")),
+            Err(_) => unavailable(),
         }
-        mark_as_binary(request.headers_mut());
-        // The functions do not run yet, or are being stopped.
-        let Ok(response) = self.client.request(request).await else {
-            return own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
-        };
-        let (head, body) = response.into_parts();
-        match axum::body::to_bytes(Body::new(body), usize::MAX).await {
-            Ok(body) => Response::from_parts(head, body),
-            Err(_) => own_response(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
-        }
-    }
-}
-
-/// Has `cargo lambda watch` take a compressed body for binary: it answers 500 to one whose type begins with
-/// `application/json` in lower case, because it takes it for text. Media types are not case-sensitive.
-fn mark_as_binary(headers: &mut HeaderMap) {
-    let rest = headers.get(CONTENT_TYPE).and_then(|value| value.as_bytes().strip_prefix(b"application/json"));
-    let marked = rest.and_then(|rest| HeaderValue::from_bytes(&[b"Application/json", rest].concat()).ok());
-    if let Some(marked) = marked.filter(|_| headers.contains_key(CONTENT_ENCODING)) {
-        headers.insert(CONTENT_TYPE, marked);
     }
 }
 

@@ -90,7 +90,10 @@ impl Inspector {
 async fn guard(own_names: [String; 2], request: Request, next: Next) -> Response<Body> {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
-    let mut response = if !own_names.iter().any(|name| name == host) {
+    let is_cross_site = request.headers().get("sec-fetch-site").is_some_and(|site| site == "cross-site");
+    let mut response = if is_cross_site {
+        text(StatusCode::FORBIDDEN, "The inspector answers no page of another site.")
+    } else if !own_names.iter().any(|name| name == host) {
         text(StatusCode::FORBIDDEN, "The inspector answers only to 127.0.0.1 and localhost.")
     } else if changes && !request.headers().contains_key(OWN_HEADER) {
         text(StatusCode::FORBIDDEN, "This request needs the header X-Intake-Inspector: 1.")

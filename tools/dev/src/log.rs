@@ -1,36 +1,18 @@
 //! What a person reads while the stack runs: a line for each request, and what else the functions log. Must not know how
 //! requests reach the functions, or what their lines say.
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use axum::http::HeaderMap;
 use serde_json::{Map, Value};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::sync::broadcast::{self, error::RecvError};
-use tokio::task::JoinHandle;
+use tokio::sync::mpsc;
 
 use crate::exchange::Explanation;
 
-/// How many hidden lines are kept for the case of a failure.
-const MAX_HIDDEN_LINES: usize = 100;
-
-/// How long to wait for the last lines of a process that has ended.
-const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(1);
-
 const SECONDS_PER_DAY: u64 = 86_400;
-
-/// Lines of cargo-lambda begin with one of these.
-const LEVELS: [&str; 5] = ["ERROR ", "WARN ", "INFO ", "DEBUG ", "TRACE "];
-
-/// What cargo-lambda prints when it stops a function because a file has changed.
-const FUNCTION_STOPPED: &str = "command killed";
-
-/// The time within which cargo-lambda stops one function after another.
-const ONE_RESTART: Duration = Duration::from_secs(1);
 
 /// Fields of a log line that a person does not need, or reads elsewhere in it.
 const OMITTED_FIELDS: [&str; 6] = ["timestamp", "level", "message", "target", "FunctionName", "_aws"];
@@ -41,7 +23,7 @@ const LINE_TIMEOUT: Duration = Duration::from_millis(500);
 /// How many lines wait at most for their requests.
 const LINES: usize = 1_000;
 
-/// What functions say of requests only in their log: `FunctionLog` sends it here.
+/// What functions say of requests only in their log: [`show`] sends it here.
 #[derive(Clone)]
 pub(crate) struct RequestLog(broadcast::Sender<Explained>);
 
@@ -79,51 +61,19 @@ impl ExpectedRequest {
     }
 }
 
-/// The standard output of the functions and of cargo-lambda, as it is read.
-pub(crate) struct FunctionLog {
-    hidden: Arc<Mutex<VecDeque<String>>>,
-    reading: JoinHandle<()>,
-}
-
-impl FunctionLog {
-    /// Writes what `output` has for people, tells `requests` what it says of them, and hides the rest.
-    pub(crate) fn read(output: impl AsyncRead + Unpin + Send + 'static, requests: RequestLog) -> Self {
-        let hidden = Arc::new(Mutex::new(VecDeque::new()));
-        let hides = Arc::clone(&hidden);
-        let mut lines = BufReader::new(output).split(b'\n');
-        let reading = tokio::spawn(async move {
-            let mut restarted: Option<Instant> = None;
-            while let Ok(Some(line)) = lines.next_segment().await {
-                let line = String::from_utf8_lossy(&line).into_owned();
-                match LogLine::parse(&line) {
-                    LogLine::Readable(text) => write(&text),
-                    LogLine::Other => raw(&line),
-                    LogLine::Metrics => {}
-                    // It is an error only when no request waits for it.
-                    LogLine::Request(explained) => drop(requests.0.send(explained)),
-                    LogLine::Restarted => {
-                        if restarted.replace(Instant::now()).is_none_or(|before| before.elapsed() > ONE_RESTART) {
-                            write("A file has changed: the functions are built again.");
-                        }
-                    }
-                    LogLine::Hidden => {
-                        let mut hidden = hides.lock().unwrap_or_else(PoisonError::into_inner);
-                        hidden.push_back(line);
-                        let surplus = hidden.len().saturating_sub(MAX_HIDDEN_LINES);
-                        hidden.drain(..surplus);
-                    }
-                }
-            }
-        });
-        Self { hidden, reading }
-    }
-
-    /// Writes what was hidden, because cargo-lambda has failed.
-    pub(crate) async fn show_hidden(&mut self) {
-        // A function that outlives cargo-lambda keeps the output open.
-        let _ = tokio::time::timeout(LAST_LINES_TIMEOUT, &mut self.reading).await;
-        for line in self.hidden.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+/// Writes what functions print: `lines` for people, telling `requests` what it says of them, or as they are without `requests`.
+pub(crate) async fn show(mut lines: mpsc::UnboundedReceiver<String>, requests: Option<RequestLog>) {
+    while let Some(line) = lines.recv().await {
+        let Some(requests) = &requests else {
             raw(&line);
+            continue;
+        };
+        match LogLine::parse(&line) {
+            LogLine::Readable(text) => write(&text),
+            LogLine::Other => raw(&line),
+            LogLine::Metrics => {}
+            // It is an error only when no request waits for it.
+            LogLine::Request(explained) => drop(requests.0.send(explained)),
         }
     }
 }
@@ -136,23 +86,13 @@ enum LogLine {
     Metrics,
     /// Of a request, whose line the gateway writes with its method.
     Request(Explained),
-    /// Cargo-lambda has stopped a function, to build and start it again.
-    Restarted,
-    /// Of cargo-lambda.
-    Hidden,
     /// Neither: what a developer prints.
     Other,
 }
 
 impl LogLine {
     fn parse(line: &str) -> Self {
-        let Ok(fields) = serde_json::from_str::<Map<String, Value>>(line) else {
-            return match LEVELS.iter().any(|level| line.trim_start().starts_with(level)) {
-                true if line.contains(FUNCTION_STOPPED) => Self::Restarted,
-                true => Self::Hidden,
-                false => Self::Other,
-            };
-        };
+        let Ok(fields) = serde_json::from_str::<Map<String, Value>>(line) else { return Self::Other };
         let text = |name| fields.get(name).and_then(Value::as_str);
         if let Some(id) = text("requestId").filter(|_| fields.contains_key("status")) {
             let reason = match text("reason") {
@@ -188,14 +128,33 @@ pub(crate) fn write(line: &str) {
     raw(&format!("{:02}:{:02}:{:02}Z  {line}", now / 3600, now / 60 % 60, now % 60));
 }
 
-/// Writes a line as it is. A closed stdout is no error.
+/// Writes a line as it is, but for marks that would show it in another order. A closed stdout is no error.
 fn raw(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
+    let _ = writeln!(std::io::stdout(), "{}", without_marks(line));
+}
+
+/// The text with bidirectional marks escaped: a client chooses what is in it.
+fn without_marks(line: &str) -> String {
+    let is_mark =
+        |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    line.chars().fold(String::with_capacity(line.len()), |mut text, c| {
+        if is_mark(c) {
+            text.extend(c.escape_unicode());
+        } else {
+            text.push(c);
+        }
+        text
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Explanation, LogLine};
+    use super::{Explanation, LogLine, without_marks};
+
+    #[test]
+    fn bidirectional_marks_are_escaped_and_other_text_is_not() {
+        assert_eq!(without_marks("a\u{202e}b\u{2066}ü→\u{5d0}"), "a\\u{202e}b\\u{2066}ü→\u{5d0}");
+    }
 
     #[test]
     fn line_of_a_function_is_readable_without_its_metrics() {
@@ -227,8 +186,6 @@ mod tests {
                 readable("INFO drained  requestId=r"),
             ),
             (r#"{"message":"rejected","SignalsRejected":1,"_aws":{}}"#, LogLine::Metrics),
-            (" INFO spawning function instance", LogLine::Hidden),
-            ("ERROR command killed code=ForceStop", LogLine::Restarted),
             ("[src/lib.rs:1:1] x = 1", LogLine::Other),
             (r#"{"a":1}"#, LogLine::Other),
             ("", LogLine::Other),

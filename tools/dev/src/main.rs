@@ -1,11 +1,11 @@
-//! `cargo dev`: the local stack as one command. The emulator runs in this process; `cargo lambda watch` and everything
-//! below it run as children that end with it.
+//! `cargo dev`: the local stack as one command. The emulator and Lambda's Runtime API run in this process; the functions run as
+//! children that end with it.
 //!
 //! It holds no fact about tables, routes or variables (the template has them) and none about what a request means.
 
-mod cargo_lambda;
 mod cors;
 mod env_file;
+mod event;
 mod exchange;
 mod faults;
 mod functions;
@@ -31,9 +31,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use emulator::{Emulator, Template, development_key};
+use fault_proxy::{FaultProxy, Plan};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 
-use crate::cargo_lambda::CargoLambda;
 use crate::env_file::EnvFile;
 use crate::faults::Faults;
 use crate::functions::Functions;
@@ -90,24 +91,25 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let template = Template::read(&workspace.root.join("template.yaml"))?;
     let mut environment = template.environment()?;
     let cors = options.cors(&template)?;
-    let storage = options.storage(&workspace)?;
+    let storage = options.storage()?;
     let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| workspace.target.join("dev.env")))?;
 
-    let emulator = Emulator::start_on(listeners.dynamodb, &template, &storage)?;
+    let emulator = Emulator::start(&template, &storage, 0)?;
+    // The emulator answers pages of every origin, and the proxy none.
+    listeners.dynamodb.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listeners.dynamodb)?;
+    let dynamodb = FaultProxy::start_on(listener, &emulator.endpoint(), Plan::none())?;
     development_key::load(&emulator, &template)?;
-    status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), emulator.endpoint()));
-    let overflow = if options.no_queue { None } else { Overflow::start(&template).await? };
+    status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), dynamodb.endpoint()));
+    let overflow = if options.no_queue { None } else { Overflow::start(&template, &storage).await? };
     environment.extend(overflow.iter().flat_map(Overflow::variables));
-    let reserved_port = functions::reserve_port()?;
-    let functions_port = reserved_port.local_addr()?.port();
     let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
-    let gateway = Gateway::new(functions_port, routes, cors, options.answer.clone(), log.clone());
+    let gateway = Gateway::new(routes, cors, options.answer.clone(), log.clone());
     let gateway = Arc::new(gateway);
     gateway.serve(listeners.api)?;
 
-    let cargo_lambda = CargoLambda::find_or_install(&workspace).await?;
     functions::build(&workspace, &template, options.release).await?;
-    let stack_info = StackInfo::new(port, inspector_port, &emulator.endpoint(), environment);
+    let stack_info = StackInfo::new(port, inspector_port, &dynamodb.endpoint(), environment);
     let operator = Operator::new(&workspace, &stack_info);
     if options.seed && emulator.is_empty(&template.table("CustomersTable")?.name)? {
         seed::seed(&workspace, &operator).await?;
@@ -121,13 +123,14 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     // Of two values of a variable, the last one counts.
     let environment: Vec<_> =
         stack_info.environment.iter().cloned().chain(faults.as_ref().map(Faults::variable)).collect();
-    let mut functions = Functions::start(&cargo_lambda, &workspace, options, &environment, reserved_port)?;
-    if let Some(log) = log {
-        functions.read_log(log);
-    }
-    functions.wait_until_ready().await?;
-    if let Some(overflow) = overflow {
-        overflow.drain(functions_port);
+    let (printed, lines) = mpsc::unbounded_channel();
+    tokio::spawn(log::show(lines, log));
+    status("Starting the functions");
+    let functions = Functions::start(&template, &workspace, options, &environment, &printed);
+    gateway.set_functions(functions.clone());
+    functions.wait_until_ready(&gateway).await?;
+    if let Some(overflow) = &overflow {
+        overflow.drain(functions);
     }
     Inspector { gateway, stored: Stored::new(operator) }.serve(listeners.inspector)?;
     let published = env_file.publish(stack_info.variables())?;
@@ -143,9 +146,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     }
 
     loop {
-        tokio::select! {
-            failure = functions.end() => return Err(failure),
-            () = tokio::time::sleep(EXPIRY_INTERVAL) => drop(emulator.delete_expired_items()?),
-        }
+        tokio::time::sleep(EXPIRY_INTERVAL).await;
+        emulator.delete_expired_items()?;
     }
 }

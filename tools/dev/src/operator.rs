@@ -1,12 +1,21 @@
 //! The operator's command line, `cargo intake`, on the tables of the running stack. Must not know what its commands do.
 
 use anyhow::Result;
-use sandbox::cargo::cargo_command;
 use tokio::process::Command;
 
-use crate::functions::set_environment;
+use crate::overflow;
 use crate::stack_info::StackInfo;
 use crate::workspace::Workspace;
+
+/// Variables of the developer that would make the SDK use another endpoint or account, or `cargo intake` a deployed stack.
+const UNWANTED_VARIABLES: [&str; 6] = [
+    "AWS_ENDPOINT_URL",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+    "AWS_PROFILE",
+    "AWS_SESSION_TOKEN",
+    "INTAKE_STACK",
+    "KEY_SNAPSHOT_BUCKET",
+];
 
 /// Runs commands of `cargo intake`.
 pub(crate) struct Operator {
@@ -27,12 +36,15 @@ impl Operator {
         self.workspace.build("`cargo intake`", &["intake"], false).await
     }
 
-    /// A command with these arguments. It is built already, so with `--quiet` only its own messages are printed.
+    /// A command with these arguments, of the program that is built already: cargo would take longer than the command.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::from(cargo_command(&self.workspace.cargo));
-        command.args(["run", "--locked", "--quiet", "--bin", "intake", "--"]).args(arguments);
+        let mut command = Command::new(self.workspace.target.join("debug/intake"));
+        command.args(arguments);
         command.current_dir(&self.workspace.root);
-        set_environment(&mut command, &self.environment);
+        for unwanted in UNWANTED_VARIABLES.iter().chain(&overflow::VARIABLES) {
+            command.env_remove(unwanted);
+        }
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
 }

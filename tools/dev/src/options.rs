@@ -9,7 +9,6 @@ use emulator::{Storage, Template};
 
 use crate::cors::CorsPolicy;
 use crate::injected::InjectedShare;
-use crate::workspace::Workspace;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,7 +25,7 @@ Examples:
                                               a second stack, on free ports that its env file names
 
 In another terminal, `. target/dev.env` sets BASE_URL and API_KEY, and `cargo intake --local` works on what is stored.
-Stop it with Ctrl-C. Functions are rebuilt when a file of the repository changes.";
+Stop it with Ctrl-C. After `cargo build`, the next request gets the changed functions.";
 
 /// Where the inspector is unless an option says otherwise, or another program has the port.
 const INSPECTOR_PORT: u16 = 9001;
@@ -48,7 +47,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PORT")]
     inspector_port: Option<u16>,
 
-    /// Keep the data in this file; without it, everything is in memory
+    /// Keep the data in this file, and the overflow queue in FILE.queue; without it, everything is in memory
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
 
@@ -65,7 +64,8 @@ pub(crate) struct Options {
     pub(crate) concurrency: u16,
 
     /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or lost. What retries do not
-    /// mend is deferred to the overflow queue if it is signals, and a 503 if it is a customer
+    /// mend is deferred to the overflow queue if it is signals, and a 503 if it is a customer. When nothing is
+    /// stored for two minutes, a message of the queue becomes a dead letter: 24 drains of 5 seconds each have failed
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) faults: Option<f64>,
 
@@ -78,7 +78,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "429|503|timeout:SHARE", value_parser = InjectedShare::parse)]
     pub(crate) answer: Vec<InjectedShare>,
 
-    /// Print the log of the functions (in JSON) and of cargo-lambda as it is, instead of a line for each request
+    /// Print the log of the functions as it is, in JSON, instead of a line for each request
     #[arg(long)]
     pub(crate) raw: bool,
 
@@ -137,19 +137,11 @@ impl Options {
     /// Where the emulator keeps its items.
     ///
     /// # Errors
-    /// The file lies where every write to it would restart the functions, or its folder does not exist.
-    pub(crate) fn storage(&self, workspace: &Workspace) -> Result<Storage> {
+    /// The folder of the file does not exist.
+    pub(crate) fn storage(&self) -> Result<Storage> {
         let Some(file) = &self.data else { return Ok(Storage::Memory) };
         let cannot_use = || format!("Cannot use the data file {}", file.display());
         let file = std::path::absolute(file).with_context(cannot_use)?;
-        if file.starts_with(&workspace.root) && !file.starts_with(&workspace.target) {
-            bail!(
-                "The data file {} is among the sources, where each write restarts the functions: put it under {}, or \
-                 outside the repository.",
-                file.display(),
-                workspace.target.display(),
-            );
-        }
         match file.parent().filter(|folder| !folder.is_dir()) {
             Some(folder) => bail!("{}: the folder {} does not exist.", cannot_use(), folder.display()),
             None => Ok(Storage::File(file)),

@@ -1,12 +1,17 @@
 //! The overflow queue of the stack, and what Lambda does between it and the function that drains it ("Using Lambda with Amazon SQS"
 //! in the Lambda developer guide). Must not know what is in a message.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use emulator::Template;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, drained, event};
-use serde_json::Value;
+use emulator::{Storage, Template};
+
+use crate::functions::Functions;
+use crate::log;
+use crate::progress::status;
 
 /// How often an empty queue is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -14,28 +19,37 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// How long a message that was received and not deleted is hidden. In template.yaml it is minutes; here a developer waits.
 const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The timeout of the function in template.yaml.
-const INVOCATION_TIMEOUT: Duration = Duration::from_mins(1);
-
 /// The variables of the queues: two that the template has, and the SDK's.
 pub(crate) const VARIABLES: [&str; 3] = ["OVERFLOW_QUEUE_URL", "DEAD_LETTER_QUEUE_URL", "AWS_ENDPOINT_URL_SQS"];
 
-/// The queue, in memory, until it is dropped.
+/// The queue. Dropping it prints what becomes of messages that are left.
 pub(crate) struct Overflow {
-    sqs: FakeSqs,
+    sqs: Arc<FakeSqs>,
+    /// Where it is kept; `None` for in memory.
+    file: Option<PathBuf>,
+    /// The name of its function in the template.
     function: String,
     batch_size: usize,
 }
 
 impl Overflow {
-    /// The queue of the function that the template has behind one; `None` if it has none.
+    /// The queue of the function that the template has behind one, beside the data file if there is one; `None` if it has none.
     ///
     /// # Errors
-    /// No port is free.
-    pub(crate) async fn start(template: &Template) -> Result<Option<Self>> {
-        let of = template.functions.iter().find_map(|function| Some((function.package.clone(), function.batch_size?)));
+    /// No port is free, or the file of the queue cannot be used.
+    pub(crate) async fn start(template: &Template, storage: &Storage) -> Result<Option<Self>> {
+        let of =
+            template.functions.iter().find_map(|function| Some((function.logical_id.clone(), function.batch_size?)));
         let Some((function, batch_size)) = of else { return Ok(None) };
-        Ok(Some(Self { sqs: FakeSqs::start().await?, function, batch_size }))
+        let file = match storage {
+            Storage::File(data) => Some(data.with_added_extension("queue")),
+            Storage::Memory => None,
+        };
+        let sqs = match &file {
+            Some(file) => FakeSqs::start_in(file).await?,
+            None => FakeSqs::start().await?,
+        };
+        Ok(Some(Self { sqs: Arc::new(sqs), file, function, batch_size }))
     }
 
     /// What the functions and the operator need to find it.
@@ -44,29 +58,42 @@ impl Overflow {
         VARIABLES.map(str::to_owned).into_iter().zip(values)
     }
 
-    /// Has the function drain it until the runtime ends.
-    pub(crate) fn drain(self, functions_port: u16) {
-        let url = format!("http://127.0.0.1:{functions_port}/2015-03-31/functions/{}/invocations", self.function);
+    /// Has its function drain it until the runtime ends.
+    pub(crate) fn drain(&self, functions: Functions) {
+        let (sqs, function, batch_size) = (Arc::clone(&self.sqs), self.function.clone(), self.batch_size);
         tokio::spawn(async move {
+            let mut dead_letters = sqs.dead_letters();
             loop {
-                let messages = self.sqs.receive(self.batch_size, VISIBILITY_TIMEOUT);
+                let messages = sqs.receive(batch_size, VISIBILITY_TIMEOUT);
+                if sqs.dead_letters() > dead_letters {
+                    log::write("A message became a dead letter: the overflow function did not store it.");
+                }
+                dead_letters = sqs.dead_letters();
                 if messages.is_empty() {
                     tokio::time::sleep(POLL_INTERVAL).await;
                     continue;
                 }
-                let (url, event) = (url.clone(), event(&messages).to_string());
-                let response = tokio::task::spawn_blocking(move || invoke(&url, &event)).await.ok().flatten();
-                for id in drained(&messages, &response.unwrap_or_default()) {
-                    self.sqs.delete(id);
+                let returned = functions.invoke(&function, &event(&messages)).await.unwrap_or_default();
+                for id in drained(&messages, &serde_json::from_slice(&returned).unwrap_or_default()) {
+                    sqs.delete(id);
                 }
             }
         });
     }
 }
 
-/// The response of the function, if it answers.
-fn invoke(url: &str, event: &str) -> Option<Value> {
-    let config = ureq::Agent::config_builder().timeout_global(Some(INVOCATION_TIMEOUT)).proxy(None).build();
-    let mut response = config.new_agent().post(url).send(event).ok()?;
-    serde_json::from_str(&response.body_mut().read_to_string().ok()?).ok()
+impl Drop for Overflow {
+    fn drop(&mut self) {
+        match (self.sqs.remaining() + self.sqs.dead_letters(), &self.file) {
+            (0, _) => {}
+            (left, Some(file)) => {
+                status(&format!("Messages with deferred data that are kept in {}: {left}.", file.display()));
+            }
+            (left, None) => {
+                status(&format!(
+                    "Messages with deferred data that are lost with the queue: {left} (--data FILE keeps them)."
+                ));
+            }
+        }
+    }
 }

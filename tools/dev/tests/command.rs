@@ -1,5 +1,4 @@
-//! `cargo dev` as a process, without the functions: its messages, its exit codes and its child processes. A script replaces
-//! cargo-lambda.
+//! `cargo dev` as a process: its messages, its exit codes and its child processes. A script is in the place of the functions.
 
 mod ending;
 mod output;
@@ -126,12 +125,6 @@ fn unsupported_template_property_is_an_error() {
 }
 
 #[test]
-fn data_file_among_the_sources_is_an_error() {
-    let error = Sandbox::new().run(&["--data", "data.sqlite"]).error();
-    assert!(error.contains("is among the sources, where each write restarts the functions"), "{error}");
-}
-
-#[test]
 fn data_file_in_a_folder_that_does_not_exist_is_an_error() {
     let error = Sandbox::new().run(&["--data", "target/new/dev.sqlite"]).error();
     assert!(
@@ -143,7 +136,7 @@ fn data_file_in_a_folder_that_does_not_exist_is_an_error() {
 #[test]
 fn failed_build_is_an_error_after_the_output_of_cargo() {
     let sandbox = Sandbox::new();
-    sandbox.cargo_lambda("exit 0");
+    sandbox.function("exit 0");
     sandbox.append("functions/customers/src/main.rs", "this is not Rust");
     let ended = sandbox.run(&[]);
 
@@ -169,8 +162,8 @@ fn build_script_of_a_build_in_a_shell_does_not_run_again() {
     sandbox.build_in_a_shell();
     assert_eq!(sandbox.read("runs"), "run\n");
 
-    sandbox.cargo_lambda("\"$CARGO\" build --locked --bin customers && exit 7");
-    assert!(sandbox.run(&[]).error().contains("(exit status: 7)"));
+    sandbox.function("exit 7");
+    assert!(sandbox.run(&[]).stderr.contains("(exit status: 7)"));
     sandbox.build_in_a_shell();
     assert_eq!(sandbox.read("runs"), "run\n");
 }
@@ -178,13 +171,13 @@ fn build_script_of_a_build_in_a_shell_does_not_run_again() {
 #[test]
 fn seed_imports_copies_with_signals_over_seven_days() {
     let sandbox = Sandbox::new();
-    sandbox.cargo_lambda("exit 7");
+    sandbox.function("exit 7");
     sandbox.append("events/seed/customers.ndjson", "customer\n");
     sandbox.append("events/seed/signals.ndjson", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n");
-    sandbox.cargo_that_runs_intake("shift 6; echo \"$*\" >> calls; cat \"$2\" >> lines; env > environment; exit 0");
+    sandbox.cargo_that_builds_intake("echo \"$*\" >> calls; cat \"$2\" >> lines; env > environment; exit 0");
     let ended = sandbox.run(&["--seed"]);
 
-    assert!(ended.error().starts_with("error: cargo lambda watch ended"), "{}", ended.stderr);
+    assert!(ended.error().starts_with("error: The function customers ended"), "{}", ended.stderr);
     let calls = sandbox.read("calls");
     let days: Vec<_> = calls.lines().map(|call| call.rsplit(' ').next().unwrap()).collect();
     assert_eq!(days, ["7d", "6d", "5d", "4d", "3d", "2d", "1d", "0d"], "{calls}");
@@ -199,10 +192,10 @@ fn seed_imports_copies_with_signals_over_seven_days() {
 #[test]
 fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
     let sandbox = Sandbox::new();
-    sandbox.cargo_lambda("exit 7");
+    sandbox.function("exit 7");
     sandbox.append("events/seed/customers.ndjson", "customer\n");
     sandbox.append("events/seed/signals.ndjson", "signal\n");
-    sandbox.cargo_that_runs_intake("touch imported; exit 0");
+    sandbox.cargo_that_builds_intake("touch imported; exit 0");
     let template = Template::read(&sandbox.path("template.yaml")).unwrap();
     sandbox.append("target/README", "");
     let emulator = Emulator::start(&template, &Storage::File(sandbox.path("target/dev.sqlite")), 0).unwrap();
@@ -220,65 +213,29 @@ fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
 #[test]
 fn seed_that_cannot_be_imported_is_an_error() {
     let sandbox = Sandbox::new();
-    sandbox.cargo_lambda("exit 0");
+    sandbox.function("exit 0");
     assert!(sandbox.run(&["--seed"]).error().starts_with("error: Cannot read "));
     sandbox.append("events/seed/customers.ndjson", "");
     sandbox.append("events/seed/signals.ndjson", "");
-    sandbox.cargo_that_runs_intake("exit 1");
+    sandbox.cargo_that_builds_intake("exit 1");
     assert!(sandbox.run(&["--seed"]).error().starts_with("error: The sample data could not be stored"));
 }
 
 #[test]
-fn cargo_lambda_that_exits_is_an_error() {
+fn function_that_ends_at_its_start_is_an_error() {
     let sandbox = Sandbox::new();
-    sandbox.cargo_lambda("exit 7");
-    let error = sandbox.run(&[]).error();
-    assert_eq!(error, "error: cargo lambda watch ended by itself (exit status: 7): see its output above.");
+    sandbox.function("echo why >&2; exit 7");
+    let ended = sandbox.run(&[]);
+    assert_eq!(ended.error(), "error: The function customers ended by itself: see its output above.");
+    assert!(ended.stderr.contains("The function customers ended by itself (exit status: 7); "), "{}", ended.stderr);
+    assert_eq!(ended.stdout.lines().next(), Some("why"));
 }
 
 #[test]
 fn queue_of_the_developer_does_not_reach_the_functions() {
     let sandbox = Sandbox::new();
-    sandbox.cargo_lambda("env > environment; exit 7");
+    sandbox.function("env > environment; exit 7");
     sandbox.run(&[]);
     let environment = sandbox.read("environment");
     assert!(environment.contains("AWS_ENDPOINT_URL_DYNAMODB=") && !environment.contains("QUEUE"), "{environment}");
-}
-
-#[test]
-fn outdated_cargo_lambda_is_skipped() {
-    let sandbox = Sandbox::new();
-    sandbox.program("cargo-lambda", "echo 'cargo-lambda 1.2.1'");
-    sandbox.program("python3", "exit 1");
-    let ended = sandbox.run(&[]);
-
-    assert!(ended.stderr.contains("cargo-lambda is version 1.2, older than 1.9"), "{}", ended.stderr);
-    assert!(ended.error().contains("could not be installed"), "{}", ended.stderr);
-}
-
-#[test]
-fn cargo_lambda_that_pip_cannot_install_is_an_error_that_says_so() {
-    let sandbox = Sandbox::new();
-    sandbox.program("cargo-lambda", "exit 1");
-    sandbox.program("python3", "echo \"no module: $2\"; exit 1");
-    let ended = sandbox.run(&[]);
-
-    assert!(ended.stderr.contains("fetching its Python wheel"), "{}", ended.stderr);
-    assert!(ended.error().contains("needs Python 3 with pip"), "{}", ended.stderr);
-}
-
-#[test]
-fn cargo_lambda_that_works_is_used_whatever_the_status_of_pip() {
-    let sandbox = Sandbox::new();
-    sandbox.program("cargo-lambda", "exit 1");
-    let fetched = sandbox.program("fetched", "if [ $2 = --version ]; then echo 'cargo-lambda 1.9.2'; exit; fi; exit 7");
-    sandbox.program(
-        "python3",
-        &format!(
-            "while [ $1 != --target ]; do shift; done; mkdir $2/bin; cp {} $2/bin/cargo-lambda; exit 1",
-            fetched.display()
-        ),
-    );
-    let error = sandbox.run(&[]).error();
-    assert_eq!(error, "error: cargo lambda watch ended by itself (exit status: 7): see its output above.");
 }

@@ -1,3 +1,4 @@
+use super::batch::MAX_RECEIVES;
 use super::*;
 
 const HIDDEN: Duration = Duration::from_secs(5);

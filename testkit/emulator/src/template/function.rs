@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
@@ -12,6 +13,9 @@ use crate::yaml::function_in;
 /// The `BatchSize` of an SQS event that has none.
 const DEFAULT_BATCH_SIZE: usize = 10;
 
+/// The `Timeout` of a function that has none, in seconds.
+const DEFAULT_TIMEOUT: u64 = 3;
+
 /// A function of the template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
@@ -21,6 +25,8 @@ pub struct Function {
     pub package: String,
     /// How many messages of a queue it gets at most in one event, if its events come from a queue.
     pub batch_size: Option<usize>,
+    /// The timeout of an invocation.
+    pub timeout: Duration,
     /// The routes that the HTTP API sends to it.
     pub routes: Vec<Route>,
     /// Its environment variables, those under `Globals` included and those that name a queue or an endpoint left out.
@@ -62,7 +68,10 @@ impl Function {
             .and_then(|path| Path::new(path).file_name()?.to_str())
             .ok_or_else(|| wrong("has no CodeUri that names its package's folder.".to_owned()))?;
         let mut environment = BTreeMap::new();
+        let mut timeout = Duration::from_secs(DEFAULT_TIMEOUT);
         for declared in [scope.document.pointer("/Globals/Function"), Some(properties)] {
+            let seconds = declared.and_then(|declared| declared.get("Timeout")?.as_u64());
+            timeout = seconds.map_or(timeout, Duration::from_secs);
             let variables = declared.and_then(|declared| declared.pointer("/Environment/Variables"));
             // The local stack has endpoints of its own.
             let is_kept = |(name, _): &(&String, &Value)| !name.starts_with("AWS_ENDPOINT_URL");
@@ -72,7 +81,7 @@ impl Function {
             }
         }
         let (logical_id, package) = (logical_id.to_owned(), package.to_owned());
-        Ok(Some(Self { logical_id, package, batch_size, routes, environment }))
+        Ok(Some(Self { logical_id, package, batch_size, timeout, routes, environment }))
     }
 }
 

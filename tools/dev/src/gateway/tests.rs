@@ -1,37 +1,39 @@
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::time::Duration;
 
-use axum::Router;
-use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
+use axum::http::{Method, Request, Response};
 use emulator::template::{Cors, Route};
+use sandbox::runtime_api::{EventQueue, Invocation};
+use serde_json::{Value, json};
 
 use super::Gateway;
 use crate::cors::CorsPolicy;
+use crate::functions::Functions;
 use crate::injected::InjectedShare;
 
-/// A server that echoes its requests. Returns its port.
-async fn echo() -> u16 {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let echo = |request: Request<axum::body::Body>| async move {
-        let (parts, body) = request.into_parts();
-        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-        let line = format!("{} {} {:?} ", parts.method, parts.uri, parts.headers.get("host").unwrap());
-        let content_type = parts.headers.get("content-type").cloned().unwrap_or(HeaderValue::from_static(""));
-        let headers = [("x-request-id", HeaderValue::from_static("i1")), ("x-content-type", content_type)];
-        (StatusCode::IM_A_TEAPOT, headers, [line.as_bytes(), &body].concat())
-    };
-    tokio::spawn(axum::serve(listener, Router::new().fallback(echo)).into_future());
-    port
+/// A function that returns the events that it gets.
+fn echo() -> Functions {
+    let events = EventQueue::default();
+    let served = events.clone();
+    tokio::spawn(async move {
+        while let Some(event) = served.next().await {
+            let body: Value = serde_json::from_slice(&event.body).unwrap();
+            let headers = json!({"x-request-id": "i1", "content-type": "text/plain"});
+            let response = json!({"statusCode": 418, "headers": headers, "body": body.to_string()}).to_string().into();
+            let _ = event.invocation.send(Invocation { response, duration: Duration::ZERO, is_first: false });
+        }
+    });
+    Functions::of_test("F", events)
 }
 
-/// A gateway for pages of these origins, in front of the server on this port. Returns its address.
-fn gateway(functions_port: u16, origins: &[&str]) -> String {
-    gateway_with(functions_port, origins, &[])
+/// A gateway for pages of these origins, in front of these functions. Returns its address.
+fn gateway(functions: Functions, origins: &[&str]) -> String {
+    gateway_with(Some(functions), origins, &[])
 }
 
 /// A gateway that also gives these answers.
-fn gateway_with(functions_port: u16, origins: &[&str], answers: &[&str]) -> String {
+fn gateway_with(functions: Option<Functions>, origins: &[&str], answers: &[&str]) -> String {
     let cors = Cors {
         preflight: vec![("access-control-allow-methods", "GET,POST".to_owned())],
         other: vec![("access-control-expose-headers", "x-request-id".to_owned())],
@@ -39,11 +41,15 @@ fn gateway_with(functions_port: u16, origins: &[&str], answers: &[&str]) -> Stri
     let cors = CorsPolicy { cors, origins: origins.iter().map(|&origin| origin.to_owned()).collect() };
     let routes = [("/", "ANY"), ("/a%20b", "ANY"), ("/get", "GET")];
     let route =
-        |(path, method): (&str, &str)| Route { path: path.into(), method: method.into(), function: String::new() };
+        |(path, method): (&str, &str)| Route { path: path.into(), method: method.into(), function: "F".to_owned() };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let answers = answers.iter().map(|text| InjectedShare::parse(text).unwrap()).collect();
-    Arc::new(Gateway::new(functions_port, routes.map(route).into(), cors, answers, None)).serve(listener).unwrap();
+    let gateway = Arc::new(Gateway::new(routes.map(route).into(), cors, answers, None));
+    if let Some(functions) = functions {
+        gateway.set_functions(functions);
+    }
+    gateway.serve(listener).unwrap();
     address
 }
 
@@ -65,37 +71,45 @@ fn cors_headers(response: &Response<()>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn request_and_response_pass_unchanged() {
-    let address = gateway(echo().await, &["http://page.example"]);
+async fn request_reaches_the_function_and_its_response_the_client() {
+    let address = gateway(echo(), &["http://page.example"]);
     let request = Request::builder().method(Method::PATCH).uri(format!("{address}/a%20b?c=%C3%A4&d"));
+    let request = request.header("x", "1").header("x", "2").header("content-type", "application/json");
     let (response, body) = send(request.body(&b"\x00\xff"[..]).unwrap()).await;
     assert_eq!((response.status().as_u16(), cors_headers(&response)), (418, vec![]));
     assert_eq!(response.headers()["x-request-id"], "i1");
+    let event: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(
+        [&event["requestContext"]["http"]["method"], &event["rawPath"], &event["rawQueryString"], &event["body"]],
+        ["PATCH", "/a%20b", "c=%C3%A4&d", "AP8="]
+    );
     let host = address.trim_start_matches("http://");
-    assert_eq!(body, [format!("PATCH /a%20b?c=%C3%A4&d \"{host}\" ").as_bytes(), b"\x00\xff"].concat());
+    assert_eq!([&event["headers"]["host"], &event["headers"]["x"]], [host, "1,2"]);
 }
 
 #[tokio::test]
-async fn only_a_compressed_body_gets_a_type_that_cargo_lambda_takes_for_binary() {
-    let address = gateway(echo().await, &[]);
-    for (content_type, encoding, expected) in [
-        ("application/json", Some("gzip"), "Application/json"),
-        ("application/json; charset=utf-8", Some("gzip"), "Application/json; charset=utf-8"),
-        ("application/json", None, "application/json"),
-        ("text/plain", Some("gzip"), "text/plain"),
-    ] {
-        let mut request = Request::post(format!("{address}/")).header("content-type", content_type);
-        if let Some(encoding) = encoding {
-            request = request.header("content-encoding", encoding);
-        }
-        let (response, _) = send(request.body(&b"x"[..]).unwrap()).await;
-        assert_eq!(response.headers()["x-content-type"], expected);
+async fn function_that_ends_or_returns_no_response_is_the_500_of_api_gateway() {
+    let events = EventQueue::default();
+    let address = gateway(Functions::of_test("F", events.clone()), &[]);
+    for returned in [None, Some("{\"errorMessage\":\"x\"}")] {
+        let events = events.clone();
+        let function = tokio::spawn(async move {
+            let event = events.next().await.unwrap();
+            let response =
+                returned.map(|text| Invocation { response: text.into(), duration: Duration::ZERO, is_first: true });
+            if let Some(response) = response {
+                event.invocation.send(response).unwrap();
+            }
+        });
+        let (response, body) = send(Request::get(format!("{address}/get")).body(&b""[..]).unwrap()).await;
+        assert_eq!((response.status().as_u16(), &body[..]), (500, &b"{\"message\":\"Internal Server Error\"}"[..]));
+        function.await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn unknown_path_or_method_is_the_404_of_api_gateway() {
-    let address = gateway(echo().await, &[]);
+    let address = gateway(echo(), &[]);
     for (method, path, status) in [
         ("GET", "/get", 418),
         ("POST", "/get", 404),
@@ -114,8 +128,19 @@ async fn unknown_path_or_method_is_the_404_of_api_gateway() {
 }
 
 #[tokio::test]
+async fn name_of_another_machine_is_forbidden() {
+    let address = gateway(echo(), &[]);
+    let port = address.rsplit(':').next().unwrap();
+    for (host, status) in [("localhost", 418), ("127.0.0.1", 418), ("page.example", 403), ("127.0.0.1.example", 403)] {
+        let request = Request::get(format!("{address}/get")).header("host", format!("{host}:{port}"));
+        let (response, _) = send(request.body(&b""[..]).unwrap()).await;
+        assert_eq!(response.status().as_u16(), status, "{host}");
+    }
+}
+
+#[tokio::test]
 async fn only_allowed_origins_get_cors_headers() {
-    let functions = echo().await;
+    let functions = echo();
     let preflight = ("access-control-request-method", "POST");
     for (allowed, origin, value) in [
         (&["http://a.example", "http://b.example:3000"][..], "http://b.example:3000", Some("http://b.example:3000")),
@@ -126,7 +151,7 @@ async fn only_allowed_origins_get_cors_headers() {
         (&["https://*"], "http://a.example", None),
         (&["*"], "http://a.example", Some("*")),
     ] {
-        let address = gateway(functions, allowed);
+        let address = gateway(functions.clone(), allowed);
         for (method, header, added) in [
             ("OPTIONS", preflight, "access-control-allow-methods: GET,POST"),
             ("OPTIONS", ("x", "y"), "access-control-expose-headers: x-request-id"),
@@ -143,9 +168,8 @@ async fn only_allowed_origins_get_cors_headers() {
 }
 
 #[tokio::test]
-async fn functions_that_do_not_answer_are_the_503_of_api_gateway() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let address = gateway(free, &["*"]);
+async fn functions_that_do_not_run_yet_are_the_503_of_api_gateway() {
+    let address = gateway_with(None, &["*"], &[]);
     let request = Request::get(format!("{address}/")).header("origin", "http://a.example");
     let (response, body) = send(request.body(&b""[..]).unwrap()).await;
     assert_eq!(response.status().as_u16(), 503);
@@ -158,7 +182,7 @@ async fn answers_of_api_gateway_are_given_in_place_of_the_functions() {
     for (answer, status, message) in
         [("429:1", 429, "Too Many Requests"), ("503:1", 503, "Service Unavailable"), ("429:0", 418, "")]
     {
-        let address = gateway_with(echo().await, &["*"], &[answer]);
+        let address = gateway_with(Some(echo()), &["*"], &[answer]);
         let request =
             |method| Request::builder().method(method).uri(format!("{address}/")).header("origin", "http://a");
         let (response, body) = send(request(Method::POST).body(&b""[..]).unwrap()).await;

@@ -31,6 +31,13 @@ Resources:
       KeySchema: [{AttributeName: pk, KeyType: HASH}]
 ";
 
+/// A function that a script of the test replaces.
+const MAIN: &str = r#"fn main() {
+    use std::os::unix::process::CommandExt as _;
+    panic!("{}", std::process::Command::new("bin/function").exec());
+}
+"#;
+
 /// The program under test.
 pub(crate) fn dev() -> Command {
     Command::new(env!("CARGO_BIN_EXE_dev"))
@@ -49,7 +56,7 @@ impl Sandbox {
         sandbox.append("Cargo.toml", "[workspace]\nresolver = '3'\nmembers = ['functions/customers']\n");
         sandbox.append("Cargo.lock", "version = 4\n\n[[package]]\nname = \"customers\"\nversion = \"0.0.0\"\n");
         sandbox.append("functions/customers/Cargo.toml", "[package]\nname = 'customers'\nedition = '2024'\n");
-        sandbox.append("functions/customers/src/main.rs", "fn main() {}\n");
+        sandbox.append("functions/customers/src/main.rs", MAIN);
         sandbox.append("template.yaml", TEMPLATE);
         sandbox
     }
@@ -72,18 +79,19 @@ impl Sandbox {
         path
     }
 
-    /// Installs a cargo-lambda whose `watch` is `script`.
-    pub(crate) fn cargo_lambda(&self, script: &str) {
-        self.program(
-            "cargo-lambda",
-            &format!("if [ $2 = --version ]; then echo 'cargo-lambda 1.9.2'; exit; fi\n{script}"),
-        );
+    /// Makes the customers function run `script`.
+    pub(crate) fn function(&self, script: &str) {
+        self.program("function", script);
     }
 
-    /// Makes `cargo run .. intake` run `script`, and needs no `cargo build` for it. Other commands of cargo work.
-    pub(crate) fn cargo_that_runs_intake(&self, script: &str) {
-        let intake = format!("case \"$*\" in 'run '*' --bin intake -- '*) {script};; *' --bin intake') exit;; esac");
-        self.program("cargo", &format!("{intake}\nexec {} \"$@\"", self.cargo.display()));
+    /// Makes `cargo build .. intake` build `script`. Other commands of cargo work.
+    pub(crate) fn cargo_that_builds_intake(&self, script: &str) {
+        let intake = self.program("intake", script);
+        let build = format!("mkdir -p target/debug && cp {} target/debug/intake", intake.display());
+        self.program(
+            "cargo",
+            &format!("case \"$*\" in *' --bin intake') {build}; exit;; esac\nexec {} \"$@\"", self.cargo.display()),
+        );
     }
 
     /// Builds the functions without the variables that cargo gives to tests. A shell may have cargo's settings, too.

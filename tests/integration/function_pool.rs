@@ -1,0 +1,100 @@
+//! The processes of a function in a pool: who serves an event, and what replaces a process.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::Arc;
+
+use emulator::{Emulator, development_key};
+use serde_json::Value;
+use testkit::pool::{Pool, PoolOptions};
+use testkit::runtime_api::{EventQueue, Invocation};
+use testkit::{RequestBuilder, TestApp, build_functions, emulator_options};
+
+/// A pool of the customers function, whose program the test may replace.
+struct Customers {
+    pool: Arc<Pool>,
+    events: EventQueue,
+    folder: tempfile::TempDir,
+    _emulator: Emulator,
+}
+
+impl Customers {
+    fn start(at_once: usize, lifetime: RangeInclusive<u64>) -> Self {
+        let (folder, emulator) = (tempfile::tempdir().unwrap(), TestApp::emulator());
+        development_key::load(&emulator, testkit::template()).unwrap();
+        install(folder.path());
+        let process = emulator_options(&folder.path().join("customers"), &emulator.endpoint());
+        let events = EventQueue::default();
+        let pool = Pool::start(PoolOptions {
+            events: events.clone(),
+            process: Box::new(move |_| process.clone()),
+            at_once,
+            lifetime,
+            seed: 0,
+            report: |_, _| {},
+        });
+        Self { pool, events, folder, _emulator: emulator }
+    }
+
+    async fn ping(&self) -> Option<Invocation> {
+        self.events.invoke(RequestBuilder::ping().key(development_key::API_KEY).event().into()).await
+    }
+
+    /// Whether the ping, which succeeds, is the first event of its process.
+    async fn ping_is_first(&self) -> bool {
+        let invocation = self.ping().await.unwrap();
+        assert_eq!(invocation.json().get("statusCode"), Some(&Value::from(200)));
+        invocation.is_first
+    }
+}
+
+/// Puts the program there as cargo does: another file takes the place of the one that runs.
+fn install(folder: &Path) {
+    std::fs::copy(build_functions().unwrap().join("customers"), folder.join("new")).unwrap();
+    std::fs::rename(folder.join("new"), folder.join("customers")).unwrap();
+}
+
+#[tokio::test]
+async fn idle_process_serves_until_its_program_changes() {
+    let customers = Customers::start(1, 100..=100);
+    assert!(customers.ping_is_first().await);
+    assert!(!customers.ping_is_first().await);
+    std::fs::remove_file(customers.folder.path().join("customers")).unwrap();
+    assert!(!customers.ping_is_first().await, "cargo is writing the program");
+    install(customers.folder.path());
+    assert!(customers.ping_is_first().await);
+    customers.pool.end().await;
+}
+
+#[tokio::test]
+async fn process_that_is_killed_or_at_its_end_is_replaced() {
+    let customers = Customers::start(1, 2..=2);
+    let first = [customers.ping_is_first().await, customers.ping_is_first().await, customers.ping_is_first().await];
+    assert_eq!(first, [true, false, true]);
+    assert!(customers.pool.kill(&mut fastrand::Rng::with_seed(0)));
+    assert!(customers.ping_is_first().await);
+    assert_eq!(customers.pool.counts().started, 3);
+    customers.pool.end().await;
+}
+
+#[tokio::test]
+async fn events_beyond_those_at_once_wait_for_a_process() {
+    let customers = Customers::start(2, 100..=100);
+    let pings = tokio::join!(customers.ping(), customers.ping(), customers.ping(), customers.ping());
+    for ping in [pings.0, pings.1, pings.2, pings.3] {
+        assert_eq!(ping.unwrap().json()["statusCode"], Value::from(200));
+    }
+    assert_eq!(customers.pool.counts().at_once, 2);
+    customers.pool.end().await;
+}
+
+#[tokio::test]
+async fn event_of_a_process_that_ends_gets_no_response() {
+    let customers = Customers::start(1, 100..=100);
+    std::fs::remove_file(customers.folder.path().join("customers")).unwrap();
+    assert!(customers.ping().await.is_none(), "there is no program");
+    std::fs::copy("/bin/false", customers.folder.path().join("customers")).unwrap();
+    assert!(customers.ping().await.is_none());
+    assert_eq!(customers.pool.counts().ended, 1);
+    customers.pool.end().await;
+}

@@ -1,0 +1,132 @@
+//! What API Gateway makes of a request for a function, and of the function's response (payload format 2.0 in "Working with AWS Lambda
+//! proxy integrations for HTTP APIs"). Must not know what either means.
+
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use axum::body::Bytes;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use data_encoding::BASE64;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::exchange::{Sent, milliseconds};
+
+/// Types of text that do not begin with `text/`.
+const TEXT_TYPES: [&str; 3] = ["application/json", "application/javascript", "application/xml"];
+
+/// The event of a request, with headers as `value` writes them.
+pub(crate) fn event(sent: &Sent, request_id: &str, value: impl Fn(&HeaderName, &HeaderValue) -> String) -> Value {
+    let path = sent.uri.path();
+    let mut headers = Map::new();
+    for name in sent.headers.keys() {
+        let values: Vec<_> = sent.headers.get_all(name).iter().map(|content| value(name, content)).collect();
+        headers.insert(name.to_string(), values.join(",").into());
+    }
+    let mut event = json!({
+        "version": "2.0",
+        "routeKey": format!("ANY {path}"),
+        "rawPath": path,
+        "rawQueryString": sent.uri.query().unwrap_or_default(),
+        "headers": headers,
+        "requestContext": {
+            "accountId": "123456789012",
+            "apiId": "local",
+            "http": {"method": sent.method.as_str(), "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1"},
+            "requestId": request_id,
+            "routeKey": format!("ANY {path}"),
+            "stage": "$default",
+            "timeEpoch": milliseconds(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
+        },
+        "isBase64Encoded": false,
+    });
+    let body = sent.body.as_deref().unwrap_or_default();
+    if let (Some(members), false) = (event.as_object_mut(), body.is_empty()) {
+        let text = std::str::from_utf8(body).ok().filter(|_| is_text(&sent.headers));
+        members.insert("body".to_owned(), text.map_or_else(|| BASE64.encode(body), str::to_owned).into());
+        members.insert("isBase64Encoded".to_owned(), text.is_none().into());
+    }
+    event
+}
+
+/// Whether a body with these headers is handed over as text, and not in base64.
+fn is_text(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_text = media_type.starts_with("text/") || TEXT_TYPES.contains(&media_type.as_str());
+    is_text && !headers.contains_key(CONTENT_ENCODING)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FunctionResponse {
+    status_code: u16,
+    #[serde(default)]
+    headers: HashMap<String, String>,
+    #[serde(default)]
+    multi_value_headers: HashMap<String, Vec<String>>,
+    body: Option<String>,
+    #[serde(default)]
+    is_base64_encoded: bool,
+}
+
+/// The response that a client gets of what a function has returned; `None` where that is an error.
+pub(crate) fn response(returned: &[u8]) -> Option<Response<Bytes>> {
+    let returned: FunctionResponse = serde_json::from_slice(returned).ok()?;
+    let body = returned.body.unwrap_or_default();
+    let body = if returned.is_base64_encoded { BASE64.decode(body.as_bytes()).ok()? } else { body.into_bytes() };
+    let mut response = Response::new(body.into());
+    *response.status_mut() = StatusCode::from_u16(returned.status_code).ok()?;
+    let several = returned.multi_value_headers.into_iter();
+    let headers = several.flat_map(|(name, values)| values.into_iter().map(move |value| (name.clone(), value)));
+    for (name, value) in headers {
+        response.headers_mut().append(HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?);
+    }
+    for (name, value) in returned.headers {
+        response.headers_mut().insert(HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?);
+    }
+    Some(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Bytes;
+    use axum::http::{HeaderMap, HeaderName, Method, Uri};
+    use serde_json::json;
+
+    use super::{event, response};
+    use crate::exchange::Sent;
+
+    #[test]
+    fn body_is_base64_unless_its_type_is_of_text() {
+        for (headers, body, expected) in [
+            (&[("content-type", "application/json")][..], &b"{}"[..], json!(["{}", false])),
+            (&[("content-type", "Text/Plain; charset=utf-8")], b"a", json!(["a", false])),
+            (&[("content-type", "application/octet-stream")], b"a", json!(["YQ==", true])),
+            (&[("content-type", "application/json"), ("content-encoding", "gzip")], b"a", json!(["YQ==", true])),
+            (&[("content-type", "application/json")], b"\xff", json!(["/w==", true])),
+            (&[], b"a", json!(["YQ==", true])),
+            (&[], b"", json!([null, false])),
+        ] {
+            let parsed = headers.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
+            let headers: HeaderMap = parsed.collect();
+            let uri = Uri::from_static("/a%20b?c=%C3%A4&d");
+            let sent = Sent { method: Method::POST, uri, headers, body: Some(Bytes::from_static(body)) };
+            let event = event(&sent, "r", |_, value| value.to_str().unwrap().to_owned());
+            assert_eq!(json!([event["body"], event["isBase64Encoded"]]), expected);
+            assert_eq!((&event["rawPath"], &event["rawQueryString"]), (&json!("/a%20b"), &json!("c=%C3%A4&d")));
+        }
+    }
+
+    #[test]
+    fn response_of_a_function_has_its_status_headers_and_body() {
+        let returned =
+            json!({"statusCode": 418, "headers": {"a": "1"}, "multiValueHeaders": {"b": ["2", "3"]}, "body": "x"});
+        let sent = response(returned.to_string().as_bytes()).unwrap();
+        let headers: Vec<_> = sent.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        assert_eq!((sent.status().as_u16(), sent.body().as_ref()), (418, &b"x"[..]));
+        assert_eq!(headers, [("b", &b"2"[..]), ("b", b"3"), ("a", b"1")]);
+        assert!(response(br#"{"errorType": "Runtime.ExitError", "errorMessage": "x"}"#).is_none());
+    }
+}
