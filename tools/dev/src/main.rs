@@ -17,6 +17,7 @@ mod log;
 mod operator;
 mod options;
 mod overflow;
+mod own_names;
 mod process;
 mod progress;
 mod request_line;
@@ -29,7 +30,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use clap::Parser;
 use emulator::{Emulator, Template, development_key};
 use fault_proxy::{FaultProxy, Plan};
 use tokio::signal::unix::{SignalKind, signal};
@@ -44,6 +44,7 @@ use crate::log::RequestLog;
 use crate::operator::Operator;
 use crate::options::Options;
 use crate::overflow::Overflow;
+use crate::own_names::OwnNames;
 use crate::progress::status;
 use crate::stack_info::StackInfo;
 use crate::workspace::Workspace;
@@ -52,7 +53,7 @@ use crate::workspace::Workspace;
 const EXPIRY_INTERVAL: Duration = Duration::from_mins(1);
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = Options::read();
     let outcome = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -86,7 +87,12 @@ async fn run_until_told_to_stop(options: &Options) -> Result<()> {
 /// Starts the stack and watches over it: returns only when something fails.
 async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let listeners = options.listen()?;
-    let (port, inspector_port) = (listeners.api.local_addr()?.port(), listeners.inspector.local_addr()?.port());
+    let (api, inspector) = (listeners.api.local_addr()?, listeners.inspector.local_addr()?);
+    if !options.host.is_loopback() {
+        status(
+            "Other machines can use the API and the inspector. The development key is public: they read and change what is stored.",
+        );
+    }
     let workspace = Workspace::of_current_folder()?;
     let template = Template::read(&workspace.root.join("template.yaml"))?;
     let mut environment = template.environment()?;
@@ -104,12 +110,12 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let overflow = if options.no_queue { None } else { Overflow::start(&template, &storage).await? };
     environment.extend(overflow.iter().flat_map(Overflow::variables));
     let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
-    let gateway = Gateway::new(routes, cors, options.answer.clone(), log.clone());
-    let gateway = Arc::new(gateway);
+    let names = OwnNames(options.host_name.clone());
+    let gateway = Arc::new(Gateway::new(routes, names.clone(), cors, options.answer.clone(), log.clone()));
     gateway.serve(listeners.api)?;
 
     functions::build(&workspace, &template, options.release).await?;
-    let stack_info = StackInfo::new(port, inspector_port, &dynamodb.endpoint(), environment);
+    let stack_info = StackInfo::new(api, inspector, &dynamodb.endpoint(), environment);
     let operator = Operator::new(&workspace, &stack_info);
     if options.seed && emulator.is_empty(&template.table("CustomersTable")?.name)? {
         seed::seed(&workspace, &operator).await?;
@@ -132,7 +138,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     if let Some(overflow) = &overflow {
         overflow.drain(functions);
     }
-    Inspector { gateway, stored: Stored::new(operator) }.serve(listeners.inspector)?;
+    Inspector { gateway, names, stored: Stored::new(operator) }.serve(listeners.inspector)?;
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
         status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));
