@@ -77,7 +77,7 @@ async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
     assert!(stderr.contains("Faults are on: a share of 1 of"), "{stderr}");
     assert!(
         stderr
-            .contains(" calls to DynamoDB had a fault.\nMessages with deferred data that are lost with the queue: 1 "),
+            .contains(" calls to DynamoDB had a fault.\nMessages with deferred data that are lost with the queue: 2 "),
         "{stderr}"
     );
 
