@@ -20,9 +20,9 @@ use tokio::sync::mpsc;
 use crate::exchange::Sent;
 use crate::gateway::Gateway;
 use crate::options::Options;
+use crate::programs::Programs;
 use crate::progress::status;
 use crate::stack_info::ENDPOINT_VARIABLE;
-use crate::workspace::Workspace;
 
 /// How long the functions may take to start.
 const READY_TIMEOUT: Duration = Duration::from_mins(1);
@@ -38,9 +38,9 @@ const HEALTH_CHECKS: [(&str, &str, u16, &str); 2] =
 ///
 /// # Errors
 /// The build fails.
-pub(crate) async fn build(workspace: &Workspace, template: &Template, release: bool) -> Result<()> {
+pub(crate) async fn build(programs: &Programs, template: &Template, release: bool) -> Result<()> {
     let packages = template.functions.iter().map(|function| function.package.as_str()).collect::<Vec<_>>();
-    workspace.build("The functions", &packages, release).await
+    programs.build("The functions", &packages, release).await
 }
 
 /// The running functions. Their processes are killed with the runtime, which ends before `cargo dev` does.
@@ -55,16 +55,15 @@ impl Functions {
     /// Starts them with these variables; a process starts with an event. Every line that they print is sent to `log`.
     pub(crate) fn start(
         template: &Template,
-        workspace: &Workspace,
+        programs: &Programs,
         options: &Options,
         environment: &[(String, String)],
         log: &mpsc::UnboundedSender<String>,
     ) -> Self {
-        let folder = workspace.target.join(if options.release { "release" } else { "debug" });
         let (mut events, mut pools) = (HashMap::new(), Vec::new());
         for function in &template.functions {
             let queue = EventQueue::of_node(fastrand::u64(..1 << 48));
-            let mut process = ProcessOptions::new(folder.join(&function.package), "");
+            let mut process = ProcessOptions::new(programs.function(&function.package, options.release), "");
             let name = ("AWS_LAMBDA_FUNCTION_NAME".to_owned(), function.package.clone());
             let variables = environment.iter().cloned().chain([name]);
             process.variables = variables.map(|(name, value)| (name, value.into())).collect();
@@ -137,7 +136,10 @@ fn health_check(path: &'static str, body: &'static str) -> Sent {
 }
 
 fn report(program: &Path, failure: Failure) {
-    let name = program.file_name().unwrap_or_default().display();
+    // In a release, the folder has the name of the function.
+    let is_release = program.file_name().is_some_and(|name| name == "bootstrap");
+    let name = if is_release { program.parent().and_then(Path::file_name) } else { program.file_name() };
+    let name = name.unwrap_or_default().display();
     match failure {
         Failure::NotStarted(error) => status(&format!("The function {name} does not start: {error:#}")),
         Failure::Ended(how) => {

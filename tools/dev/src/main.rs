@@ -19,11 +19,11 @@ mod options;
 mod overflow;
 mod own_names;
 mod process;
+mod programs;
 mod progress;
 mod request_line;
 mod seed;
 mod stack_info;
-mod workspace;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -45,9 +45,9 @@ use crate::operator::Operator;
 use crate::options::Options;
 use crate::overflow::Overflow;
 use crate::own_names::OwnNames;
+use crate::programs::Programs;
 use crate::progress::status;
 use crate::stack_info::StackInfo;
-use crate::workspace::Workspace;
 
 /// How often items whose time to live has passed are deleted.
 const EXPIRY_INTERVAL: Duration = Duration::from_mins(1);
@@ -93,12 +93,12 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
             "Other machines can use the API and the inspector. The development key is public: they read and change what is stored.",
         );
     }
-    let workspace = Workspace::of_current_folder()?;
-    let template = Template::read(&workspace.root.join("template.yaml"))?;
+    let programs = Programs::find()?;
+    let template = Template::read(&programs.root.join("template.yaml"))?;
     let mut environment = template.environment()?;
     let cors = options.cors(&template)?;
     let storage = options.storage()?;
-    let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| workspace.target.join("dev.env")))?;
+    let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| programs.env_file()))?;
 
     let emulator = Emulator::start(&template, &storage, 0)?;
     // The emulator answers pages of every origin, and the proxy none.
@@ -114,11 +114,11 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let gateway = Arc::new(Gateway::new(routes, names.clone(), cors, options.answer.clone(), log.clone()));
     gateway.serve(listeners.api)?;
 
-    functions::build(&workspace, &template, options.release).await?;
+    functions::build(&programs, &template, options.release).await?;
     let stack_info = StackInfo::new(api, inspector, &dynamodb.endpoint(), environment);
-    let operator = Operator::new(&workspace, &stack_info);
+    let operator = Operator::new(&programs, &stack_info);
     if options.seed && emulator.is_empty(&template.table("CustomersTable")?.name)? {
-        seed::seed(&workspace, &operator).await?;
+        seed::seed(&programs, &operator).await?;
     } else if options.seed {
         status("The data file holds customers: the sample data is not stored again.");
     }
@@ -132,7 +132,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let (printed, lines) = mpsc::unbounded_channel();
     tokio::spawn(log::show(lines, log));
     status("Starting the functions");
-    let functions = Functions::start(&template, &workspace, options, &environment, &printed);
+    let functions = Functions::start(&template, &programs, options, &environment, &printed);
     gateway.set_functions(functions.clone());
     functions.wait_until_ready(&gateway).await?;
     if let Some(overflow) = &overflow {

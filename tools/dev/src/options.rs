@@ -10,6 +10,7 @@ use emulator::{Storage, Template};
 
 use crate::cors::CorsPolicy;
 use crate::injected::InjectedShare;
+use crate::programs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,7 +22,7 @@ Examples:
   cargo dev --answer 429:0.1 --answer timeout:0.01
                                               with answers of API Gateway that a client has to retry
   cargo dev --raw | grep storage-unavailable  the log of the functions as it is, in JSON
-  cargo dev --release --concurrency 8         for measurements
+  cargo dev --concurrency 8                   with eight instances of each function
   cargo dev --port 0 --dynamodb-port 0 --env-file target/second.env
                                               a second stack, on free ports that its env file names
   cargo dev --host 0.0.0.0                    for a phone in this network, or in a container
@@ -29,7 +30,7 @@ Examples:
 Each option has a variable, which counts where the option is not given: INTAKE_DEV_HOST_NAME=intake,stack INTAKE_DEV_SEED=true
 
 In another terminal, `. target/dev.env` sets BASE_URL and API_KEY, and `cargo intake --local` works on what is stored.
-Stop it with Ctrl-C. After `cargo build`, the next request gets the changed functions.";
+Stop it with Ctrl-C. Functions that were built again serve the next request.";
 
 /// What the variable of an option begins with.
 const VARIABLE_PREFIX: &str = "INTAKE_DEV_";
@@ -97,11 +98,11 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) raw: bool,
 
-    /// Build the functions with optimizations
+    /// Build the functions with optimizations, for measurements
     #[arg(long)]
     pub(crate) release: bool,
 
-    /// File for the variables of the running stack [default: target/dev.env]
+    /// File for the variables of the running stack [default: dev.env, in the target folder if there is one]
     #[arg(long, value_name = "PATH")]
     pub(crate) env_file: Option<PathBuf>,
 }
@@ -171,9 +172,18 @@ impl Options {
     }
 }
 
-/// Gives each option a variable: a service of CI takes no arguments.
+/// Gives each option a variable, since a service of CI takes no arguments, and has a release speak of its own programs.
 fn command() -> Command {
-    Options::command().mut_args(|option| {
+    let command = match programs::release() {
+        Some(_) => Options::command()
+            .bin_name("./dev")
+            .after_help(
+                EXAMPLES.replace("cargo dev", "./dev").replace("cargo intake", "./intake").replace("target/", ""),
+            )
+            .mut_arg("release", |option| option.hide(true)),
+        None => Options::command(),
+    };
+    command.mut_args(|option| {
         let name = option.get_long().unwrap_or_default().to_uppercase().replace('-', "_");
         // Lives as long as the process, which has one command line.
         let variable: &'static str = format!("{VARIABLE_PREFIX}{name}").leak();
