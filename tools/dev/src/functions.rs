@@ -16,6 +16,7 @@ use sandbox::pool::{Failure, Pool, PoolOptions};
 use sandbox::runtime_api::EventQueue;
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::exchange::Sent;
 use crate::gateway::Gateway;
@@ -26,6 +27,9 @@ use crate::stack_info::ENDPOINT_VARIABLE;
 
 /// How long the functions may take to start.
 const READY_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How long a process may take to end when it is asked to: one without work ends at once.
+const GRACE: Duration = Duration::from_secs(2);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -43,7 +47,7 @@ pub(crate) async fn build(programs: &Programs, template: &Template, release: boo
     programs.build("The functions", &packages, release).await
 }
 
-/// The running functions. Their processes are killed with the runtime, which ends before `cargo dev` does.
+/// The running functions. Their processes end with [`Functions::end`], or are killed with the runtime.
 #[derive(Clone)]
 pub(crate) struct Functions {
     /// By their names in the template.
@@ -96,6 +100,12 @@ impl Functions {
     pub(crate) async fn invoke(&self, function: &str, event: &Value) -> Option<Bytes> {
         let invocation = self.events.get(function)?.invoke(event.to_string().into()).await;
         invocation.map(|invocation| invocation.response)
+    }
+
+    /// Asks their processes to end, and returns when they have.
+    pub(crate) async fn end(&self) {
+        let pools = self.pools.iter().map(|(_, pool)| Arc::clone(pool));
+        pools.map(|pool| async move { pool.end(GRACE).await }).collect::<JoinSet<()>>().join_all().await;
     }
 
     /// Waits until every function passes its health check behind the gateway.

@@ -108,7 +108,7 @@ impl Gateway {
         response.headers_mut().extend(added);
         let exchange = Exchange { sent, response, duration, why };
         if self.log.is_some() {
-            log::write(&line(&exchange));
+            log::write(&line(&exchange, log::has_colours()));
         }
         self.history.add(exchange)
     }

@@ -25,6 +25,8 @@ mod request_line;
 mod seed;
 mod stack_info;
 
+use std::cell::OnceCell;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,24 +70,31 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the stack until a signal asks to stop. What the stack started ends when its future is dropped, whichever of
-/// its steps it had reached.
+/// Runs the stack until a signal asks to stop. The functions end while what they call still answers; what else the stack started ends
+/// when its future is dropped, whichever of its steps it had reached.
 async fn run_until_told_to_stop(options: &Options) -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
-    tokio::select! {
-        failure = run(options) => return failure.map(|never| match never {}),
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
+    let functions = OnceCell::new();
+    {
+        let mut stack = pin!(run(options, &functions));
+        tokio::select! {
+            failure = &mut stack => return failure.map(|never| match never {}),
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+        if let Some(functions) = functions.get() {
+            Functions::end(functions).await;
+        }
     }
     status("Stopped.");
     Ok(())
 }
 
 /// Starts the stack and watches over it: returns only when something fails.
-async fn run(options: &Options) -> Result<std::convert::Infallible> {
+async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::convert::Infallible> {
     let listeners = options.listen()?;
     let (api, inspector) = (listeners.api.local_addr()?, listeners.inspector.local_addr()?);
     if !options.host.is_loopback() {
@@ -133,7 +142,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     tokio::spawn(log::show(lines, log));
     status("Starting the functions");
     let functions = Functions::start(&template, &programs, options, &environment, &printed);
-    gateway.set_functions(functions.clone());
+    gateway.set_functions(started.get_or_init(|| functions.clone()).clone());
     functions.wait_until_ready(&gateway).await?;
     if let Some(overflow) = &overflow {
         overflow.drain(functions);
