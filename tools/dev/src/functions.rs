@@ -14,7 +14,6 @@ use emulator::{Template, development_key};
 use sandbox::function_process::ProcessOptions;
 use sandbox::pool::{Failure, Pool, PoolOptions};
 use sandbox::runtime_api::EventQueue;
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -97,8 +96,8 @@ impl Functions {
     }
 
     /// What the function with this name in the template returns, or `None` if it ends instead.
-    pub(crate) async fn invoke(&self, function: &str, event: &Value) -> Option<Bytes> {
-        let invocation = self.events.get(function)?.invoke(event.to_string().into()).await;
+    pub(crate) async fn invoke(&self, function: &str, event: impl Into<Bytes>) -> Option<Bytes> {
+        let invocation = self.events.get(function)?.invoke(event.into()).await;
         invocation.map(|invocation| invocation.response)
     }
 

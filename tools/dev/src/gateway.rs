@@ -164,7 +164,8 @@ impl Gateway {
         let Some(functions) = self.functions.get() else { return unavailable() };
         let id = format!("{:016x}", fastrand::u64(..));
         let event = event::event(sent, &id, |_, value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        match tokio::time::timeout(INTEGRATION_TIMEOUT, functions.invoke(function, &event)).await {
+        let Ok(event) = serde_json::to_vec(&event) else { return unavailable() };
+        match tokio::time::timeout(INTEGRATION_TIMEOUT, functions.invoke(function, event)).await {
             Ok(returned) => returned
                 .and_then(|returned| event::response(&returned))
                 .unwrap_or_else(|| own_response(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")),

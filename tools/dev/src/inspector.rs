@@ -175,23 +175,26 @@ async fn counts(State(inspector): Shared) -> Response<Body> {
 async fn replay(State(inspector): Shared, Path(n): Path<u64>, body: Bytes) -> Response<Body> {
     let Some(kept) = inspector.gateway.history.find(n) else { return not_kept() };
     let sent = kept.exchange.sent.clone();
+    if sent.body.is_none() && body.is_empty() {
+        return text(StatusCode::NOT_FOUND, "The body was too large to be kept.");
+    }
     let sent = if body.is_empty() { sent } else { sent.with_body(body) };
     json_body(&inspector.gateway.exchange(sent).await.summary.clone().into())
 }
 
 async fn customer(State(inspector): Shared, Path(id): Path<String>) -> Response<Body> {
-    output(inspector.stored.customer(&id).await)
+    output(inspector.stored.customer(&id))
 }
 
 async fn rejected(State(inspector): Shared) -> Response<Body> {
-    output(inspector.stored.rejected().await)
+    output(inspector.stored.rejected())
 }
 
 async fn redrive(State(inspector): Shared, signal: String) -> Response<Body> {
     output(inspector.stored.redrive(&signal).await)
 }
 
-/// What a command of the operator printed, as it printed it: no digit of a number changes.
+/// What is stored, or what a command of the operator printed: no digit of a number changes.
 fn output(result: Result<String>) -> Response<Body> {
     match result {
         Ok(json) => with_type(StatusCode::OK, "application/json", json),

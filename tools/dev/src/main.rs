@@ -109,7 +109,7 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     let storage = options.storage()?;
     let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| programs.env_file()))?;
 
-    let emulator = Emulator::start(&template, &storage, 0)?;
+    let emulator = Arc::new(Emulator::start(&template, &storage, 0)?);
     // The emulator answers pages of every origin, and the proxy none.
     listeners.dynamodb.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listeners.dynamodb)?;
@@ -147,7 +147,8 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     if let Some(overflow) = &overflow {
         overflow.drain(functions);
     }
-    Inspector { gateway, names, stored: Stored::new(operator) }.serve(listeners.inspector)?;
+    let stored = Stored::new(Arc::clone(&emulator), &template, operator)?;
+    Inspector { gateway, names, stored }.serve(listeners.inspector)?;
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
         status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));
