@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use emulator::{Emulator, development_key};
 use serde_json::Value;
@@ -63,7 +64,7 @@ async fn idle_process_serves_until_its_program_changes() {
     assert!(!customers.ping_is_first().await, "cargo is writing the program");
     install(customers.folder.path());
     assert!(customers.ping_is_first().await);
-    customers.pool.end().await;
+    customers.pool.end(Duration::ZERO).await;
 }
 
 #[tokio::test]
@@ -74,7 +75,7 @@ async fn process_that_is_killed_or_at_its_end_is_replaced() {
     assert!(customers.pool.kill(&mut fastrand::Rng::with_seed(0)));
     assert!(customers.ping_is_first().await);
     assert_eq!(customers.pool.counts().started, 3);
-    customers.pool.end().await;
+    customers.pool.end(Duration::ZERO).await;
 }
 
 #[tokio::test]
@@ -85,7 +86,7 @@ async fn events_beyond_those_at_once_wait_for_a_process() {
         assert_eq!(ping.unwrap().json()["statusCode"], Value::from(200));
     }
     assert_eq!(customers.pool.counts().at_once, 2);
-    customers.pool.end().await;
+    customers.pool.end(Duration::ZERO).await;
 }
 
 #[tokio::test]
@@ -96,5 +97,5 @@ async fn event_of_a_process_that_ends_gets_no_response() {
     std::fs::copy("/bin/false", customers.folder.path().join("customers")).unwrap();
     assert!(customers.ping().await.is_none());
     assert_eq!(customers.pool.counts().ended, 1);
-    customers.pool.end().await;
+    customers.pool.end(Duration::ZERO).await;
 }

@@ -121,6 +121,33 @@ impl Emulator {
         }
     }
 
+    /// Up to `most` items of a partition `pk`, those with the last sort keys, in their order, and in DynamoDB's own JSON.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn last_of(&self, table: &str, partition: &str, most: usize) -> Result<Vec<Value>> {
+        let database = self.database.as_ref().context("The emulator has stopped.")?;
+        let (mut found, mut after) = (Vec::new(), Value::Null);
+        while found.len() < most {
+            let query = request(json!({
+                "TableName": table,
+                "KeyConditionExpression": "pk = :pk",
+                "ExpressionAttributeValues": {":pk": {"S": partition}},
+                "ScanIndexForward": false,
+                "Limit": most - found.len(),
+                "ExclusiveStartKey": after,
+            }))?;
+            let page = database.query(query).with_context(|| format!("Cannot read {table}"))?;
+            for item in page.items.into_iter().flatten() {
+                found.push(serde_json::to_value(item)?);
+            }
+            let Some(last) = page.last_evaluated_key else { break };
+            after = serde_json::to_value(last)?;
+        }
+        found.reverse();
+        Ok(found)
+    }
+
     fn scan(&self, table: &str, limit: usize, after: &Value) -> Result<ScanResponse> {
         let database = self.database.as_ref().context("The emulator has stopped.")?;
         let scan = request(json!({"TableName": table, "Limit": limit, "ExclusiveStartKey": after}))?;
