@@ -14,7 +14,7 @@ use store::call_stats::CallStats;
 use store::customers::UpdateResult;
 use store::error::StoreError;
 
-use super::emf::{EmfRecord, Value, write};
+use super::emf::{LogLine, Value, write};
 use super::metric::{CODE, Metric, REASON};
 use crate::context::RequestContext;
 use crate::problem::{Problem, ProblemType, UnauthorizedReason};
@@ -47,7 +47,7 @@ pub(crate) fn emit(
         let members = [("message", Some(Value::Text(message))), ("requestId", Some(Value::Text(&context.request_id)))];
         let metrics = [(metric, Some(Value::Count(count)))];
         let at = context.received_at;
-        write(&EmfRecord { at, level: None, members: &members, dimension: Some(dimension), metrics: &metrics });
+        write(&LogLine { at, level: None, members: &members, dimension: Some(dimension), metrics: &metrics });
     };
     if line.counts().is_some() {
         for (code, count) in &errors {
@@ -72,7 +72,7 @@ pub fn rejected_not_stored(context: &RequestContext, error: &StoreError) {
     ];
     let metrics = [(Metric::RejectedNotStored, Some(Value::Count(1)))];
     let at = context.received_at;
-    write(&EmfRecord { at, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
+    write(&LogLine { at, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
 }
 
 struct RequestLog<'a> {
@@ -112,7 +112,7 @@ impl<'a> RequestLog<'a> {
             ("initDurationMs", self.init_duration().map(Value::Milliseconds)),
         ];
         let metrics = self.metrics();
-        write(&EmfRecord { at: *received_at, level: None, members: &members, dimension: None, metrics: &metrics });
+        write(&LogLine { at: *received_at, level: None, members: &members, dimension: None, metrics: &metrics });
     }
 
     fn metrics(&self) -> [(Metric, Option<Value<'_>>); 16] {
