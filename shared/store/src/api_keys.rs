@@ -8,6 +8,7 @@ use crate::attributes::{from_item, string};
 use crate::circuit_breaker::CircuitBreaker;
 use crate::deadline::{Deadline, yield_for_connection_reuse};
 use crate::error::StoreError;
+use crate::table_access::TableAccess;
 
 /// The partition key: [`KeyHash::partition_key`].
 pub const PARTITION_KEY: &str = "keyHash";
@@ -31,7 +32,7 @@ impl ApiKeysTable {
     /// # Errors
     /// When the table cannot be read, or the item is not an entry of a key.
     pub async fn find(&self, hash: &KeyHash, deadline: Deadline) -> Result<Option<KeyEntry>, StoreError> {
-        let access = self.breaker.access(deadline);
+        let access = TableAccess::new(&self.breaker, deadline);
         let found = access.repeat(|| async {
             let call = self.client.get_item().table_name(&self.table).key(PARTITION_KEY, string(hash.partition_key()));
             Ok(call.consistent_read(true).send().await?)
