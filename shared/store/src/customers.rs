@@ -13,7 +13,7 @@ use model::customer::{Change, CustomerUpdate, FENCE_PREFIX};
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use crate::attributes::{Item, attribute_value, get_timestamp, string};
+use crate::attributes::{Item, attribute_value, string};
 use crate::circuit_breaker::CircuitBreaker;
 use crate::deadline::{TimeLimit, before};
 use crate::error::{Cause, StoreError};
@@ -114,7 +114,7 @@ impl CustomersTable {
                 Written::Over(old) => !old.contains_key(FENCE),
                 // An attempt has taken effect without a response.
                 Written::Refused(Some(item)) if mark.wrote(&item) => {
-                    get_timestamp(&item, "createdAt")? == Some(mark.updated_at())
+                    item.get("createdAt") == Some(&string(mark.updated_at().to_string()))
                 }
                 Written::Refused(item) => {
                     let stored = Fence::of(&item.ok_or(StoreError::Corrupt)?)?;

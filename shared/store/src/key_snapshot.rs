@@ -80,7 +80,7 @@ pub enum KeySnapshotError {
     #[error(transparent)]
     S3(#[from] S3Error),
     /// The object is not a snapshot of this version, or its JSON is longer than the limit.
-    #[error("the object is no key snapshot that this version can read")]
+    #[error("the object is not a key snapshot that this version can read")]
     Malformed,
     /// With the change, readers would not take it.
     #[error(transparent)]

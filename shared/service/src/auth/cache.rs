@@ -107,10 +107,10 @@ impl Cache {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
-    pub(in crate::auth) fn entry() -> Arc<KeyEntry> {
+    fn entry() -> Arc<KeyEntry> {
         Arc::new(KeyEntry {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),

@@ -152,14 +152,21 @@ mod tests {
     use store::environment::{CONNECT_TIMEOUT, defaults};
 
     use super::*;
-    use crate::auth::cache::tests::entry;
 
     #[tokio::test]
     async fn use_of_an_entry_read_before_says_that_the_table_is_unavailable() {
         // Without a region and credentials, every call fails.
         let config = defaults(CONNECT_TIMEOUT).unwrap().build();
         let lookup = Authenticator::new(ApiKeysTable::new(dynamodb(&config), "keys"), None);
-        let entry = entry();
+        let entry = Arc::new(KeyEntry {
+            key_id: "key_1".into(),
+            account_id: "shop".parse().unwrap(),
+            name: "web".into(),
+            created_at: Timestamp::from_millis(0),
+            expires_at: None,
+            revoked_at: None,
+            only: None,
+        });
         let mut context = RequestContext::from_request(&Request::new(Body::Empty));
         let (hash, read_at) = (KeyHash::of("k"), context.received_at);
         lookup.with_cache(|cache| cache.insert(hash, Some(entry.clone()), read_at));
