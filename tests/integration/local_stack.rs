@@ -66,7 +66,7 @@ fn release_serves_seeds_and_is_found_without_cargo() {
     let ping = stack.send("GET", "/api/sdk/ping", &[], b"");
     assert_eq!((ping.status, ping.json()), (200, json!({"response": "pong"})));
     let mut intake = Command::new(stack.folder().join("release/intake"));
-    let list = ["--local", "--json", "signals", "list", "--account", "dev", "customer-00017"];
+    let list = ["--local", "--json", "signals", "list", "--", "customer-00017"];
     let listed = intake.args(list).env_clear().current_dir(stack.folder()).output().unwrap();
     assert!(listed.status.success() && listed.stdout.lines().count() > 1, "{listed:?}");
     let help = Command::new(stack.folder().join("release/dev")).arg("--help").output().unwrap().stdout;

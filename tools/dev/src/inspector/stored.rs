@@ -23,7 +23,7 @@ use crate::operator::Operator;
 const MAX_SIGNALS: usize = 50;
 
 /// Rejected signals that are shown, the newest.
-const MAX_REJECTED: usize = 500;
+const MAX_REJECTED: usize = 100;
 
 /// The tables of the stack, and the command line, which is built at its first use.
 pub(crate) struct Stored {

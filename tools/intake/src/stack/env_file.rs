@@ -27,5 +27,5 @@ fn find_default() -> Result<PathBuf> {
         .chain(folder.ancestors().map(|folder| folder.join(DEFAULT)))
         .chain([folder.join("dev.env")])
         .find(|file| file.is_file())
-        .with_context(|| format!("No local stack is running: {DEFAULT} does not exist. Start one with `cargo dev`."))
+        .with_context(|| format!("No local stack is running: neither {DEFAULT} nor dev.env exists. Start one with `cargo dev` or `./dev`."))
 }
