@@ -1,6 +1,7 @@
 //! `cargo dev`, end to end: the compiled functions behind HTTP, and what they wrote, read through DynamoDB's protocol.
 
 use std::io::BufRead as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -155,6 +156,9 @@ async fn deferred_signals_of_a_stack_with_a_data_file_are_stored_by_the_next_one
     assert_eq!((deferred.status, &deferred.json()["deferred"]), (200, &json!(1)), "{deferred:?}");
     let stderr = stack.stop("INT");
     assert!(stderr.contains("dev.sqlite.queue: 1.\nStopped.\n"), "{stderr}");
+    for file in std::fs::read_dir(folder.path()).unwrap().map(Result::unwrap) {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
 
     let stack = LocalStack::start(&["--data", data.to_str().unwrap()]);
     let began = Instant::now();

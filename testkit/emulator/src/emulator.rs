@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use self::tables::request;
+use crate::for_owner;
 use crate::template::Template;
 
 /// How long requests that are under way may take when the emulator stops.
@@ -206,7 +207,10 @@ fn open(storage: &Storage) -> Result<Database> {
     match storage {
         Storage::Memory => Database::memory().context("Cannot open a database in memory"),
         Storage::File(path) => {
-            let database = path.to_str().context("its path is not UTF-8").and_then(|path| Ok(Database::new(path)?));
+            let name = path.to_str().context("its path is not UTF-8");
+            // SQLite gives the files beside it the same permissions.
+            let created = name.and_then(|name| Ok(for_owner().open(path).map(|_| name)?));
+            let database = created.and_then(|name| Ok(Database::new(name)?));
             database.with_context(|| format!("Cannot open the data file {}", path.display()))
         }
     }
