@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +52,10 @@ impl Customers {
 
 /// Puts the program there as cargo does: another file takes the place of the one that runs.
 fn install(folder: &Path) {
-    std::fs::copy(build_functions().unwrap().join("customers"), folder.join("new")).unwrap();
+    // By another process: a child that another test starts meanwhile would have the open file, and a program that is open for writing
+    // cannot be run.
+    let program = build_functions().unwrap().join("customers");
+    assert!(Command::new("cp").arg(program).arg(folder.join("new")).status().unwrap().success());
     std::fs::rename(folder.join("new"), folder.join("customers")).unwrap();
 }
 
