@@ -90,7 +90,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let workspace = Workspace::of_current_folder()?;
     let template = Template::read(&workspace.root.join("template.yaml"))?;
     let mut environment = template.environment()?;
-    let cors = options.cors(&template)?;
+    let (cors, answers) = (options.cors(&template)?, options.answers()?);
     let storage = options.storage()?;
     let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| workspace.target.join("dev.env")))?;
 
@@ -104,7 +104,7 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let overflow = if options.no_queue { None } else { Overflow::start(&template, &storage).await? };
     environment.extend(overflow.iter().flat_map(Overflow::variables));
     let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
-    let gateway = Gateway::new(routes, cors, options.answer.clone(), log.clone());
+    let gateway = Gateway::new(routes, cors, answers, log.clone());
     let gateway = Arc::new(gateway);
     gateway.serve(listeners.api)?;
 
