@@ -216,8 +216,10 @@ class AccessLog(unittest.TestCase):
         ]:
             values = {"status": status, "integrationStatus": function_status, "path": path, "identity.userAgent": 'a 429/- "b'}
             line = re.sub(r"\$context\.([\w.]+)", lambda variable: values.get(variable.group(1), "-"), access_log_line())
-            counted = sum(matches(metric_filter["Properties"]["FilterPattern"], line) for metric_filter in filters)
-            self.assertEqual(counted, int(is_counted), line)
+            counted = [metric_filter["Properties"]["MetricTransformations"][0]["MetricName"]["Fn::Sub"] for metric_filter in filters
+                       if matches(metric_filter["Properties"]["FilterPattern"], line)]
+            name = "GatewayThrottled" if status == "429" else "GatewayErrors"
+            self.assertEqual(counted, [f"{name}-${{HttpApi}}"] if is_counted else [], line)
 
     def test_metric_filters_and_the_dashboard_read_the_values_in_their_order(self):
         written = ["id", "functionId", "status", "functionStatus", "latency", "ip", "method", "path", "error"]
