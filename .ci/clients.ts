@@ -1,20 +1,20 @@
 // Sends a batch with the TypeScript client that was generated from openapi.yaml, and fails when a response is not as the
 // contract has it.
 import createClient from "openapi-fetch";
-import type { paths } from "./schema";
+import type { components, paths } from "./schema";
 
 declare const process: { env: Record<string, string | undefined> };
 
 const { BASE_URL: baseUrl, API_KEY: key } = process.env;
 const client = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
 
-const batch = {
+// Annotated, as in a program that builds its signals one by one.
+type Schemas = components["schemas"];
+const event: Schemas["Event"] = { customerId: "c-typescript", eventType: "purchase", data: { price: 12.5, tags: ["new"] }, sessionId: "s-9" };
+const step: Schemas["WorkflowStep"] = { emitterId: crypto.randomUUID(), stepNodeId: "start", eventflowIdentifier: crypto.randomUUID(), data: {} };
+const batch: Schemas["SignalBatch"] = {
   requestIdentifier: crypto.randomUUID(),
-  signals: [
-    { customerId: "c-typescript", eventType: "purchase", data: { price: 12.5, tags: ["new"] }, sessionId: "s-9" },
-    { emitterId: crypto.randomUUID(), stepNodeId: "start", eventflowIdentifier: crypto.randomUUID(), data: {} },
-    { customerId: "c-typescript", eventType: "" },
-  ],
+  signals: [event, step, { customerId: "c-typescript", eventType: "" }],
 };
 
 function expect(what: string, wanted: unknown, got: unknown): void {

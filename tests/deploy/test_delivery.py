@@ -85,7 +85,7 @@ class Targets(DeliveryTemplate):
         other, own = template.written()["Parameters"], self.template["Parameters"]
         shared = set(other) & set(own)
         self.assertEqual(shared, {"Architecture", "FunctionMemory", "KmsKeyArn", "SystemLogLevel", "LogRetentionDays",
-                                  "AlarmTopicArn", "PermissionsBoundaryArn"})
+                                  "PermissionsBoundaryArn"})
         for name in shared:
             self.assertEqual(other[name] | {"Description": ""}, own[name] | {"Description": ""}, name)
         for name, parameter in own.items():

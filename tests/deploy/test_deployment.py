@@ -155,8 +155,9 @@ class Deployment(deployed_stack.DeployedStack):
     def test_metric_filter_reads_the_access_log(self):
         found = self.aws("logs").describe_metric_filters()["metricFilters"]
         self.assertEqual({one["logGroupName"] for one in found}, {"/aws/vendedlogs/intake-dev/access"})
-        (metric,) = {(one["metricTransformations"][0]["metricNamespace"], one["metricTransformations"][0]["metricName"]) for one in found}
-        self.assertEqual(metric, ("Intake", f"GatewayErrors-{self.physical_ids()['HttpApi']}"))
+        metrics = {(one["metricTransformations"][0]["metricNamespace"], one["metricTransformations"][0]["metricName"]) for one in found}
+        api = self.physical_ids()["HttpApi"]
+        self.assertEqual(metrics, {("Intake", f"GatewayErrors-{api}"), ("Intake", f"GatewayThrottled-{api}")})
 
     def test_the_stack_has_its_logs_and_streams(self):
         logs = self.aws("logs")

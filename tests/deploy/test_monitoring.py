@@ -97,12 +97,25 @@ class Metrics(unittest.TestCase):
         self.assertEqual(stack["Parameters"], expected)
         self.assertLessEqual(template.references(expected), named)
 
-    def test_alarms_notify_the_topic_if_there_is_one(self):
-        to_topic = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
-        self.assertEqual(self.monitoring["Conditions"]["HasAlarmTopic"], self.template["Conditions"]["HasAlarmTopic"])
+    def test_what_loses_or_stops_something_pages_and_the_rest_is_a_ticket_without_an_end(self):
+        def to(kind: str) -> dict:
+            return {"Fn::If": [f"Has{kind}Topic", [{"Ref": f"{kind}TopicArn"}], {"Ref": "AWS::NoValue"}]}
+        pages = {"DefectsAlarm", "ServerErrorsAlarm", "QuietAlarm", "RejectedNotStoredAlarm"}
         for name, alarm in self.alarms.items():
-            self.assertEqual(alarm["Properties"]["AlarmActions"], to_topic, name)
-            self.assertEqual(alarm["Properties"]["OKActions"], to_topic, name)
+            kind = "Page" if name in pages else "Ticket"
+            self.assertEqual(alarm["Properties"]["AlarmActions"], to(kind), name)
+            self.assertEqual(alarm["Properties"].get("OKActions"), to(kind) if name in pages else None, name)
+
+    def test_one_client_or_scanner_that_goes_on_rings_once_a_day(self):
+        for name in ("GatewayErrorsAlarm", "InactiveKeysAlarm"):
+            alarm = self.alarms[name]["Properties"]
+            (period,) = {query["MetricStat"]["Period"] for query in alarm.get("Metrics", []) if "MetricStat" in query} or {alarm["Period"]}
+            self.assertEqual((alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"] * period), (1, 86_400), name)
+
+    def test_canary_sees_a_defect_within_its_five_minutes(self):
+        alarm = self.alarms["DefectsAlarm"]["Properties"]
+        self.assertEqual({query["MetricStat"]["Period"] for query in alarm["Metrics"] if "MetricStat" in query}, {60})
+        self.assertEqual((alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]), (1, 5))
 
     def test_alarm_over_both_functions_reads_each_metric_of_each(self):
         read = {name: [(metric["MetricName"], metric["Dimensions"][0]["Value"]["Ref"]) for metric in template.watched(self.alarms[name])]
@@ -203,8 +216,10 @@ class AccessLog(unittest.TestCase):
         ]:
             values = {"status": status, "integrationStatus": function_status, "path": path, "identity.userAgent": 'a 429/- "b'}
             line = re.sub(r"\$context\.([\w.]+)", lambda variable: values.get(variable.group(1), "-"), access_log_line())
-            counted = sum(matches(metric_filter["Properties"]["FilterPattern"], line) for metric_filter in filters)
-            self.assertEqual(counted, int(is_counted), line)
+            counted = [metric_filter["Properties"]["MetricTransformations"][0]["MetricName"]["Fn::Sub"] for metric_filter in filters
+                       if matches(metric_filter["Properties"]["FilterPattern"], line)]
+            name = "GatewayThrottled" if status == "429" else "GatewayErrors"
+            self.assertEqual(counted, [f"{name}-${{HttpApi}}"] if is_counted else [], line)
 
     def test_metric_filters_and_the_dashboard_read_the_values_in_their_order(self):
         written = ["id", "functionId", "status", "functionStatus", "latency", "ip", "method", "path", "error"]

@@ -5,8 +5,10 @@ import json
 import re
 import unittest
 
+import tomlkit
+
 import template
-from template import actions, as_list, of_type, statements
+from template import PROJECT, actions, as_list, of_type, statements
 
 STACK = "intake-dev"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a"
@@ -28,7 +30,7 @@ NEEDS_BOUNDARY = {"iam:AttachRolePolicy", "iam:CreateRole", "iam:DeleteRole", "i
                   "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy", "iam:UpdateAssumeRolePolicy"}
 HARMLESS = {"iam:GetRole", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies", "iam:TagRole", "iam:UntagRole"}
 # What the role itself calls: CloudFormation and the bucket of packages. CloudFormation calls the rest.
-PACKAGES = "arn:aws:s3:::aws-sam-cli-managed-default-*"
+PACKAGES = {f"arn:aws:s3:::aws-sam-cli-managed-default-*/{name}/*" for name in (STACK, f"{STACK}-delivery")}
 ONLY_CLOUDFORMATION = {"ForAnyValue:StringEquals": {"aws:CalledVia": "cloudformation.amazonaws.com"}}
 VERIFICATIONS = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": "verify-*"}, "Null": {"dynamodb:LeadingKeys": "false"}}
 
@@ -155,8 +157,7 @@ class DeploymentRole(unittest.TestCase):
     def test_only_cloudformation_changes_what_the_stack_is_made_of(self):
         for action in ("sqs:SetQueueAttributes", "s3:PutBucketPolicy", "s3:PutLifecycleConfiguration", "lambda:UpdateFunctionCode",
                        "lambda:AddPermission", "dynamodb:UpdateTable", "apigateway:PATCH", "firehose:UpdateDestination", "logs:GetLogEvents"):
-            granting = [s for s in self.granting(action) if resolved(self.account, s["Resource"]) != PACKAGES]
-            self.assertEqual([s.get("Condition") for s in granting], [ONLY_CLOUDFORMATION], action)
+            self.assertEqual([s.get("Condition") for s in self.granting(action)], [ONLY_CLOUDFORMATION], action)
 
     def test_role_neither_reads_items_nor_deletes_tables(self):
         for action in ("GetItem", "Query", "Scan", "DeleteItem", "DeleteTable", "BatchGetItem", "ExportTableToPointInTime"):
@@ -170,7 +171,17 @@ class DeploymentRole(unittest.TestCase):
     def test_role_neither_reads_nor_deletes_what_is_delivered(self):
         for action in ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:DeleteBucket", "events:PutEvents", "firehose:PutRecordBatch"):
             reached = {resolved(self.account, resource) for s in self.granting(action) for resource in as_list(s["Resource"])}
-            self.assertLessEqual(reached, {PACKAGES}, action)
+            self.assertLessEqual(reached, PACKAGES, action)
+
+    def test_role_reaches_only_its_own_packages_in_the_bucket_that_all_sam_stacks_share(self):
+        reached = [(set(actions(s)), set(as_list(resolved(self.account, s["Resource"])))) for s in self.statements
+                   if "aws-sam-cli-managed-default" in json.dumps(s["Resource"])]
+        described = {"arn:aws:cloudformation:eu-west-1:123456789012:stack/aws-sam-cli-managed-default/*"}
+        self.assertEqual(reached, [({"cloudformation:DescribeStacks"}, described),
+                                   ({"s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"}, PACKAGES)])
+        for environment in ("default", "prod", "delivery", "delivery-prod"):
+            parameters = tomlkit.parse((PROJECT / "samconfig.toml").read_text())[environment]
+            self.assertEqual(parameters["deploy"]["parameters"]["s3_prefix"], parameters["global"]["parameters"]["stack_name"])
 
     def test_role_maps_event_sources_to_functions_of_the_stack_only(self):
         own = {"ArnLike": {"lambda:FunctionArn": {
@@ -202,7 +213,7 @@ class DeploymentRole(unittest.TestCase):
         patterns = {resolved(self.account, resource) for s in self.statements for resource in as_list(s["Resource"])}
         others = {re.sub(r"^arn:aws:", "", p) for p in patterns if STACK not in p}
         self.assertEqual(others, {
-            "*", "s3:::aws-sam-cli-managed-default-*", "kms:eu-west-1:123456789012:key/*",
+            "*", "kms:eu-west-1:123456789012:key/*",
             "iam::123456789012:role/aws-service-role/ops.apigateway.amazonaws.com/*",
             "cloudformation:eu-west-1:123456789012:stack/aws-sam-cli-managed-default/*",
             "cloudformation:eu-west-1:aws:transform/Serverless-2016-10-31",

@@ -99,14 +99,20 @@ class Permissions(unittest.TestCase):
         # deploy/deployment-role.yaml names the environments so.
         self.assertEqual(verifying["environment"], deploying["environment"].replace("'prod'", "'prod-verify'").replace("'dev'", "'dev-verify'"))
 
-    def test_job_below_one_that_may_be_skipped_says_when_it_runs(self):
-        deployment = {name.removeprefix("deploy."): job for name, job in jobs().items() if name.startswith("deploy.")}
-        # Without a condition of its own, a job is skipped when any job above it was.
-        below = {name for name, job in deployment.items() if {"nightly", "x86_64", "deploy"} & set(job.get("needs", []))}
-        self.assertEqual(below, {"deploy", "verify", "publish"})
-        self.assertEqual([name for name in below if "if" not in deployment[name]], [])
-        for name in ("nightly", "x86_64", "publish"):
-            self.assertEqual(deployment[name]["if"], "github.ref_type == 'tag'", name)
+    def test_release_is_published_after_it_was_deployed_and_verified_where_there_is_a_role(self):
+        deploying, verifying, publishing = (jobs()[f"deploy.{name}"] for name in ("deploy", "verify", "publish"))
+        self.assertEqual(deploying["needs"], ["check", "arm64"])
+        self.assertEqual(publishing["needs"], ["arm64", "x86_64", "deploy", "verify"])
+        for job, step in ((deploying, "deploy"), (verifying, "verify")):
+            self.assertEqual(list(job["outputs"].values()), [f"${{{{ steps.{step}.outcome == 'success' }}}}"])
+            conditions = [s.get("if") for s in job["steps"] if "configure-aws" in s.get("uses", "") or s.get("id") == step]
+            self.assertEqual(conditions, ["vars.AWS_ROLE_ARN"] * 2)
+        self.assertEqual(verifying["if"], "needs.deploy.outputs.deployed == 'true'")
+        # Without such a condition, it would be skipped with verify.
+        condition = " ".join(publishing["if"].split()).removeprefix("${{ ")
+        for part in ("!cancelled()", "github.ref_type == 'tag'", "needs.x86_64.result == 'success'", "needs.deploy.result == 'success'",
+                     "(needs.verify.result == 'success' || needs.deploy.outputs.deployed != 'true')"):
+            self.assertIn(f"&& {part}", f"&& {condition}")
 
     def test_a_tag_runs_one_workflow_and_every_step_of_the_checks_runs_in_some_job(self):
         triggers = {path.name: yaml.safe_load(path.read_text())[True] for path in FOLDER.glob("*.yml")}
@@ -181,7 +187,18 @@ class Deploying(Steps):
 
     def test_delivery_is_deployed_only_where_a_variable_says_so(self):
         (step,) = [s for s in jobs()["deploy.deploy"]["steps"] if s.get("name") == "Deploy the delivery"]
-        self.assertEqual(step["if"], "vars.DELIVERY == 'on'")
+        self.assertEqual(step["if"], "vars.AWS_ROLE_ARN && vars.DELIVERY == 'on'")
+
+    def test_notes_of_a_release_say_whether_it_was_deployed_and_verified(self):
+        (self.folder / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+        (self.folder / "gh").chmod(0o755)
+        for deployed, verified, said in (("true", "true", "was deployed to intake-prod and verified there"),
+                                         ("true", "false", "and not verified: prod-verify has no role"),
+                                         ("false", "", "neither deployed nor verified before it was published: prod has no role")):
+            done = self.run_script("deploy.publish", "Publish", DEPLOYED=deployed, VERIFIED=verified, GITHUB_REF_NAME="v1.2.3",
+                                   GITHUB_REPOSITORY="o/r")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(said, done.stdout)
 
     def test_archives_with_other_checksums_are_not_published(self):
         for architecture in ("arm64", "x86_64"):

@@ -8,7 +8,14 @@ use crate::json::{JsonText, Value};
 use crate::limits::MAX_SIGNALS_PER_REQUEST;
 use crate::pointer::JsonPointer;
 use crate::signal::{RejectedSignal, Signal};
+use crate::suggestion::Vocabulary;
 use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Warning, Warnings};
+
+/// The members of the envelope.
+pub(crate) const BATCH: Vocabulary = Vocabulary {
+    members: &["requestIdentifier", "signals"],
+    synonyms: &[("requestid", "requestIdentifier"), ("events", "signals")],
+};
 
 /// A request's signals, each read on its own.
 #[derive(Debug, Default)]
@@ -60,10 +67,10 @@ impl<'a> Batch<'a> {
                 // The duplicate is an error, whatever it contains.
                 "signals" if sent.is_some() => {}
                 "signals" => sent = Some(batch.read_signals(field.value, &path, &mut errors)),
-                _ => warnings.add_ignored(&path),
+                name => BATCH.warn_ignored(name, &path, &mut warnings),
             }
         }
-        errors.require("signals", sent.is_some());
+        BATCH.require("signals", sent.is_some(), text.value(), &mut errors);
         if !errors.is_empty() {
             return Err(BatchError::Invalid(errors.into_vec()));
         }
@@ -206,5 +213,15 @@ mod tests {
         let batch = parse(&json).unwrap();
         assert_eq!(batch.warnings.len(), 1);
         assert_eq!(batch.warnings[0].at.pointer, "/debug");
+        assert_eq!(batch.warnings[0].message, "debug is not in the contract; it was ignored.");
+    }
+
+    #[test]
+    fn misspelt_envelope_field_is_named_beside_the_one_that_is_meant() {
+        let json = format!(r#"{{"request_identifier":"x","signals":[{GOOD}]}}"#);
+        let warned = "request_identifier is not in the contract; it was ignored. Did you mean requestIdentifier?";
+        assert_eq!(parse(&json).unwrap().warnings[0].message, warned);
+        let Err(BatchError::Invalid(errors)) = parse(r#"{"debug":1,"Signals":[]}"#) else { panic!("no signals") };
+        assert_eq!(errors[0].message, "signals is required; did you write Signals for signals?");
     }
 }

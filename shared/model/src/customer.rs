@@ -7,12 +7,21 @@ use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{MAX_PROFILE_VALUE_CHARS, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS, MAX_UNKNOWN_VALUE_CHARS};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
-use crate::suggestion::{PROFILE_SYNONYMS, suggest_field};
+use crate::suggestion::{PROFILE_SYNONYMS, Vocabulary};
 use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Violation, Warning, WarningCode, Warnings};
 
 /// The fields of customerData in the contract (docs/api.md, Customers).
 pub const PROFILE_FIELDS: [&str; 10] =
     ["email", "phoneNumber", "firstName", "lastName", "gender", "dob", "city", "state", "country", "zip"];
+
+/// The members of a request.
+pub(crate) const CUSTOMER: Vocabulary = Vocabulary {
+    members: &["customerId", "customerData"],
+    synonyms: &[("userid", "customerId"), ("customeridentifier", "customerId"), ("profile", "customerData")],
+};
+
+/// The members of customerData.
+pub(crate) const PROFILE: Vocabulary = Vocabulary { members: &PROFILE_FIELDS, synonyms: &PROFILE_SYNONYMS };
 
 /// Names of the stored item's own attributes, which the client may not set.
 pub const RESERVED_FIELDS: [&str; 8] =
@@ -75,12 +84,12 @@ impl<'a> CustomerUpdate<'a> {
                         None => profile.errors.add(&path, FieldErrorCode::InvalidType, "must be an object"),
                     }
                 }
-                _ => profile.warnings.add_ignored(&path),
+                name => CUSTOMER.warn_ignored(name, &path, &mut profile.warnings),
             }
         }
         let Profile { changes, mut errors, warnings, .. } = profile;
-        errors.require("customerId", customer_id.is_some());
-        errors.require("customerData", has_profile);
+        CUSTOMER.require("customerId", customer_id.is_some(), text.value(), &mut errors);
+        CUSTOMER.require("customerData", has_profile, text.value(), &mut errors);
         if !errors.is_empty() {
             return Err(errors.into_vec());
         }
@@ -144,10 +153,7 @@ impl<'a> Profile<'a> {
         let path = field.path();
         self.unknown_fields += 1;
         self.warnings.add(&path, WarningCode::UndocumentedMember, || {
-            match suggest_field(&field.name, &PROFILE_FIELDS, &PROFILE_SYNONYMS) {
-                Some(like) => format!("is not in the contract; it is stored as it was sent. Did you mean {like}?"),
-                None => "is not in the contract; it is stored as it was sent".to_owned(),
-            }
+            PROFILE.warning("is not in the contract; it is stored as it was sent", &field.name)
         });
         let chars = field.name.chars().count();
         if chars > MAX_UNKNOWN_NAME_CHARS {

@@ -7,12 +7,14 @@ use crate::json::{Field, Object, RawString, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
-use crate::suggestion::{SIGNAL_SYNONYMS, suggest_field};
+use crate::suggestion::{SIGNAL_SYNONYMS, Vocabulary};
 use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, WarningCode, Warnings};
 
 /// The fields of a signal in the contract, of both shapes.
-pub(crate) const SIGNAL_FIELDS: [&str; 6] =
-    ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];
+const SIGNAL_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];
+
+/// The members of a signal.
+pub(crate) const SIGNAL: Vocabulary = Vocabulary { members: &SIGNAL_FIELDS, synonyms: &SIGNAL_SYNONYMS };
 
 /// A signal that obeys every rule of the contract.
 #[derive(Clone, Debug)]
@@ -175,11 +177,7 @@ impl<'a> Builder<'a> {
         // It is stored inside one map, `undocumented`.
         StorableJson::validate(field.value, 1, &path, &mut self.errors);
         self.warnings.add(&path, WarningCode::UndocumentedMember, || {
-            let stored = "is not in the contract; it is stored with the signal under undocumented";
-            match suggest_field(&field.name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS) {
-                Some(like) => format!("{stored}. Did you mean {like}?"),
-                None => stored.to_owned(),
-            }
+            SIGNAL.warning("is not in the contract; it is stored with the signal under undocumented", &field.name)
         });
     }
 
@@ -189,7 +187,7 @@ impl<'a> Builder<'a> {
         let is_step = self.emitter_id.is_some() || self.step_node_id.is_some();
         let mut require = |name, present: bool, message: &str| {
             if !present {
-                let message = format!("{message}{}", similar_fields(signal, &[name]));
+                let message = format!("{message}{}", SIGNAL.similar(signal, &[name]));
                 self.errors.add(&JsonPointer::Member(path, name), FieldErrorCode::Required, message);
             }
         };
@@ -205,7 +203,7 @@ impl<'a> Builder<'a> {
                 require("eventflowIdentifier", has_flow, "is required in a workflow step");
             }
             (false, false) => {
-                let similar = similar_fields(signal, &SIGNAL_FIELDS);
+                let similar = SIGNAL.similar(signal, &SIGNAL_FIELDS);
                 let message = format!("must have customerId and eventType, or emitterId and stepNodeId{similar}");
                 self.errors.add(path, FieldErrorCode::Required, message);
             }
@@ -272,18 +270,6 @@ impl<'a> Builder<'a> {
 fn unknown_fields(signal: Value<'_>) -> impl Iterator<Item = (RawString<'_>, Value<'_>)> {
     let is_known = |name: RawString<'_>| name.decode().is_ok_and(|name| SIGNAL_FIELDS.contains(&name.as_ref()));
     signal.raw_fields().filter(move |(name, value)| !value.is_null() && !is_known(*name))
-}
-
-/// The end of a sentence about missing `fields`: which unknown fields of `signal` the client may have meant by them. Only the
-/// first few are looked at.
-fn similar_fields(signal: Value<'_>, fields: &[&str]) -> String {
-    let names = unknown_fields(signal).take(MAX_ERRORS_PER_SIGNAL).filter_map(|(name, _)| name.decode().ok());
-    let similar = names.filter_map(|name| {
-        let like = suggest_field(&name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS)?;
-        fields.contains(&like).then(|| format!("{name} for {like}"))
-    });
-    let similar: Vec<_> = similar.collect();
-    if similar.is_empty() { String::new() } else { format!("; did you write {}?", similar.join(", ")) }
 }
 
 #[cfg(test)]

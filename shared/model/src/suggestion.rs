@@ -1,8 +1,11 @@
-//! Which field of the contract the client may have meant by an unknown one (docs/api.md, Warnings).
+//! Which member of the contract the client may have meant by an unknown one (docs/api.md, Warnings).
 
-use crate::limits::MAX_UNKNOWN_NAME_CHARS;
+use crate::json::Value;
+use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_UNKNOWN_NAME_CHARS};
+use crate::pointer::JsonPointer;
+use crate::validation::{FieldErrorCode, FieldErrors, WarningCode, Warnings};
 
-/// What other systems call a field, in lower case and without separators, and the field.
+/// What other systems call a member of the contract, in lower case and without separators, and the member.
 pub(crate) type Synonym = (&'static str, &'static str);
 
 /// What other systems call the fields of a signal. A time of the client's own belongs into its data.
@@ -50,41 +53,86 @@ pub(crate) const PROFILE_SYNONYMS: [Synonym; 25] = [
     ("zipcode", "zip"),
 ];
 
-/// The one of `fields` that `name` resembles: equal but for case and separators, one of its `synonyms`, its leading words
-/// (`phone` of `phoneNumber`), or a typing error away.
-pub(crate) fn suggest_field(name: &str, fields: &[&'static str], synonyms: &[Synonym]) -> Option<&'static str> {
-    // A longer name is an error anyway, and comparing one as long as the body would take a second.
-    if name.chars().nth(MAX_UNKNOWN_NAME_CHARS).is_some() {
-        return None;
-    }
-    let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    if let Some((_, field)) = synonyms.iter().find(|(synonym, _)| *synonym == name) {
-        return Some(field);
-    }
-    let begins = |field: &&&str| {
-        let rest = field.get(name.len()..).filter(|_| field.to_lowercase().starts_with(&name));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_uppercase))
-    };
-    let is_typing_error = |field: &&&str| {
-        // In a short name, two different characters make another name; in one of three letters, one does: `vip` is not `zip`.
-        let allowed = match field.len() {
-            ..=3 => 0,
-            4..=5 => 1,
-            _ => 2,
+/// The members of one kind of object in the contract.
+pub(crate) struct Vocabulary {
+    pub(crate) members: &'static [&'static str],
+    pub(crate) synonyms: &'static [Synonym],
+}
+
+impl Vocabulary {
+    /// The member that `name` resembles: equal but for case and separators, one of its synonyms, its leading words (`phone` of
+    /// `phoneNumber`), or a typing error away.
+    pub(crate) fn suggest(&self, name: &str) -> Option<&'static str> {
+        // A longer name is an error anyway, and comparing one as long as the body would take a second.
+        if name.chars().nth(MAX_UNKNOWN_NAME_CHARS).is_some() {
+            return None;
+        }
+        let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+        if let Some((_, field)) = self.synonyms.iter().find(|(synonym, _)| *synonym == name) {
+            return Some(field);
+        }
+        let begins = |field: &&&str| {
+            let rest = field.get(name.len()..).filter(|_| field.to_lowercase().starts_with(&name));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_uppercase))
         };
-        strsim::osa_distance(&field.to_lowercase(), &name) <= allowed
-    };
-    fields.iter().find(begins).or_else(|| fields.iter().find(is_typing_error)).copied()
+        let is_typing_error = |field: &&&str| {
+            // In a short name, two different characters make another name; in one of three letters, one does: `vip` is not `zip`.
+            let allowed = match field.len() {
+                ..=3 => 0,
+                4..=5 => 1,
+                _ => 2,
+            };
+            strsim::osa_distance(&field.to_lowercase(), &name) <= allowed
+        };
+        self.members.iter().find(begins).or_else(|| self.members.iter().find(is_typing_error)).copied()
+    }
+
+    /// A warning about the unknown member `name`: the `predicate`, and the member that the client may have meant.
+    pub(crate) fn warning(&self, predicate: &str, name: &str) -> String {
+        match self.suggest(name) {
+            Some(like) => format!("{predicate}. Did you mean {like}?"),
+            None => predicate.to_owned(),
+        }
+    }
+
+    /// The end of a sentence about `missing` members of `object`: which unknown ones the client may have meant by them. Only
+    /// the first few are looked at.
+    pub(crate) fn similar(&self, object: Value<'_>, missing: &[&str]) -> String {
+        let present = object.raw_fields().filter(|(_, value)| !value.is_null());
+        let unknown =
+            present.filter_map(|(name, _)| name.decode().ok()).filter(|name| !self.members.contains(&name.as_ref()));
+        let similar = unknown.take(MAX_ERRORS_PER_SIGNAL).filter_map(|name| {
+            let like = self.suggest(&name)?;
+            missing.contains(&like).then(|| format!("{name} for {like}"))
+        });
+        let similar: Vec<_> = similar.collect();
+        if similar.is_empty() { String::new() } else { format!("; did you write {}?", similar.join(", ")) }
+    }
+
+    /// Adds an error to `errors` if the member `name` of the `body` is not there.
+    pub(crate) fn require(&self, name: &str, is_there: bool, body: Value<'_>, errors: &mut FieldErrors) {
+        if !is_there {
+            let message = format!("is required{}", self.similar(body, &[name]));
+            errors.add(&JsonPointer::Member(&JsonPointer::Root, name), FieldErrorCode::Required, message);
+        }
+    }
+
+    /// Adds a warning about the member `name` of the body, which is at `path` and not in the contract.
+    pub(crate) fn warn_ignored(&self, name: &str, path: &JsonPointer<'_>, warnings: &mut Warnings) {
+        let message = || self.warning("is not in the contract; it was ignored", name);
+        warnings.add(path, WarningCode::UndocumentedMember, message);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::customer::PROFILE_FIELDS;
-    use crate::signal::SIGNAL_FIELDS;
+    use crate::batch::BATCH;
+    use crate::customer::{CUSTOMER, PROFILE};
+    use crate::limits::MAX_UNKNOWN_NAME_CHARS;
+    use crate::signal::SIGNAL;
 
     fn suggestion(name: &str) -> Option<&'static str> {
-        suggest_field(name, &PROFILE_FIELDS, &PROFILE_SYNONYMS)
+        PROFILE.suggest(name)
     }
 
     #[test]
@@ -101,10 +149,29 @@ mod tests {
             ("date", "data.date"),
             ("eventFlowIdentifier", "eventflowIdentifier"),
         ] {
-            assert_eq!(suggest_field(name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS), Some(like), "{name}");
+            assert_eq!(SIGNAL.suggest(name), Some(like), "{name}");
         }
         for name in ["sessionId", "source", "channel", "id", "database", "dataVersion", "customerIdHash", "custom"] {
-            assert_eq!(suggest_field(name, &SIGNAL_FIELDS, &SIGNAL_SYNONYMS), None, "{name}");
+            assert_eq!(SIGNAL.suggest(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn name_that_resembles_a_member_of_an_envelope_gets_a_suggestion() {
+        for (name, like) in [
+            ("request_identifier", "requestIdentifier"),
+            ("requestId", "requestIdentifier"),
+            ("Signals", "signals"),
+            ("signal", "signals"),
+        ] {
+            assert_eq!(BATCH.suggest(name), Some(like), "{name}");
+        }
+        for (name, like) in [("customer_id", "customerId"), ("customerdata", "customerData"), ("userId", "customerId")]
+        {
+            assert_eq!(CUSTOMER.suggest(name), Some(like), "{name}");
+        }
+        for name in ["source", "client", "id", "debug"] {
+            assert_eq!((BATCH.suggest(name), CUSTOMER.suggest(name)), (None, None), "{name}");
         }
     }
 

@@ -128,13 +128,6 @@ impl FieldErrors {
         }
     }
 
-    /// Adds an error about a member of the body that is not there.
-    pub(crate) fn require(&mut self, name: &str, is_there: bool) {
-        if !is_there {
-            self.add(&JsonPointer::Member(&JsonPointer::Root, name), FieldErrorCode::Required, "is required");
-        }
-    }
-
     /// Adds the violation in `read`, if there is one, as an error at `path`.
     pub(crate) fn check<T>(&mut self, path: &JsonPointer<'_>, read: Result<T, Violation>) -> Result<T, Invalid> {
         read.inspect_err(|violation| self.add(path, violation.code, &violation.predicate)).map_err(|_| Invalid)
@@ -188,11 +181,6 @@ impl Warnings {
         } else {
             self.more += 1;
         }
-    }
-
-    /// Adds a warning about a member of the envelope that is not in the contract.
-    pub(crate) fn add_ignored(&mut self, path: &JsonPointer<'_>) {
-        self.add(path, WarningCode::UndocumentedMember, || "is not in the contract; it was ignored");
     }
 
     /// The warnings up to the limit; if there were more, a last one at `whole` counts them.

@@ -1,5 +1,5 @@
 //! Outages of all tables, each over a new deployment that scales: which share of the signals of clients that never retry is lost
-//! (docs/reliability.md, Outages). Must not know how a run is done.
+//! (docs/internals/outages.md, Outages). Must not know how a run is done.
 
 use std::path::Path;
 use std::time::Duration;

@@ -36,6 +36,11 @@ impl InjectedShare {
     }
 }
 
+/// Whether the shares are at most all requests. Shares in decimals, such as 0.7 and 0.3, may exceed 1 by a rounding error.
+pub(crate) fn is_possible(shares: &[InjectedShare]) -> bool {
+    shares.iter().map(|one| one.share).sum::<f64>() <= 1.0 + 1e-9
+}
+
 /// The answer for a request with this chance, from 0 to 1: the shares lie one after another.
 pub(crate) fn choose(shares: &[InjectedShare], chance: f64) -> Option<Injected> {
     let mut end = 0.0;
@@ -48,7 +53,7 @@ pub(crate) fn choose(shares: &[InjectedShare], chance: f64) -> Option<Injected> 
 
 #[cfg(test)]
 mod tests {
-    use super::{Injected, InjectedShare, choose};
+    use super::{Injected, InjectedShare, choose, is_possible};
 
     #[test]
     fn each_answer_has_its_share_of_the_chances() {
@@ -62,6 +67,13 @@ mod tests {
             (0.31, None),
         ] {
             assert_eq!(choose(&shares, chance), expected, "{chance}");
+        }
+    }
+
+    #[test]
+    fn shares_of_more_than_all_requests_are_impossible() {
+        for (texts, possible) in [(["429:0.7", "503:0.3"], true), (["429:0.7", "timeout:0.4"], false)] {
+            assert_eq!(is_possible(&texts.map(|text| InjectedShare::parse(text).unwrap())), possible, "{texts:?}");
         }
     }
 

@@ -105,7 +105,7 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     let programs = Programs::find()?;
     let template = Template::read(&programs.root.join("template.yaml"))?;
     let mut environment = template.environment()?;
-    let cors = options.cors(&template)?;
+    let (cors, answers) = (options.cors(&template)?, options.answers()?);
     let storage = options.storage()?;
     let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| programs.env_file()))?;
 
@@ -120,7 +120,7 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     environment.extend(overflow.iter().flat_map(Overflow::variables));
     let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
     let names = OwnNames(options.host_name.clone());
-    let gateway = Arc::new(Gateway::new(routes, names.clone(), cors, options.answer.clone(), log.clone()));
+    let gateway = Arc::new(Gateway::new(routes, names.clone(), cors, answers, log.clone()));
     gateway.serve(listeners.api)?;
 
     functions::build(&programs, &template, options.release).await?;

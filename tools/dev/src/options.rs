@@ -3,13 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser};
 use emulator::{Storage, Template};
 
 use crate::cors::CorsPolicy;
-use crate::injected::InjectedShare;
+use crate::injected::{InjectedShare, is_possible};
 use crate::programs;
 
 const EXAMPLES: &str = "\
@@ -155,6 +155,15 @@ impl Options {
             (false, Some(cors)) => Ok(CorsPolicy { cors: cors.clone(), origins: self.cors.clone() }),
             (false, None) => bail!("--cors needs a CorsConfiguration in template.yaml, and there is none."),
         }
+    }
+
+    /// The answers of --answer.
+    ///
+    /// # Errors
+    /// Their shares are more than all requests.
+    pub(crate) fn answers(&self) -> Result<Vec<InjectedShare>> {
+        ensure!(is_possible(&self.answer), "The shares of --answer are more than 1 together.");
+        Ok(self.answer.clone())
     }
 
     /// Where the emulator keeps its items.

@@ -13,7 +13,7 @@ use crate::check_result::{CheckResult, Verdict};
 use crate::keys::snapshot;
 use crate::output::{Format, Table, print_line};
 use crate::overflow::Queues;
-use crate::stack::{Stack, VERSION};
+use crate::stack::{OVERFLOW_FUNCTION, Stack, VERSION};
 
 /// What a check found.
 #[derive(Serialize)]
@@ -66,9 +66,9 @@ async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
         None => add("Overflow queue", Ok(Verdict::skipped(stack.without_queues()))),
         Some(queues) => {
             let overflow = if stack.is_local {
-                Ok(Verdict::skipped("only CloudWatch has the age of its messages"))
+                Ok(Verdict::skipped("only CloudWatch counts its failed drains"))
             } else {
-                monitoring::overflow(&queues, &client).await
+                monitoring::overflow(&queues, &client, stack.optional(OVERFLOW_FUNCTION)).await
             };
             add("Overflow queue", overflow);
             add("Dead letters", monitoring::dead_letters(&queues).await);

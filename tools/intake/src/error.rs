@@ -1,6 +1,6 @@
 //! What a failed call to DynamoDB means to an operator: what failed, and what to do.
 //!
-//! An SDK error may hold an item, so only its code and, where it helps, DynamoDB's message are passed on.
+//! An SDK error may hold an item, so only its code and DynamoDB's message are passed on.
 
 use anyhow::{Error, anyhow};
 use aws_sdk_dynamodb::config::http::HttpResponse;
@@ -12,7 +12,8 @@ pub(crate) fn call_error<E: ProvideErrorMetadata>(table: &str, error: SdkError<E
     let reason = error.as_service_error().and_then(|service| service.message()).map(ToOwned::to_owned);
     match (StoreError::from(error), reason) {
         (StoreError::Invalid, Some(reason)) => anyhow!("Table {table}: DynamoDB rejected the request: {reason}"),
-        (error, _) => store_error(table, &error),
+        (error, Some(reason)) => anyhow!("Table {table}: {} ({error}: {reason})", explain(&error)),
+        (error, None) => store_error(table, &error),
     }
 }
 

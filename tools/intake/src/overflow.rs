@@ -16,8 +16,8 @@ use crate::stack::Stack;
 pub(crate) enum Command {
     /// Count the messages of the overflow queue and of its dead-letter queue
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod overflow status\n\n\
-        Each message holds signals of one request. The counts of SQS are approximate. Only CloudWatch has the age of the \
-        oldest message, as the metric ApproximateAgeOfOldestMessage.")]
+        Each message holds signals of one request, or an update of a customer. The counts of SQS are approximate. A \
+        message whose drain failed is in flight until it is delivered again.")]
     Status,
 
     /// Move the messages of the dead-letter queue back to the overflow queue

@@ -41,6 +41,9 @@ pub(crate) const IDEMPOTENCY: &str = "IDEMPOTENCY_TABLE";
 pub(crate) const OVERFLOW_QUEUE: &str = "OVERFLOW_QUEUE_URL";
 pub(crate) const DEAD_LETTER_QUEUE: &str = "DEAD_LETTER_QUEUE_URL";
 
+/// The variable that holds the name of the overflow function, which its metrics have.
+pub(crate) const OVERFLOW_FUNCTION: &str = "OVERFLOW_FUNCTION";
+
 /// The variable that holds the name of the bucket of the key snapshot. A stack may have none.
 pub(crate) const KEY_SNAPSHOT_BUCKET: &str = store::key_snapshot::BUCKET_VARIABLE;
 
@@ -60,7 +63,7 @@ const RETENTION: &str = "SIGNAL_RETENTION_DAYS";
 const STACK: &str = "INTAKE_STACK";
 
 /// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for.
-const OUTPUTS: [(&str, &str); 12] = [
+const OUTPUTS: [(&str, &str); 13] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),
     ("SignalsTableName", SIGNALS),
@@ -68,6 +71,7 @@ const OUTPUTS: [(&str, &str); 12] = [
     ("IdempotencyTableName", IDEMPOTENCY),
     ("OverflowQueueUrl", OVERFLOW_QUEUE),
     ("OverflowDeadLetterQueueUrl", DEAD_LETTER_QUEUE),
+    ("OverflowFunctionName", OVERFLOW_FUNCTION),
     ("KeySnapshotBucket", KEY_SNAPSHOT_BUCKET),
     ("SignalRetentionDays", RETENTION),
     ("BaseUrl", BASE_URL),

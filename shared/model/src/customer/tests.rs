@@ -94,6 +94,16 @@ fn unknown_field_gets_a_warning_with_a_suggestion() {
     assert_eq!(update.changes[1], ("tier".into(), Change::Set(update_value(r#"{"a":[1]}"#))));
 }
 
+#[test]
+fn missing_field_of_the_envelope_is_named_beside_the_one_that_was_sent() {
+    let errors = parse(r#"{"customer_id":"c","source":"web","customerdata":{}}"#).unwrap_err();
+    let expected = [
+        "customerId is required; did you write customer_id for customerId?",
+        "customerData is required; did you write customerdata for customerData?",
+    ];
+    assert_eq!(errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>(), expected);
+}
+
 fn update_value(json: &str) -> StorableJson<'_> {
     let value = JsonText::parse(json).unwrap().value();
     StorableJson::validate(value, 0, &JsonPointer::Root, &mut FieldErrors::with_limit(5)).unwrap()

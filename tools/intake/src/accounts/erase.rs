@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
@@ -55,6 +55,9 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
     let (counts, published) = until_interrupted(Box::pin(revoke_and_delete(&table, account, &keys, anyway)))
         .await?
         .context("Interrupted. To erase what is left, run the command again.")?;
+    if keys.is_empty() && counts == Counts::default() {
+        bail!("The account {account} has no key, and there is no data of it.");
+    }
     let erased_at = Timestamp::now();
     let [idempotency_records, rejected_signals, signals, profiles] = counts;
     let json = json!({

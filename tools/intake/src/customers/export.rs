@@ -4,7 +4,7 @@
 
 use std::io::{BufWriter, Stdout, Write as _};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
@@ -19,22 +19,29 @@ use crate::stack::{REJECTED_SIGNALS, SIGNALS, Stack};
 const KEY: [&str; 2] = ["pk", "sk"];
 
 pub(super) async fn export(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<()> {
+    let profile = stored(stack, account, id).await?;
+    let table = stack.table(SIGNALS)?;
+    let mut items = stack.query(table, account.partition_key(id)).into_paginator().items().send();
+    let mut next = items.next().await;
+    let rejected = RejectedTable::new(stack)?.keys_of(account, id).await?;
+    ensure!(
+        profile.is_some() || next.is_some() || !rejected.is_empty(),
+        "Nothing is stored of {id:?} in the account {account}."
+    );
     // One line for programs, one line for each signal for people.
     let separator = if format == Format::Json { "" } else { "\n" };
     let mut document = Document { writer: BufWriter::new(std::io::stdout()), separator, elements: 0 };
-    let profile = stored(stack, account, id).await?;
     let json = to_json(&profile.as_ref().map(profile_json))?;
     let (now, quoted) = (Timestamp::now(), to_json(&id)?);
     document.text(&format!(
         r#"{{"exportedAt":"{now}","accountId":"{account}","id":{quoted},"profile":{json},"signals":["#
     ))?;
-    let table = stack.table(SIGNALS)?;
-    let mut items = stack.query(table, account.partition_key(id)).into_paginator().items().send();
-    while let Some(item) = items.next().await {
+    while let Some(item) = next {
         document.element(&item.map_err(|error| call_error(table, error))?)?;
+        next = items.next().await;
     }
     let signals = document.end_of_array(",\"rejectedSignals\":[")?;
-    for key in RejectedTable::new(stack)?.keys_of(account, id).await? {
+    for key in rejected {
         // It may have expired since its key was read.
         if let Some(item) = stack.get(stack.table(REJECTED_SIGNALS)?, key).await? {
             document.element(&item)?;

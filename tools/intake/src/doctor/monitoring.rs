@@ -1,6 +1,6 @@
 //! Alarms and queues.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
@@ -8,25 +8,30 @@ use crate::aws_call::{AwsClient, CLOUDWATCH};
 use crate::check_result::Verdict;
 use crate::overflow::Queues;
 
-/// The age of a message in seconds at which `OverflowAgeAlarm` fires.
-const OLDEST_MESSAGE_SECONDS: f64 = 600.0;
+/// The period in seconds whose failed drains count, that of `OverflowDrainFailuresAlarm`.
+const FAILURES_SECONDS: u64 = 1_800;
 
-/// The period whose oldest message is asked for, and one data point of it, in seconds.
-const AGE_SECONDS: u64 = 900;
-const AGE_PERIOD: u64 = 300;
+/// What follows the name of the stack and `-` in the name of an alarm: `DefectsAlarm` of template.yaml, and the stack nested in
+/// it. An alarm of another stack, such as `intake-dev` beside `intake`, has the rest of that stack's name there.
+const OWN_ALARMS: [&str; 2] = ["DefectsAlarm-", "Monitoring-"];
 
 /// The state of every alarm of the stack and of the stack nested in it.
 pub(super) async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
     let (mut firing, mut unknown, mut count) = (Vec::new(), 0_usize, 0_usize);
     let mut token = Value::Null;
+    let prefix = format!("{stack}-");
     loop {
-        let mut call = json!({"AlarmNamePrefix": format!("{stack}-")});
+        let mut call = json!({"AlarmNamePrefix": prefix});
         if let Some(call) = call.as_object_mut().filter(|_| !token.is_null()) {
             call.insert("NextToken".to_owned(), token);
         }
         let mut page = client.call(CLOUDWATCH, "GraniteServiceVersion20100801.DescribeAlarms", &call).await?;
         for alarm in page.get("MetricAlarms").and_then(Value::as_array).into_iter().flatten() {
             let text = |name: &str| alarm.get(name).and_then(Value::as_str).unwrap_or_default();
+            let name = text("AlarmName").strip_prefix(&prefix).unwrap_or_default();
+            if !OWN_ALARMS.iter().any(|own| name.starts_with(own)) {
+                continue;
+            }
             count += 1;
             match text("StateValue") {
                 "OK" => {}
@@ -45,26 +50,26 @@ pub(super) async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdic
     Ok(Verdict::of(&firing, format!("{count} alarms, none fires, {unknown} without data")))
 }
 
-/// The oldest message of the overflow queue.
-pub(super) async fn overflow(queues: &Queues<'_>, client: &AwsClient<'_>) -> Result<Verdict> {
+/// Whether drains fail while messages wait. The age of the oldest message would not say so: SQS leaves out a message that was
+/// received three times.
+pub(super) async fn overflow(queues: &Queues<'_>, client: &AwsClient<'_>, function: Option<&str>) -> Result<Verdict> {
     let [overflow, _] = queues.counts().await?;
+    let function = function.context("the stack does not name its overflow function: deploy this version")?;
     let now = Timestamp::now().seconds();
-    let name = queues.overflow.rsplit('/').next().unwrap_or_default();
     let call = json!({
-        "Namespace": "AWS/SQS",
-        "MetricName": "ApproximateAgeOfOldestMessage",
-        "Dimensions": [{"Name": "QueueName", "Value": name}],
-        "StartTime": now.saturating_sub(AGE_SECONDS),
+        "Namespace": "Intake",
+        "MetricName": "DrainFailures",
+        "Dimensions": [{"Name": "FunctionName", "Value": function}],
+        "StartTime": now.saturating_sub(FAILURES_SECONDS),
         "EndTime": now,
-        "Period": AGE_PERIOD,
-        "Statistics": ["Maximum"],
+        "Period": FAILURES_SECONDS,
+        "Statistics": ["Sum"],
     });
     let answer = client.call(CLOUDWATCH, "GraniteServiceVersion20100801.GetMetricStatistics", &call).await?;
     let points = answer.get("Datapoints").and_then(Value::as_array).into_iter().flatten();
-    let age = points.filter_map(|point| point.get("Maximum")?.as_f64()).fold(0.0, f64::max);
-    let seen = format!("{} message(s), the oldest is {age:.0} s old", overflow.total());
-    let is_old = age >= OLDEST_MESSAGE_SECONDS && overflow.total() > 0;
-    Ok(if is_old { Verdict::failed(seen) } else { Verdict::held(seen) })
+    let failures: f64 = points.filter_map(|point| point.get("Sum")?.as_f64()).fold(0.0, std::ops::Add::add);
+    let seen = format!("{} message(s), {failures:.0} failed drain(s) in half an hour", overflow.total());
+    Ok(if failures > 0.0 && overflow.total() > 0 { Verdict::failed(seen) } else { Verdict::held(seen) })
 }
 
 pub(super) async fn dead_letters(queues: &Queues<'_>) -> Result<Verdict> {

@@ -32,13 +32,15 @@ impl List {
             note("No keys.");
             return Ok(());
         }
-        // `--json` has the times of creation and revocation, too.
-        let mut table = Table::new(format, ["ID", "ACCOUNT", "NAME", "STATE", "ONLY", "EXPIRES"]).cut_to_terminal();
+        // `--json` has the time of revocation, too.
+        let headings = ["ID", "ACCOUNT", "NAME", "STATE", "ONLY", "CREATED", "EXPIRES"];
+        let mut table = Table::new(format, headings).cut_to_terminal();
         for record in keys.iter().map(|key| &key.record) {
             let KeyEntry { key_id, account_id, name, .. } = record;
             let only = record.only.map_or("-", Endpoint::as_str);
             let state = record.status(now).as_str();
-            table.add(&key_row(record, now), [key_id, account_id.as_str(), name, state, only, &expiry(record)])?;
+            let (created, expires) = (record.created_at.to_string(), expiry(record));
+            table.add(&key_row(record, now), [key_id, account_id.as_str(), name, state, only, &created, &expires])?;
         }
         table.print()
     }

@@ -217,13 +217,18 @@ impl Report {
     fn finish(self) -> Result<()> {
         let [accepted, rejected, expired, missing] = ["accepted", "rejected", "expired", "missing"]
             .map(|outcome| self.counts.get(outcome).copied().unwrap_or_default());
+        let verb = if self.dry_run { "would be accepted" } else { "accepted" };
         if self.format == Format::Table {
-            let verb = if self.dry_run { "would be accepted" } else { "accepted" };
             print_line(&format!(
                 "{accepted} {verb}, {rejected} still rejected, {expired} would already be expired, {missing} not found."
             ))?;
         }
         ensure!(missing == 0, "{missing} of the rejected signals do not exist.");
+        ensure!(
+            accepted > 0 || rejected + expired == 0,
+            "No rejected signal {} stored.",
+            if self.dry_run { "would be" } else { "was" }
+        );
         self.printed
     }
 }

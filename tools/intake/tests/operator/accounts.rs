@@ -104,6 +104,8 @@ async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
         "{}",
         again.stdout
     );
+    let mistyped = operator.run(&["accounts", "erase", "shopp", "--yes"]).error_message();
+    assert_eq!(mistyped, "The account shopp has no key, and there is no data of it.");
 }
 
 #[tokio::test(flavor = "multi_thread")]

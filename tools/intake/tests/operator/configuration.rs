@@ -59,6 +59,7 @@ async fn tables_queues_and_retention_of_a_deployed_stack_are_read_from_its_outpu
     let names = VARIABLES.map(|(_, table)| format!("{table}Name"));
     for name in names.iter().map(String::as_str).chain([
         "OverflowQueueUrl",
+        "OverflowFunctionName",
         "OverflowDeadLetterQueueUrl",
         "SignalRetentionDays",
     ]) {

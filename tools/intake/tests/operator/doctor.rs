@@ -46,7 +46,7 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
         ("Key expiries", "1 active key(s), none ends within 30 days"),
         ("Key snapshot", "this stack has no bucket for one"),
         ("Alarms", "2 alarms, none fires, 1 without data"),
-        ("Overflow queue", "3 message(s), the oldest is 20 s old"),
+        ("Overflow queue", "3 message(s), 0 failed drain(s) in half an hour"),
         ("Dead letters", "none"),
     ];
     assert_eq!(found, expected.map(|(check, seen)| (json!(check), json!(seen))));
@@ -118,7 +118,7 @@ fn other_faults() -> Vec<Case> {
         ),
         (
             "Alarms",
-            "intake-test-ErrorsAlarm fires",
+            "intake-test-DefectsAlarm-1A fires",
             change("DescribeAlarms", "", |answer| {
                 answer["MetricAlarms"][0]["StateValue"] = "ALARM".into();
             }),
@@ -130,9 +130,9 @@ fn other_faults() -> Vec<Case> {
         ),
         (
             "Overflow queue",
-            "3 message(s), the oldest is 700 s old",
-            change("GetMetricStatistics", "", |answer| {
-                answer["Datapoints"][0]["Maximum"] = 700.0.into();
+            "3 message(s), 7 failed drain(s) in half an hour",
+            change("GetMetricStatistics", "DrainFailures", |answer| {
+                answer["Datapoints"] = json!([{"Sum": 7.0}]);
             }),
         ),
         (

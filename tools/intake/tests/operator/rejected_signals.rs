@@ -59,11 +59,13 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
 
     let all = operator.run(&["rejected", "list", "--account", "shop", "--json"]).success().stdout;
     operator.file("unchanged", &all);
-    let unchanged = redrive(&operator, &["--from", "unchanged", "--json"]).success().json();
+    let unchanged = redrive(&operator, &["--from", "unchanged", "--json"]);
+    assert_eq!((unchanged.code, unchanged.stderr.as_str()), (Some(1), "error: No rejected signal was stored.\n"));
+    let unchanged = unchanged.json();
     let errors: Vec<_> = unchanged.iter().map(|row| (&row["outcome"], &row["errors"][0]["code"])).collect();
     let rejected = json!("rejected");
     assert_eq!(errors, [(&rejected, &json!("invalid-type")), (&rejected, &json!("placeholder-identifier"))]);
-    let rows = redrive(&operator, &["--from", "unchanged"]).success().stdout;
+    let rows = redrive(&operator, &["--from", "unchanged"]).stdout;
     assert!(rows.contains("  signals[0].data must be an object or null"), "{rows}");
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 
@@ -158,7 +160,9 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
     };
     edited(&operator);
     for dry_run in [&["--dry-run"][..], &[]] {
-        let rows = redrive(&operator, &[&["--from", "edited", "--json"], dry_run].concat()).success().json();
+        let run = redrive(&operator, &[&["--from", "edited", "--json"], dry_run].concat());
+        let rows = run.json();
+        assert_eq!(run.code, Some(1), "{run:?}");
         assert!(rows.len() == 2 && rows.iter().all(|row| row["outcome"] == "expired"), "{rows:?}");
     }
     assert_eq!((app.items("SignalsTable").await.len(), app.items("RejectedSignalsTable").await.len()), (1, 2));

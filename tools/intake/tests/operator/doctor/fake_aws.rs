@@ -71,6 +71,7 @@ fn describe_stack(call: &str) -> (u16, String) {
         outputs += &member("Output", &format!("{table}Name"), table);
     }
     outputs += &member("Output", "Version", env!("CARGO_PKG_VERSION"));
+    outputs += &member("Output", "OverflowFunctionName", "intake-test-overflow");
     outputs += &member("Output", "OverflowQueueUrl", "https://sqs/1/overflow");
     outputs += &member("Output", "OverflowDeadLetterQueueUrl", "https://sqs/1/dead-letters");
     let parameters = [("DeletionProtection", "true"), ("SignalRetentionDays", "30"), ("ThrottleRate", "1000")];
@@ -118,13 +119,16 @@ fn answer(operation: &str, call: &Value) -> Value {
         "DescribeAlarms" => {
             assert_eq!(call["AlarmNamePrefix"], "intake-test-");
             json!({"MetricAlarms": [
-                {"AlarmName": "intake-test-ErrorsAlarm", "StateValue": "OK"},
-                {"AlarmName": "intake-test-QuietAlarm", "StateValue": "INSUFFICIENT_DATA"},
+                {"AlarmName": "intake-test-DefectsAlarm-1A", "StateValue": "OK"},
+                {"AlarmName": "intake-test-Monitoring-2B-QuietAlarm-3C", "StateValue": "INSUFFICIENT_DATA"},
+                // Of the stacks intake-test-dev and intake-test-delivery.
+                {"AlarmName": "intake-test-dev-DefectsAlarm-4D", "StateValue": "ALARM"},
+                {"AlarmName": "intake-test-delivery-AgeAlarm-5E", "StateValue": "ALARM"},
             ]})
         }
         "GetMetricStatistics" => {
-            assert_eq!(call["Dimensions"], json!([{"Name": "QueueName", "Value": "overflow"}]));
-            json!({"Datapoints": [{"Maximum": 20.0}]})
+            assert_eq!(call["Dimensions"], json!([{"Name": "FunctionName", "Value": "intake-test-overflow"}]));
+            json!({"Datapoints": []})
         }
         "GetQueueAttributes" => {
             let waiting = if call["QueueUrl"] == "https://sqs/1/overflow" { "3" } else { "0" };
