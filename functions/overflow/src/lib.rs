@@ -8,6 +8,7 @@
 mod event;
 
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -18,6 +19,7 @@ use model::json::JsonText;
 use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
+use service::context::time_left;
 use service::runtime;
 use service::telemetry::drain_log::{self, Drained};
 use store::batch_context::BatchContext;
@@ -33,6 +35,9 @@ use store::rejected_signals::{self, RejectedSignalItem, RejectedSignalsTable};
 use store::signals::SignalsTable;
 
 pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
+
+/// The longest that a drain may take: less than the function's timeout by the time for dead letters.
+const MAX_DRAIN_DURATION: Duration = Duration::from_secs(50);
 
 /// The function: its tables, and the queue for messages that it cannot drain.
 #[derive(Debug)]
@@ -54,7 +59,7 @@ pub struct OverflowFunction {
 struct Drain<'a> {
     request_id: &'a str,
     now: Timestamp,
-    /// A message of a throttled customer must not occupy the function.
+    /// When the invocation must have ended.
     deadline: Deadline,
 }
 
@@ -93,7 +98,8 @@ impl OverflowFunction {
 
     /// Drains each message of an event that came at `now`. Returns the messages that are to be delivered again.
     pub async fn drain(&self, event: SqsEvent, lambda: &Context, now: Timestamp) -> SqsBatchResponse {
-        let drain = Drain { request_id: &lambda.request_id, now, deadline: Deadline::after(WRITE_TIMEOUT) };
+        let deadline = Deadline::after(time_left(lambda.deadline, now, MAX_DRAIN_DURATION));
+        let drain = Drain { request_id: &lambda.request_id, now, deadline };
         let failures = join_all(event.records.into_iter().map(async |SqsMessage { message_id, body }| {
             let is_drained = self.drain_or_report(body, drain).await;
             (!is_drained).then_some(BatchItemFailure { item_identifier: message_id })
@@ -137,8 +143,8 @@ impl OverflowFunction {
         let text = JsonText::parse(body).map_err(|_| MessageError::Unreadable)?;
         let update = CustomerUpdate::parse(text).map_err(|_| DrainError::Refused("ValidationFailed"))?;
         let DeferredUpdate { account_id, key_id, mark, .. } = deferred;
-        let stored =
-            self.customers.upsert_deferred(account_id, &update, *mark, (drain.now, drain.deadline.into())).await;
+        let limit = drain.deadline.at_most(WRITE_TIMEOUT).into();
+        let stored = self.customers.upsert_deferred(account_id, &update, *mark, (drain.now, limit)).await;
         stored.map_err(|error| match error {
             StoreError::ItemTooLarge => DrainError::Refused("ItemTooLarge"),
             StoreError::Invalid => DrainError::Refused("ValidationException"),
@@ -170,7 +176,7 @@ impl OverflowFunction {
         };
         let mut is_conflict = false;
         if deferred.needs_record {
-            match self.idempotency.begin(context, &deferred.hashes, now, deadline).await? {
+            match self.idempotency.begin(context, &deferred.hashes, now, deadline.at_most(WRITE_TIMEOUT)).await? {
                 Outcome::New => {}
                 // An attempt came first, and its items have its time.
                 Outcome::Replay { received_at } => context.received_at = received_at,
@@ -179,14 +185,14 @@ impl OverflowFunction {
             }
         }
         let mut batch = parse(&deferred)?;
-        let signals = self.signals.for_message(deferred.retention());
-        let invalid = signals.store(context, &batch.signals, deadline).await.map_err(|unstored| unstored.error)?;
-        batch.reject(&invalid);
+        let table = self.signals.for_message(deferred.retention());
+        batch.reject(&store_all(&table, context, &batch.signals, deadline).await?);
         let rejected_now = batch.rejected.iter().map(|signal| RejectedSignalItem::new(context, signal, now));
         let expires_at = now.plus(rejected_signals::RETENTION).seconds();
         let rejected_by_request = rejected_by_request.into_iter().map(|item| RejectedSignalItem { expires_at, ..item });
         let rejected: Vec<_> = rejected_now.chain(rejected_by_request).collect();
-        self.rejected.for_message().store(&rejected, deadline).await.map_err(|unstored| unstored.error)?;
+        let stored = self.rejected.for_message().store(&rejected, deadline.at_most(WRITE_TIMEOUT)).await;
+        stored.map_err(|unstored| unstored.error)?;
         let signals = Some((batch.signals.len(), batch.rejected.len()));
         drain_log::drained(&Drained {
             now,
@@ -205,6 +211,28 @@ impl OverflowFunction {
     async fn dead_letter(&self, body: String, error: &DrainError) -> bool {
         let Some(queue) = &self.dead_letters else { return false };
         queue.send_dead_letter(body, &error.to_string(), Deadline::after(WRITE_TIMEOUT)).await.is_ok()
+    }
+}
+
+/// Stores signals; returns the indices of those that DynamoDB found invalid. A message of which DynamoDB takes nothing is given up
+/// after [`WRITE_TIMEOUT`]. One of which it takes some goes on: otherwise a table with little capacity would take a part of each
+/// message at each delivery, and never all of a large one.
+async fn store_all(
+    table: &SignalsTable,
+    context: BatchContext<'_>,
+    signals: &[Signal<'_>],
+    deadline: Deadline,
+) -> Result<Vec<usize>, StoreError> {
+    let (mut left, mut invalid): (Vec<&Signal<'_>>, _) = (signals.iter().collect(), Vec::new());
+    loop {
+        let stored = table.store(context, left.iter().copied(), deadline.at_most(WRITE_TIMEOUT)).await;
+        let Err(unstored) = stored.map(|refused| invalid.extend(refused)) else { return Ok(invalid) };
+        let count = left.len();
+        left.retain(|signal| unstored.unacknowledged.contains(&signal.index()));
+        if left.len() == count || deadline.remaining().is_zero() {
+            return Err(unstored.error);
+        }
+        invalid.extend(unstored.invalid);
     }
 }
 

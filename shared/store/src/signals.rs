@@ -44,14 +44,14 @@ impl SignalsTable {
     ///
     /// # Errors
     /// When DynamoDB did not acknowledge all of them before the deadline.
-    pub async fn store(
+    pub async fn store<'s>(
         &self,
         context: BatchContext<'_>,
-        signals: &[Signal<'_>],
+        signals: impl IntoIterator<Item = &'s Signal<'s>>,
         limit: impl Into<TimeLimit>,
     ) -> Result<Vec<usize>, UnstoredSignals> {
         let common = &CommonAttributes::new(context, self.expires_at(context.received_at));
-        let items = signals.iter().map(|signal| SignalItem { common, signal }).collect();
+        let items = signals.into_iter().map(|signal| SignalItem { common, signal }).collect();
         self.table.store(items, limit).await
     }
 }

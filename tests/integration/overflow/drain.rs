@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 use testkit::fault_proxy::{Fault, Plan};
 
-use super::{NOW, REQUEST, Stack, named};
+use super::{NOW, REQUEST, Stack, named, signals};
 
 #[tokio::test]
 async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
@@ -77,6 +77,17 @@ async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
         },
     ))
     .await;
+}
+
+#[tokio::test]
+async fn large_message_of_which_dynamodb_takes_a_part_in_5_s_is_drained_in_one_invocation() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    assert_eq!(stack.send(&json!({"signals": signals(500)}), NOW).await.1["deferred"], 500);
+    stack.proxy.set(Fault::Slow(Duration::from_millis(700)).always().of("BatchWriteItem"));
+    let began = Instant::now();
+    assert_eq!(stack.drain().await, [""; 0]);
+    assert!(began.elapsed() > Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(stack.stored().await.len(), 500);
 }
 
 #[tokio::test]
