@@ -1,7 +1,7 @@
 """python3 history.py EXPORTED LAKE: makes events of the items in the *.json.gz files below EXPORTED, one file a day below LAKE."""
 import gzip, json, pathlib, sys
 
-ITEM_ONLY = {"pk", "accountId", "customerId", "createdAt", "updatedAt", "fence", "expiresAt"}
+ITEM_ONLY = {"pk", "accountId", "customerId", "createdAt", "updatedAt", "fence", "fenceId", "expiresAt"}
 SENT = ("customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data")
 
 def plain(value):
@@ -20,7 +20,8 @@ def event(item):
         fields = {name: item[name] for name in SENT if name in item} | item.get("undocumented", {"M": {}})["M"]
         id, source, type, subject, time, data = text["sk"], "signals", text[kind], text[subject], text["receivedAt"], plain({"M": fields})
     else:
-        profile = plain({"M": {name: value for name, value in item.items() if name not in ITEM_ONLY}})
+        profile = plain({"M": {name: value for name, value in item.items()
+                              if name not in ITEM_ONLY and not name.startswith("fence:")}})
         id, source, type, subject, time = f"history#{text['pk']}", "customers", "intake.customer.created", text["customerId"], text["updatedAt"]
         data = f'{{"new":{profile}}}'
     attributes = {"specversion": "1.0", "id": id, "source": f"/accounts/{text['accountId']}/{source}", "type": type,

@@ -14,19 +14,21 @@ use crate::test_app::template;
 /// # Errors
 /// When they cannot be built; cargo has shown why.
 pub fn build_functions() -> Result<PathBuf> {
-    static BUILT: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| build().map_err(|error| format!("{error:#}")));
+    static BUILT: LazyLock<Result<PathBuf, String>> =
+        LazyLock::new(|| build(&["customers", "deliver", "overflow", "signals"]).map_err(|error| format!("{error:#}")));
     BUILT.clone().map_err(Error::msg)
 }
 
-fn build() -> Result<PathBuf> {
+/// Builds programs of the workspace: the folder in which they are.
+pub(crate) fn build(programs: &[&str]) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = cargo_command(cargo)
         .args(["build", "--quiet", "--locked"])
-        .args(["customers", "deliver", "overflow", "signals"].iter().flat_map(|name| ["--bin", name]))
+        .args(programs.iter().flat_map(|name| ["--bin", name]))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .status()
         .context("cargo cannot be started")?;
-    ensure!(built.success(), "the functions cannot be built; cargo has shown why");
+    ensure!(built.success(), "{} cannot be built; cargo has shown why", programs.join(", "));
     let own = std::env::current_exe().context("the folder of the programs is unknown")?;
     let folder = own.parent().context("the folder of the programs is unknown")?;
     // The program of a test is one folder deeper than others.

@@ -5,6 +5,7 @@ What the emulator cannot show: it takes every batch of a DynamoDB stream as deli
 and has no alarms on these metrics. tests/integration tries the first with the function alone.
 """
 
+import base64
 import gzip
 import json
 import re
@@ -212,7 +213,8 @@ class DeployedDelivery(deployed_stack.DeployedStack):
                 data = folder / "exported" / "AWSDynamoDB" / table / "data"
                 data.mkdir(parents=True)
                 with gzip.open(data / "0.json.gz", "wt") as lines:
-                    lines.write(json.dumps({"Item": self.item(table, customerId=customer)}) + "\n")
+                    item = self.item(table, customerId=customer)
+                    lines.write(json.dumps({"Item": item}, default=lambda b: base64.b64encode(b).decode()) + "\n")
             subprocess.run([sys.executable, HOME / "history.py", "exported", "lake"], cwd=folder, check=True)
             lines = duckdb.sql(f"SELECT json FROM read_ndjson_objects('{folder}/lake/*/*.gz')").fetchall()
         events = [json.loads(line, parse_float=str) for (line,) in lines]

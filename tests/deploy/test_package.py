@@ -29,9 +29,10 @@ class Package(unittest.TestCase):
         files = {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()}
         sources = {Path(file).parent / function["Properties"]["CodeUri"] for file in DEPLOYED
                    for function in template.of_type(template.written(file), "AWS::Serverless::Function").values()}
-        built = {"THIRD-PARTY-LICENSES.txt", "intake", *(f"{source}/bootstrap" for source in sources),
-                 *(f"sbom/{program}.cdx.json" for program in (*FUNCTIONS, "intake"))}
-        copied = {"CHANGELOG.md", "LICENSE", "deploy/deployment-role.yaml", "deploy/monitoring.yaml", "samconfig.toml"}
+        built = {"THIRD-PARTY-LICENSES.txt", "dev", "intake", *(f"{source}/bootstrap" for source in sources),
+                 *(f"sbom/{program}.cdx.json" for program in (*FUNCTIONS, "dev", "intake"))}
+        copied = {"CHANGELOG.md", "LICENSE", "deploy/deployment-role.yaml", "deploy/monitoring.yaml", "samconfig.toml",
+                  "events/seed/customers.ndjson", "events/seed/signals.ndjson"}
         self.assertEqual(files, built | copied | set(DEPLOYED))
         for name in copied:
             self.assertEqual((self.folder / name).read_bytes(), (PROJECT / name).read_bytes(), name)

@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use emulator::{Emulator, development_key};
 use serde_json::Value;
@@ -50,7 +52,10 @@ impl Customers {
 
 /// Puts the program there as cargo does: another file takes the place of the one that runs.
 fn install(folder: &Path) {
-    std::fs::copy(build_functions().unwrap().join("customers"), folder.join("new")).unwrap();
+    // By another process: a child that another test starts meanwhile would have the open file, and a program that is open for writing
+    // cannot be run.
+    let program = build_functions().unwrap().join("customers");
+    assert!(Command::new("cp").arg(program).arg(folder.join("new")).status().unwrap().success());
     std::fs::rename(folder.join("new"), folder.join("customers")).unwrap();
 }
 
@@ -63,7 +68,7 @@ async fn idle_process_serves_until_its_program_changes() {
     assert!(!customers.ping_is_first().await, "cargo is writing the program");
     install(customers.folder.path());
     assert!(customers.ping_is_first().await);
-    customers.pool.end().await;
+    customers.pool.end(Duration::ZERO).await;
 }
 
 #[tokio::test]
@@ -74,7 +79,7 @@ async fn process_that_is_killed_or_at_its_end_is_replaced() {
     assert!(customers.pool.kill(&mut fastrand::Rng::with_seed(0)));
     assert!(customers.ping_is_first().await);
     assert_eq!(customers.pool.counts().started, 3);
-    customers.pool.end().await;
+    customers.pool.end(Duration::ZERO).await;
 }
 
 #[tokio::test]
@@ -85,7 +90,7 @@ async fn events_beyond_those_at_once_wait_for_a_process() {
         assert_eq!(ping.unwrap().json()["statusCode"], Value::from(200));
     }
     assert_eq!(customers.pool.counts().at_once, 2);
-    customers.pool.end().await;
+    customers.pool.end(Duration::ZERO).await;
 }
 
 #[tokio::test]
@@ -96,5 +101,5 @@ async fn event_of_a_process_that_ends_gets_no_response() {
     std::fs::copy("/bin/false", customers.folder.path().join("customers")).unwrap();
     assert!(customers.ping().await.is_none());
     assert_eq!(customers.pool.counts().ended, 1);
-    customers.pool.end().await;
+    customers.pool.end(Duration::ZERO).await;
 }

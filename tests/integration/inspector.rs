@@ -135,6 +135,10 @@ fn inspector_shows_what_is_stored_with_every_digit() {
     let customer = inspector.call("GET", "/customers/-c1", &[], b"").text;
     assert!(customer.starts_with(r#"{"profile":null,"signals":[{"#), "{customer}");
     assert!(customer.contains("12345678901234567890.1"), "{customer}");
+    stack.send("POST", "/api/customers", &[], br#"{"customerId":"c2","customerData":{"firstName":"Ada"}}"#);
+    let profile = &inspector.get("/customers/c2")["profile"];
+    let names: Vec<_> = profile.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["accountId", "createdAt", "customerId", "firstName", "updatedAt"], "{profile}");
     let rejected = inspector.get("/rejected");
     assert_eq!(rejected[0]["payload"], json!({"customerId": "-c1"}));
     let mut edited = rejected[0].clone();

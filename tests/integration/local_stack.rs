@@ -1,5 +1,8 @@
 //! `cargo dev`, end to end: the compiled functions behind HTTP, and what they wrote, read through DynamoDB's protocol.
 
+use std::io::BufRead as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use emulator::{Emulator, Storage};
@@ -58,6 +61,22 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     assert!(!stderr.contains("Error: "), "{stderr}");
 }
 
+#[test]
+fn release_serves_seeds_and_is_found_without_cargo() {
+    let stack = LocalStack::start_release(&["--seed"]);
+    let ping = stack.send("GET", "/api/sdk/ping", &[], b"");
+    assert_eq!((ping.status, ping.json()), (200, json!({"response": "pong"})));
+    let mut intake = Command::new(stack.folder().join("release/intake"));
+    let list = ["--local", "--json", "signals", "list", "--", "customer-00017"];
+    let listed = intake.args(list).env_clear().current_dir(stack.folder()).output().unwrap();
+    assert!(listed.status.success() && listed.stdout.lines().count() > 1, "{listed:?}");
+    let help = Command::new(stack.folder().join("release/dev")).arg("--help").output().unwrap().stdout;
+    let help = String::from_utf8(help).unwrap();
+    assert!(help.contains("Usage: ./dev ") && !help.contains("cargo") && !help.contains("--release"), "{help}");
+    let stderr = stack.stop("INT");
+    assert!(!stderr.contains("Building"), "{stderr}");
+}
+
 #[tokio::test]
 async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
     let customer = r#"{"customerId": "c1", "customerData": {}}"#;
@@ -77,7 +96,7 @@ async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
     assert!(stderr.contains("Faults are on: a share of 1 of"), "{stderr}");
     assert!(
         stderr
-            .contains(" calls to DynamoDB had a fault.\nMessages with deferred data that are lost with the queue: 1 "),
+            .contains(" calls to DynamoDB had a fault.\nMessages with deferred data that are lost with the queue: 2 "),
         "{stderr}"
     );
 
@@ -137,6 +156,9 @@ async fn deferred_signals_of_a_stack_with_a_data_file_are_stored_by_the_next_one
     assert_eq!((deferred.status, &deferred.json()["deferred"]), (200, &json!(1)), "{deferred:?}");
     let stderr = stack.stop("INT");
     assert!(stderr.contains("dev.sqlite.queue: 1.\nStopped.\n"), "{stderr}");
+    for file in std::fs::read_dir(folder.path()).unwrap().map(Result::unwrap) {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
 
     let stack = LocalStack::start(&["--data", data.to_str().unwrap()]);
     let began = Instant::now();

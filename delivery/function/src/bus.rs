@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use store::deadline::Deadline;
 use store::environment::ConfigError;
 
-use crate::clients::{Cause, Undelivered, call, config, confirm, one_for_each};
+use crate::clients::{Calls, Cause, Undelivered, call, config, confirm, one_for_each};
 
 /// The `Source` that every entry has.
 const SOURCE: &str = "intake";
@@ -41,13 +41,6 @@ pub(crate) struct Entry<'e> {
     pub(crate) detail: Cow<'e, str>,
 }
 
-impl Entry<'_> {
-    /// Whether it is a reference to the event.
-    pub(crate) fn is_reference(&self) -> bool {
-        matches!(self.detail, Cow::Owned(_))
-    }
-}
-
 /// The size of an entry, as EventBridge counts it.
 fn bytes(detail_type: &str, detail: &str) -> usize {
     TIME_BYTES + SOURCE.len() + detail_type.len() + detail.len()
@@ -64,25 +57,21 @@ impl Bus {
         bytes(detail_type, detail) < MAX_CALL_BYTES
     }
 
-    /// Sends entries in their order, call by call, until one is not taken. Its position is that in `entries`.
-    pub(crate) async fn put(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<(), Undelivered> {
-        let mut rest = entries;
-        // How many entries of `rest` were part of a call that was refused as a whole: each of them is sent alone.
-        let mut alone = 0_usize;
-        while !rest.is_empty() {
-            let first = entries.len() - rest.len();
-            let (now, later) = rest.split_at(if alone > 0 { 1 } else { entries_of_next_call(rest) });
+    /// Sends entries in their order.
+    pub(crate) async fn put<'e>(&self, entries: &'e [Entry<'e>], deadline: Deadline) -> Calls<'e, Entry<'e>> {
+        let mut calls = Calls::of(entries);
+        while let now = calls.next(entries_of_next_call)
+            && !now.is_empty()
+        {
             let confirmed = match self.call(now, deadline).await {
-                Ok(results) => confirm((first..).zip(results.iter().map(|r| (r.event_id(), r.error_code())))),
-                Err(cause) => Err(Undelivered { position: first, cause }),
+                Ok(results) => {
+                    confirm(results.iter().map(|result| (result.event_id(), result.error_code())).enumerate())
+                }
+                Err(cause) => Err(Undelivered { position: 0, cause }),
             };
-            match confirmed {
-                Err(Undelivered { cause: Cause::InvalidCall(_), .. }) if now.len() > 1 => alone = now.len(),
-                Err(undelivered) => return Err(undelivered),
-                Ok(()) => (rest, alone) = (later, alone.saturating_sub(1)),
-            }
+            calls.note(now.len(), confirmed);
         }
-        Ok(())
+        calls
     }
 
     async fn call(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<Vec<PutEventsResultEntry>, Cause> {

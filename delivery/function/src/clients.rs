@@ -30,7 +30,7 @@ pub(crate) fn config() -> Result<SdkConfig, ConfigError> {
 /// The first event that a target did not take. It may have taken later ones.
 #[derive(Debug)]
 pub(crate) struct Undelivered {
-    /// The position that the caller gave the event.
+    /// Its position among those of the call, or of all calls.
     pub(crate) position: usize,
     pub(crate) cause: Cause,
 }
@@ -65,6 +65,7 @@ impl Cause {
         match code {
             "MalformedDetail" => Self::MalformedDetail,
             "InvalidArgument"
+            | "InvalidArgumentException"
             | "RequestEntityTooLargeException"
             | "SerializationException"
             | "ValidationError"
@@ -75,6 +76,62 @@ impl Cause {
                 _ => error::Cause::Other(code.to_owned()).into(),
             },
         }
+    }
+}
+
+impl Cause {
+    /// Whether the target will never take the event, because of what is in it.
+    fn is_for_good(&self) -> bool {
+        matches!(self, Self::MalformedDetail | Self::InvalidCall(_))
+    }
+}
+
+/// The calls that send items in their order, until one fails for another reason than what is in it. A call that is refused as a
+/// whole is made again with half of its items, so that each item that a target will never take is found.
+#[derive(Debug)]
+pub(crate) struct Calls<'i, T> {
+    items: &'i [T],
+    first: usize,
+    /// The most items of the next call.
+    most: usize,
+    /// What the target will never take.
+    pub(crate) refused: Vec<Undelivered>,
+    /// What ended the calls.
+    pub(crate) failed: Option<Undelivered>,
+}
+
+impl<'i, T> Calls<'i, T> {
+    pub(crate) fn of(items: &'i [T]) -> Self {
+        Self { items, first: 0, most: usize::MAX, refused: Vec::new(), failed: None }
+    }
+
+    /// The items of the next call, of which one takes as many as `fitting` says. Empty at the end.
+    pub(crate) fn next(&self, fitting: fn(&[T]) -> usize) -> &'i [T] {
+        let rest = if self.failed.is_some() { &[] } else { self.items.get(self.first..).unwrap_or_default() };
+        rest.get(..fitting(rest).min(self.most)).unwrap_or(rest)
+    }
+
+    /// Notes what became of a call with so many items. An undelivered one has its position in the call.
+    pub(crate) fn note(&mut self, count: usize, result: Result<(), Undelivered>) {
+        match result {
+            Ok(()) => (self.first, self.most) = (self.first + count, self.most.saturating_mul(2)),
+            Err(Undelivered { cause: Cause::InvalidCall(_), .. }) if count > 1 => self.most = count / 2,
+            Err(Undelivered { position, cause }) => {
+                self.first += position;
+                let undelivered = Undelivered { position: self.first, cause };
+                if undelivered.cause.is_for_good() {
+                    self.first += 1;
+                    self.refused.push(undelivered);
+                } else {
+                    self.failed = Some(undelivered);
+                }
+            }
+        }
+    }
+
+    /// Whether the target took none of several items, for what is in the first: then it may be the target that is at fault.
+    pub(crate) fn takes_none(&self) -> bool {
+        self.items.len() > 1 && !self.refused.is_empty() && self.first == self.refused.len()
     }
 }
 

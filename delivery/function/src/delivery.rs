@@ -25,7 +25,9 @@ const MAX_NAME_CHARS: usize = 128;
 /// Records that are written to the failure bucket at once.
 const KEPT_AT_ONCE: usize = 16;
 
-/// The name of the failure bucket in the log.
+/// The names of the targets and of the failure bucket in the log.
+const BUS: &str = "bus";
+const LAKE: &str = "lake";
 const FAILURE_BUCKET: &str = "failure bucket";
 
 /// The reason that is stored with an event that no target takes whole.
@@ -42,8 +44,6 @@ pub(crate) struct Delivery<'a> {
     skipped: Vec<usize>,
     /// The positions of records that are only in the failure bucket.
     unreadable: Vec<usize>,
-    /// Events of which the bus has only a reference.
-    references: usize,
     /// The position of the first record that failed, and why.
     failed: Option<(usize, Failure)>,
 }
@@ -55,6 +55,18 @@ struct PendingEvent<'a> {
     event: CloudEvent,
     /// Where it is whole, unless that is the bus.
     dataref: Option<String>,
+    state: State,
+}
+
+/// What became of an event so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// No target refused it.
+    Whole,
+    /// A target refused it, and the failure bucket has it. The bus gets a reference.
+    Refused,
+    /// It is only in the failure bucket.
+    Kept,
 }
 
 /// An object of the failure bucket.
@@ -66,16 +78,7 @@ struct KeptRecord<'a> {
 
 impl<'a> Delivery<'a> {
     pub(crate) fn new(targets: &'a Targets, deadline: Deadline, now: Timestamp) -> Self {
-        Self {
-            targets,
-            deadline,
-            now,
-            events: Vec::new(),
-            skipped: Vec::new(),
-            unreadable: Vec::new(),
-            references: 0,
-            failed: None,
-        }
+        Self { targets, deadline, now, events: Vec::new(), skipped: Vec::new(), unreadable: Vec::new(), failed: None }
     }
 
     /// Reads the records, and keeps those that cannot be delivered whole. That takes at most a third of the time: in
@@ -120,67 +123,66 @@ impl<'a> Delivery<'a> {
             self.unreadable.push(position);
         } else {
             let dataref = if is_in_lake { Some(IN_THE_LAKE.to_owned()) } else { is_kept.then(|| self.url_of(record)) };
-            self.events.push(PendingEvent { position, record, event, dataref });
+            self.events.push(PendingEvent { position, record, event, dataref, state: State::Whole });
         }
         is_kept.then(|| TOO_LARGE.to_owned())
     }
 
-    /// Sends the events to the lake, if there is one.
+    /// Sends the events to the lake, if there is one. One that Firehose will never take is kept.
     pub(crate) async fn fill_lake(&mut self) {
         let Some(lake) = &self.targets.lake else { return };
-        let is_for_lake = |pending: &&PendingEvent<'_>| pending.dataref.as_deref() == Some(IN_THE_LAKE);
-        let events = self.events.iter().filter(is_for_lake);
-        let events = events.map(|pending| (pending.position, pending.event.json.as_str()));
         // The rest of the time is the bus's.
-        let deadline = if self.targets.bus.is_some() {
-            self.deadline.at_most(self.deadline.remaining() / 2)
-        } else {
-            self.deadline
-        };
-        if let Err(Undelivered { position, cause }) = lake.put(events, deadline).await {
-            self.fail(position, "lake", &cause);
+        let share = if self.targets.bus.is_some() { 2 } else { 1 };
+        let deadline = self.deadline.at_most(self.deadline.remaining() / share);
+        let is_for_lake = |(_, pending): &(usize, &PendingEvent<'_>)| pending.dataref.as_deref() == Some(IN_THE_LAKE);
+        let events = self.events.iter().enumerate().filter(is_for_lake);
+        let (indexes, lines): (Vec<_>, Vec<_>) =
+            events.map(|(index, pending)| (index, pending.event.json.as_str())).unzip();
+        let calls = lake.put(&lines, deadline).await;
+        let index_of = |position: usize| indexes.get(position).copied().unwrap_or_default();
+        let (takes_none, refused, failed) = (calls.takes_none(), calls.refused, calls.failed);
+        for Undelivered { position, cause } in refused {
+            if takes_none {
+                return self.fail_event(index_of(position), LAKE, &cause);
+            }
+            if let Err(cause) = self.keep_event(index_of(position), "Firehose", &cause).await {
+                return self.fail_event(index_of(position), FAILURE_BUCKET, &cause);
+            }
+        }
+        if let Some(Undelivered { position, cause }) = failed {
+            self.fail_event(index_of(position), LAKE, &cause);
         }
     }
 
-    /// Sends the events to the bus, if there is one. One that EventBridge will never take would hold up the shard: its record is
-    /// kept, and a reference to it is sent instead.
+    /// Sends the events to the bus, if there is one. One that EventBridge will never take would hold up the shard: it is kept, and
+    /// a reference to it is sent after the other events. But if EventBridge took no event of several, and no reference, the shard
+    /// waits: more likely than each event, the bus is at fault.
     pub(crate) async fn notify_bus(&mut self) {
         let Some(bus) = &self.targets.bus else { return };
-        let mut entries: Vec<_> = self.events.iter().map(PendingEvent::entry).collect();
-        // The positions of records of which EventBridge does not even take the reference.
-        let (mut first, mut refused, mut failed) = (0, Vec::new(), None);
-        while let Some(rest) = entries.get(first..)
-            && let Err(Undelivered { position, cause }) = bus.put(rest, self.deadline).await
-        {
-            first += position;
-            let (Some(pending), Some(entry)) = (self.events.get(first), entries.get_mut(first)) else {
-                // A defect of `Bus`: it is unknown which event it did not send.
-                (first, failed) = (0, Some((0, "bus", cause)));
-                break;
-            };
-            if !matches!(cause, Cause::MalformedDetail | Cause::InvalidCall(_)) {
-                failed = Some((pending.position, "bus", cause));
-                break;
+        let entries: Vec<_> = self.events.iter().map(PendingEvent::entry).collect();
+        let calls = bus.put(&entries, self.deadline).await;
+        let (mut takes_none, refused, failed) = (calls.takes_none(), calls.refused, calls.failed);
+        for Undelivered { position, cause } in refused {
+            let was_reference = self.events.get(position).is_some_and(PendingEvent::is_reference);
+            if let Err(cause) = self.keep_event(position, "EventBridge", &cause).await {
+                return self.fail_event(position, FAILURE_BUCKET, &cause);
             }
-            let reason = format!("EventBridge does not take the event: {cause}");
-            if let Err(cause) = self.keep(pending.record, &reason, self.deadline).await {
-                failed = Some((pending.position, FAILURE_BUCKET, cause));
-                break;
+            let reference = self.events.get(position).filter(|_| !was_reference).map(PendingEvent::entry);
+            let calls = bus.put(reference.as_slice(), self.deadline).await;
+            let is_taken = reference.is_some() && calls.refused.is_empty();
+            if let Some(Undelivered { cause, .. }) = calls.failed {
+                return self.fail_event(position, BUS, &cause);
             }
-            if entry.is_reference() {
-                refused.push(pending.position);
-                first += 1;
-            } else {
-                entry.detail = Cow::Owned(pending.event.reference(&self.url_of(pending.record)));
+            takes_none &= !is_taken;
+            if takes_none {
+                return self.fail_event(position, BUS, &cause);
+            }
+            if let Some(pending) = self.events.get_mut(position).filter(|_| !is_taken) {
+                pending.state = State::Kept;
             }
         }
-        let sent = if failed.is_some() { first } else { entries.len() };
-        self.references =
-            entries.iter().take(sent).filter(|entry| entry.is_reference()).count().saturating_sub(refused.len());
-        self.events.retain(|pending| !refused.contains(&pending.position));
-        self.unreadable.append(&mut refused);
-        if let Some((position, target, cause)) = failed {
-            self.fail(position, target, &cause);
+        if let Some(Undelivered { position, cause }) = failed {
+            self.fail_event(position, BUS, &cause);
         }
     }
 
@@ -188,13 +190,18 @@ impl<'a> Delivery<'a> {
     pub(crate) fn finish(self, records: usize) -> (Option<usize>, Counts) {
         let end = self.failed.as_ref().map_or(records, |(position, _)| *position);
         let before_end = |positions: &[usize]| positions.iter().filter(|position| **position < end).count();
+        let delivered = self.events.iter().filter(|pending| pending.state != State::Kept);
         let counts = Counts {
             records,
-            delivered: self.events.len(),
+            delivered: delivered.clone().count(),
             skipped: before_end(&self.skipped),
-            unreadable: before_end(&self.unreadable),
+            unreadable: before_end(&self.unreadable) + self.events.len() - delivered.clone().count(),
             undelivered: records - end,
-            references: self.references,
+            references: if self.targets.bus.is_some() {
+                delivered.filter(|pending| pending.is_reference()).count()
+            } else {
+                0
+            },
             failure: self.failed.map(|(_, failure)| failure),
         };
         (counts.failure.is_some().then_some(end), counts)
@@ -207,6 +214,23 @@ impl<'a> Delivery<'a> {
         }
         self.events.retain(|pending| pending.position < position);
         self.failed = Some((position, Failure { target, cause: cause.to_string() }));
+    }
+
+    /// Ends the batch before the record of an event.
+    fn fail_event(&mut self, index: usize, target: &'static str, cause: &Cause) {
+        self.fail(self.events.get(index).map_or(0, |pending| pending.position), target, cause);
+    }
+
+    /// Writes the record of an event that a target will never take to the failure bucket.
+    async fn keep_event(&mut self, index: usize, target: &str, cause: &Cause) -> Result<(), Cause> {
+        let Some(pending) = self.events.get(index) else { return Ok(()) };
+        self.keep(pending.record, &format!("{target} does not take the event: {cause}"), self.deadline).await?;
+        let url = self.url_of(pending.record);
+        if let Some(pending) = self.events.get_mut(index) {
+            pending.dataref = Some(url);
+            pending.state = if self.targets.bus.is_some() { State::Refused } else { State::Kept };
+        }
+        Ok(())
     }
 
     /// Writes a record to the failure bucket. The key is the same when the record is delivered again.
@@ -243,9 +267,14 @@ fn is_whole_on_bus(event: &CloudEvent) -> bool {
 impl PendingEvent<'_> {
     fn entry(&self) -> Entry<'_> {
         let detail = match &self.dataref {
-            Some(dataref) if !is_whole_on_bus(&self.event) => Cow::Owned(self.event.reference(dataref)),
+            Some(dataref) if self.is_reference() => Cow::Owned(self.event.reference(dataref)),
             _ => Cow::Borrowed(self.event.json.as_str()),
         };
         Entry { detail_type: self.event.kind.detail_type(), time: self.event.time, detail }
+    }
+
+    /// Whether the bus gets a reference to the event.
+    fn is_reference(&self) -> bool {
+        self.state != State::Whole || !is_whole_on_bus(&self.event)
     }
 }

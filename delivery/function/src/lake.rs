@@ -8,7 +8,7 @@ use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
 use store::deadline::Deadline;
 use store::environment::ConfigError;
 
-use crate::clients::{Cause, Undelivered, call, config, confirm, one_for_each};
+use crate::clients::{Calls, Cause, Undelivered, call, config, confirm, one_for_each};
 
 /// The largest record, in bytes: "as large as 1,000 KB (before base64 encoding)".
 const MAX_RECORD_BYTES: usize = 1_000_000;
@@ -27,7 +27,7 @@ pub(crate) struct Lake {
 /// so one event in each would cost several times as much.
 #[derive(Debug, PartialEq, Eq)]
 struct Packed {
-    /// The position of the stream record of its first event.
+    /// The position of its first event.
     first: usize,
     lines: String,
 }
@@ -43,22 +43,24 @@ impl Lake {
         event.len() < MAX_RECORD_BYTES
     }
 
-    /// Sends events, each with the position of its stream record, in their order and call by call, until a record is not
-    /// taken. Its first event is then the undelivered one.
-    pub(crate) async fn put<'e>(
-        &self,
-        events: impl Iterator<Item = (usize, &'e str)>,
-        deadline: Deadline,
-    ) -> Result<(), Undelivered> {
-        let mut records = pack(events).into_iter().peekable();
-        while let Some(first) = records.peek().map(|record| record.first) {
-            let records: Vec<_> = records.by_ref().take(MAX_RECORDS).collect();
-            let positions: Vec<_> = records.iter().map(|record| record.first).collect();
-            let results = self.call(records, deadline).await.map_err(|cause| Undelivered { position: first, cause })?;
-            let results = results.iter().map(|result| (result.record_id(), result.error_code()));
-            confirm(positions.into_iter().zip(results))?;
+    /// Sends events in their order. When a record is not taken, its first event is the undelivered one.
+    pub(crate) async fn put<'e>(&self, events: &'e [&'e str], deadline: Deadline) -> Calls<'e, &'e str> {
+        let mut calls = Calls::of(events);
+        while let now = calls.next(events_of_next_call)
+            && !now.is_empty()
+        {
+            let records = pack(now);
+            let first: Vec<_> = records.iter().map(|record| record.first).collect();
+            let confirmed = match self.call(records, deadline).await {
+                Ok(results) => {
+                    let results = results.iter().map(|result| (result.record_id(), result.error_code()));
+                    confirm(first.into_iter().zip(results))
+                }
+                Err(cause) => Err(Undelivered { position: 0, cause }),
+            };
+            calls.note(now.len(), confirmed);
         }
-        Ok(())
+        calls
     }
 
     async fn call(&self, records: Vec<Packed>, deadline: Deadline) -> Result<Vec<PutRecordBatchResponseEntry>, Cause> {
@@ -70,15 +72,30 @@ impl Lake {
     }
 }
 
-fn pack<'e>(events: impl Iterator<Item = (usize, &'e str)>) -> Vec<Packed> {
-    let mut records: Vec<Packed> = Vec::new();
-    for (position, event) in events {
-        match records.last_mut() {
-            Some(record) if record.lines.len() + event.len() < MAX_RECORD_BYTES => record.lines.extend([event, "\n"]),
-            _ => records.push(Packed { first: position, lines: [event, "\n"].concat() }),
-        }
+fn pack(events: &[&str]) -> Vec<Packed> {
+    let (mut records, mut rest) = (Vec::new(), events);
+    while !rest.is_empty() {
+        let first = events.len() - rest.len();
+        let (now, later) = rest.split_at(events_of_next_record(rest));
+        records.push(Packed { first, lines: now.iter().flat_map(|event| [*event, "\n"]).collect() });
+        rest = later;
     }
     records
+}
+
+/// How many of `events` one record takes, at least one if there is one.
+fn events_of_next_record(events: &[&str]) -> usize {
+    let mut sum = 0;
+    let fitting = events.iter().take_while(|event| {
+        sum += event.len() + "\n".len();
+        sum <= MAX_RECORD_BYTES
+    });
+    fitting.count().max(1).min(events.len())
+}
+
+/// How many of `events` the records of one call take.
+fn events_of_next_call(events: &[&str]) -> usize {
+    (0..MAX_RECORDS).fold(0, |count, _| count + events_of_next_record(events.get(count..).unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -89,8 +106,10 @@ mod tests {
     fn events_share_a_record_until_it_is_full() {
         let (small, large) = ("x".repeat(400_000), "y".repeat(999_999));
         assert!(Lake::fits(&large) && !Lake::fits(&"y".repeat(1_000_000)));
-        let records = pack([&small, &small, &small, &large, "a", "b"].into_iter().enumerate());
+        let events: [&str; 6] = [&small, &small, &small, &large, "a", "b"];
+        let records = pack(&events);
         assert_eq!(records.iter().map(|record| record.first).collect::<Vec<_>>(), [0, 2, 3, 4]);
+        assert_eq!(events_of_next_call(&events), 4);
         assert_eq!(records[0].lines, format!("{small}\n{small}\n"));
         assert_eq!(records[2].lines.len(), 1_000_000);
         assert_eq!(records[3].lines, "a\nb\n");

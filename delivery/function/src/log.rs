@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use model::timestamp::Timestamp;
-use service::telemetry::emf::{EmfRecord, Value, write};
+use service::telemetry::emf::{LogLine, Value, write};
 
 /// What became of the records of a batch.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +56,7 @@ pub(crate) fn delivered(now: Timestamp, request_id: &str, counts: &Counts, durat
         ("RecordsUndelivered", Some(Value::Count(*undelivered))),
         ("EventReferences", Some(Value::Count(*references))),
     ];
-    write(&EmfRecord { at: now, level, members: &members, dimension: None, metrics: &metrics });
+    write(&LogLine { at: now, level, members: &members, dimension: None, metrics: &metrics });
 }
 
 /// Writes that the payload of an invocation is not an event of a stream.
@@ -66,5 +66,5 @@ pub(crate) fn unreadable_event(now: Timestamp, request_id: &str) {
         ("requestId", Some(Value::Text(request_id))),
     ];
     let metrics: [(&str, _); 0] = [];
-    write(&EmfRecord { at: now, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
+    write(&LogLine { at: now, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
 }

@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn key_is_active_until_the_second_it_expires() {
         let end = Timestamp::from_millis(5_000);
-        let record = KeyEntry {
+        let entry = KeyEntry {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
             name: "web".into(),
@@ -115,9 +115,9 @@ mod tests {
             revoked_at: None,
             only: None,
         };
-        assert_eq!(record.status(Timestamp::from_millis(4_999)), KeyStatus::Active);
-        assert_eq!(record.status(end), KeyStatus::Expired);
-        let revoked = KeyEntry { revoked_at: Some(end), ..record };
+        assert_eq!(entry.status(Timestamp::from_millis(4_999)), KeyStatus::Active);
+        assert_eq!(entry.status(end), KeyStatus::Expired);
+        let revoked = KeyEntry { revoked_at: Some(end), ..entry };
         assert_eq!(revoked.status(Timestamp::from_millis(1)), KeyStatus::Revoked);
     }
 }

@@ -70,12 +70,12 @@ impl Authenticator {
         let hash = bearer_key(headers).map_err(Problem::Unauthorized)?;
         let unavailable = |error| Problem::StorageUnavailable { error, retry_identifier: None };
         let found = self.find(hash, context).await.map_err(unavailable)?;
-        let record = found.filter(|record| hash.is_accepted_for(&record.account_id));
-        let record = record.ok_or(Problem::Unauthorized(UnauthorizedReason::Unknown))?;
+        let entry = found.filter(|entry| hash.is_accepted_for(&entry.account_id));
+        let entry = entry.ok_or(Problem::Unauthorized(UnauthorizedReason::Unknown))?;
         // The log names the key also when it is no longer valid.
-        context.key = Some(record.clone());
-        match record.status(context.received_at) {
-            KeyStatus::Active => Ok(record),
+        context.key = Some(entry.clone());
+        match entry.status(context.received_at) {
+            KeyStatus::Active => Ok(entry),
             KeyStatus::Expired => Err(Problem::Unauthorized(UnauthorizedReason::Expired)),
             KeyStatus::Revoked => Err(Problem::Unauthorized(UnauthorizedReason::Revoked)),
         }

@@ -26,9 +26,9 @@ pub struct RequestContext {
     pub deadline: Deadline,
     /// The path of its route, once that is found.
     pub path: Option<&'static str>,
-    /// The record of its API key, for the log: also of one that is no longer valid.
+    /// The entry of its API key, for the log: also of one that is no longer valid.
     pub key: Option<Arc<KeyEntry>>,
-    /// Whether that record is one of the key snapshot or one read before, because the key table could not be read.
+    /// Whether that entry is one of the key snapshot or one read before, because the key table could not be read.
     pub key_table_is_unavailable: bool,
     /// The bytes of its body after decoding, once it is read.
     pub body_bytes: Option<usize>,

@@ -1,5 +1,7 @@
 //! Successes: what a function stored, and the body that says so (docs/api.md, Customers and Signals).
 
+use std::num::NonZeroUsize;
+
 use model::batch::Batch;
 use model::identifier::RequestIdentifier;
 use model::signal::Signal;
@@ -70,16 +72,11 @@ pub struct BatchCounts {
     pub accepted: usize,
     /// Signals that are not stored.
     pub rejected: usize,
-    /// Accepted signals that this request queued, to be stored later.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub deferred: usize,
+    /// Accepted signals that this request queued, to be stored later; `None` if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<NonZeroUsize>,
     /// Whether the same request was received before.
     pub replayed: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl BatchResponse {
@@ -90,7 +87,7 @@ impl BatchResponse {
             received: batch.received(),
             accepted: batch.signals.len(),
             rejected: batch.rejected.len(),
-            deferred,
+            deferred: NonZeroUsize::new(deferred),
             replayed,
         };
         let mut warnings = batch.warnings;
@@ -108,7 +105,7 @@ impl BatchResponse {
     pub(crate) fn rejecting_all(mut self) -> Self {
         self.warnings.retain(|warning| !warning.at.pointer.starts_with("/signals/"));
         let received = self.counts.received;
-        let counts = BatchCounts { received, accepted: 0, rejected: received, deferred: 0, replayed: false };
+        let counts = BatchCounts { received, accepted: 0, rejected: received, deferred: None, replayed: false };
         Self { counts, ..self }
     }
 }

@@ -8,6 +8,7 @@ use crate::attributes::{from_item, string};
 use crate::circuit_breaker::CircuitBreaker;
 use crate::deadline::{Deadline, yield_for_connection_reuse};
 use crate::error::StoreError;
+use crate::table_access::TableAccess;
 
 /// The partition key: [`KeyHash::partition_key`].
 pub const PARTITION_KEY: &str = "keyHash";
@@ -26,12 +27,12 @@ impl ApiKeysTable {
         Self { client, table: table.into(), breaker: CircuitBreaker::default() }
     }
 
-    /// The record of the key with this hash. The read is strongly consistent (docs/api.md, API keys).
+    /// The entry of the key with this hash. The read is strongly consistent (docs/api.md, API keys).
     ///
     /// # Errors
-    /// When the table cannot be read, or the item is not a record of a key.
+    /// When the table cannot be read, or the item is not an entry of a key.
     pub async fn find(&self, hash: &KeyHash, deadline: Deadline) -> Result<Option<KeyEntry>, StoreError> {
-        let access = self.breaker.access(deadline);
+        let access = TableAccess::new(&self.breaker, deadline);
         let found = access.repeat(|| async {
             let call = self.client.get_item().table_name(&self.table).key(PARTITION_KEY, string(hash.partition_key()));
             Ok(call.consistent_read(true).send().await?)
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
     use crate::attributes::to_item;
 
-    fn record() -> KeyEntry {
+    fn entry() -> KeyEntry {
         KeyEntry {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
@@ -64,17 +65,17 @@ mod tests {
     }
 
     #[test]
-    fn record_is_read_as_it_was_written() {
-        let revoked = KeyEntry { revoked_at: Some(Timestamp::from_millis(1_795_213_500_500)), ..record() };
-        let restricted = KeyEntry { only: Some(Endpoint::Signals), ..record() };
-        for record in [record(), KeyEntry { expires_at: None, ..record() }, revoked, restricted] {
-            let item = to_item(&record).unwrap();
-            assert_eq!(from_item::<KeyEntry>(item), Ok(record));
+    fn entry_is_read_as_it_was_written() {
+        let revoked = KeyEntry { revoked_at: Some(Timestamp::from_millis(1_795_213_500_500)), ..entry() };
+        let restricted = KeyEntry { only: Some(Endpoint::Signals), ..entry() };
+        for entry in [entry(), KeyEntry { expires_at: None, ..entry() }, revoked, restricted] {
+            let item = to_item(&entry).unwrap();
+            assert_eq!(from_item::<KeyEntry>(item), Ok(entry));
         }
     }
 
     #[test]
-    fn record_with_a_malformed_attribute_is_corrupt() {
+    fn entry_with_a_malformed_attribute_is_corrupt() {
         for (name, value) in [
             ("expiresAt", string("tomorrow")),
             ("revokedAt", string("yesterday")),
@@ -85,7 +86,7 @@ mod tests {
             ("only", string("everything")),
             ("only", AttributeValue::Null(true)),
         ] {
-            let mut item = to_item(&record()).unwrap();
+            let mut item = to_item(&entry()).unwrap();
             item.insert(name.to_owned(), value);
             assert_eq!(from_item::<KeyEntry>(item), Err(StoreError::Corrupt), "{name}");
         }

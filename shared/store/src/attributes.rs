@@ -6,7 +6,6 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use model::json::{Lexer, Token};
 use model::number::for_dynamodb;
 use model::storable::StorableJson;
-use model::timestamp::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -69,10 +68,4 @@ pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
     }
     let mut lexer = json.lexer();
     value(lexer.next().expect(VALIDATED), &mut lexer)
-}
-
-/// The timestamp in the attribute `name` of `item`, if it has that attribute.
-pub(crate) fn get_timestamp(item: &Item, name: &str) -> Result<Option<Timestamp>, StoreError> {
-    let parse = |value: &AttributeValue| value.as_s().ok().and_then(|text| text.parse().ok());
-    item.get(name).map(|value| parse(value).ok_or(StoreError::Corrupt)).transpose()
 }

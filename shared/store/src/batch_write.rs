@@ -4,11 +4,10 @@
 //! The body of a call is written from the text that clients sent, and replaces the SDK's: every digit of a number stays, and a
 //! batch takes a fraction of the memory that the SDK's values of it would.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+mod chunk;
 
-use crate::circuit_breaker::{CircuitBreaker, TableAccess, TimeLimit};
-use crate::deadline::{Deadline, before, yield_for_connection_reuse};
+use std::collections::HashMap;
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::HttpRequest;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -16,23 +15,13 @@ use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::{Semaphore, SemaphorePermit};
 
+use self::chunk::{FEW_CALLS, InFlight, chunks};
+use crate::circuit_breaker::{self, CircuitBreaker};
+use crate::deadline::{TimeLimit, yield_for_connection_reuse};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::{Cause, StoreError, UnstoredSignals};
-
-/// Items in one `BatchWriteItem`: DynamoDB's limit.
-const CHUNK_ITEMS: usize = 25;
-
-/// The payload text in one `BatchWriteItem`, in bytes: one of the largest signals. DynamoDB accepts 16 MB per call, and its
-/// JSON of an array of one-digit numbers is five times as long as the client's.
-const CHUNK_BYTES: usize = 256 * 1024;
-
-/// The payload text of all concurrent calls, in bytes: bounds the memory for DynamoDB's JSON, sent and returned.
-const CONCURRENT_BYTES: usize = 1024 * 1024;
-
-/// Concurrent calls of a request while it repeats calls, and of a message of a drain.
-const FEW_CALLS: usize = 2;
+use crate::table_access::TableAccess;
 
 /// An item of a signal, valid or rejected.
 pub(super) trait BatchItem: Copy {
@@ -59,45 +48,6 @@ pub(super) struct BatchTable {
     name: String,
     breaker: CircuitBreaker,
     in_flight: InFlight,
-}
-
-/// The calls to a table that are under way at the same time, of all requests or messages of this process together.
-#[derive(Clone, Debug)]
-struct InFlight {
-    bytes: Arc<Semaphore>,
-    /// What a call counts at least, in bytes, however small it is. It limits the number of calls.
-    min_bytes: usize,
-}
-
-impl InFlight {
-    /// Those of a message of a drain, which has two calls of the largest chunks.
-    fn of_message() -> Self {
-        Self { bytes: Arc::new(Semaphore::new(FEW_CALLS * CHUNK_BYTES)), min_bytes: CHUNK_BYTES }
-    }
-
-    fn new(max_calls: usize) -> Self {
-        Self { bytes: Arc::new(Semaphore::new(CONCURRENT_BYTES)), min_bytes: CONCURRENT_BYTES / max_calls.max(1) }
-    }
-
-    /// What a batch of this text counts. One that is larger than all that may be under way is sent alone.
-    fn cost(&self, bytes: usize) -> u32 {
-        u32::try_from(bytes.clamp(self.min_bytes, CONCURRENT_BYTES)).unwrap_or(u32::MAX)
-    }
-
-    /// Waits until a batch of this text can be sent. Who waits longest is next.
-    ///
-    /// # Errors
-    /// When it cannot before the deadline.
-    async fn wait_for(&self, bytes: usize, deadline: Deadline) -> Result<SemaphorePermit<'_>, StoreError> {
-        let permit = before(deadline, self.bytes.acquire_many(self.cost(bytes))).await?;
-        // It is never closed.
-        permit.map_err(|_| Cause::DeadlineExceeded.into())
-    }
-
-    /// Whether a batch of this text can be sent at once.
-    fn try_for(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
-        self.bytes.try_acquire_many(self.cost(bytes)).ok()
-    }
 }
 
 /// The result of one call, or of several.
@@ -146,7 +96,8 @@ impl BatchTable {
     ) -> Result<Vec<usize>, UnstoredSignals> {
         let limit = limit.into();
         let (throttled, others) = self.breaker.divide(items, limit, |item| item.partition_key());
-        let (mut sent, short) = tokio::join!(self.put_all(others, limit), self.put_all(throttled, limit.short()));
+        let (mut sent, short) =
+            tokio::join!(self.put_all(others, limit), self.put_all(throttled, circuit_breaker::short(limit)));
         sent.add(short);
         let invalid = indices(&sent.invalid);
         match sent.error {
@@ -162,7 +113,7 @@ impl BatchTable {
         if sent.unprocessed.is_empty() {
             return sent;
         }
-        let access = self.breaker.access(limit);
+        let access = TableAccess::new(&self.breaker, limit);
         let mut max_calls = if access.is_open() { FEW_CALLS } else { usize::MAX };
         loop {
             let unsent = std::mem::take(&mut sent.unprocessed);
@@ -299,26 +250,23 @@ fn indices<I: BatchItem>(items: &[I]) -> Vec<usize> {
     indices
 }
 
-struct Chunk<I> {
-    items: Vec<I>,
-    bytes: usize,
-}
-
-/// Splits items into chunks within the limits of one call.
-fn chunks<I: BatchItem>(items: Vec<I>) -> VecDeque<Chunk<I>> {
-    let mut chunks: VecDeque<Chunk<I>> = VecDeque::new();
-    for item in items {
-        let bytes = item.text_bytes();
-        match chunks.back_mut() {
-            Some(last) if last.items.len() < CHUNK_ITEMS && last.bytes + bytes <= CHUNK_BYTES => {
-                last.items.push(item);
-                last.bytes += bytes;
-            }
-            _ => chunks.push_back(Chunk { items: vec![item], bytes }),
-        }
-    }
-    chunks
-}
-
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::client::dynamodb;
+    use crate::deadline::Deadline;
+    use crate::environment::{CONNECT_TIMEOUT, defaults};
+    use crate::rejected_signals::RejectedSignalItem;
+
+    #[tokio::test]
+    async fn request_without_items_does_not_use_up_the_probe_of_an_open_breaker() {
+        let config = defaults(CONNECT_TIMEOUT).unwrap().build();
+        let table = BatchTable::new(dynamodb(&config), "t", 1);
+        table.breaker.open_since(Duration::from_secs(5));
+        let limit = TimeLimit { deadline: Deadline::after(Duration::from_secs(1)), can_defer: true };
+        table.store(Vec::<&RejectedSignalItem<'_>>::new(), limit).await.unwrap();
+        assert!(!TableAccess::new(&table.breaker, limit).is_open(), "the next request is the probe");
+    }
+}

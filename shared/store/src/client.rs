@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::config::interceptors::InterceptorContext;
 use aws_sdk_dynamodb::config::retry::{ClassifyRetry, RetryAction, RetryConfig, RetryPartition, TokenBucket};
 
 use crate::call_stats::CallStatsInterceptor;
-use crate::circuit_breaker::{BACKOFF_BASE, BACKOFF_CAP};
+use crate::table_access::{BACKOFF_BASE, BACKOFF_CAP};
 
 /// How long one attempt of a call may take. DynamoDB responds within tens of milliseconds even at its slowest percentiles, so
 /// a retry on another connection is better than a longer wait.

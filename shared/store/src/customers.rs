@@ -13,11 +13,12 @@ use model::customer::{Change, CustomerUpdate, FENCE_PREFIX};
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use crate::attributes::{Item, attribute_value, get_timestamp, string};
-use crate::circuit_breaker::{Backoff, CircuitBreaker, TimeLimit};
-use crate::deadline::before;
+use crate::attributes::{Item, attribute_value, string};
+use crate::circuit_breaker::CircuitBreaker;
+use crate::deadline::{TimeLimit, before};
 use crate::error::{Cause, StoreError};
 use crate::fence::{FENCE, Fence};
+use crate::table_access::{Backoff, TableAccess};
 
 pub use crate::fence::UpdateMark;
 
@@ -99,7 +100,7 @@ impl CustomersTable {
     ) -> Result<UpdateResult, StoreError> {
         let (received_at, began, mut backoff) = (mark.updated_at(), Instant::now(), Backoff::default());
         let pk = account_id.partition_key(update.customer_id());
-        let access = self.breaker.access(self.breaker.limit_of(&pk, limit.into()));
+        let access = TableAccess::new(&self.breaker, self.breaker.limit_of(&pk, limit.into()));
         loop {
             let written = access.call(self.write(Write::whole(account_id, update, *mark))).await;
             if access.repeats(&written).await {
@@ -113,7 +114,7 @@ impl CustomersTable {
                 Written::Over(old) => !old.contains_key(FENCE),
                 // An attempt has taken effect without a response.
                 Written::Refused(Some(item)) if mark.wrote(&item) => {
-                    get_timestamp(&item, "createdAt")? == Some(mark.updated_at())
+                    item.get("createdAt") == Some(&string(mark.updated_at().to_string()))
                 }
                 Written::Refused(item) => {
                     let stored = Fence::of(&item.ok_or(StoreError::Corrupt)?)?;
@@ -140,7 +141,7 @@ impl CustomersTable {
         mark: UpdateMark,
         (now, limit): (Timestamp, TimeLimit),
     ) -> Result<(), StoreError> {
-        let access = self.breaker.access(limit);
+        let access = TableAccess::new(&self.breaker, limit);
         let mut newer: Option<Item> = None;
         loop {
             let mut changes = Vec::new();
@@ -185,7 +186,7 @@ impl CustomersTable {
     ) -> Result<bool, StoreError> {
         let mark = UpdateMark::with(Fence::last_of(updated_at)?);
         let write = Write { condition: Condition::ItemIsNotNewer, ..Write::whole(account_id, update, mark) };
-        let written = self.breaker.access(limit).repeat(|| self.write(write)).await?;
+        let written = TableAccess::new(&self.breaker, limit).repeat(|| self.write(write)).await?;
         Ok(matches!(written, Written::Over(_)))
     }
 

@@ -10,6 +10,12 @@ pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
 /// customer.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// [`WRITE_TIMEOUT`] where there is an overflow queue: what lasts longer is left to the queue.
+const WRITE_TIMEOUT_BEFORE_DEFERRAL: Duration = Duration::from_secs(2);
+
+/// The part of the request's time that is reserved for the overflow queue.
+const DEFERRAL_RESERVE: Duration = Duration::from_millis(2_500);
+
 /// The point in time until which some work may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
@@ -48,6 +54,40 @@ impl Deadline {
     /// The point in time, by the process's monotonic clock.
     pub fn until(self) -> Instant {
         self.until
+    }
+}
+
+/// How long a request repeats its calls.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLimit {
+    /// When it stops repeating calls to a table that answers.
+    pub deadline: Deadline,
+    /// Whether what is not written by then goes to the overflow queue. Otherwise the breaker does not shorten the time: a late
+    /// answer is better than none.
+    pub can_defer: bool,
+}
+
+impl From<Deadline> for TimeLimit {
+    fn from(deadline: Deadline) -> Self {
+        Self { deadline, can_defer: false }
+    }
+}
+
+impl TimeLimit {
+    /// The limit of a request's writes that must have ended by `deadline`, or been deferred where there is an overflow queue.
+    pub fn of_writes(deadline: Deadline, can_defer: bool) -> Self {
+        let deadline = if can_defer {
+            deadline.minus(DEFERRAL_RESERVE).at_most(WRITE_TIMEOUT_BEFORE_DEFERRAL)
+        } else {
+            deadline.at_most(WRITE_TIMEOUT)
+        };
+        Self { deadline, can_defer }
+    }
+
+    /// This limit, or the one `duration` from now if that is sooner.
+    #[must_use]
+    pub fn at_most(self, duration: Duration) -> Self {
+        Self { deadline: self.deadline.at_most(duration), ..self }
     }
 }
 

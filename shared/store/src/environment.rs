@@ -35,7 +35,7 @@ pub enum ConfigError {
     Missing(&'static str),
     /// A variable is set to something else than a whole number.
     #[error("the environment variable {0} is malformed: it must be a whole number")]
-    NoNumber(&'static str),
+    NotANumber(&'static str),
     /// The file of certificate authorities cannot be used.
     #[error(transparent)]
     CaBundle(#[from] CaBundleError),
@@ -134,9 +134,9 @@ pub fn env_var(name: &'static str) -> Result<String, ConfigError> {
 /// The variable `name` as a whole number.
 ///
 /// # Errors
-/// [`ConfigError::Missing`] when it is not set or empty, [`ConfigError::NoNumber`] when it is not a whole number.
+/// [`ConfigError::Missing`] when it is not set or empty, [`ConfigError::NotANumber`] when it is not a whole number.
 pub fn env_u64(name: &'static str) -> Result<u64, ConfigError> {
-    env_var(name)?.parse().map_err(|_| ConfigError::NoNumber(name))
+    env_var(name)?.parse().map_err(|_| ConfigError::NotANumber(name))
 }
 
 /// The HTTP client of this service, which waits at most `connect_timeout` for a connection.

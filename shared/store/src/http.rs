@@ -35,7 +35,7 @@ pub(super) fn client(connections: SharedHttpConnector) -> SharedHttpClient {
     http_client_fn(move |_, _| connector.clone())
 }
 
-/// Rejects a 200 with an empty body. It is no JSON and so no answer, but the SDK would read it as `{}`: no such item, or an item
+/// Rejects a 200 with an empty body. That is not JSON and so not an answer, but the SDK would read it as `{}`: no such item, or an item
 /// that is written. Like any lost response, it is retried.
 #[derive(Debug)]
 struct JsonConnector(SharedHttpConnector);

@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::attributes::{from_item, number, to_item};
 use crate::batch_context::BatchContext;
-use crate::circuit_breaker::{CircuitBreaker, TimeLimit};
-use crate::deadline::yield_for_connection_reuse;
+use crate::circuit_breaker::CircuitBreaker;
+use crate::deadline::{TimeLimit, yield_for_connection_reuse};
 use crate::error::StoreError;
+use crate::table_access::TableAccess;
 
 /// How long a requestIdentifier is remembered.
 pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
@@ -122,7 +123,7 @@ impl IdempotencyTable {
         now: Timestamp,
         limit: TimeLimit,
     ) -> Result<Outcome, StoreError> {
-        let existing = self.breaker.access(limit).repeat(|| self.put(&record, now)).await?;
+        let existing = TableAccess::new(&self.breaker, limit).repeat(|| self.put(&record, now)).await?;
         Ok(existing.map_or(Outcome::New, |existing| compare(&existing, &record, hashes)))
     }
 

@@ -57,7 +57,7 @@ struct Document<K> {
     keys: K,
 }
 
-/// A key in the snapshot: what a function needs of its record.
+/// A key in the snapshot: what a function needs of its entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotKey {
@@ -80,7 +80,7 @@ pub enum KeySnapshotError {
     #[error(transparent)]
     S3(#[from] S3Error),
     /// The object is not a snapshot of this version, or its JSON is longer than the limit.
-    #[error("the object is no key snapshot that this version can read")]
+    #[error("the object is not a key snapshot that this version can read")]
     Malformed,
     /// With the change, readers would not take it.
     #[error(transparent)]
@@ -93,10 +93,10 @@ pub enum KeySnapshotError {
 pub struct TooManyKeys;
 
 impl SnapshotKey {
-    /// The key with this hash and record at `now`; `None` for one that a snapshot leaves out: a key of `cargo intake verify`,
+    /// The key with this hash and entry at `now`; `None` for one that a snapshot leaves out: a key of `cargo intake verify`,
     /// or one that ended long ago.
-    pub fn of(key_hash: KeyHash, record: &KeyEntry, now: Timestamp) -> Option<Self> {
-        let KeyEntry { key_id, account_id, created_at, expires_at, revoked_at, only, .. } = record.clone();
+    pub fn of(key_hash: KeyHash, entry: &KeyEntry, now: Timestamp) -> Option<Self> {
+        let KeyEntry { key_id, account_id, created_at, expires_at, revoked_at, only, .. } = entry.clone();
         let key = Self { key_hash, key_id, account_id, created_at, only, expires_at, revoked_at };
         (!key_hash.is_for_verification() && key.is_kept(now)).then_some(key)
     }
@@ -111,7 +111,7 @@ impl SnapshotKey {
     }
 
     /// The snapshot has no names of keys: a function does not need them.
-    fn to_record(&self) -> KeyEntry {
+    fn to_entry(&self) -> KeyEntry {
         let Self { key_id, account_id, created_at, only, expires_at, revoked_at, .. } = self.clone();
         KeyEntry { key_id, account_id, name: String::new(), created_at, expires_at, revoked_at, only }
     }
@@ -132,10 +132,10 @@ impl KeySnapshot {
         Ok(Self { time: written_at.min(object.last_modified), unreadable, keys })
     }
 
-    /// The record of the key with this hash.
+    /// The entry of the key with this hash.
     pub fn find(&self, hash: KeyHash) -> Option<KeyEntry> {
         let position = self.keys.binary_search_by_key(&hash, |key| key.key_hash).ok()?;
-        self.keys.get(position).map(SnapshotKey::to_record)
+        self.keys.get(position).map(SnapshotKey::to_entry)
     }
 
     /// The keys that a snapshot written at `now` would keep.
@@ -188,7 +188,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
 
-    fn record() -> KeyEntry {
+    fn entry() -> KeyEntry {
         KeyEntry {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
@@ -206,19 +206,19 @@ mod tests {
 
     #[test]
     fn key_is_read_as_it_was_written_but_for_its_name() {
-        let records = [
-            record(),
-            KeyEntry { expires_at: Some(days_ago(0)), ..record() },
-            KeyEntry { revoked_at: Some(days_ago(1)), only: Some(Endpoint::Signals), ..record() },
+        let entries = [
+            entry(),
+            KeyEntry { expires_at: Some(days_ago(0)), ..entry() },
+            KeyEntry { revoked_at: Some(days_ago(1)), only: Some(Endpoint::Signals), ..entry() },
         ];
         let hash = |n: usize| KeyHash::of(n.to_string());
         let keys: Vec<_> =
-            records.iter().enumerate().map(|(n, record)| SnapshotKey::of(hash(n), record, NOW).unwrap()).collect();
+            entries.iter().enumerate().map(|(n, entry)| SnapshotKey::of(hash(n), entry, NOW).unwrap()).collect();
         let snapshot =
             KeySnapshot::parse(&Object { body: write(&keys, NOW).unwrap(), last_modified: NOW, etag: String::new() })
                 .unwrap();
-        for (n, record) in records.into_iter().enumerate() {
-            assert_eq!(snapshot.find(hash(n)), Some(KeyEntry { name: String::new(), ..record }));
+        for (n, entry) in entries.into_iter().enumerate() {
+            assert_eq!(snapshot.find(hash(n)), Some(KeyEntry { name: String::new(), ..entry }));
         }
         assert_eq!(snapshot.find(hash(3)), None);
     }
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn more_keys_than_readers_take_are_not_written() {
-        let key = SnapshotKey::of(KeyHash::of("k"), &record(), NOW).unwrap();
+        let key = SnapshotKey::of(KeyHash::of("k"), &entry(), NOW).unwrap();
         assert_eq!(write(&vec![key; 200_000], NOW), Err(TooManyKeys));
     }
 }

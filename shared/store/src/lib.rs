@@ -23,4 +23,5 @@ pub mod queue;
 pub mod rejected_signals;
 pub mod s3;
 pub mod signals;
+pub mod table_access;
 pub mod tls;

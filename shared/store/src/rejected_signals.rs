@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable};
-use crate::circuit_breaker::TimeLimit;
 use crate::client::with_own_retries;
+use crate::deadline::TimeLimit;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::{StoreError, UnstoredSignals};
 

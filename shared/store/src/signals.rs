@@ -9,7 +9,7 @@ use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable};
-use crate::circuit_breaker::TimeLimit;
+use crate::deadline::TimeLimit;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::UnstoredSignals;
 

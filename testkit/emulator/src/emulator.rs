@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use self::tables::request;
+use crate::for_owner;
 use crate::template::Template;
 
 /// How long requests that are under way may take when the emulator stops.
@@ -121,6 +122,33 @@ impl Emulator {
         }
     }
 
+    /// Up to `most` items of a partition `pk`, those with the last sort keys, in their order, and in DynamoDB's own JSON.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn last_of(&self, table: &str, partition: &str, most: usize) -> Result<Vec<Value>> {
+        let database = self.database.as_ref().context("The emulator has stopped.")?;
+        let (mut found, mut after) = (Vec::new(), Value::Null);
+        while found.len() < most {
+            let query = request(json!({
+                "TableName": table,
+                "KeyConditionExpression": "pk = :pk",
+                "ExpressionAttributeValues": {":pk": {"S": partition}},
+                "ScanIndexForward": false,
+                "Limit": most - found.len(),
+                "ExclusiveStartKey": after,
+            }))?;
+            let page = database.query(query).with_context(|| format!("Cannot read {table}"))?;
+            for item in page.items.into_iter().flatten() {
+                found.push(serde_json::to_value(item)?);
+            }
+            let Some(last) = page.last_evaluated_key else { break };
+            after = serde_json::to_value(last)?;
+        }
+        found.reverse();
+        Ok(found)
+    }
+
     fn scan(&self, table: &str, limit: usize, after: &Value) -> Result<ScanResponse> {
         let database = self.database.as_ref().context("The emulator has stopped.")?;
         let scan = request(json!({"TableName": table, "Limit": limit, "ExclusiveStartKey": after}))?;
@@ -179,7 +207,10 @@ fn open(storage: &Storage) -> Result<Database> {
     match storage {
         Storage::Memory => Database::memory().context("Cannot open a database in memory"),
         Storage::File(path) => {
-            let database = path.to_str().context("its path is not UTF-8").and_then(|path| Ok(Database::new(path)?));
+            let name = path.to_str().context("its path is not UTF-8");
+            // SQLite gives the files beside it the same permissions.
+            let created = name.and_then(|name| Ok(for_owner().open(path).map(|_| name)?));
+            let database = created.and_then(|name| Ok(Database::new(name)?));
             database.with_context(|| format!("Cannot open the data file {}", path.display()))
         }
     }

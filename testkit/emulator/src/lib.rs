@@ -14,3 +14,12 @@ pub mod yaml;
 
 pub use emulator::{Emulator, Storage};
 pub use template::Template;
+
+/// Opens a file for writing that, if it is new, only its owner can read: it holds customers.
+fn for_owner() -> std::fs::OpenOptions {
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}

@@ -151,7 +151,7 @@ impl Deployment {
     /// Ends the functions that write, and waits until nothing that they sent is on its way.
     pub(super) async fn end_writers(&self) {
         for (function, proxy) in &self.functions[..DELIVER] {
-            function.end().await;
+            function.end(Duration::ZERO).await;
             proxy.idle().await;
         }
     }
@@ -159,7 +159,7 @@ impl Deployment {
     /// Ends the function that delivers.
     pub(super) async fn end_deliverer(&self) {
         for (function, _) in &self.functions[DELIVER..] {
-            function.end().await;
+            function.end(Duration::ZERO).await;
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::summary::{Calls, Failures, Summary};
 use crate::windows::Windows;
 
 /// Clients that send signals, and clients that update customers.
-const CLIENTS: [u64; 2] = [12, 6];
+const CLIENTS: [u64; 2] = [12, 24];
 
 /// Clients wait while more signals than this are not delivered yet, since the records of the stream are whole.
 const MAX_UNDELIVERED: usize = 20_000;

@@ -172,8 +172,8 @@ impl Targets {
         if self.away.contains(&call.target) || is_faulted && self.random.bool() {
             return (500, error("InternalFailure"));
         }
-        let is_answered =
-            |(of, part, _): &&(Target, String, _)| *of == call.target && call.body.contains(part.as_str());
+        let text = if call.target == Target::Lake { records_of(&call.body).concat() } else { call.body.clone() };
+        let is_answered = |(of, part, _): &&(Target, String, _)| *of == call.target && text.contains(part.as_str());
         if let Some((_, _, answer)) = self.answers.iter().find(is_answered) {
             return answer.clone();
         }
@@ -220,11 +220,7 @@ impl Targets {
     }
 
     fn put_record_batch(&mut self, body: &str) -> (u16, Value) {
-        let call: Value = body.parse().unwrap_or_default();
-        let decode = |record: &Value| BASE64.decode(record["Data"].as_str().unwrap_or_default().as_bytes()).ok();
-        let records = call["Records"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let records: Vec<_> =
-            records.iter().filter_map(decode).filter_map(|data| String::from_utf8(data).ok()).collect();
+        let records = records_of(body);
         let is_too_long = records.iter().any(|record| record.len() > 1_000 * 1_024);
         if !(1..=500).contains(&records.len()) || is_too_long || body.len() > 4 * 1024 * 1024 {
             return (400, error("InvalidArgumentException"));
@@ -237,6 +233,14 @@ impl Targets {
         }
         (200, json!({"FailedPutCount": failures(&results), "Encrypted": false, "RequestResponses": results}))
     }
+}
+
+/// The records of a call to the lake, as text.
+fn records_of(body: &str) -> Vec<String> {
+    let call: Value = body.parse().unwrap_or_default();
+    let decode = |record: &Value| BASE64.decode(record["Data"].as_str().unwrap_or_default().as_bytes()).ok();
+    let records = call["Records"].as_array().map(Vec::as_slice).unwrap_or_default();
+    records.iter().filter_map(decode).filter_map(|data| String::from_utf8(data).ok()).collect()
 }
 
 /// The result of an entry or a record, which is taken under an id unless there is an error code.

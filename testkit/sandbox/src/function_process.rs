@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use hyper::body::Bytes;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
@@ -175,14 +176,18 @@ impl FunctionProcess {
         Ok(std::fs::read_to_string(format!("/proc/{id}/{file}"))?)
     }
 
-    /// Asks the process to end, and waits until it has.
+    /// Asks the process to end, as Lambda does, and kills it when it has not ended after `grace`.
     ///
     /// # Errors
-    /// When it does not end in time.
-    pub async fn terminate(&mut self) -> Result<()> {
-        let id = self.child.id().context("the process has ended")?;
-        Command::new("kill").args(["-TERM", &id.to_string()]).status().await?;
-        timeout(STEP_TIMEOUT, self.child.wait()).await.context("the process does not end")??;
+    /// When it has ended before, or cannot be killed.
+    pub async fn end(&mut self, grace: Duration) -> Result<()> {
+        let id = self.child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        kill_process(id.context("the process has ended")?, Signal::TERM)?;
+        match timeout(grace, self.child.wait()).await {
+            Ok(ended) => ended?,
+            Err(_) => return self.kill().await,
+        };
+        self.api.stop().await;
         Ok(())
     }
 

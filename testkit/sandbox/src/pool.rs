@@ -73,7 +73,7 @@ pub struct ProcessCounts {
     pub errors: u64,
 }
 
-/// A process. It is killed when this is dropped.
+/// A process. It is killed when this is dropped, or asked to end before.
 struct Process {
     options: ProcessOptions,
     /// When the program was changed before the start.
@@ -82,7 +82,8 @@ struct Process {
     serving: u16,
     /// Events that it may still be given.
     left: u64,
-    _kill: oneshot::Sender<()>,
+    /// Takes how long it may take to end.
+    end: oneshot::Sender<Duration>,
 }
 
 impl Process {
@@ -143,15 +144,19 @@ impl Pool {
         number.and_then(|number| processes.remove(&number)).is_some()
     }
 
-    /// Kills all processes, and waits until they have ended. Serves no event any more.
-    pub async fn end(&self) {
+    /// Asks all processes to end, kills those that have not after `grace`, and returns when they have. Serves no event any more.
+    pub async fn end(&self, grace: Duration) {
         if let Some(serving) = self.serving.get() {
             serving.abort();
         }
-        {
+        let processes = {
             let mut state = self.state();
             state.has_ended = true;
-            state.processes.clear();
+            std::mem::take(&mut state.processes)
+        };
+        for process in processes.into_values() {
+            // It may have ended by itself.
+            let _ = process.end.send(grace);
         }
         let mut tasks = std::mem::take(&mut *self.tasks());
         while tasks.join_next().await.is_some() {}
@@ -226,12 +231,12 @@ impl Pool {
             Ok(process) => process,
             Err(error) => return Err((options, error)),
         };
-        let (kill, killed) = oneshot::channel();
+        let (end, ending) = oneshot::channel();
         let (ended, alive) = watch::channel(());
-        self.tasks().spawn(Arc::clone(self).watch(number, process, killed, ended));
+        self.tasks().spawn(Arc::clone(self).watch(number, process, ending, ended));
         let mut state = self.state();
         let left = state.random.u64(self.options.lifetime.clone()).saturating_sub(1);
-        let started = Process { options, program_time, alive, serving: 1, left, _kill: kill };
+        let started = Process { options, program_time, alive, serving: 1, left, end };
         let chosen = started.chosen(number);
         if !state.has_ended {
             state.processes.insert(number, started);
@@ -240,16 +245,19 @@ impl Pool {
         Ok(chosen)
     }
 
-    /// Ends the process when it is to be killed. Drops `ended` when it has ended, be it by itself.
+    /// Ends the process when it is to end. Drops `ended` when it has ended, be it by itself.
     async fn watch(
         self: Arc<Self>,
         number: u64,
         mut process: FunctionProcess,
-        killed: oneshot::Receiver<()>,
+        ending: oneshot::Receiver<Duration>,
         ended: watch::Sender<()>,
     ) {
         tokio::select! {
-            _ = killed => drop(process.kill().await),
+            grace = ending => drop(match grace {
+                Ok(grace) => process.end(grace).await,
+                Err(_) => process.kill().await,
+            }),
             status = process.ended() => {
                 let program = {
                     let mut state = self.state();

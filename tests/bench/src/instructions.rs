@@ -3,6 +3,7 @@
 //! Each count is a difference between runs that end while the function waits for its next event: nothing is under way then.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -72,7 +73,7 @@ async fn run_once(workload: Workload, requests: u64, file: &Path) -> Result<Coun
     let failed_handshakes = process.dynamodb.take_counts().failed_handshakes;
     ensure!(failed_handshakes == 0, "it closed a connection during the handshake");
     // Callgrind writes its file when a signal ends the program.
-    process.function.terminate().await?;
+    process.function.end(Duration::from_mins(5)).await?;
     parse(&std::fs::read_to_string(file).context("callgrind wrote nothing")?)
 }
 

@@ -108,3 +108,30 @@ async fn record_without_a_sequence_number_delays_the_whole_batch() {
     delivery.targets.refuse(Target::Bus, "#0001", "InternalFailure");
     assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some(""));
 }
+
+#[tokio::test]
+async fn target_that_takes_no_event_of_several_keeps_the_stream_waiting() {
+    for (target, code, name) in [
+        (Target::Bus, "MalformedDetail", "bus"),
+        (Target::Bus, "ValidationException", "bus"),
+        (Target::Lake, "InvalidArgumentException", "lake"),
+    ] {
+        let mut delivery = Delivery::start(BOTH).await;
+        match code {
+            "MalformedDetail" => delivery.targets.refuse(target, "", code),
+            _ => delivery.targets.answer(target, "", 400, json!({"__type": code})),
+        }
+        for batch in [signals(0..25), signals(0..2)] {
+            assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s0"), "{code}");
+            let line = delivery.line().await;
+            assert_eq!((&line["failedTarget"], &line["cause"]), (&json!(name), &json!(code)), "{line}");
+        }
+        assert!(delivery.kept().len() <= 1, "the record whose reference was tried");
+        // One record alone never keeps it waiting.
+        assert_eq!(delivery.first_undelivered(&signals([7])).await, None, "{code}");
+        delivery.targets.refuse_nothing();
+        delivery.on_the_bus();
+        assert_eq!(delivery.first_undelivered(&signals(0..25)).await, None);
+        assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..25));
+    }
+}

@@ -172,7 +172,7 @@ async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_reference(
     let references: Vec<_> = events.iter().filter(|event| event.get("dataref").is_some()).collect();
     assert_eq!(references, [&reference(11, &format!("s3://{BUCKET}/{}", key(11)))]);
     // The rest of the call that failed comes twice.
-    assert_eq!(ids(&events), ids_of([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 11, 12, 13, 14]));
+    assert_eq!(ids(&events), ids_of([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 12, 13, 14, 11]));
     assert_eq!(delivery.kept()[&key(11)]["reason"], "EventBridge does not take the event: MalformedDetail");
     // EventBridge does not take the reference either: the shard goes on.
     delivery.targets.refuse(Target::Bus, "dataref", "MalformedDetail");
@@ -188,8 +188,8 @@ async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
     batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     let events = delivery.on_the_bus();
-    assert_eq!(ids(&events), ids_of(0..25));
-    assert_eq!(events[11], reference(11, &format!("s3://{BUCKET}/{}", key(11))));
+    assert_eq!(ids(&events), ids_of((0..11).chain(12..25).chain([11])));
+    assert_eq!(events[24], reference(11, &format!("s3://{BUCKET}/{}", key(11))));
     assert_eq!(delivery.kept().len(), 1);
     assert_eq!(delivery.kept()[&key(11)]["reason"], "EventBridge does not take the event: ValidationException");
     assert_eq!(delivery.line().await["EventReferences"], 1);
@@ -201,4 +201,25 @@ async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
     for (name, count) in [("RecordsDelivered", 24), ("RecordsUnreadable", 1), ("EventReferences", 0)] {
         assert_eq!(line[name], count, "{name} in {line}");
     }
+}
+
+#[tokio::test]
+async fn event_that_costs_the_whole_call_of_the_lake_is_kept_and_the_others_are_stored() {
+    let refusal = json!({"__type": "InvalidArgumentException", "message": "a message with a secret value"});
+    let mut batch = signals(0..1_000);
+    batch[617] = signal(617, &json!({"odd": {"BOOL": true}}));
+    let mut delivery = Delivery::start(&BOTH[1..]).await;
+    delivery.targets.answer(Target::Lake, "odd", 400, refusal.clone());
+    assert_eq!(delivery.first_undelivered(&batch).await, None);
+    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of((0..617).chain(618..1_000)));
+    assert_eq!(delivery.kept()[&key(617)]["reason"], "Firehose does not take the event: InvalidArgumentException");
+    let line = delivery.line().await;
+    assert_eq!((&line["RecordsDelivered"], &line["RecordsUnreadable"]), (&json!(999), &json!(1)), "{line}");
+    let calls = delivery.targets.take_calls().iter().filter(|call| call.target == Target::Lake).count();
+    assert!(calls <= 40, "{calls} calls");
+
+    let delivery = Delivery::start(BOTH).await;
+    delivery.targets.answer(Target::Lake, "odd", 400, refusal);
+    assert_eq!(delivery.first_undelivered(&batch[615..620]).await, None);
+    assert_eq!(delivery.on_the_bus()[2], reference(617, &format!("s3://{BUCKET}/{}", key(617))));
 }

@@ -1,6 +1,7 @@
 //! What API Gateway makes of a request for a function, and of the function's response (payload format 2.0 in "Working with AWS Lambda
 //! proxy integrations for HTTP APIs"). Must not know what either means.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::SystemTime;
 
@@ -8,7 +9,7 @@ use axum::body::Bytes;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use data_encoding::BASE64;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::exchange::{Sent, milliseconds};
@@ -16,15 +17,30 @@ use crate::exchange::{Sent, milliseconds};
 /// Types of text that do not begin with `text/`.
 const TEXT_TYPES: [&str; 3] = ["application/json", "application/javascript", "application/xml"];
 
+/// The event of a request. It borrows the body, which may have ten megabytes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Event<'a> {
+    #[serde(flatten)]
+    head: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<Cow<'a, str>>,
+    is_base64_encoded: bool,
+}
+
 /// The event of a request, with headers as `value` writes them.
-pub(crate) fn event(sent: &Sent, request_id: &str, value: impl Fn(&HeaderName, &HeaderValue) -> String) -> Value {
+pub(crate) fn event<'a>(
+    sent: &'a Sent,
+    request_id: &str,
+    value: impl Fn(&HeaderName, &HeaderValue) -> String,
+) -> Event<'a> {
     let path = sent.uri.path();
     let mut headers = Map::new();
     for name in sent.headers.keys() {
         let values: Vec<_> = sent.headers.get_all(name).iter().map(|content| value(name, content)).collect();
         headers.insert(name.to_string(), values.join(",").into());
     }
-    let mut event = json!({
+    let head = json!({
         "version": "2.0",
         "routeKey": format!("ANY {path}"),
         "rawPath": path,
@@ -39,15 +55,14 @@ pub(crate) fn event(sent: &Sent, request_id: &str, value: impl Fn(&HeaderName, &
             "stage": "$default",
             "timeEpoch": milliseconds(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
         },
-        "isBase64Encoded": false,
     });
-    let body = sent.body.as_deref().unwrap_or_default();
-    if let (Some(members), false) = (event.as_object_mut(), body.is_empty()) {
-        let text = std::str::from_utf8(body).ok().filter(|_| is_text(&sent.headers));
-        members.insert("body".to_owned(), text.map_or_else(|| BASE64.encode(body), str::to_owned).into());
-        members.insert("isBase64Encoded".to_owned(), text.is_none().into());
-    }
-    event
+    let body = sent.body.as_deref().filter(|body| !body.is_empty());
+    let body = body.map(|body| match std::str::from_utf8(body) {
+        Ok(text) if is_text(&sent.headers) => Cow::Borrowed(text),
+        _ => Cow::Owned(BASE64.encode(body)),
+    });
+    let is_base64_encoded = matches!(body, Some(Cow::Owned(_)));
+    Event { head, body, is_base64_encoded }
 }
 
 /// Whether a body with these headers is handed over as text, and not in base64.
@@ -114,6 +129,7 @@ mod tests {
             let uri = Uri::from_static("/a%20b?c=%C3%A4&d");
             let sent = Sent { method: Method::POST, uri, headers, body: Some(Bytes::from_static(body)) };
             let event = event(&sent, "r", |_, value| value.to_str().unwrap().to_owned());
+            let event = serde_json::to_value(event).unwrap();
             assert_eq!(json!([event["body"], event["isBase64Encoded"]]), expected);
             assert_eq!((&event["rawPath"], &event["rawQueryString"]), (&json!("/a%20b"), &json!("c=%C3%A4&d")));
         }

@@ -14,18 +14,21 @@ use emulator::{Template, development_key};
 use sandbox::function_process::ProcessOptions;
 use sandbox::pool::{Failure, Pool, PoolOptions};
 use sandbox::runtime_api::EventQueue;
-use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::exchange::Sent;
 use crate::gateway::Gateway;
 use crate::options::Options;
+use crate::programs::Programs;
 use crate::progress::status;
 use crate::stack_info::ENDPOINT_VARIABLE;
-use crate::workspace::Workspace;
 
 /// How long the functions may take to start.
 const READY_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How long a process may take to end when it is asked to: one without work ends at once.
+const GRACE: Duration = Duration::from_secs(2);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -38,12 +41,12 @@ const HEALTH_CHECKS: [(&str, &str, u16, &str); 2] =
 ///
 /// # Errors
 /// The build fails.
-pub(crate) async fn build(workspace: &Workspace, template: &Template, release: bool) -> Result<()> {
+pub(crate) async fn build(programs: &Programs, template: &Template, release: bool) -> Result<()> {
     let packages = template.functions.iter().map(|function| function.package.as_str()).collect::<Vec<_>>();
-    workspace.build("The functions", &packages, release).await
+    programs.build("The functions", &packages, release).await
 }
 
-/// The running functions. Their processes are killed with the runtime, which ends before `cargo dev` does.
+/// The running functions. Their processes end with [`Functions::end`], or are killed with the runtime.
 #[derive(Clone)]
 pub(crate) struct Functions {
     /// By their names in the template.
@@ -55,16 +58,15 @@ impl Functions {
     /// Starts them with these variables; a process starts with an event. Every line that they print is sent to `log`.
     pub(crate) fn start(
         template: &Template,
-        workspace: &Workspace,
+        programs: &Programs,
         options: &Options,
         environment: &[(String, String)],
         log: &mpsc::UnboundedSender<String>,
     ) -> Self {
-        let folder = workspace.target.join(if options.release { "release" } else { "debug" });
         let (mut events, mut pools) = (HashMap::new(), Vec::new());
         for function in &template.functions {
             let queue = EventQueue::of_node(fastrand::u64(..1 << 48));
-            let mut process = ProcessOptions::new(folder.join(&function.package), "");
+            let mut process = ProcessOptions::new(programs.function(&function.package, options.release), "");
             let name = ("AWS_LAMBDA_FUNCTION_NAME".to_owned(), function.package.clone());
             let variables = environment.iter().cloned().chain([name]);
             process.variables = variables.map(|(name, value)| (name, value.into())).collect();
@@ -94,9 +96,15 @@ impl Functions {
     }
 
     /// What the function with this name in the template returns, or `None` if it ends instead.
-    pub(crate) async fn invoke(&self, function: &str, event: &Value) -> Option<Bytes> {
-        let invocation = self.events.get(function)?.invoke(event.to_string().into()).await;
+    pub(crate) async fn invoke(&self, function: &str, event: impl Into<Bytes>) -> Option<Bytes> {
+        let invocation = self.events.get(function)?.invoke(event.into()).await;
         invocation.map(|invocation| invocation.response)
+    }
+
+    /// Asks their processes to end, and returns when they have.
+    pub(crate) async fn end(&self) {
+        let pools = self.pools.iter().map(|(_, pool)| Arc::clone(pool));
+        pools.map(|pool| async move { pool.end(GRACE).await }).collect::<JoinSet<()>>().join_all().await;
     }
 
     /// Waits until every function passes its health check behind the gateway.
@@ -137,7 +145,10 @@ fn health_check(path: &'static str, body: &'static str) -> Sent {
 }
 
 fn report(program: &Path, failure: Failure) {
-    let name = program.file_name().unwrap_or_default().display();
+    // In a release, the folder has the name of the function.
+    let is_release = program.file_name().is_some_and(|name| name == "bootstrap");
+    let name = if is_release { program.parent().and_then(Path::file_name) } else { program.file_name() };
+    let name = name.unwrap_or_default().display();
     match failure {
         Failure::NotStarted(error) => status(&format!("The function {name} does not start: {error:#}")),
         Failure::Ended(how) => {

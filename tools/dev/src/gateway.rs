@@ -10,11 +10,10 @@ use anyhow::Result;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::handler::HandlerWithoutStateExt as _;
-use axum::http::header::{CONTENT_TYPE, HOST};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::serve::ListenerExt as _;
 use emulator::template::Route;
-use fault_proxy::loopback::is_foreign;
 
 use crate::cors::CorsPolicy;
 use crate::event;
@@ -23,6 +22,7 @@ use crate::functions::Functions;
 use crate::history::{History, Kept};
 use crate::injected::{self, Injected, InjectedShare};
 use crate::log::{self, RequestLog};
+use crate::own_names::OwnNames;
 use crate::request_line::line;
 
 /// How long API Gateway waits for a function.
@@ -38,6 +38,7 @@ pub(crate) struct Gateway {
     /// Once they run.
     functions: OnceLock<Functions>,
     routes: Vec<Route>,
+    names: OwnNames,
     cors: CorsPolicy,
     /// Answers that are given in place of the functions'.
     injected: Vec<InjectedShare>,
@@ -50,11 +51,12 @@ impl Gateway {
     /// A gateway without functions.
     pub(crate) fn new(
         routes: Vec<Route>,
+        names: OwnNames,
         cors: CorsPolicy,
         injected: Vec<InjectedShare>,
         log: Option<RequestLog>,
     ) -> Self {
-        Self { functions: OnceLock::new(), routes, cors, injected, log, history: History::default() }
+        Self { functions: OnceLock::new(), routes, names, cors, injected, log, history: History::default() }
     }
 
     /// Sends requests to these from here on.
@@ -106,16 +108,18 @@ impl Gateway {
         response.headers_mut().extend(added);
         let exchange = Exchange { sent, response, duration, why };
         if self.log.is_some() {
-            log::write(&line(&exchange));
+            log::write(&line(&exchange, log::has_colours()));
         }
         self.history.add(exchange)
     }
 
     /// The response, and what the line of the request says about it.
     async fn respond(&self, sent: &Sent) -> (Response<Bytes>, Option<&'static str>) {
-        let host = sent.headers.get(HOST).map(|host| String::from_utf8_lossy(host.as_bytes()));
-        if is_foreign(false, host.as_deref()) {
-            return (own_response(StatusCode::FORBIDDEN, "Forbidden"), Some("the Host is not 127.0.0.1 or localhost"));
+        if !self.names.include_host_of(&sent.headers) {
+            return (
+                own_response(StatusCode::FORBIDDEN, "Forbidden"),
+                Some("the Host is another one: see --host-name"),
+            );
         }
         if sent.body.is_none() {
             let response = own_response(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
@@ -160,7 +164,8 @@ impl Gateway {
         let Some(functions) = self.functions.get() else { return unavailable() };
         let id = format!("{:016x}", fastrand::u64(..));
         let event = event::event(sent, &id, |_, value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        match tokio::time::timeout(INTEGRATION_TIMEOUT, functions.invoke(function, &event)).await {
+        let Ok(event) = serde_json::to_vec(&event) else { return unavailable() };
+        match tokio::time::timeout(INTEGRATION_TIMEOUT, functions.invoke(function, event)).await {
             Ok(returned) => returned
                 .and_then(|returned| event::response(&returned))
                 .unwrap_or_else(|| own_response(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, MAX_BODY_BYTES};
 
 /// Exchanges that are kept.
 const MAX_EXCHANGES: usize = 500;
@@ -50,9 +50,10 @@ struct State {
 const TOTALS: [&str; 4] = ["requests", "accepted", "rejected", "warnings"];
 
 impl History {
-    /// Keeps an exchange.
-    pub(crate) fn add(&self, exchange: Exchange) -> Arc<Kept> {
+    /// Keeps an exchange, without a body that no function accepts.
+    pub(crate) fn add(&self, mut exchange: Exchange) -> Arc<Kept> {
         let mut summary = exchange.summary();
+        exchange.sent.body = exchange.sent.body.filter(|body| body.len() <= MAX_BODY_BYTES);
         let bytes = exchange.bytes() + serde_json::to_string(&summary).map_or(0, |text| text.len());
         let kept = self.with(|state| {
             state.last += 1;

@@ -1,8 +1,8 @@
 //! The inspector: a page and a JSON API that show what clients sent to the local stack, and what became of it (docs/clients.md,
-//! Inspector). Listens on loopback, on a port of its own. The functions, the templates and the API's own port know nothing of it.
+//! Inspector). Listens on a port of its own. The functions, the templates and the API's own port know nothing of it.
 //!
 //! Bodies are hostile, and the developer's browser has other pages open. So the page may run only its own script, requests are answered
-//! only under this machine's own names (against DNS rebinding), and whatever changes something needs a header that another page cannot
+//! only under its own names (against DNS rebinding), and whatever changes something needs a header that another page cannot
 //! send without a preflight, which is refused here.
 
 mod stored;
@@ -15,7 +15,7 @@ use anyhow::Result;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::middleware::{self, Next};
 use axum::routing::{get, post};
@@ -27,6 +27,7 @@ use sha2::{Digest as _, Sha256};
 pub(crate) use self::stored::Stored;
 use crate::gateway::Gateway;
 use crate::history::Kept;
+use crate::own_names::OwnNames;
 
 const PAGE: &str = include_str!("inspector/page.html");
 
@@ -42,6 +43,7 @@ const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 /// What the page and the API need.
 pub(crate) struct Inspector {
     pub(crate) gateway: Arc<Gateway>,
+    pub(crate) names: OwnNames,
     pub(crate) stored: Stored,
 }
 
@@ -64,10 +66,9 @@ impl Inspector {
     /// # Errors
     /// The runtime cannot watch the listener.
     pub(crate) fn serve(self, listener: TcpListener) -> Result<()> {
-        let port = listener.local_addr()?.port();
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        let own_names = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+        let names = self.names.clone();
         let routes = Router::new()
             .route("/", get(page))
             .route("/requests", get(list).delete(clear))
@@ -79,7 +80,7 @@ impl Inspector {
             .route("/rejected", get(rejected))
             .route("/rejected/redrive", post(redrive))
             .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-            .layer(middleware::from_fn(move |request, next| guard(own_names.clone(), request, next)))
+            .layer(middleware::from_fn(move |request, next| guard(names.clone(), request, next)))
             .with_state(Arc::new(self));
         tokio::spawn(axum::serve(listener, routes).into_future());
         Ok(())
@@ -87,14 +88,13 @@ impl Inspector {
 }
 
 /// Refuses what another page or a name of another machine brought here, and adds the headers of every response.
-async fn guard(own_names: [String; 2], request: Request, next: Next) -> Response<Body> {
-    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> {
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     let is_cross_site = request.headers().get("sec-fetch-site").is_some_and(|site| site == "cross-site");
     let mut response = if is_cross_site {
         text(StatusCode::FORBIDDEN, "The inspector answers no page of another site.")
-    } else if !own_names.iter().any(|name| name == host) {
-        text(StatusCode::FORBIDDEN, "The inspector answers only to 127.0.0.1 and localhost.")
+    } else if !names.include_host_of(request.headers()) {
+        text(StatusCode::FORBIDDEN, "The inspector answers to localhost, to addresses, and to each --host-name.")
     } else if changes && !request.headers().contains_key(OWN_HEADER) {
         text(StatusCode::FORBIDDEN, "This request needs the header X-Intake-Inspector: 1.")
     } else {
@@ -175,23 +175,26 @@ async fn counts(State(inspector): Shared) -> Response<Body> {
 async fn replay(State(inspector): Shared, Path(n): Path<u64>, body: Bytes) -> Response<Body> {
     let Some(kept) = inspector.gateway.history.find(n) else { return not_kept() };
     let sent = kept.exchange.sent.clone();
+    if sent.body.is_none() && body.is_empty() {
+        return text(StatusCode::NOT_FOUND, "The body was too large to be kept.");
+    }
     let sent = if body.is_empty() { sent } else { sent.with_body(body) };
     json_body(&inspector.gateway.exchange(sent).await.summary.clone().into())
 }
 
 async fn customer(State(inspector): Shared, Path(id): Path<String>) -> Response<Body> {
-    output(inspector.stored.customer(&id).await)
+    output(inspector.stored.customer(&id))
 }
 
 async fn rejected(State(inspector): Shared) -> Response<Body> {
-    output(inspector.stored.rejected().await)
+    output(inspector.stored.rejected())
 }
 
 async fn redrive(State(inspector): Shared, signal: String) -> Response<Body> {
     output(inspector.stored.redrive(&signal).await)
 }
 
-/// What a command of the operator printed, as it printed it: no digit of a number changes.
+/// What is stored, or what a command of the operator printed: no digit of a number changes.
 fn output(result: Result<String>) -> Response<Body> {
     match result {
         Ok(json) => with_type(StatusCode::OK, "application/json", json),

@@ -1,8 +1,9 @@
 //! What a person reads while the stack runs: a line for each request, and what else the functions log. Must not know how
 //! requests reach the functions, or what their lines say.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, SystemTime};
 
 use axum::http::HeaderMap;
@@ -15,7 +16,7 @@ use crate::exchange::Explanation;
 const SECONDS_PER_DAY: u64 = 86_400;
 
 /// Fields of a log line that a person does not need, or reads elsewhere in it.
-const OMITTED_FIELDS: [&str; 6] = ["timestamp", "level", "message", "target", "FunctionName", "_aws"];
+const OMITTED_FIELDS: [&str; 7] = ["timestamp", "level", "message", "target", "FunctionName", "requestId", "_aws"];
 
 /// How long a response waits for the line that its function has logged before.
 const LINE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -61,19 +62,28 @@ impl ExpectedRequest {
     }
 }
 
-/// Writes what functions print: `lines` for people, telling `requests` what it says of them, or as they are without `requests`.
+/// Writes what functions print: `lines` for people, telling `requests` what it says of them, or as they are without `requests`. What
+/// fails again and again, as drains do while a table fails, is one line until the next request.
 pub(crate) async fn show(mut lines: mpsc::UnboundedReceiver<String>, requests: Option<RequestLog>) {
+    let mut written = HashSet::new();
     while let Some(line) = lines.recv().await {
         let Some(requests) = &requests else {
             raw(&line);
             continue;
         };
         match LogLine::parse(&line) {
-            LogLine::Readable(text) => write(&text),
+            LogLine::Readable(text) => {
+                if !text.starts_with("ERROR") || written.insert(text.clone()) {
+                    write(&text);
+                }
+            }
             LogLine::Other => raw(&line),
             LogLine::Metrics => {}
             // It is an error only when no request waits for it.
-            LogLine::Request(explained) => drop(requests.0.send(explained)),
+            LogLine::Request(explained) => {
+                written.clear();
+                let _ = requests.0.send(explained);
+            }
         }
     }
 }
@@ -105,9 +115,7 @@ impl LogLine {
                 Explanation { reason, account: text("accountId").map(str::to_owned) },
             ));
         }
-        // A line without a level is INFO. One without the id of an invocation has metrics only.
-        let level = text("level").or_else(|| fields.contains_key("requestId").then_some("INFO"));
-        match level {
+        match text("level") {
             Some(level) => {
                 let mut line = format!("{level} {}", text("message").unwrap_or_default());
                 for (name, value) in fields.iter().filter(|(name, _)| !OMITTED_FIELDS.contains(&name.as_str())) {
@@ -115,6 +123,11 @@ impl LogLine {
                     let _ = write!(line, "  {name}={value}");
                 }
                 Self::Readable(line)
+            }
+            None if text("message") == Some("drained") => {
+                let count = |name| fields.get(name).and_then(Value::as_f64);
+                let what = count("SignalsDrained").map_or_else(|| "a customer".to_owned(), |n| format!("{n} signals"));
+                Self::Readable(format!("drained {what} after {:.1} s", count("DrainDelay").unwrap_or_default() / 1e3))
             }
             None if fields.contains_key("_aws") => Self::Metrics,
             None => Self::Other,
@@ -126,6 +139,11 @@ impl LogLine {
 pub(crate) fn write(line: &str) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() % SECONDS_PER_DAY;
     raw(&format!("{:02}:{:02}:{:02}Z  {line}", now / 3600, now / 60 % 60, now % 60));
+}
+
+/// Whether what is written may have colours: on a terminal, unless its user says otherwise (no-color.org).
+pub(crate) fn has_colours() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Writes a line as it is, but for marks that would show it in another order. A closed stdout is no error.
@@ -166,7 +184,7 @@ mod tests {
         for (line, expected) in [
             (
                 r#"{"level":"ERROR","message":"not stored","timestamp":"t","n":1,"requestId":"r","FunctionName":"f","_aws":{}}"#,
-                readable("ERROR not stored  n=1  requestId=r"),
+                readable("ERROR not stored  n=1"),
             ),
             (
                 r#"{"timestamp":"t","level":"ERROR","message":"panic","location":"a.rs:1:2","target":"service"}"#,
@@ -182,10 +200,14 @@ mod tests {
                 request(Some("DynamoDB: throttled"), None),
             ),
             (
-                r#"{"timestamp":"t","message":"drained","requestId":"r","_aws":{}}"#,
-                readable("INFO drained  requestId=r"),
+                r#"{"message":"drained","requestId":"r","SignalsDrained":3,"DrainDelay":8531.5,"_aws":{}}"#,
+                readable("drained 3 signals after 8.5 s"),
             ),
-            (r#"{"message":"rejected","SignalsRejected":1,"_aws":{}}"#, LogLine::Metrics),
+            (
+                r#"{"message":"drained","requestId":"r","CustomersDrained":1,"DrainDelay":80,"_aws":{}}"#,
+                readable("drained a customer after 0.1 s"),
+            ),
+            (r#"{"message":"rejected","requestId":"r","SignalsRejected":1,"_aws":{}}"#, LogLine::Metrics),
             ("[src/lib.rs:1:1] x = 1", LogLine::Other),
             (r#"{"a":1}"#, LogLine::Other),
             ("", LogLine::Other),

@@ -17,19 +17,21 @@ mod log;
 mod operator;
 mod options;
 mod overflow;
+mod own_names;
 mod process;
+mod programs;
 mod progress;
 mod request_line;
 mod seed;
 mod stack_info;
-mod workspace;
 
+use std::cell::OnceCell;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use clap::Parser;
 use emulator::{Emulator, Template, development_key};
 use fault_proxy::{FaultProxy, Plan};
 use tokio::signal::unix::{SignalKind, signal};
@@ -44,15 +46,16 @@ use crate::log::RequestLog;
 use crate::operator::Operator;
 use crate::options::Options;
 use crate::overflow::Overflow;
+use crate::own_names::OwnNames;
+use crate::programs::Programs;
 use crate::progress::status;
 use crate::stack_info::StackInfo;
-use crate::workspace::Workspace;
 
 /// How often items whose time to live has passed are deleted.
 const EXPIRY_INTERVAL: Duration = Duration::from_mins(1);
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = Options::read();
     let outcome = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -67,34 +70,46 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the stack until a signal asks to stop. What the stack started ends when its future is dropped, whichever of
-/// its steps it had reached.
+/// Runs the stack until a signal asks to stop. The functions end while what they call still answers; what else the stack started ends
+/// when its future is dropped, whichever of its steps it had reached.
 async fn run_until_told_to_stop(options: &Options) -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
-    tokio::select! {
-        failure = run(options) => return failure.map(|never| match never {}),
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
+    let functions = OnceCell::new();
+    {
+        let mut stack = pin!(run(options, &functions));
+        tokio::select! {
+            failure = &mut stack => return failure.map(|never| match never {}),
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+        if let Some(functions) = functions.get() {
+            Functions::end(functions).await;
+        }
     }
     status("Stopped.");
     Ok(())
 }
 
 /// Starts the stack and watches over it: returns only when something fails.
-async fn run(options: &Options) -> Result<std::convert::Infallible> {
+async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::convert::Infallible> {
     let listeners = options.listen()?;
-    let (port, inspector_port) = (listeners.api.local_addr()?.port(), listeners.inspector.local_addr()?.port());
-    let workspace = Workspace::of_current_folder()?;
-    let template = Template::read(&workspace.root.join("template.yaml"))?;
+    let (api, inspector) = (listeners.api.local_addr()?, listeners.inspector.local_addr()?);
+    if !options.host.is_loopback() {
+        status(
+            "Other machines can use the API and the inspector. The development key is public: they read and change what is stored.",
+        );
+    }
+    let programs = Programs::find()?;
+    let template = Template::read(&programs.root.join("template.yaml"))?;
     let mut environment = template.environment()?;
     let (cors, answers) = (options.cors(&template)?, options.answers()?);
     let storage = options.storage()?;
-    let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| workspace.target.join("dev.env")))?;
+    let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| programs.env_file()))?;
 
-    let emulator = Emulator::start(&template, &storage, 0)?;
+    let emulator = Arc::new(Emulator::start(&template, &storage, 0)?);
     // The emulator answers pages of every origin, and the proxy none.
     listeners.dynamodb.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listeners.dynamodb)?;
@@ -104,15 +119,15 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let overflow = if options.no_queue { None } else { Overflow::start(&template, &storage).await? };
     environment.extend(overflow.iter().flat_map(Overflow::variables));
     let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
-    let gateway = Gateway::new(routes, cors, answers, log.clone());
-    let gateway = Arc::new(gateway);
+    let names = OwnNames(options.host_name.clone());
+    let gateway = Arc::new(Gateway::new(routes, names.clone(), cors, answers, log.clone()));
     gateway.serve(listeners.api)?;
 
-    functions::build(&workspace, &template, options.release).await?;
-    let stack_info = StackInfo::new(port, inspector_port, &dynamodb.endpoint(), environment);
-    let operator = Operator::new(&workspace, &stack_info);
+    functions::build(&programs, &template, options.release).await?;
+    let stack_info = StackInfo::new(api, inspector, &dynamodb.endpoint(), environment);
+    let operator = Operator::new(&programs, &stack_info);
     if options.seed && emulator.is_empty(&template.table("CustomersTable")?.name)? {
-        seed::seed(&workspace, &operator).await?;
+        seed::seed(&programs, &operator).await?;
     } else if options.seed {
         status("The data file holds customers: the sample data is not stored again.");
     }
@@ -126,13 +141,14 @@ async fn run(options: &Options) -> Result<std::convert::Infallible> {
     let (printed, lines) = mpsc::unbounded_channel();
     tokio::spawn(log::show(lines, log));
     status("Starting the functions");
-    let functions = Functions::start(&template, &workspace, options, &environment, &printed);
-    gateway.set_functions(functions.clone());
+    let functions = Functions::start(&template, &programs, options, &environment, &printed);
+    gateway.set_functions(started.get_or_init(|| functions.clone()).clone());
     functions.wait_until_ready(&gateway).await?;
     if let Some(overflow) = &overflow {
         overflow.drain(functions);
     }
-    Inspector { gateway, stored: Stored::new(operator) }.serve(listeners.inspector)?;
+    let stored = Stored::new(Arc::clone(&emulator), &template, operator)?;
+    Inspector { gateway, names, stored }.serve(listeners.inspector)?;
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
         status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));

@@ -4,8 +4,8 @@ use anyhow::Result;
 use tokio::process::Command;
 
 use crate::overflow;
+use crate::programs::Programs;
 use crate::stack_info::StackInfo;
-use crate::workspace::Workspace;
 
 /// Variables of the developer that would make the SDK use another endpoint or account, or `cargo intake` a deployed stack.
 const UNWANTED_VARIABLES: [&str; 6] = [
@@ -19,13 +19,13 @@ const UNWANTED_VARIABLES: [&str; 6] = [
 
 /// Runs commands of `cargo intake`.
 pub(crate) struct Operator {
-    workspace: Workspace,
+    programs: Programs,
     environment: Vec<(String, String)>,
 }
 
 impl Operator {
-    pub(crate) fn new(workspace: &Workspace, stack_info: &StackInfo) -> Self {
-        Self { workspace: workspace.clone(), environment: stack_info.environment.clone() }
+    pub(crate) fn new(programs: &Programs, stack_info: &StackInfo) -> Self {
+        Self { programs: programs.clone(), environment: stack_info.environment.clone() }
     }
 
     /// Builds the program with cargo's own progress.
@@ -33,14 +33,14 @@ impl Operator {
     /// # Errors
     /// Cargo cannot be started, or the build fails.
     pub(crate) async fn build(&self) -> Result<()> {
-        self.workspace.build("`cargo intake`", &["intake"], false).await
+        self.programs.build("`cargo intake`", &["intake"], false).await
     }
 
     /// A command with these arguments, of the program that is built already: cargo would take longer than the command.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(self.workspace.target.join("debug/intake"));
+        let mut command = Command::new(self.programs.intake());
         command.args(arguments);
-        command.current_dir(&self.workspace.root);
+        command.current_dir(&self.programs.root);
         for unwanted in UNWANTED_VARIABLES.iter().chain(&overflow::VARIABLES) {
             command.env_remove(unwanted);
         }

@@ -1,14 +1,16 @@
 //! The command line, and what can be checked before anything starts. Must not know how anything is started.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use clap::Parser;
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser};
 use emulator::{Storage, Template};
 
 use crate::cors::CorsPolicy;
 use crate::injected::{InjectedShare, is_possible};
+use crate::programs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,12 +22,18 @@ Examples:
   cargo dev --answer 429:0.1 --answer timeout:0.01
                                               with answers of API Gateway that a client has to retry
   cargo dev --raw | grep storage-unavailable  the log of the functions as it is, in JSON
-  cargo dev --release --concurrency 8         for measurements
+  cargo dev --concurrency 8                   with eight instances of each function
   cargo dev --port 0 --dynamodb-port 0 --env-file target/second.env
                                               a second stack, on free ports that its env file names
+  cargo dev --host 0.0.0.0                    for a phone in this network, or in a container
+
+Each option has a variable, which counts where the option is not given: INTAKE_DEV_HOST_NAME=intake,stack INTAKE_DEV_SEED=true
 
 In another terminal, `. target/dev.env` sets BASE_URL and API_KEY, and `cargo intake --local` works on what is stored.
-Stop it with Ctrl-C. After `cargo build`, the next request gets the changed functions.";
+Stop it with Ctrl-C. Functions that were built again serve the next request.";
+
+/// What the variable of an option begins with.
+const VARIABLE_PREFIX: &str = "INTAKE_DEV_";
 
 /// Where the inspector is unless an option says otherwise, or another program has the port.
 const INSPECTOR_PORT: u16 = 9001;
@@ -35,7 +43,15 @@ const INSPECTOR_PORT: u16 = 9001;
 #[command(name = "cargo dev", bin_name = "cargo dev", after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct Options {
-    /// Port of the HTTP API on 127.0.0.1; 0 chooses a free port
+    /// Address of the HTTP API and the inspector; 0.0.0.0 lets other machines use both, with a key that is public
+    #[arg(long, default_value_t = Ipv4Addr::LOCALHOST.into(), value_name = "ADDRESS")]
+    pub(crate) host: IpAddr,
+
+    /// Name by which clients may call the HTTP API and the inspector, beside localhost and addresses; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
+    pub(crate) host_name: Vec<String>,
+
+    /// Port of the HTTP API; 0 chooses a free port
     #[arg(long, default_value_t = 9000, value_name = "PORT")]
     port: u16,
 
@@ -43,7 +59,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 8000, value_name = "PORT")]
     dynamodb_port: u16,
 
-    /// Port of the inspector on 127.0.0.1; 0 chooses a free port [default: 9001, or a free port if that is taken]
+    /// Port of the inspector; 0 chooses a free port [default: 9001, or a free port if that is taken]
     #[arg(long, value_name = "PORT")]
     inspector_port: Option<u16>,
 
@@ -82,11 +98,11 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) raw: bool,
 
-    /// Build the functions with optimizations
+    /// Build the functions with optimizations, for measurements
     #[arg(long)]
     pub(crate) release: bool,
 
-    /// File for the variables of the running stack [default: target/dev.env]
+    /// File for the variables of the running stack [default: dev.env, in the target folder if there is one]
     #[arg(long, value_name = "PATH")]
     pub(crate) env_file: Option<PathBuf>,
 }
@@ -102,6 +118,11 @@ pub(crate) struct Listeners {
 }
 
 impl Options {
+    /// The options of the command line, or of variables. Ends the process where one is wrong, or only help is asked for.
+    pub(crate) fn read() -> Self {
+        Self::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit())
+    }
+
     /// Takes all ports, so that nothing else is touched when one of them is taken.
     ///
     /// # Errors
@@ -114,10 +135,12 @@ impl Options {
                 bail!("{other} and {option} are both {port}: give two ports.");
             }
         }
-        let (api, dynamodb) = (listen(self.port, "--port")?, listen(self.dynamodb_port, "--dynamodb-port")?);
+        let api = listen(self.host, self.port, "--port")?;
+        let dynamodb = listen(Ipv4Addr::LOCALHOST.into(), self.dynamodb_port, "--dynamodb-port")?;
+        let inspector = |port| listen(self.host, port, "--inspector-port");
         let inspector = match self.inspector_port {
-            Some(port) => listen(port, "--inspector-port")?,
-            None => listen(INSPECTOR_PORT, "--inspector-port").or_else(|_| listen(0, "--inspector-port"))?,
+            Some(port) => inspector(port)?,
+            None => inspector(INSPECTOR_PORT).or_else(|_| inspector(0))?,
         };
         Ok(Listeners { api, dynamodb, inspector })
     }
@@ -158,6 +181,30 @@ impl Options {
     }
 }
 
+/// Gives each option a variable, since a service of CI takes no arguments, and has a release speak of its own programs.
+fn command() -> Command {
+    let command = match programs::release() {
+        Some(_) => Options::command()
+            .bin_name("./dev")
+            .after_help(
+                EXAMPLES.replace("cargo dev", "./dev").replace("cargo intake", "./intake").replace("target/", ""),
+            )
+            .mut_arg("release", |option| option.hide(true)),
+        None => Options::command(),
+    };
+    command.mut_args(|option| {
+        let name = option.get_long().unwrap_or_default().to_uppercase().replace('-', "_");
+        // Lives as long as the process, which has one command line.
+        let variable: &'static str = format!("{VARIABLE_PREFIX}{name}").leak();
+        let option = option.env(variable).hide_env(true);
+        match option.get_action() {
+            ArgAction::SetTrue => option.value_parser(BoolishValueParser::new()),
+            ArgAction::Append => option.value_delimiter(','),
+            _ => option,
+        }
+    })
+}
+
 fn share(text: &str) -> Result<f64, &'static str> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or("a share is a number from 0 to 1, such as 0.1")
@@ -176,13 +223,18 @@ fn origin(text: &str) -> Result<String, &'static str> {
     }
 }
 
-fn listen(port: u16, option: &str) -> Result<TcpListener> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+fn host_name(text: &str) -> Result<String, &'static str> {
+    let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c));
+    if is_name { Ok(text.to_ascii_lowercase()) } else { Err("a host name has no port, such as intake") }
+}
+
+fn listen(address: IpAddr, port: u16, option: &str) -> Result<TcpListener> {
+    let listener = TcpListener::bind((address, port));
     if listener.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse) {
         bail!(
-            "Port {port} of 127.0.0.1 is taken: stop what listens there, or choose another with {option} (0 takes any \
+            "Port {port} of {address} is taken: stop what listens there, or choose another with {option} (0 takes any \
              free one)."
         );
     }
-    listener.with_context(|| format!("Cannot listen on port {port} of 127.0.0.1 ({option})"))
+    listener.with_context(|| format!("Cannot listen on port {port} of {address} ({option})"))
 }

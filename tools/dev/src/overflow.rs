@@ -73,7 +73,7 @@ impl Overflow {
                     tokio::time::sleep(POLL_INTERVAL).await;
                     continue;
                 }
-                let returned = functions.invoke(&function, &event(&messages)).await.unwrap_or_default();
+                let returned = functions.invoke(&function, event(&messages).to_string()).await.unwrap_or_default();
                 for id in drained(&messages, &serde_json::from_slice(&returned).unwrap_or_default()) {
                     sqs.delete(id);
                 }

@@ -5,14 +5,19 @@ use serde_json::Value;
 
 use crate::exchange::Exchange;
 
-/// The line, without its time.
-pub(crate) fn line(exchange: &Exchange) -> String {
-    let (method, path, status) =
-        (exchange.sent.method.as_str(), exchange.sent.uri.path(), exchange.response.status().as_u16());
-    let (milliseconds, parts) = (exchange.duration.as_millis(), parts(exchange).join(", "));
-    let line = format!("{method:<7} {path:<24} {status} {milliseconds:>5} ms  {parts}");
-    // Names of the client's fields may have any character, and a terminal obeys some.
-    line.trim_end().replace(char::is_control, "\u{fffd}")
+/// The line, without its time. Its status may have a colour.
+pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
+    let (method, path) = (exchange.sent.method.as_str(), exchange.sent.uri.path());
+    let status = match (exchange.response.status(), has_colours) {
+        (status, true) if status.is_success() => format!("\x1b[32m{}\x1b[0m", status.as_u16()),
+        (status, true) if status.is_client_error() => format!("\x1b[33m{}\x1b[0m", status.as_u16()),
+        (status, true) if status.is_server_error() => format!("\x1b[31m{}\x1b[0m", status.as_u16()),
+        (status, _) => status.as_u16().to_string(),
+    };
+    // Names of the client's fields may have any character, and a terminal obeys some. A URI has none of these.
+    let (milliseconds, parts) =
+        (exchange.duration.as_millis(), parts(exchange).join(", ").replace(char::is_control, "\u{fffd}"));
+    format!("{method:<7} {path:<24} {status} {milliseconds:>5} ms  {parts}").trim_end().to_owned()
 }
 
 fn parts(exchange: &Exchange) -> Vec<String> {
@@ -65,11 +70,15 @@ mod tests {
     use crate::exchange::{Exchange, Explanation, Sent};
 
     fn line(status: u16, body: &'static str, note: Option<&str>) -> String {
+        line_of(status, body, note, false)
+    }
+
+    fn line_of(status: u16, body: &'static str, note: Option<&str>, has_colours: bool) -> String {
         let uri = Uri::from_static("/api/customers?key=secret");
         let sent = Sent { method: Method::POST, uri, headers: HeaderMap::new(), body: Some(Bytes::new()) };
         let response = Response::builder().status(status).body(Bytes::from(body)).unwrap();
         let why = Explanation { reason: note.map(str::to_owned), account: None };
-        let line = super::line(&Exchange { sent, response, duration: Duration::from_micros(3_900), why });
+        let line = super::line(&Exchange { sent, response, duration: Duration::from_micros(3_900), why }, has_colours);
         line.strip_prefix("POST    /api/customers           ").unwrap().to_owned()
     }
 
@@ -106,6 +115,15 @@ mod tests {
             (503, r#"{"code":"storage-unavailable","detail":"d"}"#, "503     3 ms  storage-unavailable"),
         ] {
             assert_eq!(line(status, body, None), expected);
+        }
+    }
+
+    #[test]
+    fn status_has_the_colour_of_its_class() {
+        for (status, expected) in
+            [(200, "\x1b[32m200\x1b[0m"), (429, "\x1b[33m429\x1b[0m"), (503, "\x1b[31m503\x1b[0m")]
+        {
+            assert_eq!(line_of(status, "{}", None, true), format!("{expected}     3 ms"));
         }
     }
 

@@ -7,8 +7,8 @@ use emulator::development_key::ACCOUNT_ID;
 
 use crate::operator::Operator;
 use crate::process::succeeds;
+use crate::programs::Programs;
 use crate::progress::status;
-use crate::workspace::Workspace;
 
 /// The signals are in the order of a week: each seventh of them arrives on one of the last seven days.
 const DAYS: usize = 7;
@@ -17,9 +17,9 @@ const DAYS: usize = 7;
 ///
 /// # Errors
 /// The files cannot be read, or `cargo intake` cannot be built or fails.
-pub(crate) async fn seed(workspace: &Workspace, operator: &Operator) -> Result<()> {
+pub(crate) async fn seed(programs: &Programs, operator: &Operator) -> Result<()> {
     let read = |name| {
-        let path = workspace.root.join("events/seed").join(name);
+        let path = programs.root.join("events/seed").join(name);
         std::fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))
     };
     let (customers, signals) = (read("customers.ndjson")?, read("signals.ndjson")?);

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use emulator::development_key;
@@ -31,8 +32,8 @@ pub(crate) struct StackInfo {
 
 impl StackInfo {
     pub(crate) fn new(
-        port: u16,
-        inspector_port: u16,
+        api: SocketAddr,
+        inspector: SocketAddr,
         dynamodb: &str,
         template_variables: Vec<(String, String)>,
     ) -> Self {
@@ -45,8 +46,12 @@ impl StackInfo {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec();
         environment.extend(template_variables);
-        let url = |port| format!("http://127.0.0.1:{port}");
-        Self { base_url: url(port), inspector_url: url(inspector_port), environment }
+        // What listens on every address is found on this one.
+        let url = |address: SocketAddr| match (address.ip().is_unspecified(), address.port()) {
+            (true, port) => format!("http://127.0.0.1:{port}"),
+            (false, _) => format!("http://{address}"),
+        };
+        Self { base_url: url(api), inspector_url: url(inspector), environment }
     }
 
     /// Prints it on stdout, with the place of its variables.
@@ -127,7 +132,8 @@ mod tests {
 
     fn stack_info() -> StackInfo {
         let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
-        StackInfo::new(9000, 9001, "http://127.0.0.1:8000", template.environment().unwrap())
+        let at = |port| ([127, 0, 0, 1], port).into();
+        StackInfo::new(at(9000), at(9001), "http://127.0.0.1:8000", template.environment().unwrap())
     }
 
     #[test]

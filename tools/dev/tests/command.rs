@@ -17,6 +17,8 @@ fn help_lists_every_option_with_examples() {
 
     assert!(ended.status.success());
     for expected in [
+        "--host",
+        "--host-name",
         "--port",
         "--dynamodb-port",
         "--inspector-port",
@@ -34,6 +36,46 @@ fn help_lists_every_option_with_examples() {
     ] {
         assert!(text.contains(expected), "{expected} is missing in:\n{text}");
     }
+}
+
+#[test]
+fn variable_of_each_option_is_read() {
+    let help = String::from_utf8(dev().arg("--help").output().unwrap().stdout).unwrap();
+    let options = help.lines().filter_map(|line| line.trim_start().strip_prefix("--")?.split(' ').next());
+    // These take any path.
+    let options: Vec<_> = options.filter(|option| !["data", "env-file"].contains(option)).collect();
+
+    assert!(options.len() > 10 && options.contains(&"seed"), "{options:?}");
+    for option in options {
+        let variable = format!("INTAKE_DEV_{}", option.to_uppercase().replace('-', "_"));
+        let ended = dev().env(&variable, "no value of it").output().unwrap();
+        let text = String::from_utf8(ended.stderr).unwrap();
+        assert!(
+            text.starts_with(&format!("error: invalid value 'no value of it' for '--{option}")),
+            "{variable}: {text}"
+        );
+    }
+}
+
+#[test]
+fn variable_has_several_values_between_commas_and_yields_to_its_option() {
+    let error = |arguments: &[&str]| {
+        let ended = dev().env("INTAKE_DEV_HOST_NAME", "intake,http://stack").args(arguments).output().unwrap();
+        String::from_utf8(ended.stderr).unwrap()
+    };
+    assert!(error(&[]).starts_with("error: invalid value 'http://stack' for '--host-name"), "{}", error(&[]));
+    let of_option = error(&["--host-name", "intake:9000"]);
+    assert!(of_option.starts_with("error: invalid value 'intake:9000' for '--host-name"), "{of_option}");
+}
+
+#[test]
+fn address_for_other_machines_is_named_at_the_start() {
+    let sandbox = Sandbox::new();
+    sandbox.function("exit 7");
+    assert!(
+        sandbox.run(&["--host", "0.0.0.0"]).stderr.starts_with("Other machines can use the API and the inspector. ")
+    );
+    assert!(sandbox.run(&["--host", "127.0.0.2"]).stderr.starts_with("DynamoDB emulator: "));
 }
 
 #[test]
@@ -76,7 +118,7 @@ fn one_port_for_two_servers_is_an_error() {
 
 #[test]
 fn invalid_origin_is_an_error_with_an_example() {
-    for origin in ["localhost:3000", "http://localhost:3000/", "http://", "HTTP://a.example", "http://a,http://b", ""] {
+    for origin in ["localhost:3000", "http://localhost:3000/", "http://", "HTTP://a.example", "http://a,b", ""] {
         let ended = dev().args(["--cors", origin]).output().unwrap();
         let text = String::from_utf8(ended.stderr).unwrap();
         assert!(text.starts_with("error: invalid value") && text.contains("such as http://localhost:3000"), "{text}");

@@ -9,6 +9,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use store::circuit_breaker::CircuitBreaker;
 use store::deadline::Deadline;
 use store::error::Cause;
+use store::table_access::TableAccess;
 
 use crate::error::store_error;
 use crate::item::Item;
@@ -35,7 +36,7 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
         Some(WriteRequest::builder().delete_request(delete).build())
     });
     let mut unprocessed = HashMap::from([(table.to_owned(), deletes.collect::<Vec<_>>())]);
-    let access = CircuitBreaker::default().access(Deadline::after(WRITE_TIMEOUT));
+    let access = TableAccess::new(&CircuitBreaker::default(), Deadline::after(WRITE_TIMEOUT));
     loop {
         let call =
             || async { Ok(client.batch_write_item().set_request_items(Some(unprocessed.clone())).send().await?) };

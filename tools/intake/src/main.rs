@@ -33,12 +33,11 @@ use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Parser;
 
 use crate::options::Options;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = Options::read();
     let outcome = tokio::runtime::Runtime::new()
         .context("Cannot start the async runtime")
         .and_then(|runtime| runtime.block_on(options.run()));

@@ -1,12 +1,15 @@
 //! The commands, and the options that all of them take.
 
+use std::ffi::OsString;
+
 use anyhow::Result;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::import::Import;
 use crate::output::{Format, print_line};
-use crate::stack::StackArgs;
+use crate::stack::{StackArgs, local_account};
 use crate::verify::Verify;
 use crate::{accounts, customers, doctor, keys, overflow, rejected, signals};
 
@@ -81,6 +84,22 @@ enum Command {
 }
 
 impl Options {
+    /// The options of the command line. A command that needs an account and is given none has that of the local stack, with `--local`.
+    pub(crate) fn read() -> Self {
+        let mut arguments: Vec<OsString> = std::env::args_os().collect();
+        let error = match Self::try_parse_from(&arguments) {
+            Ok(options) => return options,
+            Err(error) => error,
+        };
+        let lacks_account = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::Strings(missing))
+            if error.kind() == ErrorKind::MissingRequiredArgument && matches!(&missing[..], [name] if name.starts_with("--account")));
+        let Some(account) = local_account(&arguments).filter(|_| lacks_account) else { error.exit() };
+        // What follows this is an id.
+        let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+        arguments.splice(end..end, ["--account".into(), account.into()]);
+        Self::parse_from(arguments)
+    }
+
     pub(crate) async fn run(self) -> Result<()> {
         let format = if self.json { Format::Json } else { Format::Table };
         let connect = self.stack_args.connect();

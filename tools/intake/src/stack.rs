@@ -4,7 +4,8 @@ mod cloudformation;
 mod env_file;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -90,7 +91,7 @@ pub(crate) struct StackArgs {
     #[arg(help = "The CloudFormation stack whose outputs name the tables [default: INTAKE_STACK]")]
     stack: Option<String>,
 
-    /// The stack that `cargo dev` runs [FILE: the --env-file that it was given]
+    /// The stack that `cargo dev` runs, and its account where none is given [FILE: the --env-file that it was given]
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = env_file::DEFAULT)]
     local: Option<PathBuf>,
@@ -115,6 +116,15 @@ pub(crate) struct Stack {
 struct Variables {
     values: HashMap<String, String>,
     source: String,
+}
+
+/// The account of the local stack that these arguments name.
+pub(crate) fn local_account(arguments: &[OsString]) -> Option<String> {
+    let file = arguments.iter().find_map(|argument| match argument.to_str()?.strip_prefix("--local")? {
+        "" => Some(env_file::DEFAULT),
+        file => file.strip_prefix('='),
+    });
+    env_file::read(Path::new(file?)).ok()?.0.remove("ACCOUNT_ID")
 }
 
 impl StackArgs {

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     // The stack builds them for `--release`, and `--help` needs none.
     let are_needed =
         !arguments.iter().any(|argument| ["--release", "--help", "-h"].iter().any(|other| argument == other));
+    let are_needed = are_needed && std::env::var_os("INTAKE_DEV_RELEASE").is_none();
     let functions = FUNCTIONS.into_iter().filter(|_| are_needed);
     let mut build = cargo_command(cargo);
     build.args(["build", "--locked"]).args(["dev"].into_iter().chain(functions).flat_map(|program| ["--bin", program]));

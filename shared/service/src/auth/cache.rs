@@ -45,29 +45,29 @@ pub(crate) enum CachedKey {
 /// The last look-up of a key in the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LastRead {
-    pub(crate) record: Option<Arc<KeyEntry>>,
+    pub(crate) entry: Option<Arc<KeyEntry>>,
     pub(crate) read_at: Timestamp,
 }
 
 impl LastRead {
-    /// The record, if it was valid and is not older than [`STALE_IF_ERROR`].
+    /// The entry, if it was valid and is not older than [`STALE_IF_ERROR`].
     pub(crate) fn stale(&self, now: Timestamp) -> Option<Arc<KeyEntry>> {
         let is_recent = now.duration_since(self.read_at) < STALE_IF_ERROR;
-        self.record.clone().filter(|record| is_recent && record.is_active(self.read_at))
+        self.entry.clone().filter(|entry| is_recent && entry.is_active(self.read_at))
     }
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CachedLookup {
     last_read: LastRead,
     fresh_until: Timestamp,
 }
 
 #[derive(Debug)]
 pub(crate) struct Cache {
-    valid: LruCache<KeyHash, Entry>,
+    valid: LruCache<KeyHash, CachedLookup>,
     /// Unknown, expired and revoked keys.
-    invalid: LruCache<KeyHash, Entry>,
+    invalid: LruCache<KeyHash, CachedLookup>,
 }
 
 impl Default for Cache {
@@ -83,19 +83,19 @@ impl Default for Cache {
 impl Cache {
     pub(crate) fn get(&mut self, hash: &KeyHash, now: Timestamp) -> CachedKey {
         match self.valid.get(hash).or_else(|| self.invalid.get(hash)) {
-            Some(key) if now < key.fresh_until => CachedKey::Fresh(key.last_read.record.clone()),
+            Some(key) if now < key.fresh_until => CachedKey::Fresh(key.last_read.entry.clone()),
             Some(key) => CachedKey::Old(key.last_read.clone()),
             None => CachedKey::Miss,
         }
     }
 
     /// Adds what a look-up found.
-    pub(crate) fn insert(&mut self, hash: KeyHash, record: Option<Arc<KeyEntry>>, now: Timestamp) {
+    pub(crate) fn insert(&mut self, hash: KeyHash, entry: Option<Arc<KeyEntry>>, now: Timestamp) {
         self.valid.pop(&hash);
         self.invalid.pop(&hash);
-        let is_valid = record.as_ref().is_some_and(|record| record.is_active(now));
+        let is_valid = entry.as_ref().is_some_and(|entry| entry.is_active(now));
         let (map, ttl) = if is_valid { (&mut self.valid, POSITIVE_TTL) } else { (&mut self.invalid, NEGATIVE_TTL) };
-        map.put(hash, Entry { last_read: LastRead { record, read_at: now }, fresh_until: now.plus(ttl) });
+        map.put(hash, CachedLookup { last_read: LastRead { entry, read_at: now }, fresh_until: now.plus(ttl) });
     }
 
     /// Uses a stale look-up for a while longer, but never beyond [`STALE_IF_ERROR`].
@@ -107,10 +107,10 @@ impl Cache {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
-    pub(in crate::auth) fn record() -> Arc<KeyEntry> {
+    fn entry() -> Arc<KeyEntry> {
         Arc::new(KeyEntry {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
@@ -130,18 +130,18 @@ pub(super) mod tests {
     fn old(cache: &mut Cache, hash: &KeyHash, seconds: u64) -> (Option<Arc<KeyEntry>>, Timestamp, bool) {
         let CachedKey::Old(read) = cache.get(hash, at(seconds)) else { panic!("not old") };
         let is_stale = read.stale(at(seconds)).is_some();
-        (read.record, read.read_at, is_stale)
+        (read.entry, read.read_at, is_stale)
     }
 
     #[test]
     fn stale_key_is_extended_but_never_beyond_fifteen_minutes() {
         let (mut cache, hash) = (Cache::default(), KeyHash::of("k"));
-        cache.insert(hash, Some(record()), at(0));
+        cache.insert(hash, Some(entry()), at(0));
         cache.extend_stale(&hash, at(100));
-        assert_eq!(cache.get(&hash, at(104)), CachedKey::Fresh(Some(record())));
-        assert_eq!(old(&mut cache, &hash, 105), (Some(record()), at(0), true));
+        assert_eq!(cache.get(&hash, at(104)), CachedKey::Fresh(Some(entry())));
+        assert_eq!(old(&mut cache, &hash, 105), (Some(entry()), at(0), true));
         cache.extend_stale(&hash, at(898));
-        assert_eq!(cache.get(&hash, at(899)), CachedKey::Fresh(Some(record())));
-        assert_eq!(old(&mut cache, &hash, 900), (Some(record()), at(0), false));
+        assert_eq!(cache.get(&hash, at(899)), CachedKey::Fresh(Some(entry())));
+        assert_eq!(old(&mut cache, &hash, 900), (Some(entry()), at(0), false));
     }
 }

@@ -152,20 +152,27 @@ mod tests {
     use store::environment::{CONNECT_TIMEOUT, defaults};
 
     use super::*;
-    use crate::auth::cache::tests::record;
 
     #[tokio::test]
-    async fn use_of_a_record_read_before_says_that_the_table_is_unavailable() {
+    async fn use_of_an_entry_read_before_says_that_the_table_is_unavailable() {
         // Without a region and credentials, every call fails.
         let config = defaults(CONNECT_TIMEOUT).unwrap().build();
         let lookup = Authenticator::new(ApiKeysTable::new(dynamodb(&config), "keys"), None);
-        let record = record();
+        let entry = Arc::new(KeyEntry {
+            key_id: "key_1".into(),
+            account_id: "shop".parse().unwrap(),
+            name: "web".into(),
+            created_at: Timestamp::from_millis(0),
+            expires_at: None,
+            revoked_at: None,
+            only: None,
+        });
         let mut context = RequestContext::from_request(&Request::new(Body::Empty));
         let (hash, read_at) = (KeyHash::of("k"), context.received_at);
-        lookup.with_cache(|cache| cache.insert(hash, Some(record.clone()), read_at));
+        lookup.with_cache(|cache| cache.insert(hash, Some(entry.clone()), read_at));
         for (seconds, is_unavailable) in [(59, false), (61, true)] {
             context.received_at = read_at.plus(Duration::from_secs(seconds));
-            assert_eq!(lookup.find(hash, &mut context).await.unwrap(), Some(record.clone()));
+            assert_eq!(lookup.find(hash, &mut context).await.unwrap(), Some(entry.clone()));
             assert_eq!(context.key_table_is_unavailable, is_unavailable, "after {seconds} s");
         }
     }

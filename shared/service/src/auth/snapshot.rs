@@ -58,7 +58,7 @@ impl SnapshotReader {
     ) -> Option<Arc<KeyEntry>> {
         let snapshot = self.latest(now, deadline).await;
         let in_snapshot = snapshot.as_ref().and_then(|snapshot| snapshot.find(hash)).map(Arc::new);
-        let in_table = last_read.and_then(|read| read.record.clone());
+        let in_table = last_read.and_then(|read| read.entry.clone());
         let revoked = [&in_snapshot, &in_table].into_iter().flatten().find(|entry| entry.revoked_at.is_some());
         // `Last-Modified` is cut to seconds. In the same second, the snapshot decides.
         let is_later = |snapshot: &Arc<KeySnapshot>| {

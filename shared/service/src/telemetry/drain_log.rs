@@ -5,7 +5,7 @@
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use super::emf::{EmfRecord, Value, write};
+use super::emf::{LogLine, Value, write};
 use super::metric::Metric;
 
 /// A message that is drained.
@@ -51,7 +51,7 @@ pub fn drained(drained: &Drained<'_>) {
         (Metric::DrainDelay, Some(Value::Milliseconds(now.duration_since(received_at)))),
     ];
     let level = (rejected.is_some() || is_conflict).then_some("WARN");
-    write(&EmfRecord { at: now, level, members: &members, dimension: None, metrics: &metrics });
+    write(&LogLine { at: now, level, members: &members, dimension: None, metrics: &metrics });
 }
 
 /// A message could not be drained, because of `error`. It is in the dead-letter queue, or will be delivered again.
@@ -67,5 +67,5 @@ pub fn failed(now: Timestamp, request_id: &str, error: &str, is_dead_letter: boo
         ("storeError", Some(Value::Text(error))),
     ];
     let metrics = [(Metric::DrainFailures, Some(Value::Count(1)))];
-    write(&EmfRecord { at: now, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
+    write(&LogLine { at: now, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
 }

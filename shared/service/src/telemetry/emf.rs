@@ -20,7 +20,7 @@ pub(super) const EMF_TARGET: &str = "intake::emf";
 
 /// A log line, with metrics if it has any with a value. CloudWatch bills every byte, so it contains no level INFO, which Lambda assumes without one, and no unit.
 #[derive(Clone, Copy, Debug)]
-pub struct EmfRecord<'a, M> {
+pub struct LogLine<'a, M> {
     /// When it happened.
     pub at: Timestamp,
     /// WARN or ERROR; `None` is INFO.
@@ -50,7 +50,7 @@ pub enum Value<'a> {
     Milliseconds(Duration),
 }
 
-impl<M: AsRef<str>> Serialize for EmfRecord<'_, M> {
+impl<M: AsRef<str>> Serialize for LogLine<'_, M> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         // Lambda ignores the level of a line without a timestamp, and adds one.
@@ -79,9 +79,9 @@ impl<M: AsRef<str>> Serialize for EmfRecord<'_, M> {
     }
 }
 
-/// Writes a record to the log, as one line.
-pub fn write<M: AsRef<str>>(record: &EmfRecord<'_, M>) {
-    let text = serde_json::to_string(record).expect("texts, numbers and maps of them always serialize");
+/// Writes a line to the log.
+pub fn write<M: AsRef<str>>(line: &LogLine<'_, M>) {
+    let text = serde_json::to_string(line).expect("texts, numbers and maps of them always serialize");
     tracing::info!(target: EMF_TARGET, line = %text);
 }
 

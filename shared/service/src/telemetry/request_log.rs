@@ -4,6 +4,7 @@
 //! value that a client sent.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use store::call_stats::CallStats;
 use store::customers::UpdateResult;
 use store::error::StoreError;
 
-use super::emf::{EmfRecord, Value, write};
+use super::emf::{LogLine, Value, write};
 use super::metric::{CODE, Metric, REASON};
 use crate::context::RequestContext;
 use crate::problem::{Problem, ProblemType, UnauthorizedReason};
@@ -47,7 +48,7 @@ pub(crate) fn emit(
         let members = [("message", Some(Value::Text(message))), ("requestId", Some(Value::Text(&context.request_id)))];
         let metrics = [(metric, Some(Value::Count(count)))];
         let at = context.received_at;
-        write(&EmfRecord { at, level: None, members: &members, dimension: Some(dimension), metrics: &metrics });
+        write(&LogLine { at, level: None, members: &members, dimension: Some(dimension), metrics: &metrics });
     };
     if line.counts().is_some() {
         for (code, count) in &errors {
@@ -72,7 +73,7 @@ pub fn rejected_not_stored(context: &RequestContext, error: &StoreError) {
     ];
     let metrics = [(Metric::RejectedNotStored, Some(Value::Count(1)))];
     let at = context.received_at;
-    write(&EmfRecord { at, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
+    write(&LogLine { at, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
 }
 
 struct RequestLog<'a> {
@@ -83,7 +84,7 @@ struct RequestLog<'a> {
     is_cold_start: bool,
 }
 
-impl<'a> RequestLog<'a> {
+impl RequestLog<'_> {
     fn write(&self, errors: &BTreeMap<&'static str, usize>, duration: Duration) {
         let RequestContext { request_id, received_at, path, key, body_bytes, request_identifier, .. } = self.context;
         let code = self.result.as_ref().err().map(|problem| problem.problem_type().code);
@@ -93,6 +94,7 @@ impl<'a> RequestLog<'a> {
             }
             _ => None,
         };
+        let init_duration = INIT_DURATION.get().filter(|_| self.is_cold_start);
         let attempts = usize::try_from(self.calls.attempts()).unwrap_or(usize::MAX);
         let members = [
             ("requestId", Some(Value::Text(request_id))),
@@ -109,10 +111,10 @@ impl<'a> RequestLog<'a> {
             ("durationMs", Some(Value::Milliseconds(duration))),
             ("calls", (attempts > 0).then_some(Value::Count(attempts))),
             ("coldStart", self.is_cold_start.then_some(Value::Bool(true))),
-            ("initDurationMs", self.init_duration().map(Value::Milliseconds)),
+            ("initDurationMs", init_duration.copied().map(Value::Milliseconds)),
         ];
         let metrics = self.metrics();
-        write(&EmfRecord { at: *received_at, level: None, members: &members, dimension: None, metrics: &metrics });
+        write(&LogLine { at: *received_at, level: None, members: &members, dimension: None, metrics: &metrics });
     }
 
     fn metrics(&self) -> [(Metric, Option<Value<'_>>); 16] {
@@ -124,16 +126,18 @@ impl<'a> RequestLog<'a> {
             matches!(self.unauthorized_reason(), Some(UnauthorizedReason::Expired | UnauthorizedReason::Revoked));
         let counts = self.counts();
         let count = |of: fn(BatchCounts) -> usize| counts.map_or(0, of);
-        let result = self.update_result();
+        let updated = |result: UpdateResult| {
+            once(matches!(self.result, Ok(Success::Customer(response)) if response.result == result))
+        };
         [
             // Of every batch, also when it is 0: the number of its values is that of the batches.
             (Metric::SignalsAccepted, counts.map(|counts| Value::Count(counts.accepted))),
-            (Metric::SignalsDeferred, some(count(|counts| counts.deferred))),
+            (Metric::SignalsDeferred, some(count(|counts| counts.deferred.map_or(0, NonZeroUsize::get)))),
             (Metric::SignalsRejected, some(count(|counts| counts.rejected))),
             (Metric::RejectionRate, some(count(|counts| percent(counts.rejected, counts.received)))),
-            (Metric::CustomersCreated, once(result == Some(UpdateResult::Created))),
-            (Metric::CustomersUpdated, once(result == Some(UpdateResult::Updated))),
-            (Metric::CustomersDeferred, once(result == Some(UpdateResult::Deferred))),
+            (Metric::CustomersCreated, updated(UpdateResult::Created)),
+            (Metric::CustomersUpdated, updated(UpdateResult::Updated)),
+            (Metric::CustomersDeferred, updated(UpdateResult::Deferred)),
             (Metric::Unauthorized, is(ProblemType::UNAUTHORIZED)),
             (Metric::InactiveKeys, once(is_inactive_key)),
             (Metric::KeyDaysLeft, self.key_days_left().map(Value::Count)),
@@ -144,11 +148,6 @@ impl<'a> RequestLog<'a> {
             (Metric::DynamoDbLatency, self.calls.latency().map(Value::Milliseconds)),
             (Metric::ColdStarts, once(self.is_cold_start)),
         ]
-    }
-
-    /// How long the process took to start, on the line of its first request.
-    fn init_duration(&self) -> Option<Duration> {
-        INIT_DURATION.get().copied().filter(|_| self.is_cold_start)
     }
 
     fn unauthorized_reason(&self) -> Option<UnauthorizedReason> {
@@ -162,20 +161,12 @@ impl<'a> RequestLog<'a> {
         usize::try_from(left.as_secs() / (24 * 60 * 60)).ok()
     }
 
-    fn batch(&self) -> Option<&'a BatchResponse> {
+    fn counts(&self) -> Option<BatchCounts> {
         match self.result {
-            Ok(Success::Batch(response)) => Some(response),
-            Err(Problem::BatchRejected { response, .. }) => Some(response),
+            Ok(Success::Batch(BatchResponse { counts, .. })) => Some(*counts),
+            Err(Problem::BatchRejected { response, .. }) => Some(response.counts),
             _ => None,
         }
-    }
-
-    fn counts(&self) -> Option<BatchCounts> {
-        self.batch().map(|response| response.counts)
-    }
-
-    fn update_result(&self) -> Option<UpdateResult> {
-        if let Ok(Success::Customer(response)) = self.result { Some(response.result) } else { None }
     }
 
     /// How often each code occurs among the validation errors.

@@ -1,6 +1,6 @@
 //! The queues in a file: a line for each change, so that a process that is killed loses none. Must not know what is in a message.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Instant;
@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use super::{Message, Queue, Queues};
+use crate::for_owner;
 
 /// The file, to which changes are appended.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub(super) fn open(path: &Path) -> Result<Queues> {
         Err(error) => return Err(error).with_context(cannot_use),
     }
     let new = path.with_added_extension("new");
-    let file = OpenOptions::new().create(true).write(true).truncate(true).open(&new).with_context(cannot_use)?;
+    let file = for_owner().truncate(true).open(&new).with_context(cannot_use)?;
     let mut journal = Journal(file);
     for message in queues.overflow.messages.iter().chain(&queues.dead_letters.messages) {
         journal.append(&sent(message)).with_context(cannot_use)?;

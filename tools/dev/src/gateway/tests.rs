@@ -11,6 +11,7 @@ use super::Gateway;
 use crate::cors::CorsPolicy;
 use crate::functions::Functions;
 use crate::injected::InjectedShare;
+use crate::own_names::OwnNames;
 
 /// A function that returns the events that it gets.
 fn echo() -> Functions {
@@ -45,7 +46,7 @@ fn gateway_with(functions: Option<Functions>, origins: &[&str], answers: &[&str]
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let answers = answers.iter().map(|text| InjectedShare::parse(text).unwrap()).collect();
-    let gateway = Arc::new(Gateway::new(routes.map(route).into(), cors, answers, None));
+    let gateway = Arc::new(Gateway::new(routes.map(route).into(), OwnNames::default(), cors, answers, None));
     if let Some(functions) = functions {
         gateway.set_functions(functions);
     }

@@ -20,11 +20,14 @@ async fn history_is_bounded_in_number_and_bytes() {
     }
     let (kept, last) = history.after(0, Duration::ZERO, |_| true).await;
     assert_eq!((kept.len(), last), (MAX_EXCHANGES, 510));
+    add(&history, &vec![b' '; MAX_BODY_BYTES + 1], "{}");
+    let (kept, _) = history.after(510, Duration::ZERO, |_| true).await;
+    assert_eq!((&kept[0].exchange.sent.body, &kept[0].summary["requestBytes"]), (&None, &json!(MAX_BODY_BYTES + 1)));
     for _ in 0..10 {
-        add(&history, &vec![b' '; 10 * 1024 * 1024], "{}");
+        add(&history, &vec![b' '; MAX_BODY_BYTES], "{}");
     }
     let (kept, _) = history.after(0, Duration::ZERO, |_| true).await;
-    assert_eq!(kept.len(), 3);
+    assert_eq!(kept.len(), 7);
 }
 
 #[tokio::test]

@@ -1,57 +1,95 @@
-//! What is stored, as the operator's command line shows it. Must not know tables and items.
+//! What is stored, read in this process: a command of the operator takes longer to start than this to answer. What a client wrote is shown
+//! as it is stored, with every digit.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use emulator::development_key::ACCOUNT_ID;
+use emulator::{Emulator, Template};
+use model::customer::is_fence;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use tempfile::NamedTempFile;
 use tokio::sync::OnceCell;
 
 use crate::operator::Operator;
 
-/// The command line, which is built at its first use.
+/// Signals of a customer that are shown, the newest.
+const MAX_SIGNALS: usize = 50;
+
+/// Rejected signals that are shown, the newest.
+const MAX_REJECTED: usize = 100;
+
+/// The tables of the stack, and the command line, which is built at its first use.
 pub(crate) struct Stored {
+    emulator: Arc<Emulator>,
+    /// The names of the tables of customers, signals and rejected signals.
+    tables: [String; 3],
     operator: Operator,
     built: OnceCell<()>,
 }
 
 impl Stored {
-    pub(crate) fn new(operator: Operator) -> Self {
-        Self { operator, built: OnceCell::new() }
+    /// # Errors
+    /// The template lacks a table.
+    pub(crate) fn new(emulator: Arc<Emulator>, template: &Template, operator: Operator) -> Result<Self> {
+        let name = |table| template.table(table).map(|table| table.name.clone());
+        let tables = [name("CustomersTable")?, name("SignalsTable")?, name("RejectedSignalsTable")?];
+        Ok(Self { emulator, tables, operator, built: OnceCell::new() })
     }
 
-    /// The profile and the newest signals of a customer, or the signals of an emitter.
-    pub(crate) async fn customer(&self, id: &str) -> Result<String> {
-        // An id may begin with a hyphen.
-        let of = [OsStr::new("--"), OsStr::new(id)];
-        // An emitter has no profile.
-        let profile = self.run(["customers", "show"], &of).await.unwrap_or_default();
-        let signals = self.run(["signals", "list"], &of).await?;
-        let profile = if profile.trim().is_empty() { "null" } else { profile.trim() };
-        Ok(format!("{{\"profile\":{profile},\"signals\":{}}}", list(&signals)))
+    /// The profile and the newest signals of a customer, or the signals of an emitter, which has no profile, in JSON.
+    pub(crate) fn customer(&self, id: &str) -> Result<String> {
+        let [customers, signals, _] = &self.tables;
+        let partition = format!("{ACCOUNT_ID}#{id}");
+        let profile = self.emulator.last_of(customers, &partition, 1)?;
+        let profile = profile.first().map(|item| attributes(item, |name| name != "pk" && !is_fence(name)));
+        let signals = self.emulator.last_of(signals, &partition, MAX_SIGNALS)?;
+        let signal = |item: &Value| -> Result<_> {
+            let mut signal = attributes(item, |name| !["pk", "sk", "accountId"].contains(&name))?;
+            // The index in the request is only in the key.
+            let index = text(item, "sk").rsplit('#').next().and_then(|index| index.parse::<u64>().ok());
+            signal.insert("index".to_owned(), to_raw_value(&index)?);
+            Ok(signal)
+        };
+        let signals = signals.iter().map(signal).collect::<Result<Vec<_>>>()?;
+        let parts = (serde_json::to_string(&profile.transpose()?)?, serde_json::to_string(&signals)?);
+        Ok(format!("{{\"profile\":{},\"signals\":{}}}", parts.0, parts.1))
     }
 
-    /// The rejected signals that are kept.
-    pub(crate) async fn rejected(&self) -> Result<String> {
-        Ok(list(&self.run(["rejected", "list"], &[]).await?))
+    /// The newest rejected signals, oldest first, in JSON: entries as `intake rejected list --json` has them.
+    pub(crate) fn rejected(&self) -> Result<String> {
+        let [.., table] = &self.tables;
+        let mut newest = BTreeMap::new();
+        let account = format!("{ACCOUNT_ID}#");
+        self.emulator.for_each_item(table, |item| {
+            let (partition, sort) = (text(item, "pk"), text(item, "sk"));
+            if let Some(partition) = partition.strip_prefix(&account) {
+                let id = format!("{partition}#{sort}");
+                newest.insert((text(item, "receivedAt").to_owned(), id), item.take());
+                if newest.len() > MAX_REJECTED {
+                    newest.pop_first();
+                }
+            }
+        })?;
+        let entries = newest.into_iter().map(|((_, id), item)| rejected_entry(&id, &item));
+        Ok(serde_json::to_string(&entries.collect::<Result<Vec<_>>>()?)?)
     }
 
     /// Parses and stores a rejected signal again, as `signal` has it: an entry of the list, maybe with another payload.
     pub(crate) async fn redrive(&self, signal: &str) -> Result<String> {
+        self.built.get_or_try_init(|| self.operator.build()).await?;
         let mut file = NamedTempFile::new().context("Cannot write a temporary file")?;
         // The command reads a signal from each line. No string of JSON has a line break.
         writeln!(file, "{}", signal.replace(['\n', '\r'], " ")).context("Cannot write a temporary file")?;
-        self.run(["rejected", "redrive"], &[OsStr::new("--from"), file.path().as_os_str()]).await
-    }
-
-    async fn run(&self, command: [&str; 2], arguments: &[&OsStr]) -> Result<String> {
-        self.built.get_or_try_init(|| self.operator.build()).await?;
-        let mut command = self.operator.command(&[&["--json"], &command[..], &["--account", ACCOUNT_ID]].concat());
-        command.args(arguments);
-        let output =
-            command.stdin(Stdio::null()).kill_on_drop(true).output().await.context("Cannot start cargo intake")?;
+        let mut command = self.operator.command(&["--json", "rejected", "redrive", "--account", ACCOUNT_ID]);
+        command.args([OsStr::new("--from"), file.path().as_os_str()]);
+        let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.context("Cannot start intake")?;
         if !output.status.success() {
             bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
         }
@@ -59,7 +97,69 @@ impl Stored {
     }
 }
 
-/// The lines of a command with `--json` as a list.
-fn list(lines: &str) -> String {
-    format!("[{}]", lines.lines().collect::<Vec<_>>().join(","))
+fn rejected_entry(id: &str, item: &Value) -> Result<BTreeMap<String, Box<RawValue>>> {
+    let is_hidden = |name: &str| ["pk", "sk", "accountId", "expiresAt"].contains(&name);
+    let mut entry = attributes(item, |name| !is_hidden(name))?;
+    entry.insert("id".to_owned(), to_raw_value(id)?);
+    entry.entry("truncated".to_owned()).or_insert(to_raw_value(&false)?);
+    // As JSON if it is some.
+    if let Ok(payload) = RawValue::from_string(text(item, "payload").to_owned()) {
+        entry.insert("payload".to_owned(), payload);
+    }
+    Ok(entry)
+}
+
+/// A text attribute of an item, or nothing.
+fn text<'a>(item: &'a Value, name: &str) -> &'a str {
+    item.pointer(&format!("/{name}/S")).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The attributes of an item that are `wanted`.
+fn attributes(item: &Value, wanted: impl Fn(&str) -> bool) -> Result<BTreeMap<String, Box<RawValue>>> {
+    let attributes = item.as_object().into_iter().flatten().filter(|(name, _)| wanted(name));
+    attributes.map(|(name, value)| Ok((name.clone(), to_raw_value(&Json(value))?))).collect()
+}
+
+/// An attribute in DynamoDB's JSON, written as JSON. A number stays the text that is stored: 38 digits do not fit into a float.
+struct Json<'a>(&'a Value);
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_object().and_then(|typed| typed.iter().next()).map(|(kind, value)| (kind.as_str(), value)) {
+            Some(("N", Value::String(number))) => match RawValue::from_string(number.clone()) {
+                Ok(number) => number.serialize(serializer),
+                Err(_) => number.serialize(serializer),
+            },
+            Some(("L", Value::Array(list))) => serializer.collect_seq(list.iter().map(Json)),
+            Some(("M", Value::Object(members))) => {
+                serializer.collect_map(members.iter().map(|(name, value)| (name, Json(value))))
+            }
+            Some(("S" | "BOOL", value)) => value.serialize(serializer),
+            // This service never writes sets and bytes.
+            _ => serializer.serialize_unit(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{attributes, rejected_entry};
+
+    #[test]
+    fn attributes_keep_their_digits_and_a_payload_that_is_no_json_is_text() {
+        let digits = "12345678901234567890123456789012345678";
+        let item =
+            json!({"pk": {"S": "x"}, "n": {"N": digits}, "m": {"M": {"a": {"L": [{"NULL": true}, {"BOOL": true}]}}}});
+        let written = serde_json::to_string(&attributes(&item, |name| name != "pk").unwrap()).unwrap();
+        assert_eq!(written, format!(r#"{{"m":{{"a":[null,true]}},"n":{digits}}}"#));
+
+        let entry = |payload: &str| rejected_entry("i", &json!({"payload": {"S": payload}})).unwrap();
+        assert_eq!(
+            serde_json::to_string(&entry("{\"a\":1.10}")).unwrap(),
+            r#"{"id":"i","payload":{"a":1.10},"truncated":false}"#
+        );
+        assert_eq!(serde_json::to_string(&entry("{")).unwrap(), r#"{"id":"i","payload":"{","truncated":false}"#);
+    }
 }

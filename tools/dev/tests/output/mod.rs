@@ -1,4 +1,5 @@
 //! What `cargo dev` prints while it runs, and what it answers without the functions.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -37,22 +38,46 @@ fn raw_log_is_as_it_was_printed() {
     assert_eq!(running.end().stdout.lines().collect::<Vec<_>>(), expected);
 }
 
+/// The response to a request for nothing.
+fn send(port: u16, host: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    write!(stream, "GET /nothing?key=secret HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
+}
+
+#[test]
+fn status_has_a_colour_on_a_terminal_unless_its_user_wants_none() {
+    for (no_color, expected) in [("", " \x1b[33m404\x1b[0m "), ("1", " 404 ")] {
+        let sandbox = Sandbox::new();
+        sandbox.function("touch running; exec sleep 600");
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut running = sandbox.start_in_terminal(&["--port", &port.to_string()], no_color);
+        sandbox.wait_for("running");
+        send(port, "localhost");
+        running.wait_for_line(expected);
+        running.signal("INT");
+        running.end();
+    }
+}
+
 #[test]
 fn unknown_path_is_the_404_of_api_gateway_and_a_line_in_the_log() {
     let sandbox = Sandbox::new();
     sandbox.function("touch running; exec sleep 600");
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let running = sandbox.start(&["--port", &port.to_string()]);
+    let running = sandbox.start(&["--port", &port.to_string(), "--host-name", "intake"]);
     sandbox.wait_for("running");
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.write_all(b"GET /nothing?key=secret HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).unwrap();
+    let response = send(port, "intake:9000");
+    assert!(send(port, "page.example:9000").starts_with("HTTP/1.1 403 Forbidden\r\n"));
     running.signal("INT");
 
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\n"), "{head}");
     assert_eq!(body, "{\"message\":\"Not Found\"}");
-    let line = running.end().stdout.split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
+    let stdout = running.end().stdout;
+    let line = stdout.lines().next().unwrap().split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
     assert!(line.starts_with("GET /nothing 404 ") && line.ends_with(" ms no such path"), "{line}");
+    assert!(stdout.ends_with("the Host is another one: see --host-name\n"), "{stdout}");
 }

@@ -1,13 +1,17 @@
 //! A workspace for one run of `cargo dev`, with scripts in place of the programs that it starts.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// Longer than any step takes, so that only a hang reaches it.
 const DEADLINE: Duration = Duration::from_mins(2);
@@ -123,13 +127,31 @@ impl Sandbox {
     }
 
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
+        let mut child = self.command(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let stdout = lines(child.stdout.take().unwrap());
+        Running::new(child, stdout)
+    }
+
+    /// Starts it with its output on a terminal.
+    pub(crate) fn start_in_terminal(&self, arguments: &[&str], no_color: &str) -> Running {
+        let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&screen).unwrap();
+        unlockpt(&screen).unwrap();
+        let name = ptsname(&screen, Vec::new()).unwrap();
+        let output = fs::File::options().write(true).open(OsStr::from_bytes(name.to_bytes())).unwrap();
+        let child = self.command(arguments).env("NO_COLOR", no_color).stdout(output).spawn().unwrap();
+        Running::new(child, lines(fs::File::from(screen)))
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
         let bin = self.folder.path().join("bin");
         let path = std::env::var_os("PATH").expect("there is a PATH");
         let path = std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(&path))).unwrap();
         let own_cargo = bin.join("cargo");
         let ports =
             ["--port", "--dynamodb-port", "--inspector-port"].into_iter().filter(|port| !arguments.contains(port));
-        let mut child = dev()
+        let mut command = dev();
+        command
             .args(arguments)
             .args(ports.flat_map(|port| [port, "0"]))
             .current_dir(self.folder.path())
@@ -139,13 +161,8 @@ impl Sandbox {
             .env("OVERFLOW_QUEUE_URL", "https://sqs.eu-central-1.amazonaws.com/123456789012/overflow")
             .env("INTAKE_STACK", "intake-prod")
             .env_remove("CARGO_TARGET_DIR")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let stdout = lines(child.stdout.take().unwrap());
-        let stderr = lines(child.stderr.take().unwrap());
-        Running { child, stdout, stderr, printed: String::new() }
+            .stderr(Stdio::piped());
+        command
     }
 
     /// Waits until a file of the sandbox exists.
@@ -164,6 +181,11 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    fn new(mut child: Child, stdout: mpsc::Receiver<String>) -> Self {
+        let stderr = lines(child.stderr.take().unwrap());
+        Self { child, stdout, stderr, printed: String::new() }
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.child.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
@@ -213,7 +235,8 @@ fn lines(stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     std::thread::spawn(move || {
         let mut stream = BufReader::new(stream);
         let mut line = String::new();
-        while stream.read_line(&mut line).unwrap() > 0 {
+        // A terminal that its program has closed is an error.
+        while stream.read_line(&mut line).unwrap_or(0) > 0 {
             let _ = sender.send(std::mem::take(&mut line));
         }
     });

@@ -8,7 +8,8 @@ use anyhow::{Context as _, Result};
 /// Where `cargo dev` writes them by default, from the root of the workspace.
 pub(super) const DEFAULT: &str = "target/dev.env";
 
-/// The variables in `file`, and what it is called in messages. The default one is also looked for in the folders above the current one.
+/// The variables in `file`, and what it is called in messages. The default one is also looked for in the folders above the current one, and
+/// where a release writes it: in the current one.
 pub(super) fn read(file: &Path) -> Result<(HashMap<String, String>, String)> {
     let file = if file == Path::new(DEFAULT) { find_default()? } else { file.to_owned() };
     let source = file.display().to_string();
@@ -24,6 +25,7 @@ fn find_default() -> Result<PathBuf> {
     target
         .into_iter()
         .chain(folder.ancestors().map(|folder| folder.join(DEFAULT)))
+        .chain([folder.join("dev.env")])
         .find(|file| file.is_file())
-        .with_context(|| format!("No local stack is running: {DEFAULT} does not exist. Start one with `cargo dev`."))
+        .with_context(|| format!("No local stack is running: neither {DEFAULT} nor dev.env exists. Start one with `cargo dev` or `./dev`."))
 }

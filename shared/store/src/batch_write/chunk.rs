@@ -1,0 +1,99 @@
+//! The calls of a batch write: what is in one, and how many are under way at the same time. Must not know what becomes of them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::BatchItem;
+use crate::deadline::{Deadline, before};
+use crate::error::{Cause, StoreError};
+
+/// Items in one `BatchWriteItem`: DynamoDB's limit.
+const CHUNK_ITEMS: usize = 25;
+
+/// The payload text in one `BatchWriteItem`, in bytes: one of the largest signals. DynamoDB accepts 16 MB per call, and its
+/// JSON of an array of one-digit numbers is five times as long as the client's.
+const CHUNK_BYTES: usize = 256 * 1024;
+
+/// The payload text of all concurrent calls, in bytes: bounds the memory for DynamoDB's JSON, sent and returned.
+const CONCURRENT_BYTES: usize = 1024 * 1024;
+
+/// Concurrent calls of a request while it repeats calls, and of a message of a drain.
+pub(super) const FEW_CALLS: usize = 2;
+
+pub(super) struct Chunk<I> {
+    pub(super) items: Vec<I>,
+    pub(super) bytes: usize,
+}
+
+/// Splits items into chunks within the limits of one call.
+pub(super) fn chunks<I: BatchItem>(items: Vec<I>) -> VecDeque<Chunk<I>> {
+    let mut chunks: VecDeque<Chunk<I>> = VecDeque::new();
+    for item in items {
+        let bytes = item.text_bytes();
+        match chunks.back_mut() {
+            Some(last) if last.items.len() < CHUNK_ITEMS && last.bytes + bytes <= CHUNK_BYTES => {
+                last.items.push(item);
+                last.bytes += bytes;
+            }
+            _ => chunks.push_back(Chunk { items: vec![item], bytes }),
+        }
+    }
+    chunks
+}
+
+/// The calls to a table that are under way at the same time, of all requests or messages of this process together.
+#[derive(Clone, Debug)]
+pub(super) struct InFlight {
+    bytes: Arc<Semaphore>,
+    /// What a call counts at least, in bytes, however small it is. It limits the number of calls.
+    min_bytes: usize,
+}
+
+impl InFlight {
+    /// Those of a message of a drain, which has two calls of the largest chunks.
+    pub(super) fn of_message() -> Self {
+        Self { bytes: Arc::new(Semaphore::new(FEW_CALLS * CHUNK_BYTES)), min_bytes: CHUNK_BYTES }
+    }
+
+    pub(super) fn new(max_calls: usize) -> Self {
+        Self { bytes: Arc::new(Semaphore::new(CONCURRENT_BYTES)), min_bytes: CONCURRENT_BYTES / max_calls.max(1) }
+    }
+
+    /// What a batch of this text counts. One that is larger than all that may be under way is sent alone.
+    fn cost(&self, bytes: usize) -> u32 {
+        u32::try_from(bytes.clamp(self.min_bytes, CONCURRENT_BYTES)).unwrap_or(u32::MAX)
+    }
+
+    /// Waits until a batch of this text can be sent. Who waits longest is next.
+    ///
+    /// # Errors
+    /// When it cannot before the deadline.
+    pub(super) async fn wait_for(&self, bytes: usize, deadline: Deadline) -> Result<SemaphorePermit<'_>, StoreError> {
+        let permit = before(deadline, self.bytes.acquire_many(self.cost(bytes))).await?;
+        // It is never closed.
+        permit.map_err(|_| Cause::DeadlineExceeded.into())
+    }
+
+    /// Whether a batch of this text can be sent at once.
+    pub(super) fn try_for(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
+        self.bytes.try_acquire_many(self.cost(bytes)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_all_requests_share_their_number_and_their_bytes() {
+        let in_flight = InFlight::new(20);
+        let of_another_request = in_flight.clone();
+        let calls: Vec<_> = (0..20).map_while(|_| in_flight.try_for(1)).collect();
+        assert_eq!((calls.len(), of_another_request.try_for(1).is_none()), (20, true));
+        drop(calls);
+        let large = in_flight.try_for(10 * CONCURRENT_BYTES);
+        assert!(large.is_some() && of_another_request.try_for(1).is_none());
+    }
+}

@@ -1,0 +1,91 @@
+//! Where template.yaml, the programs and the sample data lie: in the workspace, as cargo itself says, or in an unpacked release, beside
+//! this program. Nothing else differs between `cargo dev` and `./dev`. Must not know what the programs do.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use sandbox::cargo::cargo_command;
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::process::succeeds;
+use crate::progress::status;
+
+#[derive(Clone)]
+pub(crate) struct Programs {
+    /// The folder of template.yaml and of events/seed.
+    pub(crate) root: PathBuf,
+    /// What builds the programs; `None` in a release, which has them.
+    cargo: Option<Cargo>,
+}
+
+#[derive(Clone)]
+struct Cargo {
+    program: PathBuf,
+    /// Its target folder: it knows about `CARGO_TARGET_DIR`.
+    target: PathBuf,
+}
+
+/// The folder of this program, if it is that of an unpacked release.
+pub(crate) fn release() -> Option<PathBuf> {
+    let folder = std::env::current_exe().ok()?.parent()?.to_owned();
+    folder.join("template.yaml").is_file().then_some(folder)
+}
+
+impl Programs {
+    /// Those of the release, or of the workspace that the current folder belongs to.
+    ///
+    /// # Errors
+    /// There is no release; and cargo is missing, or the folder is in no workspace.
+    pub(crate) fn find() -> Result<Self> {
+        if let Some(root) = release() {
+            return Ok(Self { root, cargo: None });
+        }
+        let program = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
+        let output = cargo_command(&program)
+            .args(["metadata", "--no-deps", "--format-version", "1"])
+            .stderr(Stdio::inherit())
+            .output()
+            .with_context(|| format!("Cannot run {}", program.display()))?;
+        let metadata: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let folder = |name| metadata.get(name).and_then(Value::as_str).map(PathBuf::from);
+        match (folder("workspace_root"), folder("target_directory")) {
+            (Some(root), Some(target)) => Ok(Self { root, cargo: Some(Cargo { program, target }) }),
+            _ => bail!("Cargo cannot read the workspace of this folder: its message above says why."),
+        }
+    }
+
+    /// Where the variables are written, unless an option says otherwise.
+    pub(crate) fn env_file(&self) -> PathBuf {
+        self.cargo.as_ref().map(|cargo| cargo.target.clone()).unwrap_or_default().join("dev.env")
+    }
+
+    /// The program of the function of this package.
+    pub(crate) fn function(&self, package: &str, is_optimized: bool) -> PathBuf {
+        match &self.cargo {
+            Some(cargo) => cargo.target.join(if is_optimized { "release" } else { "debug" }).join(package),
+            None => self.root.join("functions").join(package).join("bootstrap"),
+        }
+    }
+
+    /// The program of the operator's command line.
+    pub(crate) fn intake(&self) -> PathBuf {
+        self.cargo.as_ref().map_or_else(|| self.root.clone(), |cargo| cargo.target.join("debug")).join("intake")
+    }
+
+    /// Builds the programs of `what` with cargo's own progress, unless they are there as they were released.
+    ///
+    /// # Errors
+    /// Cargo cannot be started, or the build fails.
+    pub(crate) async fn build(&self, what: &str, programs: &[&str], is_optimized: bool) -> Result<()> {
+        let Some(cargo) = &self.cargo else { return Ok(()) };
+        status(&format!("Building {}", programs.join(", ")));
+        let mut command = Command::from(cargo_command(&cargo.program));
+        command.args(["build", "--locked"]).current_dir(&self.root);
+        command.args(programs.iter().flat_map(|program| ["--bin", program]));
+        command.args(is_optimized.then_some("--release"));
+        ensure!(succeeds(command).await?, "{what} could not be built: cargo's output above says why.");
+        Ok(())
+    }
+}
