@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{Tables, TestApp};
 
 use crate::doctor::run_at_aws;
@@ -28,6 +29,17 @@ fn missing_region_credentials_or_table_is_an_error() {
         .run(&list)
         .error_message();
     assert!(unreachable.starts_with("Table t: cannot reach DynamoDB."), "{unreachable}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusal_of_dynamodb_is_printed_with_its_reason() {
+    let app = TestApp::start();
+    let denied = Plan::of([Fault::AccessDenied.always().of("Scan")]);
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), denied).await.unwrap();
+    let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let refused = operator.run(&["keys", "list"]).error_message();
+    let expected = "these credentials do not permit this. Use those of an operator. (AccessDenied: on purpose)";
+    assert!(refused.ends_with(expected), "{refused}");
 }
 
 #[test]

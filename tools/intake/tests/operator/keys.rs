@@ -41,6 +41,8 @@ async fn created_key_is_listed_without_its_value_and_rotated() {
         let listed = operator.run(command).success();
         assert!(listed.stdout.contains(&id) && listed.stdout.contains("web"), "{}", listed.stdout);
         assert!(!listed.stdout.contains("intake_sk_"), "{}", listed.stdout);
+        let rows = operator.run(&["keys", "list", "--json"]).success().json();
+        assert!(listed.stdout.contains(rows[0]["createdAt"].as_str().unwrap()), "{}", listed.stdout);
         assert_eq!(listed.stderr, "");
     }
 
