@@ -14,7 +14,7 @@ use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Warning, Warnin
 /// The members of the envelope.
 pub(crate) const BATCH: Vocabulary = Vocabulary {
     members: &["requestIdentifier", "signals"],
-    synonyms: &[("requestid", "requestIdentifier"), ("events", "signals")],
+    synonyms: &[("requestIdentifier", &["requestid"]), ("signals", &["events"])],
 };
 
 /// A request's signals, each read on its own.

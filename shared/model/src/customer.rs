@@ -17,7 +17,7 @@ pub const PROFILE_FIELDS: [&str; 10] =
 /// The members of a request.
 pub(crate) const CUSTOMER: Vocabulary = Vocabulary {
     members: &["customerId", "customerData"],
-    synonyms: &[("userid", "customerId"), ("customeridentifier", "customerId"), ("profile", "customerData")],
+    synonyms: &[("customerId", &["userid", "customeridentifier"]), ("customerData", &["profile"])],
 };
 
 /// The members of customerData.

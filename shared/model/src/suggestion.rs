@@ -5,58 +5,37 @@ use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_UNKNOWN_NAME_CHARS};
 use crate::pointer::JsonPointer;
 use crate::validation::{FieldErrorCode, FieldErrors, WarningCode, Warnings};
 
-/// What other systems call a member of the contract, in lower case and without separators, and the member.
-pub(crate) type Synonym = (&'static str, &'static str);
+/// A member of the contract, and what other systems call it, in lower case and without separators.
+pub(crate) type Synonyms = (&'static str, &'static [&'static str]);
 
 /// What other systems call the fields of a signal. A time of the client's own belongs into its data.
-pub(crate) const SIGNAL_SYNONYMS: [Synonym; 12] = [
-    ("user", "customerId"),
-    ("userid", "customerId"),
-    ("customeridentifier", "customerId"),
-    ("event", "eventType"),
-    ("eventname", "eventType"),
-    ("type", "eventType"),
-    ("attributes", "data"),
-    ("payload", "data"),
-    ("properties", "data"),
-    ("date", "data.date"),
-    ("time", "data.time"),
-    ("timestamp", "data.timestamp"),
+pub(crate) const SIGNAL_SYNONYMS: [Synonyms; 6] = [
+    ("customerId", &["user", "userid", "customeridentifier"]),
+    ("eventType", &["event", "eventname", "type"]),
+    ("data", &["attributes", "payload", "properties"]),
+    ("data.date", &["date"]),
+    ("data.time", &["time"]),
+    ("data.timestamp", &["timestamp"]),
 ];
 
 /// What other systems call the profile fields.
-pub(crate) const PROFILE_SYNONYMS: [Synonym; 25] = [
-    ("mail", "email"),
-    ("emailaddress", "email"),
-    ("mobile", "phoneNumber"),
-    ("mobilenumber", "phoneNumber"),
-    ("telephone", "phoneNumber"),
-    ("tel", "phoneNumber"),
-    ("givenname", "firstName"),
-    ("forename", "firstName"),
-    ("surname", "lastName"),
-    ("familyname", "lastName"),
-    ("sex", "gender"),
-    ("birthday", "dob"),
-    ("birthdate", "dob"),
-    ("dateofbirth", "dob"),
-    ("cityname", "city"),
-    ("town", "city"),
-    ("region", "state"),
-    ("province", "state"),
-    ("statename", "state"),
-    ("countrycode", "country"),
-    ("countryname", "country"),
-    ("postcode", "zip"),
-    ("postalcode", "zip"),
-    ("plz", "zip"),
-    ("zipcode", "zip"),
+pub(crate) const PROFILE_SYNONYMS: [Synonyms; 10] = [
+    ("email", &["mail", "emailaddress"]),
+    ("phoneNumber", &["mobile", "mobilenumber", "telephone", "tel"]),
+    ("firstName", &["givenname", "forename"]),
+    ("lastName", &["surname", "familyname"]),
+    ("gender", &["sex"]),
+    ("dob", &["birthday", "birthdate", "dateofbirth"]),
+    ("city", &["cityname", "town"]),
+    ("state", &["region", "province", "statename"]),
+    ("country", &["countrycode", "countryname"]),
+    ("zip", &["postcode", "postalcode", "plz", "zipcode"]),
 ];
 
 /// The members of one kind of object in the contract.
 pub(crate) struct Vocabulary {
     pub(crate) members: &'static [&'static str],
-    pub(crate) synonyms: &'static [Synonym],
+    pub(crate) synonyms: &'static [Synonyms],
 }
 
 impl Vocabulary {
@@ -68,7 +47,7 @@ impl Vocabulary {
             return None;
         }
         let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        if let Some((_, field)) = self.synonyms.iter().find(|(synonym, _)| *synonym == name) {
+        if let Some((field, _)) = self.synonyms.iter().find(|(_, synonyms)| synonyms.contains(&name.as_str())) {
             return Some(field);
         }
         let begins = |field: &&&str| {
