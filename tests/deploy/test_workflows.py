@@ -36,9 +36,9 @@ def script(job: str, step: str) -> str:
 class SupplyChain(unittest.TestCase):
     """What CI and a release install, they install by hashes that the repository has."""
 
-    REQUIREMENTS = [PROJECT / name for name in (".ci/requirements.txt", "tests/bench/python/requirements.txt",
-                                                "tests/deploy/requirements.txt", "tests/deploy/sam-requirements.txt")]
-    LOCKS = [PROJECT / ".ci" / "package-lock.json", PROJECT / "tests" / "bench" / "node" / "package-lock.json"]
+    REQUIREMENTS = [PROJECT / name for name in (".ci/requirements.txt", "tests/deploy/requirements.txt",
+                                                "tests/deploy/sam-requirements.txt")]
+    LOCKS = [PROJECT / ".ci" / "package-lock.json"]
 
     def test_every_package_has_one_version_and_hashes(self):
         for path in self.REQUIREMENTS:
@@ -55,7 +55,7 @@ class SupplyChain(unittest.TestCase):
                 self.assertRegex(package["integrity"], "^sha512-", name)
 
     def test_every_installation_checks_hashes(self):
-        scripts = [path for folder in (".ci", ".github/workflows", "deploy", "tests/deploy", "tests/bench/src")
+        scripts = [path for folder in (".ci", ".github/workflows", "deploy", "tests/deploy")
                    for path in (PROJECT / folder).iterdir() if path.is_file() and path != Path(__file__)]
         found = 0
         for path in scripts:
@@ -64,7 +64,7 @@ class SupplyChain(unittest.TestCase):
                 found += 1
                 self.assertIn("--require-hashes", installation, path)
             self.assertNotRegex(text, r"npm (install|i|update) ", path)
-        self.assertEqual(found, 3)
+        self.assertEqual(found, 2)
 
     def test_dependabot_updates_each_of_them(self):
         updates = yaml.safe_load((PROJECT / ".github" / "dependabot.yml").read_text())["updates"]

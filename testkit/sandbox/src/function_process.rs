@@ -27,8 +27,6 @@ const STEP_TIMEOUT: Duration = Duration::from_mins(5);
 pub struct ProcessOptions {
     /// The program of the function.
     pub program: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
     /// The program that runs it, with arguments, such as callgrind. Empty for none.
     pub wrapper: Vec<OsString>,
     /// The URL of DynamoDB.
@@ -52,7 +50,6 @@ impl ProcessOptions {
     pub fn new(program: impl Into<PathBuf>, dynamodb: impl Into<String>) -> Self {
         Self {
             program: program.into(),
-            arguments: Vec::new(),
             wrapper: Vec::new(),
             dynamodb: dynamodb.into(),
             variables: Vec::new(),
@@ -92,7 +89,6 @@ impl FunctionProcess {
         }
         let mut child = command
             .args(words)
-            .args(&options.arguments)
             .env_clear()
             .envs(LAMBDA_VARIABLES)
             .env("AWS_SESSION_TOKEN", "IQoJb3JpZ2luX2VjE".repeat(50))

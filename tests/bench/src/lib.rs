@@ -1,5 +1,4 @@
-//! What a function costs, counted from outside: the guard, a profile, the goals, and a comparison with what else a user
-//! would choose.
+//! What a function costs, counted from outside: the guard, a profile and the goals.
 //!
 //! A function runs as Lambda runs it: a process that takes events from a Runtime API and writes to a DynamoDB, both from
 //! `testkit/sandbox`. Callgrind counts instructions, because they repeat where time does not.
@@ -7,7 +6,7 @@
 //! | module | is for | must not know |
 //! |---|---|---|
 //! | [`run`] | what `cargo bench` does | how anything is measured |
-//! | `tables` | the goals, and a comparison with others | how anything is measured |
+//! | `tables` | the goals | how anything is measured |
 //! | `baseline` | the committed counts, and what differs from them | how they are counted |
 //! | `observation` | time, memory, calls and connections | which goals there are |
 //! | `instructions` | instructions of a start, a first and a warm request | which goals there are |

@@ -17,9 +17,6 @@ const REQUESTS: usize = 15;
 /// Requests after which the memory is read.
 const MEMORY_AFTER: usize = 16;
 
-/// Starts of which the median time is taken.
-const STARTS: usize = 7;
-
 /// What a warm request costs, observed from outside the process.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
@@ -48,17 +45,6 @@ pub(crate) async fn warm(program: &Program, event: &Bytes) -> Result<Observation
     }
     let time = median(times.split_off(WARM_UP));
     Ok(Observation { time, memory, connections, calls })
-}
-
-/// The time from exec through the first response, the median.
-pub(crate) async fn cold(program: &Program, event: &Bytes) -> Result<Duration> {
-    let mut times = Vec::new();
-    for _ in 0..STARTS {
-        let mut process = Process::start(program).await?;
-        process.invoke(event).await?;
-        times.push(process.began.elapsed());
-    }
-    Ok(median(times))
 }
 
 /// The median of `times`; zero without any.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use hyper::body::Bytes;
@@ -25,7 +25,6 @@ pub(crate) struct Process {
     /// The DynamoDB it writes to, over TLS.
     pub(crate) dynamodb: FakeDynamoDb,
     pub(crate) function: FunctionProcess,
-    pub(crate) began: Instant,
     _directory: TempDir,
 }
 
@@ -51,21 +50,19 @@ impl Process {
         let dynamodb = FakeDynamoDb::start(authority.acceptor, delay).await?;
         let mut variables: Vec<_> = VARIABLES.map(|(name, value)| (name.to_owned(), OsString::from(value))).into();
         variables.extend(program.variables.iter().map(|(name, value)| ((*name).to_owned(), value.into())));
-        // What replaces the embedded authorities, and what Node.js adds to its own.
-        variables.extend(["AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"].map(|name| (name.to_owned(), bundle.clone().into())));
+        // It replaces the embedded authorities.
+        variables.push(("AWS_CA_BUNDLE".to_owned(), bundle.into()));
         let options = ProcessOptions {
-            arguments: program.arguments.iter().map(OsString::from).collect(),
             wrapper,
             variables,
             invocation_timeout: INVOCATION_TIMEOUT,
             ..ProcessOptions::new(&program.path, format!("https://localhost:{}", dynamodb.address().port()))
         };
-        let began = Instant::now();
         let mut function = FunctionProcess::start(&options)
             .await
             .context("the program does not start; if it is valgrind, on Debian: apt-get install valgrind")?;
         function.idle().await.with_context(|| format!("{} does not start", program.name))?;
-        Ok(Self { dynamodb, function, began, _directory: directory })
+        Ok(Self { dynamodb, function, _directory: directory })
     }
 
     /// Sends one event, expects success, and waits until the function asks for the next event. Returns how long the response

@@ -18,9 +18,6 @@ pub struct Options {
     /// Makes the counts the new baseline
     #[arg(long)]
     accept: bool,
-    /// Measures the same in Python and Node.js, too
-    #[arg(long)]
-    compare: bool,
     /// Only counts requests into a file for `callgrind_annotate`
     #[arg(long, value_name = "FILE", requires = "of")]
     profile: Option<PathBuf>,
@@ -60,9 +57,6 @@ pub async fn run(options: &Options) -> Result<bool> {
     }
     let [customer, signal, batch] = counted[..] else { return Ok(false) };
     print_table(&tables::goals([customer, signal, batch]).await?);
-    if options.compare {
-        print_table(&tables::comparison().await?);
-    }
     if options.accept {
         baseline::write(&counts)?;
         return Ok(true);

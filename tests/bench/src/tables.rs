@@ -1,10 +1,10 @@
 //! The tables that are printed. Must not know how anything is measured.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use crate::instructions::Instructions;
-use crate::observation::{cold, warm};
-use crate::program::{Program, function, node, python};
+use crate::observation::warm;
+use crate::program::function;
 use crate::report::{megabytes, millions, milliseconds, step, thousands};
 use crate::workload::{Workload, batch};
 
@@ -31,42 +31,4 @@ pub(crate) async fn goals([customer, signal, of_100]: [Instructions; 3]) -> Resu
         ("calls of a warm batch of 100", "4", calls_of_100.to_string()),
     ];
     Ok(rows.map(|(what, goal, measured)| [what.to_owned(), goal.to_owned(), measured]).to_vec())
-}
-
-/// The same work in Intake and in what else a user would choose, each written as a first version would be, in one run: a row
-/// of each.
-pub(crate) async fn comparison() -> Result<Vec<[String; 6]>> {
-    let header = [
-        "in",
-        "exec through first customer",
-        "warm customer",
-        "warm batch of 100 signals",
-        "warm batch of 500 signals",
-        "peak memory, 500 signals",
-    ];
-    let (customers, signals, python, node) = (function("customers")?, function("signals")?, python()?, node()?);
-    Ok(vec![
-        header.map(str::to_owned),
-        row("Intake", [&customers, &signals]).await?,
-        row(python.name, [&python; 2]).await?,
-        row(node.name, [&node; 2]).await?,
-    ])
-}
-
-async fn row(name: &str, [customers, signals]: [&Program; 2]) -> Result<[String; 6]> {
-    step(format!("measuring {name}"));
-    let customer = Workload::Customer.event()?;
-    let first_customer = cold(customers, &customer).await?;
-    let customer = warm(customers, &customer).await?;
-    let of_100 = warm(signals, &batch(100)?).await?;
-    let of_500 = warm(signals, &batch(500)?).await?;
-    ensure!([customer.calls, of_100.calls, of_500.calls] == [1, 4, 20], "{name} does other work");
-    Ok([
-        name.to_owned(),
-        milliseconds(first_customer),
-        milliseconds(customer.time),
-        milliseconds(of_100.time),
-        milliseconds(of_500.time),
-        megabytes(of_500.memory),
-    ])
 }
