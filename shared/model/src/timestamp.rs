@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for Timestamp {
 
 /// A timestamp that may be missing, as whole seconds since 1970: the form of DynamoDB's time to live.
 pub mod epoch_seconds {
-    use serde::{Deserializer, Serialize as _, Serializer};
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
     use super::Timestamp;
 
@@ -108,8 +108,8 @@ pub mod epoch_seconds {
     /// # Errors
     /// When it is null, or not a whole number.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-        let seconds: Option<u64> = crate::key_entry::not_null(deserializer)?;
-        Ok(seconds.map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000))))
+        let seconds = u64::deserialize(deserializer)?;
+        Ok(Some(Timestamp::from_millis(seconds.saturating_mul(1000))))
     }
 }
 
