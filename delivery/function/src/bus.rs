@@ -5,13 +5,13 @@
 
 use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::primitives::DateTime;
-use aws_sdk_eventbridge::types::{PutEventsRequestEntry, PutEventsResultEntry};
+use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use model::timestamp::Timestamp;
 use std::borrow::Cow;
 use store::deadline::Deadline;
 use store::environment::ConfigError;
 
-use crate::clients::{Calls, Cause, Undelivered, call, config, confirm, one_for_each};
+use crate::clients::{Calls, Undelivered, call, config, confirm};
 
 /// The `Source` that every entry has.
 const SOURCE: &str = "intake";
@@ -59,22 +59,10 @@ impl Bus {
 
     /// Sends entries in their order.
     pub(crate) async fn put<'e>(&self, entries: &'e [Entry<'e>], deadline: Deadline) -> Calls<'e, Entry<'e>> {
-        let mut calls = Calls::of(entries);
-        while let now = calls.next(entries_of_next_call)
-            && !now.is_empty()
-        {
-            let confirmed = match self.call(now, deadline).await {
-                Ok(results) => {
-                    confirm(results.iter().map(|result| (result.event_id(), result.error_code())).enumerate())
-                }
-                Err(cause) => Err(Undelivered { position: 0, cause }),
-            };
-            calls.note(now.len(), confirmed);
-        }
-        calls
+        Calls::make(entries, entries_of_next_call, |now| self.call(now, deadline)).await
     }
 
-    async fn call(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<Vec<PutEventsResultEntry>, Cause> {
+    async fn call(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<(), Undelivered> {
         let count = entries.len();
         let entries = entries.iter().map(|Entry { detail_type, time, detail }| {
             PutEventsRequestEntry::builder()
@@ -87,7 +75,8 @@ impl Bus {
                 .build()
         });
         let sent = self.client.put_events().set_entries(Some(entries.collect())).send();
-        one_for_each(count, call(sent, deadline).await?.entries.unwrap_or_default())
+        let results = call(sent, deadline).await?.entries.unwrap_or_default();
+        confirm(0..count, results.iter().map(|result| (result.event_id(), result.error_code())))
     }
 }
 

@@ -35,6 +35,13 @@ pub(crate) struct Undelivered {
     pub(crate) cause: Cause,
 }
 
+/// Of a call that failed as a whole.
+impl From<Cause> for Undelivered {
+    fn from(cause: Cause) -> Self {
+        Self { position: 0, cause }
+    }
+}
+
 /// Why a call failed, or a target did not take an event. The log shows it, so it is never a message, which may contain an
 /// event.
 #[derive(Debug, thiserror::Error)]
@@ -77,9 +84,7 @@ impl Cause {
             },
         }
     }
-}
 
-impl Cause {
     /// Whether the target will never take the event, because of what is in it.
     fn is_for_good(&self) -> bool {
         matches!(self, Self::MalformedDetail | Self::InvalidCall(_))
@@ -101,18 +106,30 @@ pub(crate) struct Calls<'i, T> {
 }
 
 impl<'i, T> Calls<'i, T> {
-    pub(crate) fn of(items: &'i [T]) -> Self {
-        Self { items, first: 0, most: usize::MAX, refused: Vec::new(), failed: None }
+    /// Makes the calls with `call`. One takes as many items as `fitting` says, and names an undelivered one by its position in the
+    /// call.
+    pub(crate) async fn make<F: Future<Output = Result<(), Undelivered>>>(
+        items: &'i [T],
+        fitting: fn(&[T]) -> usize,
+        call: impl Fn(&'i [T]) -> F,
+    ) -> Self {
+        let mut calls = Self { items, first: 0, most: usize::MAX, refused: Vec::new(), failed: None };
+        while let now = calls.next(fitting)
+            && !now.is_empty()
+        {
+            calls.note(now.len(), call(now).await);
+        }
+        calls
     }
 
-    /// The items of the next call, of which one takes as many as `fitting` says. Empty at the end.
-    pub(crate) fn next(&self, fitting: fn(&[T]) -> usize) -> &'i [T] {
+    /// The items of the next call. Empty at the end.
+    fn next(&self, fitting: fn(&[T]) -> usize) -> &'i [T] {
         let rest = if self.failed.is_some() { &[] } else { self.items.get(self.first..).unwrap_or_default() };
         rest.get(..fitting(rest).min(self.most)).unwrap_or(rest)
     }
 
-    /// Notes what became of a call with so many items. An undelivered one has its position in the call.
-    pub(crate) fn note(&mut self, count: usize, result: Result<(), Undelivered>) {
+    /// Notes what became of a call with so many items.
+    fn note(&mut self, count: usize, result: Result<(), Undelivered>) {
         match result {
             Ok(()) => (self.first, self.most) = (self.first + count, self.most.saturating_mul(2)),
             Err(Undelivered { cause: Cause::InvalidCall(_), .. }) if count > 1 => self.most = count / 2,
@@ -135,16 +152,15 @@ impl<'i, T> Calls<'i, T> {
     }
 }
 
-/// The results of a call, if there is one for each of its `count` entries or records.
-pub(crate) fn one_for_each<R>(count: usize, results: Vec<R>) -> Result<Vec<R>, Cause> {
-    if results.len() == count { Ok(results) } else { Err(error::Cause::ResponseError.into()) }
-}
-
-/// Checks that each result has an id and no error code. The position of its event is beside it.
+/// Checks that each item or record of a call, whose position in it is given, has a result with an id and no error code.
 pub(crate) fn confirm<'r>(
-    results: impl Iterator<Item = (usize, (Option<&'r str>, Option<&'r str>))>,
+    positions: impl ExactSizeIterator<Item = usize>,
+    results: impl ExactSizeIterator<Item = (Option<&'r str>, Option<&'r str>)>,
 ) -> Result<(), Undelivered> {
-    for (position, (id, code)) in results {
+    if results.len() != positions.len() {
+        return Err(Cause::from(error::Cause::ResponseError).into());
+    }
+    for (position, (id, code)) in positions.zip(results) {
         if id.is_none() || code.is_some() {
             let cause = code.map_or(error::Cause::ResponseError.into(), Cause::of_code);
             return Err(Undelivered { position, cause });

@@ -94,7 +94,7 @@ impl CloudEvent {
         if let Some(data) = data {
             json.field("datacontenttype", "application/json");
             json.raw("\"data\":");
-            json.value(data);
+            json.json(data);
         }
         json.end("}");
         let has_large_number = json.has_large_number;

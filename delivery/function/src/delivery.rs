@@ -9,9 +9,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use service::runtime;
 use store::deadline::Deadline;
+use store::s3::{Replaces, S3Error};
 
 use crate::bus::{Bus, Entry};
-use crate::clients::{Cause, Undelivered};
+use crate::clients::{ATTEMPT_TIMEOUT, Cause, Undelivered};
 use crate::cloud_event::{CloudEvent, IN_THE_LAKE};
 use crate::event::RecordName;
 use crate::lake::Lake;
@@ -197,11 +198,7 @@ impl<'a> Delivery<'a> {
             skipped: before_end(&self.skipped),
             unreadable: before_end(&self.unreadable) + self.events.len() - delivered.clone().count(),
             undelivered: records - end,
-            references: if self.targets.bus.is_some() {
-                delivered.filter(|pending| pending.is_reference()).count()
-            } else {
-                0
-            },
+            references: delivered.filter(|pending| self.targets.bus.is_some() && pending.is_reference()).count(),
             failure: self.failed.map(|(_, failure)| failure),
         };
         (counts.failure.is_some().then_some(end), counts)
@@ -233,15 +230,20 @@ impl<'a> Delivery<'a> {
         Ok(())
     }
 
-    /// Writes a record to the failure bucket. The key is the same when the record is delivered again.
+    /// Writes a record to the failure bucket. The key is the same when the record is delivered again, which is the only retry.
     async fn keep(&self, record: &RawValue, reason: &str, deadline: Deadline) -> Result<(), Cause> {
         let body = serde_json::to_string(&KeptRecord { reason, record }).map_err(|_| Cause::RequestError)?;
-        self.targets.failures.put(&self.failure_key(record), body, deadline).await
+        let (key, deadline) = (self.failure_key(record), deadline.at_most(ATTEMPT_TIMEOUT));
+        let put = self.targets.failures.put(&key, body.into_bytes(), "application/json", Replaces::Anything, deadline);
+        put.await.map_err(|error| match error {
+            S3Error::Unavailable(cause) => cause.into(),
+            error => Cause::Bucket(error),
+        })
     }
 
     /// Where a record is that is kept.
     fn url_of(&self, record: &RawValue) -> String {
-        self.targets.failures.s3_url(&self.failure_key(record))
+        format!("s3://{}/{}", self.targets.failures.name(), self.failure_key(record))
     }
 
     /// `unreadable/2026/11/20/<eventID>.json`, with the day of the change. A record without an eventID has its sequence number

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+/// Who deletes items whose time to live has passed ("DynamoDB Streams and Time to Live" in the DynamoDB developer guide).
+pub(crate) const TIME_TO_LIVE: &str = "dynamodb.amazonaws.com";
+
 /// Records of a shard, in its order.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamEvent<'a> {
@@ -41,14 +44,8 @@ pub(crate) enum EventName {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UserIdentity {
-    principal_id: String,
-}
-
-impl UserIdentity {
-    /// Whether the item's time to live has passed ("DynamoDB Streams and Time to Live" in the DynamoDB developer guide).
-    pub(crate) fn is_time_to_live(&self) -> bool {
-        self.principal_id == "dynamodb.amazonaws.com"
-    }
+    /// [`TIME_TO_LIVE`] where the item's time to live has passed.
+    pub(crate) principal_id: String,
 }
 
 /// The change of an item.
@@ -84,7 +81,7 @@ pub(crate) struct Text<'a> {
 }
 
 /// What names a record, whatever else is in it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RecordName {
     pub(crate) event_id: Option<String>,
     pub(crate) sequence_number: Option<String>,
@@ -95,13 +92,12 @@ pub(crate) struct RecordName {
 impl RecordName {
     /// That of a record of any shape.
     pub(crate) fn of(record: &RawValue) -> Self {
-        let Ok(record) = serde_json::from_str::<Value>(record.get()) else { return Self::default() };
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(ToOwned::to_owned);
-        let change = |name| record.get("dynamodb").and_then(|change| change.get(name));
+        let record: Value = serde_json::from_str(record.get()).unwrap_or_default();
+        let text = |pointer| record.pointer(pointer).and_then(Value::as_str).map(ToOwned::to_owned);
         Self {
-            event_id: text(record.get("eventID")),
-            sequence_number: text(change("SequenceNumber")),
-            created_at: change("ApproximateCreationDateTime").and_then(Value::as_f64),
+            event_id: text("/eventID"),
+            sequence_number: text("/dynamodb/SequenceNumber"),
+            created_at: record.pointer("/dynamodb/ApproximateCreationDateTime").and_then(Value::as_f64),
         }
     }
 }

@@ -4,11 +4,11 @@
 
 use aws_sdk_firehose::Client;
 use aws_sdk_firehose::primitives::Blob;
-use aws_sdk_firehose::types::{PutRecordBatchResponseEntry, Record};
+use aws_sdk_firehose::types::Record;
 use store::deadline::Deadline;
 use store::environment::ConfigError;
 
-use crate::clients::{Calls, Cause, Undelivered, call, config, confirm, one_for_each};
+use crate::clients::{Calls, Cause, Undelivered, call, config, confirm};
 
 /// The largest record, in bytes: "as large as 1,000 KB (before base64 encoding)".
 const MAX_RECORD_BYTES: usize = 1_000_000;
@@ -45,30 +45,16 @@ impl Lake {
 
     /// Sends events in their order. When a record is not taken, its first event is the undelivered one.
     pub(crate) async fn put<'e>(&self, events: &'e [&'e str], deadline: Deadline) -> Calls<'e, &'e str> {
-        let mut calls = Calls::of(events);
-        while let now = calls.next(events_of_next_call)
-            && !now.is_empty()
-        {
-            let records = pack(now);
-            let first: Vec<_> = records.iter().map(|record| record.first).collect();
-            let confirmed = match self.call(records, deadline).await {
-                Ok(results) => {
-                    let results = results.iter().map(|result| (result.record_id(), result.error_code()));
-                    confirm(first.into_iter().zip(results))
-                }
-                Err(cause) => Err(Undelivered { position: 0, cause }),
-            };
-            calls.note(now.len(), confirmed);
-        }
-        calls
+        Calls::make(events, events_of_next_call, |now| self.call(pack(now), deadline)).await
     }
 
-    async fn call(&self, records: Vec<Packed>, deadline: Deadline) -> Result<Vec<PutRecordBatchResponseEntry>, Cause> {
-        let count = records.len();
+    async fn call(&self, records: Vec<Packed>, deadline: Deadline) -> Result<(), Undelivered> {
+        let first: Vec<_> = records.iter().map(|record| record.first).collect();
         let records = records.into_iter().map(|record| Record::builder().data(Blob::new(record.lines)).build());
         let records = records.collect::<Result<_, _>>().map_err(|_| Cause::RequestError)?;
         let sent = self.client.put_record_batch().delivery_stream_name(&self.stream).set_records(Some(records)).send();
-        one_for_each(count, call(sent, deadline).await?.request_responses)
+        let results = call(sent, deadline).await?.request_responses;
+        confirm(first.into_iter(), results.iter().map(|result| (result.record_id(), result.error_code())))
     }
 }
 

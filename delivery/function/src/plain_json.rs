@@ -2,11 +2,51 @@
 //!
 //! A number is copied as text, so that it arrives with all its digits: 38 do not fit into a float.
 
-use std::fmt;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny};
 use serde_json::value::RawValue;
+
+/// The attributes of an item or of a map.
+pub(crate) type Attributes<'a> = BTreeMap<Cow<'a, str>, AttributeValue<'a>>;
+
+/// An attribute value of a type that JSON has. Sets and binary values are not among them.
+#[derive(Debug, Deserialize)]
+pub(crate) enum AttributeValue<'a> {
+    S(#[serde(borrow)] Cow<'a, str>),
+    N(#[serde(borrow)] Number<'a>),
+    #[serde(rename = "BOOL")]
+    Bool(bool),
+    #[serde(rename = "NULL")]
+    Null(IgnoredAny),
+    L(#[serde(borrow)] Vec<AttributeValue<'a>>),
+    M(#[serde(borrow)] Attributes<'a>),
+}
+
+/// The text of a number of JSON.
+#[derive(Debug)]
+pub(crate) struct Number<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Number<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'a, str>::deserialize(deserializer)?;
+        let is_json = serde_json::from_str(&text).is_ok_and(|json: &RawValue| json.get() == text);
+        if is_json && text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+            Ok(Self(text))
+        } else {
+            Err(D::Error::custom("not a number"))
+        }
+    }
+}
+
+impl Number<'_> {
+    /// Whether it is an integer beyond 64 bits. Such an integer is at least 2^63, and so is the nearest float.
+    fn is_large(&self) -> bool {
+        self.0.parse::<i64>().is_err() && !self.0.parse::<f64>().is_ok_and(|number| number.abs() < 2_f64.powi(63))
+    }
+}
 
 /// JSON while it is written.
 #[derive(Clone, Debug, Default)]
@@ -45,155 +85,50 @@ impl PlainJson {
         self.raw(bracket);
     }
 
-    /// Writes the fields of `object`, and a comma after the last one. `None` if it is a value of another type.
-    pub(crate) fn fields_of(&mut self, object: &Self) -> Option<()> {
-        let fields = object.text.strip_prefix('{')?.strip_suffix('}')?;
-        self.raw(fields);
-        self.raw(if fields.is_empty() { "" } else { "," });
-        self.has_large_number |= object.has_large_number;
-        Some(())
+    /// Writes these fields of an object, with a comma after each.
+    pub(crate) fn fields(&mut self, fields: &Attributes<'_>) {
+        for (name, value) in fields {
+            self.string(name);
+            self.raw(":");
+            self.value(value);
+            self.raw(",");
+        }
     }
 
-    /// Writes the value that `value` has.
-    pub(crate) fn value(&mut self, value: &Self) {
-        self.raw(&value.text);
-        self.has_large_number |= value.has_large_number;
+    /// Writes a value as the client sent it.
+    pub(crate) fn value(&mut self, value: &AttributeValue<'_>) {
+        match value {
+            AttributeValue::S(text) => self.string(text),
+            AttributeValue::N(number) => {
+                self.has_large_number |= number.is_large();
+                self.raw(&number.0);
+            }
+            AttributeValue::Bool(value) => self.raw(if *value { "true" } else { "false" }),
+            AttributeValue::Null(_) => self.raw("null"),
+            AttributeValue::L(values) => {
+                self.raw("[");
+                for value in values {
+                    self.value(value);
+                    self.raw(",");
+                }
+                self.end("]");
+            }
+            AttributeValue::M(fields) => {
+                self.raw("{");
+                self.fields(fields);
+                self.end("}");
+            }
+        }
+    }
+
+    /// Writes what `json` has.
+    pub(crate) fn json(&mut self, json: &Self) {
+        self.raw(&json.text);
+        self.has_large_number |= json.has_large_number;
     }
 
     pub(crate) fn into_string(self) -> String {
         self.text
-    }
-
-    fn number<E: Error>(&mut self, text: &str) -> Result<(), E> {
-        let is_json = serde_json::from_str(text).is_ok_and(|json: &RawValue| json.get() == text);
-        if !is_json || !text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
-            return Err(E::custom("not a number"));
-        }
-        // An integer that does not fit is at least 2^63, and so is the nearest float.
-        let limit = 2_f64.powi(63);
-        self.has_large_number |= text.parse::<i64>().is_err() && !text.parse::<f64>().is_ok_and(|n| n.abs() < limit);
-        self.raw(text);
-        Ok(())
-    }
-}
-
-impl<'de> Deserialize<'de> for PlainJson {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut json = Self::default();
-        AttributeValue(&mut json).deserialize(deserializer)?;
-        Ok(json)
-    }
-}
-
-/// The types of JSON that a client sends. Sets and binary values are not among them.
-#[derive(Clone, Copy, Deserialize)]
-enum Type {
-    #[serde(rename = "S")]
-    String,
-    #[serde(rename = "N")]
-    Number,
-    #[serde(rename = "BOOL")]
-    Bool,
-    #[serde(rename = "NULL")]
-    Null,
-    #[serde(rename = "L")]
-    List,
-    #[serde(rename = "M")]
-    Map,
-}
-
-/// Deserializes an attribute value by writing it as JSON.
-pub(crate) struct AttributeValue<'j>(pub(crate) &'j mut PlainJson);
-
-impl<'de> DeserializeSeed<'de> for AttributeValue<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for AttributeValue<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an attribute value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let of = map.next_key()?.ok_or_else(|| A::Error::custom("an attribute value without a type"))?;
-        map.next_value_seed(Content { of, json: self.0 })?;
-        match map.next_key::<IgnoredAny>()? {
-            None => Ok(()),
-            Some(_) => Err(A::Error::custom("an attribute value with two types")),
-        }
-    }
-}
-
-/// Writes the content of an attribute value of this type.
-struct Content<'j> {
-    of: Type,
-    json: &'j mut PlainJson,
-}
-
-impl<'de> DeserializeSeed<'de> for Content<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        match self.of {
-            Type::String | Type::Number => deserializer.deserialize_str(self),
-            Type::Bool | Type::Null => deserializer.deserialize_bool(self),
-            Type::List => deserializer.deserialize_seq(self),
-            Type::Map => deserializer.deserialize_map(self),
-        }
-    }
-}
-
-impl<'de> Visitor<'de> for Content<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the content of an attribute value")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        if matches!(self.of, Type::Number) {
-            return self.json.number(text);
-        }
-        self.json.string(text);
-        Ok(())
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        let is_null = matches!(self.of, Type::Null);
-        self.json.raw(if is_null {
-            "null"
-        } else if value {
-            "true"
-        } else {
-            "false"
-        });
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        self.json.raw("[");
-        while list.next_element_seed(AttributeValue(self.json))?.is_some() {
-            self.json.raw(",");
-        }
-        self.json.end("]");
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.json.raw("{");
-        while map.next_key_seed(Content { of: Type::String, json: self.json })?.is_some() {
-            self.json.raw(":");
-            map.next_value_seed(AttributeValue(self.json))?;
-            self.json.raw(",");
-        }
-        self.json.end("}");
-        Ok(())
     }
 }
 
@@ -202,7 +137,8 @@ mod tests {
     use super::*;
 
     fn plain(dynamodb_json: &str) -> Result<(String, bool), serde_json::Error> {
-        let json: PlainJson = serde_json::from_str(dynamodb_json)?;
+        let mut json = PlainJson::default();
+        json.value(&serde_json::from_str(dynamodb_json)?);
         let has_large_number = json.has_large_number;
         Ok((json.into_string(), has_large_number))
     }
@@ -211,7 +147,7 @@ mod tests {
     fn attribute_value_becomes_the_json_that_was_sent() {
         let dynamodb_json = r#"{"M":{"s":{"S":"a\"\né😀\u0001"},"n":{"L":[{"N":"1"},{"N":"-2.50"},{"N":"1E-3"}]},
             "t":{"BOOL":true},"f":{"BOOL":false},"z":{"NULL":true},"m":{"M":{}},"l":{"L":[]},"\u0062":{"S":""}}}"#;
-        let sent = r#"{"s":"a\"\né😀\u0001","n":[1,-2.50,1E-3],"t":true,"f":false,"z":null,"m":{},"l":[],"b":""}"#;
+        let sent = r#"{"b":"","f":false,"l":[],"m":{},"n":[1,-2.50,1E-3],"s":"a\"\né😀\u0001","t":true,"z":null}"#;
         assert_eq!(plain(dynamodb_json).unwrap(), (sent.to_owned(), false));
     }
 

@@ -3,16 +3,15 @@
 //! Records are told apart by their keys, not by the names of tables: a signal has a sort key, and a customer does not.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::collections::BTreeMap;
 
 use model::customer::is_reserved;
 use model::timestamp::Timestamp;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::cloud_event::{Attributes, CloudEvent, Kind};
-use crate::event::{Change, EventName, StreamRecord, Text, UserIdentity};
+use crate::event::{Change, EventName, StreamRecord, TIME_TO_LIVE, Text};
 use crate::plain_json::{AttributeValue, PlainJson};
 
 /// Why a record cannot be read. The message may contain a value of the record, so it is kept with the record, and never
@@ -39,7 +38,7 @@ pub(crate) enum UnreadableRecord {
 /// whose time to live has passed.
 pub(crate) fn event_of(record: &RawValue) -> Result<Option<CloudEvent>, UnreadableRecord> {
     let record: StreamRecord<'_> = serde_json::from_str(record.get())?;
-    if record.user_identity.as_ref().is_some_and(UserIdentity::is_time_to_live) {
+    if record.user_identity.as_ref().is_some_and(|by| by.principal_id == TIME_TO_LIVE) {
         return Ok(None);
     }
     let pk = &record.dynamodb.keys.pk.text;
@@ -65,8 +64,10 @@ struct SignalImage<'a> {
     step_node_id: Option<Text<'a>>,
     #[serde(borrow)]
     eventflow_identifier: Option<Text<'a>>,
-    data: PlainJson,
-    undocumented: Option<PlainJson>,
+    #[serde(borrow)]
+    data: AttributeValue<'a>,
+    #[serde(borrow)]
+    undocumented: Option<AttributeValue<'a>>,
 }
 
 fn signal(
@@ -100,7 +101,8 @@ fn signal(
     data.value(&image.data);
     data.raw(",");
     if let Some(unknown_fields) = &image.undocumented {
-        data.fields_of(unknown_fields).ok_or(UnreadableRecord::Undocumented)?;
+        let AttributeValue::M(unknown_fields) = unknown_fields else { return Err(UnreadableRecord::Undocumented) };
+        data.fields(unknown_fields);
     }
     data.end("}");
     let event_type = event_type.text.as_ref();
@@ -120,23 +122,20 @@ fn customer(account_id: &str, subject: &str, record: &StreamRecord<'_>) -> Resul
         // Without the old profile: an erasure would publish it.
         return Ok(event("intake.customer.deleted", time, None));
     }
-    let profile = |image: Option<&RawValue>| -> Result<Profile, UnreadableRecord> {
-        Ok(serde_json::from_str(image.ok_or(UnreadableRecord::NoImage)?.get())?)
-    };
     let mut data = PlainJson::default();
     data.raw("{");
     if *event_name == EventName::Modify {
         data.raw("\"old\":");
-        data.value(&profile(dynamodb.old_image)?.fields);
+        data.json(&profile(dynamodb.old_image)?.0);
         data.raw(",");
     }
-    let new = profile(dynamodb.new_image)?;
+    let (new, updated_at) = profile(dynamodb.new_image)?;
     data.raw("\"new\":");
-    data.value(&new.fields);
+    data.json(&new);
     data.end("}");
     let event_type =
         if *event_name == EventName::Insert { "intake.customer.created" } else { "intake.customer.updated" };
-    Ok(event(event_type, new.updated_at.ok_or(UnreadableRecord::Time)?, Some(&data)))
+    Ok(event(event_type, updated_at.ok_or(UnreadableRecord::Time)?, Some(&data)))
 }
 
 /// A timestamp from seconds since 1970, which the stream has without fractions.
@@ -149,46 +148,16 @@ pub(crate) fn timestamp(seconds: f64) -> Timestamp {
     Timestamp::from_millis((seconds * 1000.0) as u64)
 }
 
-/// The profile of a customer: the attributes that the client sent.
-struct Profile {
-    fields: PlainJson,
-    updated_at: Option<Timestamp>,
-}
-
-impl<'de> Deserialize<'de> for Profile {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ProfileVisitor)
-    }
-}
-
-struct ProfileVisitor;
-
-impl<'de> Visitor<'de> for ProfileVisitor {
-    type Value = Profile;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the item of a customer")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut item: A) -> Result<Profile, A::Error> {
-        let mut profile = Profile { fields: PlainJson::default(), updated_at: None };
-        profile.fields.raw("{");
-        while let Some(name) = item.next_key::<Cow<'de, str>>()? {
-            if name == "updatedAt" {
-                let updated_at: Text<'de> = item.next_value()?;
-                profile.updated_at = Some(updated_at.text.parse().map_err(A::Error::custom)?);
-            } else if is_reserved(&name) {
-                item.next_value::<serde::de::IgnoredAny>()?;
-            } else {
-                profile.fields.string(&name);
-                profile.fields.raw(":");
-                item.next_value_seed(AttributeValue(&mut profile.fields))?;
-                profile.fields.raw(",");
-            }
-        }
-        profile.fields.end("}");
-        Ok(profile)
-    }
+/// The profile of a customer, which is the attributes that the client sent, and the time of its last change.
+fn profile(image: Option<&RawValue>) -> Result<(PlainJson, Option<Timestamp>), UnreadableRecord> {
+    let image = image.ok_or(UnreadableRecord::NoImage)?.get();
+    let item: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(image)?;
+    let updated_at = item.get("updatedAt").map(|value| serde_json::from_str::<Text<'_>>(value.get())).transpose()?;
+    let sent = item.into_iter().filter(|(name, _)| !is_reserved(name));
+    let sent = sent.map(|(name, value)| Ok((name, serde_json::from_str(value.get())?)));
+    let mut profile = PlainJson::default();
+    profile.value(&AttributeValue::M(sent.collect::<Result<_, serde_json::Error>>()?));
+    Ok((profile, updated_at.and_then(|time| time.text.parse().ok())))
 }
 
 #[cfg(test)]
