@@ -63,12 +63,10 @@ def of_type(template: dict, kind: str) -> dict:
 
 def statements(template: dict, role: str) -> list[dict]:
     """The statements of a role, those under a condition included."""
-    found = []
-    for policy in template["Resources"][role]["Properties"]["Policies"]:
-        if "Fn::If" in policy:
-            policy = policy["Fn::If"][1]
-        found += policy["PolicyDocument"]["Statement"]
-    return found
+    policies = [*template["Resources"][role]["Properties"]["Policies"]]
+    policies += [policy["Properties"] for policy in of_type(template, "AWS::IAM::Policy").values() if {"Ref": role} in policy["Properties"]["Roles"]]
+    found = [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+    return [statement["Fn::If"][1] if "Fn::If" in statement else statement for statement in found]
 
 
 def as_list(value) -> list:

@@ -75,14 +75,6 @@ class Metrics(unittest.TestCase):
                  for widget in self.widgets for alarm in widget["properties"].get("alarms", [])}
         self.assertEqual(shown, set(self.alarms))
 
-    def test_template_yaml_keeps_the_alarms_that_roll_a_deployment_back_and_no_other(self):
-        functions = of_type(self.template, "AWS::Serverless::Function").values()
-        preferences = [f["Properties"]["DeploymentPreference"] for f in functions if "DeploymentPreference" in f["Properties"]]
-        watched = [alarm["Ref"] for preference in preferences for alarm in preference["Alarms"]]
-        self.assertEqual(set(of_type(self.template, "AWS::CloudWatch::Alarm")), set(watched))
-        # One for both functions: CloudFormation rolls back both, whichever deployment fails.
-        self.assertEqual(watched, ["DefectsAlarm"] * 2)
-
     def test_the_nested_stack_gets_each_parameter_from_what_has_its_name(self):
         stack = self.template["Resources"]["Monitoring"]["Properties"]
         self.assertEqual(stack["TemplateURL"], "deploy/monitoring.yaml")
@@ -106,23 +98,10 @@ class Metrics(unittest.TestCase):
             self.assertEqual(alarm["Properties"]["AlarmActions"], to(kind), name)
             self.assertEqual(alarm["Properties"].get("OKActions"), to(kind) if name in pages else None, name)
 
-    def test_one_client_or_scanner_that_goes_on_rings_once_a_day(self):
-        for name in ("GatewayErrorsAlarm", "InactiveKeysAlarm"):
-            alarm = self.alarms[name]["Properties"]
-            (period,) = {query["MetricStat"]["Period"] for query in alarm.get("Metrics", []) if "MetricStat" in query} or {alarm["Period"]}
-            self.assertEqual((alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"] * period), (1, 86_400), name)
-
     def test_canary_sees_a_defect_within_its_five_minutes(self):
         alarm = self.alarms["DefectsAlarm"]["Properties"]
         self.assertEqual({query["MetricStat"]["Period"] for query in alarm["Metrics"] if "MetricStat" in query}, {60})
         self.assertEqual((alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]), (1, 5))
-
-    def test_alarm_over_both_functions_reads_each_metric_of_each(self):
-        read = {name: [(metric["MetricName"], metric["Dimensions"][0]["Value"]["Ref"]) for metric in template.watched(self.alarms[name])]
-                for name in ("DefectsAlarm", "InactiveKeysAlarm", "KeyExpiryAlarm")}
-        self.assertEqual(read, {name: [(metric, f"{function}Function") for metric in metrics for function in ("Customers", "Signals")]
-                                for name, metrics in (("DefectsAlarm", ["Errors", "InternalErrors"]),
-                                                      ("InactiveKeysAlarm", ["InactiveKeys"]), ("KeyExpiryAlarm", ["KeyDaysLeft"]))})
 
     def test_calculated_alarm_uses_every_metric_that_it_reads_and_fills_none(self):
         for name, alarm in (template.alarms() | template.of_type(template.written("delivery/template.yaml"), "AWS::CloudWatch::Alarm")).items():
@@ -132,15 +111,7 @@ class Metrics(unittest.TestCase):
                 self.assertEqual(set(re.findall(r"\b[a-z]\w*", expression)), metrics, name)
                 # The value that fills the latest period, before its metric arrives, would hide what the metric says. Only a rate, which
                 # looks at two of three periods, may fill (FILL in "Using math expressions with CloudWatch metrics").
-                self.assertTrue("FILL" not in expression or alarm["Properties"]["DatapointsToAlarm"] < alarm["Properties"]["EvaluationPeriods"], name)
-
-    def test_first_five_minutes_of_an_outage_ring(self):
-        read = [(metric["MetricName"], metric["Dimensions"][0]["Value"]["Ref"]) for metric in template.watched(self.alarms["OutageAlarm"])]
-        self.assertEqual(read, [("SignalsDeferred", "SignalsFunction"), ("CustomersDeferred", "CustomersFunction"),
-                                ("KeyTableUnavailable", "CustomersFunction"), ("KeyTableUnavailable", "SignalsFunction")])
-        alarm = self.alarms["OutageAlarm"]["Properties"]
-        self.assertEqual({query["MetricStat"]["Period"] for query in alarm["Metrics"] if "MetricStat" in query}, {300})
-        self.assertEqual((alarm["EvaluationPeriods"], alarm["Threshold"], alarm["ComparisonOperator"]), (1, 1, "GreaterThanOrEqualToThreshold"))
+                self.assertTrue("FILL" not in expression or alarm["Properties"].get("DatapointsToAlarm", 9) < alarm["Properties"]["EvaluationPeriods"], name)
 
     def test_runbook_has_a_row_for_each_alarm_and_the_page_on_cost_counts_them(self):
         runbook, cost = ((PROJECT / "docs" / page).read_text() for page in ("runbook.md", "cost.md"))
@@ -159,17 +130,6 @@ class Metrics(unittest.TestCase):
         for column in range(1, 5):
             *parts, total = [float(row[column] or 0) for row in bill[1:]]
             self.assertAlmostEqual(sum(parts), total, 2, bill[0][column])
-
-    def test_quiet_alarm_fires_without_data_and_can_be_disabled(self):
-        quiet = self.alarms["QuietAlarm"]
-        self.assertEqual(quiet["Condition"], "HasQuietAlarm")
-        self.assertEqual(self.monitoring["Conditions"]["HasQuietAlarm"], {"Fn::Not": [{"Fn::Equals": [{"Ref": "QuietMinutes"}, 0]}]})
-        properties = quiet["Properties"]
-        self.assertEqual((properties["Period"], properties["EvaluationPeriods"], properties["DatapointsToAlarm"]),
-                         (60, {"Ref": "QuietMinutes"}, {"Ref": "QuietMinutes"}))
-        self.assertEqual(properties["TreatMissingData"], "breaching")
-        # CloudWatch evaluates at most a day (PutMetricAlarm, EvaluationPeriods).
-        self.assertEqual(self.template["Parameters"]["QuietMinutes"]["MaxValue"] * 60, 24 * 60 * 60)
 
 
 def access_log_line() -> str:
