@@ -12,6 +12,7 @@
 //! | [`fake_s3`] | keeping objects | what is in them |
 //! | `functions` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
+//! | `other_dynamodb` | another emulator of DynamoDB | what is tested |
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
 //! | [`stream_shard`] | giving the records of a shard to the delivery, again until they are delivered | what is in a record |
 //! | [`fuzz_targets`] | what holds for every input of a fuzz target | where inputs come from |
@@ -23,6 +24,7 @@ mod functions;
 pub mod fuzz_targets;
 mod http_gateway;
 mod local_stack;
+mod other_dynamodb;
 mod request_builder;
 pub mod stream_shard;
 mod test_app;

@@ -30,6 +30,7 @@ use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
 use crate::fake_s3::FakeS3;
+use crate::other_dynamodb::other_dynamodb;
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
 use emulator::sqs::{FakeSqs, OVERFLOW_QUEUE};
 
@@ -168,7 +169,8 @@ impl TestApp {
 
     /// An emulator with empty tables.
     pub fn emulator() -> Emulator {
-        Emulator::start(&TEMPLATE, &Storage::Memory, 0).expect("the emulator starts")
+        let embedded = || Emulator::start(&TEMPLATE, &Storage::Memory, 0).expect("the emulator starts");
+        other_dynamodb(&TEMPLATE).unwrap_or_else(embedded)
     }
 
     /// A stack whose functions find the key table at one endpoint and the others at another.

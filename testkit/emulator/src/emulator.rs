@@ -78,6 +78,11 @@ impl Emulator {
         Ok(Self { address, database: Some(database), stop: Some(stop), thread: Some(thread) })
     }
 
+    /// Another program that listens at `address`. It is only an address here: the methods that read and write items fail.
+    pub fn elsewhere(address: SocketAddr) -> Self {
+        Self { address, database: None, stop: None, thread: None }
+    }
+
     /// The URL to give to an SDK, such as `http://127.0.0.1:8000`.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)

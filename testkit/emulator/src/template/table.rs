@@ -38,8 +38,8 @@ pub struct Table {
     pub name: String,
     /// The attribute by which items expire, when the template enables that.
     pub time_to_live_attribute: Option<String>,
-    /// The `CreateTable` request.
-    pub(crate) definition: Map<String, Value>,
+    /// The `CreateTable` request that makes it.
+    pub definition: Map<String, Value>,
 }
 
 impl Table {
