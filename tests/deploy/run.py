@@ -5,7 +5,6 @@
     python3 tests/deploy/run.py permissions what its roles may do, in seconds
     python3 tests/deploy/run.py monitoring  what its alarms and its dashboard read, in seconds
     python3 tests/deploy/run.py delivery    what the template of the delivery alone can show, in seconds
-    python3 tests/deploy/run.py queries     what its queries find in the sample data, in seconds
     python3 tests/deploy/run.py role        what deploy/deployment-role.yaml alone can show, in seconds
     python3 tests/deploy/run.py workflows   what the workflows alone can show, in seconds
     python3 tests/deploy/run.py deployment  the deployment alone, in minutes
@@ -30,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 WORK = HERE.parent.parent / "target" / "deploy-test"
 # What needs the released package is left to .ci/nightly.
 NIGHTLY_SUITES = ("package",)
-SUITES = ("template", "permissions", "monitoring", "delivery", "queries", "role", "workflows", "deployment", "deployed_delivery")
+SUITES = ("template", "permissions", "monitoring", "delivery", "role", "workflows", "deployment", "deployed_delivery")
 
 
 def installed_python(requirements: str = "requirements.txt") -> Path:

@@ -23,9 +23,11 @@ import duckdb
 import deployed_stack
 from deployed_stack import STACK
 from template import PROJECT
-from test_queries import HOME, QUERIES
 
 DELIVERY = f"{STACK}-delivery"
+HOME = PROJECT / "delivery"
+# The parts of queries.sql by their names.
+QUERIES = dict(part.split("\n", 1) for part in (HOME / "queries.sql").read_text().split("\n----- ")[1:])
 # The emulator polls the streams, and on a busy machine a function takes seconds to start.
 DELIVER_WITHIN_SECONDS = 90
 

@@ -53,23 +53,6 @@ class Metrics(unittest.TestCase):
         for dimension in {dimension for _, *dimensions in read for dimension in dimensions}:
             self.assertTrue(f'"{dimension}"' in self.source, f"shared/service/src/telemetry has no dimension {dimension}")
 
-    def test_metrics_have_the_namespace_of_the_functions(self):
-        self.assertTrue('"Intake"' in self.source, "shared/service/src/telemetry does not write to the namespace Intake")
-
-    def test_widgets_do_not_overlap_and_name_resources(self):
-        taken = set()
-        for widget in self.widgets:
-            cells = {(x, y) for x in range(widget["x"], widget["x"] + widget["width"])
-                     for y in range(widget["y"], widget["y"] + widget["height"])}
-            self.assertFalse(taken & cells, widget["properties"].get("title"))
-            taken |= cells
-            self.assertLessEqual(widget["x"] + widget["width"], 24)
-        dashboard = self.monitoring["Resources"]["Dashboard"]["Properties"]
-        _, conditional = dashboard["DashboardBody"]["Fn::Sub"]
-        known = {*self.monitoring["Resources"], *self.monitoring["Parameters"], *self.monitoring["Conditions"],
-                 *conditional, "AWS::Region"}
-        self.assertLessEqual(template.references(dashboard), known)
-
     def test_dashboard_shows_every_alarm(self):
         shown = {re.fullmatch(r"\$\{(\w+Alarm)\.?Arn\}", alarm).group(1)
                  for widget in self.widgets for alarm in widget["properties"].get("alarms", [])}

@@ -142,52 +142,22 @@ class Steps(unittest.TestCase):
 
 
 class Deploying(Steps):
-    def deployed_with(self, environment: str, boundary: str) -> list[str]:
-        """The arguments that `sam` gets."""
-        (self.folder / "sam").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
-        (self.folder / "sam").chmod(0o755)
-        (self.folder / "samconfig.toml").write_text((PROJECT / "samconfig.toml").read_text())
-        done = self.run_script("deploy.deploy", "Deploy", CONFIG_ENV=environment, BOUNDARY=boundary)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout.split()
-
-    def test_prod_is_deployed_with_the_parameters_of_samconfig_the_architecture_and_the_boundary(self):
-        listed = tomlkit.parse((PROJECT / "samconfig.toml").read_text())["prod"]["deploy"]["parameters"]["parameter_overrides"]
-        self.assertEqual(self.deployed_with("prod", BOUNDARY), [
-            "deploy", "--config-env", "prod", "--parameter-overrides", *listed, "Architecture=arm64",
-            f"PermissionsBoundaryArn={BOUNDARY}"])
-
-    def test_dev_is_deployed_with_the_architecture_and_the_boundary(self):
-        self.assertEqual(self.deployed_with("default", BOUNDARY)[3:],
-                         ["--parameter-overrides", "Architecture=arm64", f"PermissionsBoundaryArn={BOUNDARY}"])
-
-    def test_dev_without_a_boundary_is_deployed_with_the_architecture_alone(self):
-        self.assertEqual(self.deployed_with("default", ""),
-                         ["deploy", "--config-env", "default", "--parameter-overrides", "Architecture=arm64"])
-
-    def delivered_with(self, environment: str, boundary: str) -> list[str]:
-        """The arguments that `sam deploy` gets for the delivery."""
+    def test_each_environment_is_deployed_with_its_parameters_the_streams_the_architecture_and_the_boundary(self):
         outputs = [{"OutputKey": "SignalsStreamArn", "OutputValue": "arn:signals"}, {"OutputKey": "BaseUrl", "OutputValue": "https://x"},
                    {"OutputKey": "CustomersStreamArn", "OutputValue": "arn:customers"}]
         (self.folder / "sam").write_text(f"#!/bin/sh\nif [ $1 = list ]; then echo '{json.dumps(outputs)}'; else printf '%s\\n' \"$@\"; fi\n")
         (self.folder / "sam").chmod(0o755)
         (self.folder / "samconfig.toml").write_text((PROJECT / "samconfig.toml").read_text())
-        done = self.run_script("deploy.deploy", "Deploy the delivery", DELIVERY_ENV=environment, BOUNDARY=boundary, STACK="intake-dev")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout.split()
-
-    def test_delivery_is_deployed_with_its_parameters_the_streams_and_the_boundary(self):
-        listed = tomlkit.parse((PROJECT / "samconfig.toml").read_text())["delivery-prod"]["deploy"]["parameters"]["parameter_overrides"]
+        configured = tomlkit.parse((PROJECT / "samconfig.toml").read_text())
         streams = ["SignalsStreamArn=arn:signals", "CustomersStreamArn=arn:customers"]
-        self.assertEqual(self.delivered_with("delivery-prod", BOUNDARY), [
-            "deploy", "--config-env", "delivery-prod", "--parameter-overrides", *listed, *streams, "Architecture=arm64",
-            f"PermissionsBoundaryArn={BOUNDARY}"])
-        self.assertEqual(self.delivered_with("delivery", ""), [
-            "deploy", "--config-env", "delivery", "--parameter-overrides", *streams, "Architecture=arm64"])
+        for step, environment, added in (("Deploy", "default", []), ("Deploy", "prod", []), ("Deploy the delivery", "delivery", streams),
+                                         ("Deploy the delivery", "delivery-prod", streams)):
+            listed = configured[environment]["deploy"]["parameters"].get("parameter_overrides", [])
+            for boundary, last in ((BOUNDARY, [f"PermissionsBoundaryArn={BOUNDARY}"]), ("", [])):
+                done = self.run_script("deploy.deploy", step, CONFIG_ENV=environment, DELIVERY_ENV=environment, BOUNDARY=boundary, STACK="intake-dev")
+                self.assertEqual(done.stdout.split(), ["deploy", "--config-env", environment, "--parameter-overrides", *listed, *added,
+                                                       "Architecture=arm64", *last], done.stderr)
 
-    def test_delivery_is_deployed_only_where_a_variable_says_so(self):
-        (step,) = [s for s in jobs()["deploy.deploy"]["steps"] if s.get("name") == "Deploy the delivery"]
-        self.assertEqual(step["if"], "vars.AWS_ROLE_ARN && vars.DELIVERY == 'on'")
 
     def test_notes_of_a_release_say_whether_it_was_deployed_and_verified(self):
         (self.folder / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
