@@ -195,7 +195,7 @@ impl BatchTable {
         let text: usize = items.iter().map(|item| item.text_bytes()).sum();
         let mut json = DynamoDbJson::with_capacity(text + items.len() * 700 + 256);
         json.raw("{\"RequestItems\":{");
-        json.string(&self.name);
+        json.serialized(&self.name);
         json.raw(":[");
         let mut separator = "{\"PutRequest\":{\"Item\":";
         for item in items {

@@ -30,17 +30,12 @@ impl DynamoDbJson {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// Writes `text` as a JSON string.
-    pub(super) fn string(&mut self, text: &str) {
-        self.serialized(text);
-    }
-
-    /// Writes the attribute `name` (which needs no escapes) with a string.
+    /// Writes a comma, and the attribute `name` (which needs no escapes) with a string.
     pub(super) fn string_attribute(&mut self, name: &str, text: &str) {
-        self.raw("\"");
+        self.raw(",\"");
         self.raw(name);
         self.raw("\":{\"S\":");
-        self.string(text);
+        self.serialized(text);
         self.raw("}");
     }
 

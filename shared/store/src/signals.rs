@@ -62,6 +62,7 @@ struct CommonAttributes {
     partition_prefix: String,
     /// `receivedAt#requestIdentifier#`; the index follows, in four digits.
     sort_prefix: String,
+    /// Each after a comma.
     attributes: DynamoDbJson,
 }
 
@@ -70,9 +71,7 @@ impl CommonAttributes {
         let received_at = context.received_at.to_string();
         let mut attributes = DynamoDbJson::default();
         attributes.string_attribute("accountId", context.account_id.as_str());
-        attributes.raw(",");
         attributes.string_attribute("requestIdentifier", context.request_identifier.as_sent());
-        attributes.raw(",");
         attributes.string_attribute("receivedAt", &received_at);
         if let Some(end) = expires_at {
             attributes.raw(&format!(",\"expiresAt\":{{\"N\":\"{}\"}}", end.seconds()));
@@ -112,16 +111,13 @@ impl BatchItem for SignalItem<'_> {
     fn write(self, json: &mut DynamoDbJson) {
         let Self { common, signal } = self;
         let [(subject, subject_id), (action, action_value)] = signal.identity();
-        json.raw("{");
-        json.string_attribute("pk", &self.partition_key());
-        json.raw(",");
+        json.raw("{\"pk\":{\"S\":");
+        json.serialized(self.partition_key());
+        json.raw("}");
         json.string_attribute("sk", &self.sort_key());
-        json.raw(",");
         json.string_attribute(subject, subject_id);
-        json.raw(",");
         json.string_attribute(action, action_value);
         if let Some(flow) = signal.eventflow_identifier() {
-            json.raw(",");
             json.string_attribute("eventflowIdentifier", flow);
         }
         json.raw(",\"data\":");
@@ -138,7 +134,6 @@ impl BatchItem for SignalItem<'_> {
             }
             json.raw("}}");
         }
-        json.raw(",");
         json.append(&common.attributes);
         json.raw("}");
     }
