@@ -14,7 +14,6 @@
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
 //! | `other_dynamodb` | another emulator of DynamoDB | what is tested |
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
-//! | [`stream_shard`] | giving the records of a shard to the delivery, again until they are delivered | what is in a record |
 //! | [`fuzz_targets`] | what holds for every input of a fuzz target | where inputs come from |
 //! | `local_stack` | `cargo dev` as a process | what it serves |
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "only tests call this: to panic is to fail the test")]
@@ -26,7 +25,6 @@ mod http_gateway;
 mod local_stack;
 mod other_dynamodb;
 mod request_builder;
-pub mod stream_shard;
 mod test_app;
 
 pub use fault_proxy;

@@ -1,7 +1,5 @@
 //! The consistency checker reports each violation of a broken history.
 
-mod deliveries;
-
 use std::collections::HashMap;
 
 use consistency::checker::{Report, Violation, check};

@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
 
 pub use self::capacity::{Capacity, Limits};
 use self::loopback::LoopbackServer;
@@ -89,13 +88,6 @@ impl FaultProxy {
             self.shared.connect().await?.call(call).await?;
         }
         Ok(held.len())
-    }
-
-    /// Sends `writes` the body of each `BatchWriteItem` and `PutItem` that DynamoDB has done, whatever the caller hears of it, on
-    /// connections from here on. Of a batch it has what a fault left to do; a DynamoDB that leaves more unprocessed is none that
-    /// this proxy is for.
-    pub fn report_writes(&self, writes: mpsc::UnboundedSender<Vec<u8>>) {
-        self.shared.state().writes = Some(writes);
     }
 
     /// What went through so far.

@@ -5,7 +5,6 @@ use std::io::{self, ErrorKind};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
 
 /// More header lines than the SDK, the emulator or Lambda's runtime send.
 const MAX_HEADERS: usize = 64;
@@ -55,20 +54,13 @@ impl Message {
 pub(crate) struct Stream {
     tcp: TcpStream,
     read: Vec<u8>,
-    /// Gets the body of each write of whole items that is called here and done.
-    writes: Option<mpsc::UnboundedSender<Vec<u8>>>,
 }
 
 impl Stream {
     pub(crate) fn new(tcp: TcpStream) -> Self {
         // An answer shall not wait for the acknowledgement of the one before.
         let _ = tcp.set_nodelay(true);
-        Self { tcp, read: Vec::new(), writes: None }
-    }
-
-    /// The connection, which reports the writes that are done.
-    pub(crate) fn reporting(self, writes: Option<mpsc::UnboundedSender<Vec<u8>>>) -> Self {
-        Self { writes, ..self }
+        Self { tcp, read: Vec::new() }
     }
 
     /// The next message; `None` when the other side has closed before one began.
@@ -87,15 +79,7 @@ impl Stream {
     /// Sends a call, and returns its answer.
     pub(crate) async fn call(&mut self, call: &Message) -> io::Result<Message> {
         self.send(call).await?;
-        let answer = self.next().await?.ok_or(ErrorKind::ConnectionAborted)?;
-        if let Some(writes) = &self.writes
-            && matches!(call.operation(), "BatchWriteItem" | "PutItem")
-            && answer.first_line.contains(" 200 ")
-        {
-            // Who wanted to know may have gone.
-            let _ = writes.send(call.body.clone());
-        }
-        Ok(answer)
+        Ok(self.next().await?.ok_or(ErrorKind::ConnectionAborted)?)
     }
 
     pub(crate) async fn send(&mut self, message: &Message) -> io::Result<()> {

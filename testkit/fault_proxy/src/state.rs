@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::net::TcpStream;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use crate::capacity::Capacity;
 use crate::message::{Message, Stream};
@@ -51,13 +51,12 @@ pub(crate) struct State {
     pub(crate) frozen: u64,
     pub(crate) counts: CallCounts,
     pub(crate) held: Vec<Message>,
-    pub(crate) writes: Option<mpsc::UnboundedSender<Vec<u8>>>,
 }
 
 impl Shared {
     pub(crate) fn new(upstream: SocketAddr, plan: Plan) -> Self {
         let counts = CallCounts::default();
-        let state = State { plan, accepted: 0, frozen: 0, counts, held: Vec::new(), writes: None };
+        let state = State { plan, accepted: 0, frozen: 0, counts, held: Vec::new() };
         Self { upstream, state: Mutex::new(state), open: watch::Sender::new(0) }
     }
 
@@ -74,8 +73,7 @@ impl Shared {
 
     /// A connection to DynamoDB.
     pub(crate) async fn connect(&self) -> io::Result<Stream> {
-        let upstream = Stream::new(TcpStream::connect(self.upstream).await?);
-        Ok(upstream.reporting(self.state().writes.clone()))
+        Ok(Stream::new(TcpStream::connect(self.upstream).await?))
     }
 
     pub(crate) fn count_throttled(&self, is_throttled: bool) {

@@ -21,16 +21,11 @@ const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
 /// Longer than the timeout of an invocation and the start of a process.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How often a client that waits looks whether it may go on.
-const PAUSE_CHECK: Duration = Duration::from_millis(50);
-
 /// What clients of one kind share.
 pub(super) struct Shared {
     pub(super) events: EventQueue,
     pub(super) history: RefCell<History>,
     pub(super) counts: Counts,
-    /// Whether clients wait before their next request.
-    is_paused: Box<dyn Fn() -> bool>,
 }
 
 /// What clients count while they run.
@@ -70,8 +65,8 @@ pub(super) struct Client {
 type Received = Option<(u64, Value)>;
 
 impl Shared {
-    pub(super) fn new(events: EventQueue, is_paused: impl Fn() -> bool + 'static) -> Self {
-        Self { events, history: RefCell::default(), counts: Counts::default(), is_paused: Box::new(is_paused) }
+    pub(super) fn new(events: EventQueue) -> Self {
+        Self { events, history: RefCell::default(), counts: Counts::default() }
     }
 
     async fn send(&self, client: &Client, call: RequestBuilder) -> Received {
@@ -107,9 +102,6 @@ pub(super) async fn signals(shared: Rc<Shared>, client: Client, quota: u64, end:
             }
             // Enough signals were sent for the check: a few are, until the end.
             pause(&mut random).await;
-        }
-        while (shared.is_paused)() {
-            tokio::time::sleep(PAUSE_CHECK).await;
         }
         let batch = Batch::random(&mut random, client.account, number, MANY);
         acknowledged += send(&shared, &client, batch, &mut random.fork()).await;

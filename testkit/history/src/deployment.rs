@@ -1,5 +1,4 @@
-//! What a run needs of AWS: the tables, the queue, the key snapshot, the targets of the delivery, and the four functions, each
-//! behind its own faults. Must not know what is sent.
+//! What a run needs of AWS: the tables, the queue, the key snapshot, and the three functions, each behind its own faults. Must not know what is sent.
 
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
@@ -15,7 +14,6 @@ use model::timestamp::Timestamp;
 use tokio::sync::mpsc;
 
 use crate::clock::SkewedClock;
-use crate::delivery::Delivery;
 use crate::load::account_id;
 use crate::options::Options;
 use crate::windows::Windows;
@@ -48,15 +46,11 @@ const LIMITS: Limits = Limits {
     doubles_after: Duration::from_secs(20),
 };
 
-/// The place of the one that delivers, the last one, among the functions.
-const DELIVER: usize = 3;
-
 /// The functions with their timeouts.
-const FUNCTIONS: [(&str, Duration); 4] = [
+const FUNCTIONS: [(&str, Duration); 3] = [
     ("signals", Duration::from_secs(10)),
     ("customers", Duration::from_secs(10)),
     ("overflow", Duration::from_mins(1)),
-    ("deliver", Duration::from_mins(1)),
 ];
 
 pub(super) struct Deployment {
@@ -68,7 +62,6 @@ pub(super) struct Deployment {
     pub(super) functions: Vec<(Arc<Pool>, FaultProxy)>,
     /// The events of the functions, in their order.
     pub(super) events: [EventQueue; FUNCTIONS.len()],
-    pub(super) delivery: Delivery,
     /// The API keys with the numbers of their accounts. The table and the snapshot have them.
     pub(super) keys: Vec<(u32, String)>,
     /// Whether the clocks of the processes differ.
@@ -95,23 +88,17 @@ impl Deployment {
         let sqs = FaultProxy::start(&queue.endpoint(), plan(queue_faults(options.faults))).await?;
         let snapshot = FaultProxy::start(&s3.endpoint(), plan(Vec::new())).await?;
         let capacity = Capacity::new(if options.outage.is_some() { Limits::default() } else { LIMITS });
-        let (writes, done_writes) = mpsc::unbounded_channel();
         let events = <[EventQueue; FUNCTIONS.len()]>::default();
-        let delivery = Delivery::start(done_writes, events[DELIVER].clone(), options.faults, options.seed).await?;
         let mut functions = Vec::new();
         for (((program, timeout), events), number) in FUNCTIONS.into_iter().zip(&events).zip(0..) {
             let seed = options.seed.wrapping_mul(1_000).wrapping_add(number);
             let plan = Plan::of(windows.rules().into_iter().chain(faults(options.faults)));
             let proxy = FaultProxy::start(&emulator.endpoint(), plan.capacity(capacity.clone()).seed(seed)).await?;
-            proxy.report_writes(writes.clone());
             let mut process = emulator_options(&options.programs.join(program), &proxy.endpoint());
             process.log = Some(log.clone());
             process.invocation_timeout = timeout;
             let sqs = if program == "overflow" { queue.endpoint() } else { sqs.endpoint() };
             process.variables.extend(variables(sqs, snapshot.endpoint()));
-            if program == FUNCTIONS[DELIVER].0 {
-                process.variables.extend(delivery.variables());
-            }
             let lifetime = options.replaced_after.map_or(LIFETIME, |after| after..=after);
             let of_pool = PoolOptions {
                 events: events.clone(),
@@ -130,7 +117,6 @@ impl Deployment {
             others: [sqs, snapshot],
             functions,
             events,
-            delivery,
             keys,
             has_skewed_clocks: clock.is_some(),
             capacity,
@@ -139,7 +125,6 @@ impl Deployment {
 
     /// Ends all faults. The capacity of the tables stays limited.
     pub(super) fn end_faults(&self) {
-        self.delivery.control.end_faults();
         for proxy in &self.others {
             proxy.set(Plan::none());
         }
@@ -148,18 +133,11 @@ impl Deployment {
         }
     }
 
-    /// Ends the functions that write, and waits until nothing that they sent is on its way.
-    pub(super) async fn end_writers(&self) {
-        for (function, proxy) in &self.functions[..DELIVER] {
+    /// Ends the functions, and waits until nothing that they sent is on its way.
+    pub(super) async fn end(&self) {
+        for (function, proxy) in &self.functions {
             function.end(Duration::ZERO).await;
             proxy.idle().await;
-        }
-    }
-
-    /// Ends the function that delivers.
-    pub(super) async fn end_deliverer(&self) {
-        for (function, _) in &self.functions[DELIVER..] {
-            function.end(Duration::ZERO).await;
         }
     }
 }

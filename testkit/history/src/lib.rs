@@ -12,9 +12,6 @@
 mod attack;
 mod clients;
 mod clock;
-mod delivered;
-mod delivery;
-pub mod delivery_checker;
 mod deployment;
 mod drain;
 mod load;
@@ -22,7 +19,6 @@ mod log_check;
 mod options;
 mod run;
 mod stored;
-mod stream;
 mod summary;
 mod windows;
 

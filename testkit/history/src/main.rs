@@ -14,8 +14,8 @@ use testkit::build_functions;
 const FAULTS: f64 = 0.1;
 
 /// Many clients, half of which never retry, against functions that scale as on Lambda and are killed, over a DynamoDB, an SQS and an
-/// S3 that fail, with a delivery whose targets fail; then checks that nothing acknowledged is lost, nothing stored twice or changed, nothing there
-/// that was not sent, and all of it delivered. Ends with 1 if that does not hold.
+/// S3 that fail; then checks that nothing acknowledged is lost, nothing stored twice or changed, and nothing there that was not sent.
+/// Ends with 1 if that does not hold.
 #[derive(Debug, Parser)]
 #[command(name = "history", args_override_self = true)]
 struct Arguments {
@@ -37,7 +37,7 @@ struct Arguments {
     seed: Option<u64>,
 }
 
-// More than one thread: what stands for AWS answers while the clients and the delivery are busy.
+// More than one thread: what stands for AWS answers while the clients are busy.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();

@@ -15,7 +15,6 @@ use tokio::task::{JoinHandle, LocalSet};
 
 use crate::clients::{self, Client, Shared, Unavailable};
 use crate::clock::CLOCK_SKEW;
-use crate::delivery_checker;
 use crate::deployment::{Deployment, RETENTION};
 use crate::drain::{self, Drained};
 use crate::load::CANARY;
@@ -27,9 +26,6 @@ use crate::windows::Windows;
 
 /// Clients that send signals, and clients that update customers.
 const CLIENTS: [u64; 2] = [12, 24];
-
-/// Clients wait while more signals than this are not delivered yet, since the records of the stream are whole.
-const MAX_UNDELIVERED: usize = 20_000;
 
 /// How often a run reports its progress.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
@@ -52,16 +48,13 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         None => (Windows::random(options.seed, start), start),
     };
     let (log, lines) = mpsc::unbounded_channel();
-    let mut deployment = Deployment::start(&options, &windows, &log).await?;
+    let deployment = Deployment::start(&options, &windows, &log).await?;
     drop(log);
     let secrets = deployment.keys.iter().map(|(_, key)| key.clone()).chain([CANARY.to_owned()]).collect();
     let log_check = tokio::task::spawn_local(LogCheck::run(lines, secrets));
     let Traffic { signals, customers, drained, drain_took, kills, took } =
         send(&options, &deployment, end, &progress).await?;
-    deployment.end_writers().await;
-    progress(&format!("delivering the last {} signals", deployment.delivery.control.waiting()));
-    let deliveries = deployment.delivery.end().await?;
-    deployment.end_deliverer().await;
+    deployment.end().await;
     let calls = Calls::of(&deployment);
     let Deployment { emulator, queue, functions, has_skewed_clocks, .. } = deployment;
     drop(functions);
@@ -79,9 +72,6 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let is_unexplained = |failure: &&Unavailable| !windows.explains(failure);
     Ok(Summary {
         report: checker::check(&history, &stored),
-        delivery: delivery_checker::check(&stored.signals, deliveries.signals),
-        redelivered: deliveries.repeated,
-        unreadable: deliveries.unreadable,
         updates: customers.counts.acknowledged.get(),
         unknown_updates: history.updates.iter().filter(|update| update.outcome == Outcome::Unknown).count(),
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
@@ -113,11 +103,8 @@ struct Traffic {
 /// Runs all clients to their end, kills processes meanwhile, and drains the queue.
 async fn send(options: &Options, deployment: &Deployment, end: Instant, progress: &impl Fn(&str)) -> Result<Traffic> {
     let start = Instant::now();
-    let [signals, customers, overflow, _] = deployment.events.clone();
-    let delivery = deployment.delivery.control.clone();
-    let is_far_behind = move || delivery.waiting() > MAX_UNDELIVERED;
-    let (signals, customers) = (Shared::new(signals, is_far_behind), Shared::new(customers, || false));
-    let (signals, customers) = (Rc::new(signals), Rc::new(customers));
+    let [signals, customers, overflow] = deployment.events.clone();
+    let (signals, customers) = (Rc::new(Shared::new(signals)), Rc::new(Shared::new(customers)));
     let (stop, is_over) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
     let quota = options.signals.div_ceil(CLIENTS[0]);
     let [signal_clients, customer_clients] = if options.rate.is_some() { [0; 2] } else { CLIENTS };
@@ -144,10 +131,10 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
         all(updating).await;
     };
     let report = || {
-        let (seconds, waiting) = (start.elapsed().as_secs(), deployment.delivery.control.waiting());
         let (acknowledged, deferred) = (signals.counts.acknowledged.get(), signals.counts.deferred.get());
         progress(&format!(
-            "{seconds} s: {acknowledged} signals acknowledged, {deferred} deferred, {} kills, {waiting} not delivered yet",
+            "{} s: {acknowledged} signals acknowledged, {deferred} deferred, {} kills",
+            start.elapsed().as_secs(),
             kills.get()
         ));
     };

@@ -6,7 +6,6 @@ use std::time::Duration;
 use consistency::checker::{Report, Violation};
 
 use crate::clients::Unavailable;
-use crate::delivery_checker;
 use crate::deployment::Deployment;
 use crate::drain::Drained;
 use fault_proxy::CallCounts;
@@ -17,12 +16,6 @@ use sandbox::pool::ProcessCounts;
 pub struct Summary {
     /// What the checker found.
     pub report: Report,
-    /// What the checker of the delivery found.
-    pub delivery: delivery_checker::Report,
-    /// Invocations of the delivery after which a batch came again.
-    pub redelivered: u64,
-    /// Records that the delivery wrote to the failure bucket.
-    pub unreadable: usize,
     /// Updates of customers that were acknowledged.
     pub updates: u64,
     /// Updates of customers that got no 200.
@@ -111,12 +104,7 @@ impl Summary {
     pub fn holds(&self) -> bool {
         let Self { report, leaks, unexplained, dead_letters, .. } = self;
         let ProcessCounts { ended, errors, .. } = self.calls.processes;
-        let is_delivered = self.delivery.holds() && self.unreadable == 0;
-        report.holds()
-            && is_delivered
-            && leaks.is_empty()
-            && [ended, errors] == [0; 2]
-            && [*unexplained, *dead_letters] == [0; 2]
+        report.holds() && leaks.is_empty() && [ended, errors] == [0; 2] && [*unexplained, *dead_letters] == [0; 2]
     }
 
     /// The percentage of the signals and updates that got no 200, or were not stored after it.
@@ -137,8 +125,6 @@ impl fmt::Display for Summary {
         let Calls { dynamodb: [calls, faulted], throttled, processes } = self.calls;
         let ProcessCounts { started, at_once, ended, errors } = processes;
         writeln!(f, "{}", self.report)?;
-        writeln!(f, "{}", self.delivery)?;
-        writeln!(f, "{} batches delivered again; {} records in the failure bucket", self.redelivered, self.unreadable)?;
         writeln!(
             f,
             "{signal_requests} requests with signals and {customer_requests} with customers in {} s, {updates} updates \

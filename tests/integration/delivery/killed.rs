@@ -1,12 +1,11 @@
 //! Every record is delivered while the function is killed and its targets fail.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::fake_targets::FakeTargets;
 use testkit::function_process::{FunctionProcess, ProcessOptions};
-use testkit::stream_shard::Shard;
 
 use super::{BOTH, id, ids, ids_of, ids_of_lines, options, signals};
 
@@ -15,6 +14,29 @@ const RECORDS: usize = 300;
 
 /// How often the process is killed.
 const KILLS: usize = 8;
+
+/// The records of a shard that are not delivered yet, as Lambda reads them: a batch comes again from its first undelivered record.
+#[derive(Default)]
+struct Shard(VecDeque<Value>);
+
+impl Shard {
+    /// The event of a batch of at most so many records.
+    fn event(&self, at_most: usize) -> Value {
+        json!({"Records": self.0.iter().take(at_most).collect::<Vec<_>>()})
+    }
+
+    /// Goes on after the response to a batch: the records before the failed one are delivered.
+    fn advance(&mut self, batch: &Value, response: &Value) {
+        let records = batch["Records"].as_array().unwrap();
+        let failed = &response["batchItemFailures"].as_array().expect("the response to a batch")[..];
+        assert!(failed.len() <= 1, "{response}");
+        let delivered = failed.first().map_or(records.len(), |failed| {
+            let is_failed = |record: &Value| record["dynamodb"]["SequenceNumber"] == failed["itemIdentifier"];
+            records.iter().position(is_failed).expect("a record of the batch failed")
+        });
+        self.0.drain(..delivered);
+    }
+}
 
 async fn start(options: &ProcessOptions) -> FunctionProcess {
     FunctionProcess::start(options).await.unwrap()
@@ -36,21 +58,19 @@ async fn every_record_is_delivered_while_processes_die_and_targets_fail() {
     let mut process = start(&options).await;
     let mut shard = Shard::default();
     let (mut records, mut kills) = (0, 0);
-    while shard.waiting() > 0 || kills < KILLS {
+    while !shard.0.is_empty() || kills < KILLS {
         if kills == KILLS {
             targets.fail_at_random(0.0, 0);
-        } else if shard.waiting() < RECORDS {
+        } else if shard.0.len() < RECORDS {
             let mut more = signals(records..records + RECORDS);
             if records == 0 {
                 more[RECORDS / 2]["eventName"] = json!("UPDATE");
             }
-            for record in &more {
-                shard.push(record);
-            }
+            shard.0.extend(more);
             records += RECORDS;
         }
-        let batch = shard.next_batch(fastrand::usize(1..80));
-        let invocation = options.events.invoke(batch.event.clone().into());
+        let batch = shard.event(fastrand::usize(1..80));
+        let invocation = options.events.invoke(batch.to_string().into());
         tokio::pin!(invocation);
         let lifetime =
             if kills < KILLS { Duration::from_millis(fastrand::u64(1..200)) } else { Duration::from_mins(1) };
