@@ -20,7 +20,7 @@ pub fn build_functions() -> Result<PathBuf> {
 }
 
 /// Builds programs of the workspace: the folder in which they are.
-pub(crate) fn build(programs: &[&str]) -> Result<PathBuf> {
+pub fn build(programs: &[&str]) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = cargo_command(cargo)
         .args(["build", "--quiet", "--locked"])

@@ -28,7 +28,7 @@ mod request_builder;
 mod test_app;
 
 pub use fault_proxy;
-pub use functions::{build_functions, emulator_options};
+pub use functions::{build, build_functions, emulator_options};
 pub use http_gateway::HttpGateway;
 pub use local_stack::{LocalStack, call};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};

@@ -11,6 +11,7 @@ mod aws_call;
 mod batch_delete;
 mod check_result;
 mod confirm;
+mod contracts;
 mod customers;
 mod doctor;
 mod error;

@@ -11,7 +11,7 @@ use crate::import::Import;
 use crate::output::{Format, print_line};
 use crate::stack::{StackArgs, local_account};
 use crate::verify::Verify;
-use crate::{accounts, customers, doctor, keys, overflow, rejected, signals};
+use crate::{accounts, contracts, customers, doctor, keys, overflow, rejected, signals};
 
 /// The version of the tool.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -64,6 +64,10 @@ enum Command {
     #[command(subcommand)]
     Overflow(overflow::Command),
 
+    /// Write JSON Schemas that the data of stored signals keeps, or judge it by them
+    #[command(subcommand)]
+    Contracts(contracts::Command),
+
     /// Store the customers or signals of a file
     Import(Import),
 
@@ -111,6 +115,7 @@ impl Options {
             Command::Signals(command) => command.run(&connect.await?, format).await,
             Command::Rejected(command) => command.run(&connect.await?, format).await,
             Command::Overflow(command) => command.run(&connect.await?, format).await,
+            Command::Contracts(command) => command.run(&connect.await?, format).await,
             Command::Import(import) => import.run(&connect.await?, format).await,
             Command::Verify(verify) => verify.run(&connect.await?, VERSION, format).await,
             Command::Doctor => doctor::run(&connect.await?, VERSION, format).await,

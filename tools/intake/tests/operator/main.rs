@@ -10,6 +10,7 @@
 mod account_isolation;
 mod accounts;
 mod configuration;
+mod contracts;
 mod customers;
 mod doctor;
 mod import;

@@ -1,0 +1,146 @@
+//! `contracts`: JSON Schemas of the `data` of stored signals, made of them or kept by them. Must not know what a schema says: the
+//! program `contracts`, which `cargo dev` uses too, gets each signal as a line.
+
+#[path = "../../../testkit/sandbox/src/cargo.rs"]
+#[expect(unreachable_pub, reason = "the file belongs to a library of the tests")]
+mod cargo;
+
+use std::ffi::OsStr;
+use std::io::{BufWriter, Write as _};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::process::{Command as Process, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use aws_sdk_dynamodb::types::AttributeValue;
+use clap::{Args, Subcommand};
+use model::account::AccountId;
+use serde_json::json;
+
+use crate::error::call_error;
+use crate::item::{Item, Json, text};
+use crate::output::{Format, NOTE_INTERVAL, note, to_json};
+use crate::stack::{SIGNALS, Stack};
+
+/// Signals of one call.
+const PAGE: u32 = 1_000;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Write a contract for each type of the stored signals, with its types and without a value: a start to edit
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod contracts infer --account shop --out contracts"
+    )]
+    Infer {
+        #[command(flatten)]
+        read: Read,
+
+        /// The folder for the contracts
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+
+        /// Replace contracts that are there
+        #[arg(long)]
+        force: bool,
+    },
+
+    /// Judge stored signals by the contracts of a folder. The exit code is 1 when one breaks its contract
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod contracts check --account shop contracts")]
+    Check {
+        #[command(flatten)]
+        read: Read,
+
+        /// The folder of the contracts
+        dir: PathBuf,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Read {
+    /// The account
+    #[arg(long, value_name = "NAME")]
+    account: AccountId,
+
+    /// Read at most N signals, of any account, in no order
+    #[arg(long, value_name = "N", default_value = "100000")]
+    items: NonZeroU32,
+}
+
+impl Command {
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        let is_json = format == Format::Json;
+        let (read, arguments) = match &self {
+            Self::Infer { read, out, force } => {
+                (read, [Some("infer".as_ref()), Some(out.as_os_str()), force.then_some("--force".as_ref())])
+            }
+            Self::Check { read, dir } => {
+                (read, [Some("check".as_ref()), Some(dir.as_os_str()), is_json.then_some("--json".as_ref())])
+            }
+        };
+        read.judge(stack, arguments.into_iter().flatten()).await
+    }
+}
+
+impl Read {
+    /// Gives the signals to the program, which writes the results.
+    async fn judge(&self, stack: &Stack, arguments: impl Iterator<Item = &OsStr>) -> Result<()> {
+        let program = program()?;
+        let started = Process::new(&program).args(arguments).stdin(Stdio::piped()).spawn();
+        let mut judge = started.with_context(|| format!("Cannot start {}", program.display()))?;
+        let mut lines = BufWriter::new(judge.stdin.take().context("The program has no standard input")?);
+        let table = stack.table(SIGNALS)?;
+        let (mut left, mut count, mut noted_at, mut after) = (self.items.get(), 0, Instant::now(), None);
+        // A program that cannot use the contracts has said so, and reads nothing.
+        let mut is_read = true;
+        while left > 0 && is_read {
+            let scan = stack
+                .client
+                .scan()
+                .table_name(table)
+                .limit(left.min(PAGE).cast_signed())
+                .set_exclusive_start_key(after);
+            let account = AttributeValue::S(self.account.to_string());
+            let scan = scan.filter_expression("accountId = :account").expression_attribute_values(":account", account);
+            let page = scan.send().await.map_err(|error| call_error(table, error))?;
+            left -= page.scanned_count.unsigned_abs().min(left);
+            for item in page.items() {
+                is_read &= writeln!(lines, "{}", line(item)?).is_ok();
+                count += 1;
+            }
+            after = page.last_evaluated_key;
+            if after.is_none() {
+                break;
+            }
+            if noted_at.elapsed() >= NOTE_INTERVAL {
+                note(&format!("{count} signals of {} read.", self.account));
+                noted_at = Instant::now();
+            }
+        }
+        drop(lines);
+        let status = judge.wait().context("Cannot wait for the program")?;
+        let part = if after.is_some() { ": a part of the table. --items reads more" } else { "" };
+        note(&format!("{count} signals of {} were read{part}.", self.account));
+        match status.code() {
+            Some(0) => Ok(()),
+            Some(1) => bail!("signals break their contracts."),
+            _ => bail!("the contracts cannot be used: see above."),
+        }
+    }
+}
+
+/// A signal as the program reads it. Its name is its key, and its type the eventType or the stepNodeId.
+fn line(item: &Item) -> Result<String> {
+    let of = text(item, "eventType").or_else(|| text(item, "stepNodeId"));
+    let [pk, sk] = ["pk", "sk"].map(|name| text(item, name).unwrap_or_default());
+    to_json(&json!({"type": of, "name": format!("{pk} {sk}"), "data": item.get("data").map(Json)}))
+}
+
+/// The program: built where cargo runs this one, and beside it in a release.
+fn program() -> Result<PathBuf> {
+    if let Some(cargo) = std::env::var_os("CARGO") {
+        let built = cargo::cargo_command(cargo).args(["build", "--locked", "--bin", "contracts"]).status();
+        ensure!(built.context("Cargo cannot be started")?.success(), "`contracts` could not be built: see above.");
+    }
+    Ok(std::env::current_exe().context("the folder of the programs is unknown")?.with_file_name("contracts"))
+}

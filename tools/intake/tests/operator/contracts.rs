@@ -1,0 +1,59 @@
+//! `contracts infer` and `contracts check`.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use testkit::{RequestBuilder, TestApp};
+
+use crate::operator::Operator;
+
+async fn store(app: &TestApp, account: &str, data: &[Value]) {
+    let signal = |data: &Value| json!({"customerId": "c", "eventType": "purchase", "data": data});
+    let signals = json!({"signals": data.iter().map(signal).collect::<Vec<_>>()});
+    let key = app.key(account).await;
+    assert_eq!(app.send(RequestBuilder::signals(signals).key(&key)).await.status, 200);
+}
+
+#[tokio::test]
+async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
+    testkit::build(&["contracts"]).unwrap();
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    store(&app, "shop", &[json!({"price": 12.5, "sku": "secret"}), json!({"price": 3})]).await;
+    store(&app, "other", &[json!({"price": "3"})]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let contracts = folder.path().to_str().unwrap();
+    let infer = ["contracts", "infer", "--account", "shop", "--out", contracts];
+    let inferred = operator.run(&infer).success();
+    assert!(inferred.stdout.ends_with("purchase.json: \"purchase\", from 2 signals\n"), "{}", inferred.stdout);
+    let written = fs::read_to_string(folder.path().join("purchase.json")).unwrap();
+    assert!(written.contains("\"price\"") && !written.contains("secret"), "{written}");
+    let again = operator.run(&infer);
+    assert!(again.code == Some(1) && again.stderr.contains("is there already"), "{}", again.stderr);
+
+    let check = |more: &[&str]| operator.run(&[&["contracts", "check", "--account", "shop", contracts], more].concat());
+    let held = check(&[]).success();
+    assert!(
+        held.stderr.contains("2 signals keep their contract, 0 break it, 0 have a type without one."),
+        "{}",
+        held.stderr
+    );
+    store(&app, "shop", &[json!({"price": "secret"})]).await;
+    let broken = check(&["--json"]);
+    assert_eq!(broken.code, Some(1), "{}", broken.stderr);
+    let report: Value = serde_json::from_str(&broken.stdout).unwrap();
+    assert!(report["signal"].as_str().unwrap().starts_with("shop#c 20"), "{report}");
+    assert_eq!(
+        (&report["type"], &report["breaks"]),
+        (&json!("purchase"), &json!([{"pointer": "/price", "message": "value is not of type \"number\""}]))
+    );
+    let part = check(&["--items", "1"]);
+    assert!(part.stderr.contains("a part of the table"), "{}", part.stderr);
+    fs::write(folder.path().join("refund.json"), "{").unwrap();
+    let unusable = check(&[]);
+    assert!(
+        unusable.code == Some(1) && unusable.stderr.contains("refund.json is not a JSON Schema"),
+        "{}",
+        unusable.stderr
+    );
+}
