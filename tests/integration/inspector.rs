@@ -1,13 +1,17 @@
 //! The inspector of `cargo dev`: its API, and who may use it (docs/clients.md, Inspector).
 #![expect(clippy::indexing_slicing, reason = "only tests are in here: to panic is to fail the test")]
 
+mod signals;
+
 use std::io::Write as _;
 use std::time::Instant;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use model::api_key::KeyHash;
 use serde_json::{Value, json};
-use testkit::{LocalStack, TestResponse, call};
+use testkit::{LocalStack, TestResponse, call, client_at};
 
 const BATCH: &str = r#"{"requestIdentifier":"0b0c7a52-7c1e-4a3e-9f0b-0d2f6f8a1b11","signals":[{"customerId":"-c1","eventType":"purchase","data":{"price":12345678901234567890.10}},{"customerId":"-c1"}]}"#;
 
@@ -52,6 +56,7 @@ fn inspector_shows_what_was_sent_and_what_became_of_it() {
     stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
     let shown = inspector.newest(["n", "status", "accepted", "rejected", "account", "subject", "types", "pointer"]);
     assert_eq!(json!(shown), json!([1, 200, 1, 1, "dev", "-c1", {"purchase": 1}, "/signals/1/eventType"]));
+    assert_eq!(json!(inspector.newest(["errors", "warnings", "fieldCode"])), json!([1, 0, "required"]));
     let detail = inspector.get("/requests/1");
     assert_eq!((&detail["requestBody"], &detail["requestBytes"]), (&json!(BATCH), &json!(BATCH.len())));
     assert!(!detail.to_string().contains(key) && detail.to_string().contains("Bearer $API_KEY"), "{detail}");
@@ -65,22 +70,18 @@ fn inspector_shows_what_was_sent_and_what_became_of_it() {
     assert_eq!(json!(inspector.newest(["status", "types", "requestBytes"])), json!([200, {"zipped": 1}, gzip.len()]));
 
     assert_eq!(inspector.get("/requests?after=1&type=zipped")["requests"][0]["n"], 2);
-    assert_eq!(inspector.get("/requests?status=4xx")["requests"], json!([]));
+    assert_eq!(inspector.get("/requests?status=4xx&account=dev")["requests"], json!([]));
     assert_eq!(inspector.get("/requests?status=200")["requests"].as_array().unwrap().len(), 2);
     let began = Instant::now();
-    assert_eq!(inspector.get("/requests?after=2&wait=1s"), json!({"requests": [], "last": 2}));
+    assert_eq!(inspector.get("/requests?after=2&wait=1s"), json!({"requests": [], "oldest": 1, "last": 2}));
     assert!(began.elapsed().as_secs() >= 1);
-    assert_eq!(
-        inspector.get("/counts"),
-        json!({"requests": 2, "accepted": 2, "rejected": 1, "warnings": 0, "byType": {"purchase": 1, "zipped": 1}})
-    );
 
     let again = inspector.post("/requests/1/replay", "").json();
     assert_eq!((&again["n"], &again["replayed"]), (&json!(3), &json!(true)));
     let edited = inspector.post("/requests/2/replay", &BATCH.replace("0b0c", "1b0c")).json();
     assert_eq!((&edited["accepted"], &edited["replayed"]), (&json!(1), &json!(false)), "{edited}");
     assert_eq!(inspector.call("DELETE", "/requests", &[OWN_PAGE], b"").status, 204);
-    assert_eq!(inspector.get("/requests"), json!({"requests": [], "last": 4}));
+    assert_eq!(inspector.get("/requests"), json!({"requests": [], "oldest": 5, "last": 4}));
     assert_eq!(
         (inspector.get("/counts")["requests"].clone(), inspector.call("GET", "/requests/1", &[], b"").status),
         (json!(0), 404)
@@ -88,14 +89,112 @@ fn inspector_shows_what_was_sent_and_what_became_of_it() {
     stack.stop("INT");
 }
 
+/// A key of the account `shop`, which the stack knows.
+async fn other_key(stack: &LocalStack) -> String {
+    let key = format!("intake_sk_{}", "a".repeat(64));
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let put = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB")).put_item().table_name("ApiKeysTable");
+    let put = put.item("keyHash", text(&KeyHash::of(&key).partition_key())).item("keyId", text("key_shop"));
+    let put = put.item("accountId", text("shop")).item("name", text("shop"));
+    put.item("createdAt", text("2026-01-01T00:00:00.000Z")).send().await.unwrap();
+    key
+}
+
 #[test]
-fn inspector_says_why_a_request_was_refused() {
+fn wrong_parameter_is_an_error_that_names_the_right_ones() {
     let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
-    let preflight =
-        [("Origin", "http://page.example"), ("Access-Control-Request-Method", "POST"), ("Authorization", "")];
+    for (path, sentence) in [
+        ("/requests?stat=4xx", "unknown field `stat`, expected one of `after`, `wait`, `account`, `type`, `status`"),
+        ("/requests?status=9xx", "status: a status, such as 401, or a class of them, such as 4xx"),
+        ("/requests?status=x", "status: a status, such as 401"),
+        ("/requests?wait=soon", "wait: a number of seconds up to 60, such as 5s"),
+        ("/requests?wait=61s", "wait: a number of seconds up to 60"),
+        ("/requests?after=-1", "after: invalid digit"),
+        (
+            "/signals?verdict=ok",
+            "unknown variant `ok`, expected one of `stored`, `replayed`, `deferred`, `rejected`, `refused`",
+        ),
+        (
+            "/signals?types=a",
+            "unknown field `types`, expected one of `account`, `type`, `subject`, `verdict`, `after`, `count`",
+        ),
+        ("/counts?after=1", "unknown field `after`, expected `count` or `wait`"),
+        ("/customers/c?account=a%23b", "account: an account name is 1 to 64 of the characters"),
+        ("/rejected?customer=c", "unknown field `customer`, expected `account`"),
+        ("/requests/1?a=b", "unknown field `a`"),
+    ] {
+        let response = inspector.call("GET", path, &[], b"");
+        assert!(response.status == 400 && response.text.contains(sentence), "{path}: {response:?}");
+    }
+    stack.stop("TERM");
+}
+
+#[tokio::test]
+async fn key_is_shown_as_a_fingerprint_unless_it_is_the_published_one() {
+    let stack = LocalStack::start(&[]);
+    let (inspector, key) = (Inspector(&stack), other_key(&stack).await);
+    let bearer = format!("Bearer {}", stack.variable("API_KEY"));
+    let (own, other, unknown) = (bearer.as_str(), format!("Bearer {key}"), format!("Bearer {}", "u".repeat(40)));
+    for (header, account, shown, reason) in [
+        (own, json!("dev"), json!("Bearer $API_KEY"), json!(null)),
+        (&other, json!("shop"), json!("Bearer intake_sk_… (74 characters, key_shop)"), json!(null)),
+        (&unknown, json!(null), json!("Bearer uuuu… (40 characters)"), json!("unknown")),
+        ("Bearer x", json!(null), json!("Bearer … (1 characters)"), json!("unknown")),
+        (
+            "Bearer ",
+            json!(null),
+            json!("Bearer (no key)"),
+            json!("missing: no key after Bearer in the Authorization header"),
+        ),
+        (
+            &key,
+            json!("shop"),
+            json!("intake_sk_… (74 characters, key_shop)"),
+            json!("missing: the Authorization header has no scheme: send Bearer and the key"),
+        ),
+        (
+            "Basic YTpi",
+            json!(null),
+            json!("Basic … (4 characters)"),
+            json!("missing: the Authorization header has the scheme Basic, not Bearer"),
+        ),
+        ("", json!(null), json!(null), json!("missing: no Authorization header")),
+    ] {
+        stack.send("GET", "/api/sdk/ping", &[("Authorization", header)], b"");
+        let [n, found, why] = inspector.newest(["n", "account", "reason"]);
+        let detail = inspector.get(&format!("/requests/{n}"));
+        let headers = detail["requestHeaders"].as_array().unwrap();
+        let authorization = headers.iter().find(|header| header[0] == "authorization").map(|header| &header[1]);
+        assert_eq!((&found, authorization.unwrap_or(&json!(null)), &why), (&account, &shown, &reason), "{header}");
+        let event = inspector.call("GET", &format!("/requests/{n}/event"), &[], b"").text;
+        assert!(!detail.to_string().contains(&key) && !event.contains(&key), "{detail}");
+    }
+    stack.stop("TERM");
+}
+
+#[test]
+fn inspector_says_why_a_request_was_refused() {
+    let stack = LocalStack::start(&["--cors", "http://own.example"]);
+    let inspector = Inspector(&stack);
+    let preflight = |origin, header| {
+        [
+            ("Origin", origin),
+            ("Access-Control-Request-Method", "POST"),
+            ("Access-Control-Request-Headers", header),
+            ("Authorization", ""),
+        ]
+    };
     let not_allowed = "browser page at http://page.example is not allowed: add --cors http://page.example";
+    let allowed = "allowed are authorization,baggage,content-encoding,content-type,prefer,traceparent,tracestate";
+    let header = format!("no page may send the header x-own, so the browser sends no request: {allowed}");
+    let paths = "the paths are /api/customers, /api/sdk/ping, /api/event-flows/signal";
+    let slash = format!("no such path: the base address ends with a slash, and is to have none: {paths}");
+    let behind = format!("no such path: the path ends with a slash: {paths}");
+    let beacon = "missing: no Authorization header (a page sends one only after a preflight, so neither with mode: \"no-cors\" nor with sendBeacon)";
     let large = vec![b' '; 10 * 1024 * 1024 + 1];
+    let foreign = preflight("http://page.example", "authorization");
+    let with_header = preflight("http://own.example", "Content-Type, x-own");
     for (method, path, headers, body, expected) in [
         (
             "GET",
@@ -104,19 +203,22 @@ fn inspector_says_why_a_request_was_refused() {
             &b""[..],
             json!([401, "unauthorized", "unknown"]),
         ),
-        (
-            "GET",
-            "/api/sdk/ping",
-            &[("Authorization", "")],
-            b"",
-            json!([401, "unauthorized", "missing: no Authorization: Bearer header"]),
-        ),
-        ("GET", "/api/nothing?key=1", &[], b"", json!([404, null, "no such path"])),
+        ("GET", "/api/nothing?key=1", &[], b"", json!([404, null, format!("no such path: {paths}")])),
+        ("POST", "//api/event-flows/signal", &[], b"{}", json!([404, null, slash])),
+        ("POST", "/api/event-flows/signal/", &[], b"{}", json!([404, null, behind])),
         ("POST", SIGNALS, &[("Content-Type", "text/plain")], b"{}", json!([415, "unsupported-media-type", null])),
+        (
+            "POST",
+            SIGNALS,
+            &[("Origin", "http://own.example"), ("Authorization", "")],
+            b"{}",
+            json!([401, "unauthorized", beacon]),
+        ),
         ("POST", SIGNALS, &[], b"{", json!([400, "malformed-json", null])),
         ("POST", SIGNALS, &[], &large[..5 * 1024 * 1024], json!([413, "payload-too-large", null])),
         ("POST", SIGNALS, &[], &large, json!([413, null, "larger than 10 MB"])),
-        ("OPTIONS", SIGNALS, &preflight, b"", json!([204, null, not_allowed])),
+        ("OPTIONS", SIGNALS, &foreign, b"", json!([204, null, not_allowed])),
+        ("OPTIONS", SIGNALS, &with_header, b"", json!([204, null, header])),
     ] {
         let status = stack.send(method, path, headers, body).status;
         assert_eq!(json!(inspector.newest(["status", "code", "reason"])), expected, "{method} {path}");
@@ -156,6 +258,7 @@ fn inspector_answers_no_other_page_and_no_other_name() {
         ("DELETE", "/requests"),
         ("POST", "/requests/1/replay"),
         ("POST", "/rejected/redrive"),
+        ("POST", "/reset"),
         ("OPTIONS", "/requests"),
     ] {
         let TestResponse { status, text, .. } = inspector.call(method, path, &[], b"");

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 use self::tables::request;
 use crate::for_owner;
-use crate::template::Template;
+use crate::template::{Table, Template};
 
 /// How long requests that are under way may take when the emulator stops.
 const TIME_TO_FINISH: Duration = Duration::from_secs(1);
@@ -101,6 +101,28 @@ impl Emulator {
         let database = self.database.as_ref().context("The emulator has stopped.")?;
         let put = request(json!({"TableName": table, "Item": item}))?;
         database.put_item(put).map(drop).with_context(|| format!("Cannot store an item in {table}"))
+    }
+
+    /// The item with this key, both in DynamoDB's own JSON.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn item(&self, table: &str, key: &Value) -> Result<Option<Value>> {
+        let database = self.database.as_ref().context("The emulator has stopped.")?;
+        let found = database.get_item(request(json!({"TableName": table, "Key": key}))?);
+        let found = found.with_context(|| format!("Cannot read {table}"))?;
+        Ok(found.item.map(serde_json::to_value).transpose()?)
+    }
+
+    /// Deletes all items of a table, by creating it anew.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn clear(&self, table: &Table) -> Result<()> {
+        let database = self.database.as_ref().context("The emulator has stopped.")?;
+        let delete = request(json!({"TableName": table.name}))?;
+        database.delete_table(delete).with_context(|| format!("Cannot empty {}", table.name))?;
+        tables::ensure(database, table)
     }
 
     /// Whether a table has no item.

@@ -16,6 +16,7 @@ use hyper::body::Bytes;
 use hyper::{Request, Response};
 use md5::{Digest as _, Md5};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use sandbox::http_server::{HttpServer, Service, response};
 
@@ -64,6 +65,8 @@ struct Queues {
     answer_of_sends: Option<Value>,
     calls: Vec<(String, Value)>,
     journal: Option<Journal>,
+    /// Gets each message that the overflow queue takes.
+    observer: Option<mpsc::UnboundedSender<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -242,6 +245,10 @@ impl Queues {
         if !self.keep_sent(&message, is_dead) {
             return Err((500, "InternalError", ""));
         }
+        if let Some(observer) = self.observer.as_ref().filter(|_| !is_dead) {
+            // One that has gone misses nothing.
+            let _ = observer.send(message.body.clone());
+        }
         self.queue(call)?.messages.push(message);
         self.sent += 1;
         self.groups.push(group);
@@ -280,17 +287,6 @@ impl Queues {
             "ApproximateNumberOfMessagesNotVisible": in_flight.to_string(),
             "ApproximateNumberOfMessagesDelayed": delayed.to_string(),
         }}))
-    }
-}
-
-impl Queue {
-    /// Messages that wait, are in flight and are delayed.
-    fn counts(&mut self, now: Instant) -> [u64; 3] {
-        let said = if self.counts.len() > 1 { self.counts.pop_front() } else { self.counts.front().copied() };
-        said.unwrap_or_else(|| {
-            let waiting = self.messages.iter().filter(|message| message.visible_at <= now).count();
-            [waiting as u64, (self.messages.len() - waiting) as u64, 0]
-        })
     }
 }
 

@@ -1,7 +1,10 @@
 //! The headers that API Gateway adds for browser pages of other origins, as the template's `CorsConfiguration` has them. The
 //! functions answer preflights themselves, as they do behind API Gateway, whose routes have the method ANY.
 
-use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_REQUEST_METHOD, HeaderName, ORIGIN};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderName, ORIGIN,
+};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use emulator::template::Cors;
 
@@ -25,10 +28,25 @@ impl CorsPolicy {
         configured.chain([(ACCESS_CONTROL_ALLOW_ORIGIN, origin)]).collect()
     }
 
-    /// The origin of a page that may not call the API.
-    pub(crate) fn refused_origin(&self, request: &HeaderMap) -> Option<String> {
-        let origin = request.get(ORIGIN)?;
-        self.allowed(origin).is_none().then(|| origin.to_str().ok().map(str::to_owned))?
+    /// Why a browser keeps the response to this request from its page, if it does.
+    pub(crate) fn refusal(&self, method: &Method, request: &HeaderMap) -> Option<String> {
+        let text = |name| request.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let (header, origin) = (request.get(ORIGIN)?, text(ORIGIN)?);
+        if self.allowed(header).is_none() {
+            return Some(format!("browser page at {origin} is not allowed: add --cors {origin}"));
+        }
+        let asked = text(ACCESS_CONTROL_REQUEST_METHOD).filter(|_| method == Method::OPTIONS)?;
+        let headers = text(ACCESS_CONTROL_REQUEST_HEADERS).unwrap_or_default().split(',').map(str::trim);
+        let mut asked = std::iter::once(("method", ACCESS_CONTROL_ALLOW_METHODS, asked))
+            .chain(headers.map(|name| ("header", ACCESS_CONTROL_ALLOW_HEADERS, name)));
+        asked.find_map(|(what, list, name)| {
+            let allowed = self.cors.preflight.iter().find(|(header, _)| list == *header).map_or("", |(_, names)| names);
+            let is_allowed =
+                name.is_empty() || allowed.split(',').any(|one| one == "*" || one.eq_ignore_ascii_case(name));
+            (!is_allowed).then(|| {
+                format!("no page may send the {what} {name}, so the browser sends no request: allowed are {allowed}")
+            })
+        })
     }
 
     /// The value of `access-control-allow-origin` for a page of `origin`, if it is allowed.

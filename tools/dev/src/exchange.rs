@@ -1,8 +1,9 @@
 //! One request and its response, as the gateway saw them, and what the inspector shows of them. Knows the members of the contract that
 //! it shows, and no rule.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Read as _;
+use std::mem::size_of;
 use std::time::{Duration, SystemTime};
 
 use axum::body::Bytes;
@@ -10,11 +11,12 @@ use axum::http::header::{AUTHORIZATION, CONTENT_ENCODING};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
 use emulator::development_key::API_KEY;
 use flate2::read::MultiGzDecoder;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::api_key::SentKey;
 use crate::event::{Event, event};
+use crate::signal::{Listed, Signal, signals};
 
 /// The most that a compressed body may become, in bytes: more than the functions accept.
 const MAX_DECODED_BYTES: u64 = 8 * 1024 * 1024;
@@ -22,11 +24,8 @@ const MAX_DECODED_BYTES: u64 = 8 * 1024 * 1024;
 /// The largest body that is read for a list or kept, in bytes: what the functions accept.
 pub(crate) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// The longest eventType or stepNodeId that is listed, in bytes: more than the functions accept.
-const MAX_TYPE_BYTES: usize = 1_024;
-
-/// The members of a response that a list shows.
-const OUTCOME: [&str; 7] = ["code", "received", "accepted", "rejected", "deferred", "replayed", "requestIdentifier"];
+/// What the path of a batch ends with, also where its beginning is wrong.
+const BATCH_PATH: &str = "/event-flows/signal";
 
 /// A request, as the client sent it.
 #[derive(Clone)]
@@ -38,32 +37,88 @@ pub(crate) struct Sent {
     pub(crate) body: Option<Bytes>,
 }
 
-/// What a response does not say of itself.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Explanation {
-    pub(crate) reason: Option<String>,
-    /// The account of the key.
-    pub(crate) account: Option<String>,
-}
-
 /// A request and its response.
 pub(crate) struct Exchange {
     pub(crate) sent: Sent,
     pub(crate) response: Response<Bytes>,
     pub(crate) duration: Duration,
-    pub(crate) why: Explanation,
+    pub(crate) outcome: Outcome,
+    /// Why the response is as it is, where it does not say so itself.
+    pub(crate) reason: Option<String>,
+    pub(crate) key: SentKey,
+    /// Of a batch.
+    pub(crate) signals: Vec<Signal>,
+    received_at: SystemTime,
+    /// The first customerId or emitterId.
+    subject: Option<String>,
+    /// The size of the body, also of one that is not kept.
+    body_bytes: Option<usize>,
+}
+
+/// The members of a response that are shown.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Outcome {
+    pub(crate) code: Option<String>,
+    pub(crate) detail: Option<String>,
+    message: Option<String>,
+    pub(crate) result: Option<String>,
+    pub(crate) request_identifier: Option<String>,
+    pub(crate) received: Option<u64>,
+    pub(crate) accepted: Option<u64>,
+    pub(crate) rejected: Option<u64>,
+    pub(crate) deferred: Option<u64>,
+    pub(crate) replayed: Option<bool>,
+    pub(crate) field_errors: Vec<Finding>,
+    pub(crate) warnings: Vec<Finding>,
+    /// What the whole response says, as an error of each signal.
+    #[serde(skip)]
+    pub(crate) refusal: Finding,
+}
+
+/// An error or a warning.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct Finding {
+    pub(crate) code: String,
+    pub(crate) pointer: String,
+    pub(crate) message: String,
+}
+
+impl Finding {
+    /// The index of the signal in which it is.
+    pub(crate) fn signal(&self) -> Option<usize> {
+        self.pointer.strip_prefix("/signals/")?.split('/').next()?.parse().ok()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.code.len() + self.pointer.len() + self.message.len()
+    }
+}
+
+impl Outcome {
+    /// What a response with this body says, and why it does.
+    pub(crate) fn parse(status: u16, body: &[u8], reason: Option<&str>) -> Self {
+        let mut outcome: Self = serde_json::from_slice(body).unwrap_or_default();
+        let message = outcome.detail.as_ref().or(outcome.message.as_ref()).cloned().unwrap_or_default();
+        let message = reason.map(|reason| format!("{message} ({reason})")).unwrap_or(message);
+        // API Gateway's own responses have no code.
+        let code = outcome.code.clone().unwrap_or_else(|| status.to_string());
+        outcome.refusal = Finding { code, pointer: String::new(), message };
+        outcome
+    }
 }
 
 impl Sent {
-    /// The body as text, decompressed where it is gzip.
-    pub(crate) fn text(&self) -> Option<Cow<'_, str>> {
-        let body = self.body.as_deref()?;
-        if self.headers.get(CONTENT_ENCODING).is_none_or(|encoding| encoding != "gzip") {
-            return std::str::from_utf8(body).ok().map(Cow::Borrowed);
+    /// The body, decompressed where it is gzip.
+    pub(crate) fn decoded(&self) -> Option<Bytes> {
+        let body = self.body.as_ref()?;
+        if !self.is_compressed() {
+            return Some(body.clone());
         }
-        let mut text = String::new();
-        let read = MultiGzDecoder::new(body).take(MAX_DECODED_BYTES).read_to_string(&mut text);
-        read.ok().map(|_| Cow::Owned(text))
+        let mut decoded = Vec::new();
+        let read = MultiGzDecoder::new(&body[..]).take(MAX_DECODED_BYTES).read_to_end(&mut decoded);
+        read.ok().map(|_| decoded.into())
     }
 
     /// The same request with another body, not compressed.
@@ -73,101 +128,117 @@ impl Sent {
         self
     }
 
+    /// Whether it is to store signals, wherever it was sent to.
+    fn is_batch(&self) -> bool {
+        self.method == Method::POST && self.uri.path().trim_end_matches('/').ends_with(BATCH_PATH)
+    }
+
+    fn is_compressed(&self) -> bool {
+        self.headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding == "gzip" || encoding == "x-gzip")
+    }
+
     fn path(&self) -> String {
         self.uri.path_and_query().map_or("/", |path| path.as_str()).replace(API_KEY, "$API_KEY")
     }
 }
 
-/// The members of a request, or of one of its signals, that a list shows, not parsed: a tree of all members would be many times as large
-/// as the body.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Listed<'a> {
-    #[serde(borrow)]
-    signals: Option<&'a RawValue>,
-    customer_id: Option<&'a RawValue>,
-    emitter_id: Option<&'a RawValue>,
-    event_type: Option<&'a RawValue>,
-    step_node_id: Option<&'a RawValue>,
-}
-
-impl<'a> Listed<'a> {
-    fn parse(text: &'a str) -> Self {
-        serde_json::from_str(text).unwrap_or_default()
-    }
-
-    fn signals(&self) -> impl Iterator<Item = Listed<'a>> {
-        let signals = self.signals.and_then(|signals| serde_json::from_str::<Vec<&RawValue>>(signals.get()).ok());
-        signals.unwrap_or_default().into_iter().map(|signal| Listed::parse(signal.get()))
-    }
-
-    /// The first one of these that is a text.
-    fn first_text<const N: usize>(members: [Option<&RawValue>; N]) -> Option<String> {
-        members.into_iter().flatten().find_map(|member| serde_json::from_str(member.get()).ok())
-    }
-}
-
 impl Exchange {
-    /// What a list shows of it.
-    pub(crate) fn summary(&self) -> Map<String, Value> {
-        let request = self.sent.text().filter(|text| text.len() <= MAX_BODY_BYTES).unwrap_or_default();
-        let request = Listed::parse(&request);
-        let response: Value = serde_json::from_slice(self.response.body()).unwrap_or_default();
-        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-        let list = |name: &str| response.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let mut types = Map::new();
-        let names = request.signals().filter_map(|signal| Listed::first_text([signal.event_type, signal.step_node_id]));
-        for name in names.filter(|name| name.len() <= MAX_TYPE_BYTES) {
-            let count = types.entry(name).or_insert(json!(0));
-            *count = json!(count.as_u64().unwrap_or_default() + 1);
+    /// A request that has this response, with what neither says: why, whose key it was, and which of its signals the queue took.
+    pub(crate) fn new(
+        sent: Sent,
+        (response, outcome): (Response<Bytes>, Outcome),
+        duration: Duration,
+        (reason, key): (Option<String>, SentKey),
+        deferred: &[usize],
+    ) -> Self {
+        let body = sent.decoded().filter(|body| body.len() <= MAX_BODY_BYTES).unwrap_or_default();
+        let signals = if sent.is_batch() { signals(&body, &outcome, deferred) } else { Vec::new() };
+        let of_customer = || std::str::from_utf8(&body).ok().and_then(|text| Listed::parse(text).subject());
+        let subject = signals.first().map_or_else(of_customer, |signal| signal.subject.clone());
+        let body_bytes = sent.body.as_ref().map(Bytes::len);
+        let received_at = SystemTime::now();
+        Self { sent, response, duration, outcome, reason, key, signals, received_at, subject, body_bytes }
+    }
+
+    /// What a list shows of it, under its number.
+    pub(crate) fn summary(&self, n: u64) -> Map<String, Value> {
+        let Outcome { code, request_identifier, received, accepted, rejected, deferred, replayed, .. } = &self.outcome;
+        let mut types = BTreeMap::<_, u64>::new();
+        for name in self.signals.iter().filter_map(|signal| signal.r#type.as_ref()) {
+            *types.entry(name).or_default() += 1;
         }
-        let subject = request.signals().next();
-        let subject = subject.as_ref().unwrap_or(&request);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let first = self.outcome.field_errors.first().or(self.outcome.warnings.first());
         let id = self.response.headers().get("x-request-id").map(|id| String::from_utf8_lossy(id.as_bytes()));
-        let mut errors = list("fieldErrors").iter().chain(list("warnings"));
-        let mut summary = members([
-            ("time", json!(milliseconds(now))),
+        members([
+            ("n", json!(n)),
+            ("time", json!(milliseconds(self.received_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()))),
             ("method", json!(self.sent.method.as_str())),
             ("path", json!(self.sent.path())),
             ("status", json!(self.response.status().as_u16())),
             ("durationMs", json!(milliseconds(self.duration))),
-            ("reason", json!(self.why.reason)),
-            ("account", json!(self.why.account)),
+            ("code", json!(code)),
+            ("reason", json!(self.reason)),
+            ("errors", json!(self.outcome.field_errors.len())),
+            ("warnings", json!(self.outcome.warnings.len())),
+            ("fieldCode", json!(first.map(|finding| &finding.code))),
+            ("pointer", json!(first.map(|finding| &finding.pointer))),
+            ("account", json!(self.key.account)),
             ("requestId", json!(id)),
-            ("pointer", json!(errors.find_map(|entry| text(entry, "pointer")))),
-            ("warnings", json!(list("warnings").len())),
-            ("subject", json!(Listed::first_text([subject.customer_id, subject.emitter_id]))),
-            ("types", Value::Object(types)),
-            ("requestBytes", json!(self.sent.body.as_ref().map(Bytes::len))),
-        ]);
-        summary.extend(members(OUTCOME.map(|name| (name, response.get(name).cloned().unwrap_or_default()))));
-        summary
+            ("requestIdentifier", json!(request_identifier)),
+            ("received", json!(received)),
+            ("accepted", json!(accepted)),
+            ("rejected", json!(rejected)),
+            ("deferred", json!(deferred)),
+            ("replayed", json!(replayed)),
+            ("subject", json!(self.subject)),
+            ("types", json!(types)),
+            ("requestBytes", json!(self.body_bytes)),
+        ])
     }
 
-    /// The rest of it, without the key.
-    pub(crate) fn detail(&self) -> Map<String, Value> {
-        members([
-            ("requestHeaders", json!(shown(&self.sent.headers))),
-            ("requestBody", json!(self.sent.text())),
-            ("responseHeaders", json!(shown(self.response.headers()))),
+    /// The same with its headers and bodies, without the key.
+    pub(crate) fn detail(&self, n: u64) -> Map<String, Value> {
+        let body = self.sent.decoded().and_then(|body| String::from_utf8(body.into()).ok());
+        let mut detail = self.summary(n);
+        detail.extend(members([
+            ("requestHeaders", json!(self.headers(&self.sent.headers))),
+            ("requestBody", json!(body)),
+            ("responseHeaders", json!(self.headers(self.response.headers()))),
             ("responseBody", json!(String::from_utf8_lossy(self.response.body()))),
-        ])
+        ]));
+        detail
     }
 
     /// What it takes to keep it, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let headers = self.sent.headers.iter().chain(self.response.headers());
         let headers = headers.map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>();
-        headers + self.sent.body.as_ref().map_or(0, Bytes::len) + self.response.body().len()
+        let findings = self.outcome.field_errors.iter().chain(&self.outcome.warnings).map(Finding::bytes);
+        // The data of signals keeps a decompressed body.
+        let decoded = if self.sent.is_compressed() { self.sent.decoded().map_or(0, |body| body.len()) } else { 0 };
+        let body = self.sent.body.as_ref().map_or(0, Bytes::len) + decoded + self.response.body().len();
+        headers + body + findings.sum::<usize>() + self.signals.iter().map(Signal::bytes).sum::<usize>()
     }
 
     /// The event that API Gateway would make of the request, as in events/. It has no key but the published one.
     pub(crate) fn event(&self) -> Event<'_> {
         event(&self.sent, "inspector", |name, value| match value.to_str() {
             Ok(text) if text.contains(API_KEY) => text.to_owned(),
-            _ => shown_value(name, value),
+            _ => self.header(name, value),
         })
+    }
+
+    /// Names and values of headers, without the key.
+    fn headers(&self, headers: &HeaderMap) -> Vec<[String; 2]> {
+        headers.iter().map(|(name, value)| [name.to_string(), self.header(name, value)]).collect()
+    }
+
+    fn header(&self, name: &HeaderName, value: &HeaderValue) -> String {
+        match &self.key.shown {
+            // Which scheme was sent may be the very mistake.
+            Some(shown) if name == AUTHORIZATION => shown.clone(),
+            _ => String::from_utf8_lossy(value.as_bytes()).replace(API_KEY, "$API_KEY"),
+        }
     }
 }
 
@@ -178,19 +249,4 @@ fn members<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
 /// Whole milliseconds.
 pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or_default()
-}
-
-/// Names and values of headers, without the key.
-fn shown(headers: &HeaderMap) -> Vec<[String; 2]> {
-    headers.iter().map(|(name, value)| [name.to_string(), shown_value(name, value)]).collect()
-}
-
-fn shown_value(name: &HeaderName, value: &HeaderValue) -> String {
-    let text = String::from_utf8_lossy(value.as_bytes());
-    match text.split_once(' ') {
-        // Which scheme was sent may be the very mistake.
-        Some((scheme, _)) if name == AUTHORIZATION => format!("{scheme} $API_KEY"),
-        None if name == AUTHORIZATION => "$API_KEY".to_owned(),
-        _ => text.replace(API_KEY, "$API_KEY"),
-    }
 }

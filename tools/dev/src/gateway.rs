@@ -2,6 +2,7 @@
 //! others itself, and now and then also one of these, and adds the CORS headers. It keeps what it has seen for the inspector. Must not
 //! know what a request means.
 
+use std::borrow::Cow;
 use std::net::TcpListener;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -15,9 +16,11 @@ use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::serve::ListenerExt as _;
 use emulator::template::Route;
 
+use crate::api_key::{Keys, why_missing};
 use crate::cors::CorsPolicy;
+use crate::deferred::DeferredSignals;
 use crate::event;
-use crate::exchange::{Exchange, Explanation, Sent};
+use crate::exchange::{Exchange, Outcome, Sent};
 use crate::functions::Functions;
 use crate::history::{History, Kept};
 use crate::injected::{self, Injected, InjectedShare};
@@ -34,6 +37,15 @@ const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
 /// What the line of a request says when the answer is not the function's.
 const BY_OPTION: &str = "because of --answer";
 
+/// What tells of a request what its response does not.
+#[derive(Default)]
+pub(crate) struct Sources {
+    /// Where each request has a line, if it has one.
+    pub(crate) log: Option<RequestLog>,
+    pub(crate) keys: Option<Keys>,
+    pub(crate) deferred: Option<DeferredSignals>,
+}
+
 pub(crate) struct Gateway {
     /// Once they run.
     functions: OnceLock<Functions>,
@@ -42,8 +54,7 @@ pub(crate) struct Gateway {
     cors: CorsPolicy,
     /// Answers that are given in place of the functions'.
     injected: Vec<InjectedShare>,
-    /// Where each request has a line, if it has one.
-    log: Option<RequestLog>,
+    sources: Sources,
     pub(crate) history: History,
 }
 
@@ -54,9 +65,9 @@ impl Gateway {
         names: OwnNames,
         cors: CorsPolicy,
         injected: Vec<InjectedShare>,
-        log: Option<RequestLog>,
+        sources: Sources,
     ) -> Self {
-        Self { functions: OnceLock::new(), routes, names, cors, injected, log, history: History::default() }
+        Self { functions: OnceLock::new(), routes, names, cors, injected, sources, history: History::default() }
     }
 
     /// Sends requests to these from here on.
@@ -94,44 +105,47 @@ impl Gateway {
     pub(crate) async fn exchange(&self, sent: Sent) -> Arc<Kept> {
         let start = Instant::now();
         let added = self.cors.headers_for(&sent.method, &sent.headers);
-        let refused_page = self.cors.refused_origin(&sent.headers);
-        let expected = self.log.as_ref().map(RequestLog::expect);
+        let refusal = self.cors.refusal(&sent.method, &sent.headers);
+        let expected = self.sources.log.as_ref().map(RequestLog::expect);
         let (mut response, note) = self.respond(&sent).await;
         let duration = start.elapsed();
-        let mut why = match expected {
-            Some(expected) => expected.explanation(response.headers()).await,
-            None => Explanation::default(),
+        let logged = match expected {
+            Some(expected) => expected.reason(response.headers()).await,
+            None => None,
         };
-        why.reason = why.reason.or_else(|| note.map(str::to_owned)).or_else(|| {
-            refused_page.map(|origin| format!("browser page at {origin} is not allowed: add --cors {origin}"))
-        });
+        let logged = logged.map(|why| if why == "missing" { why_missing(&sent.headers) } else { why });
+        let reasons: Vec<_> = [logged, note.map(Cow::into_owned), refusal].into_iter().flatten().collect();
+        let reason = (!reasons.is_empty()).then(|| reasons.join("; "));
         response.headers_mut().extend(added);
-        let exchange = Exchange { sent, response, duration, why };
-        if self.log.is_some() {
+        let outcome = Outcome::parse(response.status().as_u16(), response.body(), reason.as_deref());
+        let key = self.sources.keys.as_ref().map(|keys| keys.read(&sent.headers)).unwrap_or_default();
+        let taken = self
+            .sources
+            .deferred
+            .as_ref()
+            .map(|deferred| deferred.take(key.account.as_deref(), outcome.request_identifier.as_deref()));
+        let exchange = Exchange::new(sent, (response, outcome), duration, (reason, key), &taken.unwrap_or_default());
+        if self.sources.log.is_some() {
             log::write(&line(&exchange, log::has_colours()));
         }
         self.history.add(exchange)
     }
 
     /// The response, and what the line of the request says about it.
-    async fn respond(&self, sent: &Sent) -> (Response<Bytes>, Option<&'static str>) {
+    async fn respond(&self, sent: &Sent) -> (Response<Bytes>, Option<Cow<'static, str>>) {
         if !self.names.include_host_of(&sent.headers) {
             return (
                 own_response(StatusCode::FORBIDDEN, "Forbidden"),
-                Some("the Host is another one: see --host-name"),
+                Some("the Host is another one: see --host-name".into()),
             );
         }
         if sent.body.is_none() {
             let response = own_response(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
-            return (response, Some("larger than 10 MB"));
+            return (response, Some("larger than 10 MB".into()));
         }
         let method = &sent.method;
         let Some(function) = self.function_of(method, sent.uri.path()) else {
-            let note = match *method {
-                Method::OPTIONS => "no such path: a page learns only that its request failed",
-                _ => "no such path",
-            };
-            return (own_response(StatusCode::NOT_FOUND, "Not Found"), Some(note));
+            return (own_response(StatusCode::NOT_FOUND, "Not Found"), Some(self.no_such_path(sent).into()));
         };
         // A page would learn only that its request failed.
         let injected =
@@ -139,16 +153,30 @@ impl Gateway {
         match injected {
             None => (self.forward(sent, function).await, None),
             Some(Injected::TooManyRequests) => {
-                (own_response(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"), Some(BY_OPTION))
+                (own_response(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"), Some(BY_OPTION.into()))
             }
             Some(Injected::Unavailable) => {
-                (own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"), Some(BY_OPTION))
+                (own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"), Some(BY_OPTION.into()))
             }
             Some(Injected::Timeout) => {
                 let (_, ()) = tokio::join!(self.forward(sent, function), tokio::time::sleep(INTEGRATION_TIMEOUT));
-                (own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"), Some(BY_OPTION))
+                (own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"), Some(BY_OPTION.into()))
             }
         }
+    }
+
+    /// Why no function gets this request.
+    fn no_such_path(&self, sent: &Sent) -> String {
+        let path = sent.uri.path();
+        let mistake = match path.strip_suffix('/') {
+            _ if path.starts_with("//") => "the base address ends with a slash, and is to have none: ",
+            Some(path) if self.routes.iter().any(|route| route.path == path) => "the path ends with a slash: ",
+            _ if sent.method == Method::OPTIONS => "a page learns only that its request failed: ",
+            _ => "",
+        };
+        let mut paths: Vec<_> = self.routes.iter().map(|route| route.path.as_str()).collect();
+        paths.dedup();
+        format!("no such path: {mistake}the paths are {}", paths.join(", "))
     }
 
     /// The function that gets such requests, by its name in the template.

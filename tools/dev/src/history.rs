@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::exchange::{Exchange, MAX_BODY_BYTES};
+use crate::signal::{Signal, Verdict};
 
 /// Exchanges that are kept.
 const MAX_EXCHANGES: usize = 500;
@@ -16,8 +17,8 @@ const MAX_EXCHANGES: usize = 500;
 /// The bytes of all exchanges that are kept.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// Types that are counted; a client that makes up types does not fill the memory.
-const MAX_TYPES: usize = 1_000;
+/// Types that are counted one by one, and the bytes of the longest: a client that makes up types does not fill the memory.
+const MAX_TYPES: (usize, usize) = (1_000, 1_024);
 
 /// The exchanges.
 #[derive(Default)]
@@ -31,35 +32,63 @@ pub(crate) struct Kept {
     /// Counts the exchanges of this stack, from 1.
     pub(crate) n: u64,
     pub(crate) exchange: Exchange,
-    /// What a list shows.
-    pub(crate) summary: Map<String, Value>,
     bytes: usize,
 }
 
 #[derive(Default)]
-struct State {
-    kept: VecDeque<Arc<Kept>>,
+pub(crate) struct State {
+    pub(crate) kept: VecDeque<Arc<Kept>>,
     bytes: usize,
-    last: u64,
-    /// Since the start, or since the list was cleared.
-    totals: [u64; 4],
-    by_type: BTreeMap<String, u64>,
+    /// The number of the newest exchange of all.
+    pub(crate) last: u64,
+    pub(crate) counts: Counts,
 }
 
-/// What is counted: the requests, and these members of their summaries.
-const TOTALS: [&str; 4] = ["requests", "accepted", "rejected", "warnings"];
+/// What was counted since the start, or since the list was cleared.
+#[derive(Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Counts {
+    requests: u64,
+    warnings: usize,
+    #[serde(flatten)]
+    pub(crate) signals: Tally,
+    by_type: BTreeMap<String, Tally>,
+    /// Signals of types that are not counted one by one.
+    other_types: u64,
+}
+
+/// Signals by their verdicts.
+#[derive(Clone, Default)]
+pub(crate) struct Tally([u64; Verdict::ALL.len()]);
+
+impl Tally {
+    fn add(&mut self, verdict: Verdict) {
+        if let Some(count) = self.0.get_mut(verdict as usize) {
+            *count += 1;
+        }
+    }
+
+    /// How many signals.
+    pub(crate) fn sum(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+impl Serialize for Tally {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Verdict::ALL.iter().zip(self.0))
+    }
+}
 
 impl History {
     /// Keeps an exchange, without a body that no function accepts.
     pub(crate) fn add(&self, mut exchange: Exchange) -> Arc<Kept> {
-        let mut summary = exchange.summary();
         exchange.sent.body = exchange.sent.body.filter(|body| body.len() <= MAX_BODY_BYTES);
-        let bytes = exchange.bytes() + serde_json::to_string(&summary).map_or(0, |text| text.len());
+        let bytes = exchange.bytes();
         let kept = self.with(|state| {
             state.last += 1;
-            summary.insert("n".to_owned(), json!(state.last));
-            state.count(&summary);
-            let kept = Arc::new(Kept { n: state.last, exchange, summary, bytes });
+            state.counts.add(&exchange);
+            let kept = Arc::new(Kept { n: state.last, exchange, bytes });
             state.bytes += bytes;
             state.kept.push_back(Arc::clone(&kept));
             while state.kept.len() > MAX_EXCHANGES || (state.bytes > MAX_BYTES && state.kept.len() > 1) {
@@ -71,26 +100,17 @@ impl History {
         kept
     }
 
-    /// The exchanges after number `after` that are `wanted`, oldest first, and the number of the last one of all. When there is none
-    /// yet, waits for one until `timeout`.
-    pub(crate) async fn after(
-        &self,
-        after: u64,
-        timeout: Duration,
-        wanted: impl Fn(&Kept) -> bool,
-    ) -> (Vec<Arc<Kept>>, u64) {
+    /// What `read` finds, as soon as it says that this is enough, or after `timeout`.
+    pub(crate) async fn wait<T>(&self, timeout: Duration, read: impl Fn(&State) -> (bool, T)) -> T {
         let end = Instant::now() + timeout;
         loop {
             let added = self.added.notified();
             tokio::pin!(added);
             // From here on an addition is noticed.
             added.as_mut().enable();
-            let (found, last) = self.with(|state| {
-                let newer = state.kept.iter().filter(|kept| kept.n > after && wanted(kept));
-                (newer.cloned().collect::<Vec<_>>(), state.last)
-            });
-            if !found.is_empty() || tokio::time::timeout_at(end, added).await.is_err() {
-                return (found, last);
+            let (is_enough, found) = self.with(|state| read(state));
+            if is_enough || tokio::time::timeout_at(end, added).await.is_err() {
+                return found;
             }
         }
     }
@@ -98,16 +118,6 @@ impl History {
     /// The exchange with this number, if it is kept.
     pub(crate) fn find(&self, n: u64) -> Option<Arc<Kept>> {
         self.with(|state| state.kept.iter().find(|kept| kept.n == n).cloned())
-    }
-
-    /// What was counted, in JSON.
-    pub(crate) fn counts(&self) -> Value {
-        self.with(|state| {
-            let mut counts: Map<_, _> =
-                TOTALS.map(str::to_owned).into_iter().zip(state.totals.map(Value::from)).collect();
-            counts.insert("byType".to_owned(), json!(state.by_type));
-            counts.into()
-        })
     }
 
     /// Forgets all exchanges and counts. Numbers go on.
@@ -121,14 +131,30 @@ impl History {
 }
 
 impl State {
-    fn count(&mut self, summary: &Map<String, Value>) {
-        for (total, name) in self.totals.iter_mut().zip(TOTALS) {
-            *total +=
-                if name == "requests" { 1 } else { summary.get(name).and_then(Value::as_u64).unwrap_or_default() };
-        }
-        for (name, count) in summary.get("types").and_then(Value::as_object).into_iter().flatten() {
-            if self.by_type.len() < MAX_TYPES || self.by_type.contains_key(name) {
-                *self.by_type.entry(name.clone()).or_default() += count.as_u64().unwrap_or_default();
+    /// The kept exchanges after number `n`, oldest first.
+    pub(crate) fn after(&self, n: u64) -> impl Iterator<Item = &Arc<Kept>> {
+        self.kept.iter().filter(move |kept| kept.n > n)
+    }
+
+    /// The number of the oldest exchange that is kept, or of the next one.
+    pub(crate) fn oldest(&self) -> u64 {
+        self.kept.front().map_or(self.last + 1, |kept| kept.n)
+    }
+}
+
+impl Counts {
+    fn add(&mut self, exchange: &Exchange) {
+        self.requests += 1;
+        self.warnings += exchange.outcome.warnings.len();
+        for Signal { verdict, r#type, .. } in &exchange.signals {
+            self.signals.add(*verdict);
+            let Some(name) = r#type else { continue };
+            let (most, longest) = MAX_TYPES;
+            let is_counted = self.by_type.len() < most && name.len() <= longest;
+            if is_counted || self.by_type.contains_key(name) {
+                self.by_type.entry(name.clone()).or_default().add(*verdict);
+            } else {
+                self.other_types += 1;
             }
         }
     }

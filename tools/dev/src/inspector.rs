@@ -5,11 +5,11 @@
 //! only under its own names (against DNS rebinding), and whatever changes something needs a header that another page cannot
 //! send without a preflight, which is refused here.
 
+mod query;
 mod stored;
 
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Result;
 use axum::Router;
@@ -20,22 +20,22 @@ use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::middleware::{self, Next};
 use axum::routing::{get, post};
 use data_encoding::BASE64;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use self::query::{AccountQuery, CountsQuery, Nothing, RequestsQuery, SignalsQuery};
 pub(crate) use self::stored::Stored;
 use crate::gateway::Gateway;
 use crate::history::Kept;
+use crate::overflow::Queue;
 use crate::own_names::OwnNames;
+use crate::signal::Signal;
 
 const PAGE: &str = include_str!("inspector/page.html");
 
 /// What a request that changes something must have.
 const OWN_HEADER: &str = "x-intake-inspector";
-
-/// The longest that `wait` may be.
-const MAX_WAIT: Duration = Duration::from_mins(1);
 
 /// The largest body that is sent again with changes, in bytes: more than the functions accept.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
@@ -45,17 +45,24 @@ pub(crate) struct Inspector {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) names: OwnNames,
     pub(crate) stored: Stored,
+    pub(crate) queue: Option<Queue>,
 }
 
-/// The parameters of a list.
-#[derive(Deserialize)]
-struct Filter {
-    #[serde(default)]
-    after: u64,
-    #[serde(default)]
-    wait: String,
-    r#type: Option<String>,
-    status: Option<String>,
+/// The signals that a test asked for.
+#[derive(Serialize)]
+struct SignalList<'a> {
+    signals: Vec<SignalOf<'a>>,
+    oldest: u64,
+    last: u64,
+}
+
+/// A signal, with what it has of its request.
+#[derive(Serialize)]
+struct SignalOf<'a> {
+    request: u64,
+    account: Option<&'a str>,
+    #[serde(flatten)]
+    signal: &'a Signal,
 }
 
 type Shared = State<Arc<Inspector>>;
@@ -75,7 +82,10 @@ impl Inspector {
             .route("/requests/{n}", get(one))
             .route("/requests/{n}/event", get(event))
             .route("/requests/{n}/replay", post(replay))
+            .route("/signals", get(signals))
             .route("/counts", get(counts))
+            .route("/reset", post(reset))
+            .route("/accounts", get(accounts))
             .route("/customers/{id}", get(customer))
             .route("/rejected", get(rejected))
             .route("/rejected/redrive", post(redrive))
@@ -125,34 +135,54 @@ async fn page() -> Response<Body> {
     response
 }
 
-async fn list(State(inspector): Shared, Query(filter): Query<Filter>) -> Response<Body> {
-    let digits = filter.wait.strip_suffix('s').unwrap_or(&filter.wait);
-    let Ok(wait) = (if digits.is_empty() { Ok(0) } else { digits.parse() }) else {
-        return text(StatusCode::BAD_REQUEST, "wait is a number of seconds, such as 5s.");
-    };
-    let wanted = |kept: &Kept| {
-        let status = kept.exchange.response.status();
-        let is_status = filter.status.as_deref().is_none_or(|wanted| match wanted.strip_suffix("xx") {
-            Some(class) => status.as_str().starts_with(class),
-            None => status.as_str() == wanted,
-        });
-        is_status
-            && filter
-                .r#type
-                .as_ref()
-                .is_none_or(|wanted| kept.summary.get("types").is_some_and(|types| types.get(wanted).is_some()))
-    };
-    let wait = Duration::from_secs(wait).min(MAX_WAIT);
-    let (found, last) = inspector.gateway.history.after(filter.after, wait, wanted).await;
-    json_body(&json!({"requests": found.iter().map(|kept| &kept.summary).collect::<Vec<_>>(), "last": last}))
+async fn list(State(inspector): Shared, Query(wanted): Query<RequestsQuery>) -> Response<Body> {
+    let found = inspector.gateway.history.wait(wanted.wait.0, |state| {
+        let found: Vec<_> = state.after(wanted.after).filter(|kept| wanted.include(&kept.exchange)).cloned().collect();
+        (!found.is_empty(), (found, state.oldest(), state.last))
+    });
+    let (kept, oldest, last) = found.await;
+    let requests: Vec<_> = kept.iter().map(|kept| kept.exchange.summary(kept.n)).collect();
+    json_body(&json!({"requests": requests, "oldest": oldest, "last": last}))
 }
 
-async fn one(State(inspector): Shared, Path(n): Path<u64>) -> Response<Body> {
-    inspector.gateway.history.find(n).map_or_else(not_kept, |kept| {
-        let mut detail = kept.summary.clone();
-        detail.extend(kept.exchange.detail());
-        json_body(&detail.into())
-    })
+async fn signals(State(inspector): Shared, Query(wanted): Query<SignalsQuery>) -> Response<Body> {
+    let found = inspector.gateway.history.wait(wanted.wait.0, |state| {
+        let kept: Vec<_> = state.after(wanted.after).cloned().collect();
+        let found = kept.iter().map(|kept| wanted.select(&kept.exchange).count()).sum::<usize>();
+        (found >= wanted.count.unwrap_or(1), (kept, state.oldest(), state.last))
+    });
+    let (kept, oldest, last) = found.await;
+    let mut signals = Vec::new();
+    for Kept { n: request, exchange, .. } in kept.iter().map(AsRef::as_ref) {
+        let account = exchange.key.account.as_deref();
+        signals.extend(wanted.select(exchange).map(|signal| SignalOf { request: *request, account, signal }));
+    }
+    json_body(&SignalList { signals, oldest, last })
+}
+
+async fn counts(State(inspector): Shared, Query(wanted): Query<CountsQuery>) -> Response<Body> {
+    let counts = inspector
+        .gateway
+        .history
+        .wait(wanted.wait.0, |state| (state.counts.signals.sum() >= wanted.count.unwrap_or(1), state.counts.clone()));
+    json_body(&counts.await)
+}
+
+/// Empties everything but the keys, so that a test starts clean.
+async fn reset(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
+    // No drain stores anything meanwhile.
+    let _guard = match &inspector.queue {
+        Some(queue) => Some(queue.empty().await),
+        None => None,
+    };
+    match inspector.stored.clear() {
+        Ok(()) => clear(State(Arc::clone(&inspector)), Query(Nothing {})).await,
+        Err(error) => output(Err(error)),
+    }
+}
+
+async fn one(State(inspector): Shared, Path(n): Path<u64>, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
+    inspector.gateway.history.find(n).map_or_else(not_kept, |kept| json_body(&kept.exchange.detail(n)))
 }
 
 async fn event(State(inspector): Shared, Path(n): Path<u64>) -> Response<Body> {
@@ -162,13 +192,9 @@ async fn event(State(inspector): Shared, Path(n): Path<u64>) -> Response<Body> {
     })
 }
 
-async fn clear(State(inspector): Shared) -> StatusCode {
+async fn clear(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
     inspector.gateway.history.clear();
-    StatusCode::NO_CONTENT
-}
-
-async fn counts(State(inspector): Shared) -> Response<Body> {
-    json_body(&inspector.gateway.history.counts())
+    text(StatusCode::NO_CONTENT, "")
 }
 
 /// Sends a request again: as it was, or with the body of this one.
@@ -179,19 +205,24 @@ async fn replay(State(inspector): Shared, Path(n): Path<u64>, body: Bytes) -> Re
         return text(StatusCode::NOT_FOUND, "The body was too large to be kept.");
     }
     let sent = if body.is_empty() { sent } else { sent.with_body(body) };
-    json_body(&inspector.gateway.exchange(sent).await.summary.clone().into())
+    let kept = inspector.gateway.exchange(sent).await;
+    json_body(&kept.exchange.summary(kept.n))
 }
 
-async fn customer(State(inspector): Shared, Path(id): Path<String>) -> Response<Body> {
-    output(inspector.stored.customer(&id))
+async fn customer(State(inspector): Shared, Path(id): Path<String>, Query(of): Query<AccountQuery>) -> Response<Body> {
+    output(inspector.stored.customer(&of.account, &id))
 }
 
-async fn rejected(State(inspector): Shared) -> Response<Body> {
-    output(inspector.stored.rejected())
+async fn rejected(State(inspector): Shared, Query(of): Query<AccountQuery>) -> Response<Body> {
+    output(inspector.stored.rejected(&of.account))
 }
 
-async fn redrive(State(inspector): Shared, signal: String) -> Response<Body> {
-    output(inspector.stored.redrive(&signal).await)
+async fn redrive(State(inspector): Shared, Query(of): Query<AccountQuery>, signal: String) -> Response<Body> {
+    output(inspector.stored.redrive(&of.account, &signal).await)
+}
+
+async fn accounts(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
+    output(inspector.stored.accounts())
 }
 
 /// What is stored, or what a command of the operator printed: no digit of a number changes.
@@ -206,8 +237,8 @@ fn not_kept() -> Response<Body> {
     text(StatusCode::NOT_FOUND, "There is no such request, or it is no longer kept.")
 }
 
-fn json_body(value: &Value) -> Response<Body> {
-    with_type(StatusCode::OK, "application/json", value.to_string())
+fn json_body(value: &impl Serialize) -> Response<Body> {
+    output(serde_json::to_string(value).map_err(Into::into))
 }
 
 fn text(status: StatusCode, text: &str) -> Response<Body> {

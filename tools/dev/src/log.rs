@@ -11,8 +11,6 @@ use serde_json::{Map, Value};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::mpsc;
 
-use crate::exchange::Explanation;
-
 const SECONDS_PER_DAY: u64 = 86_400;
 
 /// Fields of a log line that a person does not need, or reads elsewhere in it.
@@ -28,8 +26,8 @@ const LINES: usize = 1_000;
 #[derive(Clone)]
 pub(crate) struct RequestLog(broadcast::Sender<Explained>);
 
-/// The id of a request, and what its function logs about it.
-type Explained = (String, Explanation);
+/// The id of a request, and why its function answered so, if it says it.
+type Explained = (String, Option<String>);
 
 impl RequestLog {
     pub(crate) fn new() -> Self {
@@ -46,15 +44,15 @@ impl RequestLog {
 pub(crate) struct ExpectedRequest(broadcast::Receiver<Explained>);
 
 impl ExpectedRequest {
-    /// What the function that sent the response with these headers has logged about it.
-    pub(crate) async fn explanation(mut self, response: &HeaderMap) -> Explanation {
-        let Some(of) = response.get("x-request-id") else { return Explanation::default() };
+    /// Why the function that sent the response with these headers did so, if it has logged that.
+    pub(crate) async fn reason(mut self, response: &HeaderMap) -> Option<String> {
+        let of = response.get("x-request-id")?;
         let logged = async {
             loop {
                 match self.0.recv().await {
-                    Ok((id, explanation)) if id == *of => return explanation,
+                    Ok((id, reason)) if id == *of => return reason,
                     Ok(_) | Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => return Explanation::default(),
+                    Err(RecvError::Closed) => return None,
                 }
             }
         };
@@ -105,15 +103,8 @@ impl LogLine {
         let Ok(fields) = serde_json::from_str::<Map<String, Value>>(line) else { return Self::Other };
         let text = |name| fields.get(name).and_then(Value::as_str);
         if let Some(id) = text("requestId").filter(|_| fields.contains_key("status")) {
-            let reason = match text("reason") {
-                Some("missing") => Some("missing: no Authorization: Bearer header".to_owned()),
-                Some(reason) => Some(reason.to_owned()),
-                None => text("storeError").map(|error| format!("DynamoDB: {error}")),
-            };
-            return Self::Request((
-                id.to_owned(),
-                Explanation { reason, account: text("accountId").map(str::to_owned) },
-            ));
+            let failed = || text("storeError").map(|error| format!("DynamoDB: {error}"));
+            return Self::Request((id.to_owned(), text("reason").map(str::to_owned).or_else(failed)));
         }
         match text("level") {
             Some(level) => {
@@ -167,7 +158,7 @@ fn without_marks(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Explanation, LogLine, without_marks};
+    use super::{LogLine, without_marks};
 
     #[test]
     fn bidirectional_marks_are_escaped_and_other_text_is_not() {
@@ -177,10 +168,7 @@ mod tests {
     #[test]
     fn line_of_a_function_is_readable_without_its_metrics() {
         let readable = |text: &str| LogLine::Readable(text.to_owned());
-        let request = |reason: Option<&str>, account: Option<&str>| {
-            let explanation = Explanation { reason: reason.map(str::to_owned), account: account.map(str::to_owned) };
-            LogLine::Request(("r".to_owned(), explanation))
-        };
+        let request = |reason: Option<&str>| LogLine::Request(("r".to_owned(), reason.map(str::to_owned)));
         for (line, expected) in [
             (
                 r#"{"level":"ERROR","message":"not stored","timestamp":"t","n":1,"requestId":"r","FunctionName":"f","_aws":{}}"#,
@@ -190,14 +178,14 @@ mod tests {
                 r#"{"timestamp":"t","level":"ERROR","message":"panic","location":"a.rs:1:2","target":"service"}"#,
                 readable("ERROR panic  location=a.rs:1:2"),
             ),
-            (r#"{"timestamp":"t","requestId":"r","status":200,"accountId":"a","_aws":{}}"#, request(None, Some("a"))),
+            (r#"{"timestamp":"t","requestId":"r","status":200,"accountId":"a","_aws":{}}"#, request(None)),
             (
                 r#"{"timestamp":"t","requestId":"r","status":401,"reason":"expired","_aws":{}}"#,
-                request(Some("expired"), None),
+                request(Some("expired")),
             ),
             (
                 r#"{"timestamp":"t","requestId":"r","status":503,"storeError":"throttled","_aws":{}}"#,
-                request(Some("DynamoDB: throttled"), None),
+                request(Some("DynamoDB: throttled")),
             ),
             (
                 r#"{"message":"drained","requestId":"r","SignalsDrained":3,"DrainDelay":8531.5,"_aws":{}}"#,

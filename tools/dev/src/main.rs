@@ -3,7 +3,9 @@
 //!
 //! It holds no fact about tables, routes or variables (the template has them) and none about what a request means.
 
+mod api_key;
 mod cors;
+mod deferred;
 mod env_file;
 mod event;
 mod exchange;
@@ -23,6 +25,7 @@ mod programs;
 mod progress;
 mod request_line;
 mod seed;
+mod signal;
 mod stack_info;
 
 use std::cell::OnceCell;
@@ -37,10 +40,11 @@ use fault_proxy::{FaultProxy, Plan};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use crate::api_key::Keys;
 use crate::env_file::EnvFile;
 use crate::faults::Faults;
 use crate::functions::Functions;
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, Sources};
 use crate::inspector::{Inspector, Stored};
 use crate::log::RequestLog;
 use crate::operator::Operator;
@@ -120,7 +124,10 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     environment.extend(overflow.iter().flat_map(Overflow::variables));
     let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
     let names = OwnNames(options.host_name.clone());
-    let gateway = Arc::new(Gateway::new(routes, names.clone(), cors, answers, log.clone()));
+    let keys = Keys { emulator: Arc::clone(&emulator), table: template.table("ApiKeysTable")?.name.clone() };
+    let deferred = overflow.as_ref().map(Overflow::deferred_signals);
+    let sources = Sources { log: log.clone(), keys: Some(keys), deferred };
+    let gateway = Arc::new(Gateway::new(routes, names.clone(), cors, answers, sources));
     gateway.serve(listeners.api)?;
 
     functions::build(&programs, &template, options.release).await?;
@@ -148,7 +155,7 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
         overflow.drain(functions);
     }
     let stored = Stored::new(Arc::clone(&emulator), &template, operator)?;
-    Inspector { gateway, names, stored }.serve(listeners.inspector)?;
+    Inspector { gateway, names, stored, queue: overflow.as_ref().map(Overflow::queue) }.serve(listeners.inspector)?;
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
         status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));

@@ -8,7 +8,9 @@ use std::time::Duration;
 use anyhow::Result;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, drained, event};
 use emulator::{Storage, Template};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use crate::deferred::DeferredSignals;
 use crate::functions::Functions;
 use crate::log;
 use crate::progress::status;
@@ -22,9 +24,26 @@ const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The variables of the queues: two that the template has, and the SDK's.
 pub(crate) const VARIABLES: [&str; 3] = ["OVERFLOW_QUEUE_URL", "DEAD_LETTER_QUEUE_URL", "AWS_ENDPOINT_URL_SQS"];
 
+/// Its messages, and the drain of them.
+#[derive(Clone)]
+pub(crate) struct Queue {
+    sqs: Arc<FakeSqs>,
+    /// Held while a drain is under way.
+    draining: Arc<Mutex<()>>,
+}
+
+impl Queue {
+    /// Waits for a drain that is under way, and deletes all messages. None is drained until the guard is dropped.
+    pub(crate) async fn empty(&self) -> OwnedMutexGuard<()> {
+        let guard = Arc::clone(&self.draining).lock_owned().await;
+        self.sqs.clear();
+        guard
+    }
+}
+
 /// The queue. Dropping it prints what becomes of messages that are left.
 pub(crate) struct Overflow {
-    sqs: Arc<FakeSqs>,
+    queue: Queue,
     /// Where it is kept; `None` for in memory.
     file: Option<PathBuf>,
     /// The name of its function in the template.
@@ -49,27 +68,41 @@ impl Overflow {
             Some(file) => FakeSqs::start_in(file).await?,
             None => FakeSqs::start().await?,
         };
-        Ok(Some(Self { sqs: Arc::new(sqs), file, function, batch_size }))
+        let queue = Queue { sqs: Arc::new(sqs), draining: Arc::default() };
+        Ok(Some(Self { queue, file, function, batch_size }))
     }
 
     /// What the functions and the operator need to find it.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
-        let values = [OVERFLOW_QUEUE.to_owned(), DEAD_LETTER_QUEUE.to_owned(), self.sqs.endpoint()];
+        let values = [OVERFLOW_QUEUE.to_owned(), DEAD_LETTER_QUEUE.to_owned(), self.queue.sqs.endpoint()];
         VARIABLES.map(str::to_owned).into_iter().zip(values)
+    }
+
+    /// Which signals it takes from here on.
+    pub(crate) fn deferred_signals(&self) -> DeferredSignals {
+        DeferredSignals::of(self.queue.sqs.sent_messages())
+    }
+
+    /// Its messages.
+    pub(crate) fn queue(&self) -> Queue {
+        self.queue.clone()
     }
 
     /// Has its function drain it until the runtime ends.
     pub(crate) fn drain(&self, functions: Functions) {
-        let (sqs, function, batch_size) = (Arc::clone(&self.sqs), self.function.clone(), self.batch_size);
+        let (Queue { sqs, draining }, function, batch_size) =
+            (self.queue.clone(), self.function.clone(), self.batch_size);
         tokio::spawn(async move {
             let mut dead_letters = sqs.dead_letters();
             loop {
+                let drain = draining.lock().await;
                 let messages = sqs.receive(batch_size, VISIBILITY_TIMEOUT);
                 if sqs.dead_letters() > dead_letters {
                     log::write("A message became a dead letter: the overflow function did not store it.");
                 }
                 dead_letters = sqs.dead_letters();
                 if messages.is_empty() {
+                    drop(drain);
                     tokio::time::sleep(POLL_INTERVAL).await;
                     continue;
                 }
@@ -84,7 +117,7 @@ impl Overflow {
 
 impl Drop for Overflow {
     fn drop(&mut self) {
-        match (self.sqs.remaining() + self.sqs.dead_letters(), &self.file) {
+        match (self.queue.sqs.remaining() + self.queue.sqs.dead_letters(), &self.file) {
             (0, _) => {}
             (left, Some(file)) => {
                 status(&format!("Messages with deferred data that are kept in {}: {left}.", file.display()));

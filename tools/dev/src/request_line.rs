@@ -1,9 +1,8 @@
 //! The line of a request: what came of it and why, for the author of a client. Must not know how requests reach the functions.
 
 use axum::http::StatusCode;
-use serde_json::Value;
 
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Finding};
 
 /// The line, without its time. Its status may have a colour.
 pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
@@ -21,29 +20,26 @@ pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
 }
 
 fn parts(exchange: &Exchange) -> Vec<String> {
-    let status = exchange.response.status();
-    let body: Value = serde_json::from_slice(exchange.response.body()).unwrap_or_default();
-    let text = |name| body.get(name).and_then(Value::as_str);
-    let count = |name| body.get(name).and_then(Value::as_u64);
+    let (status, outcome) = (exchange.response.status(), &exchange.outcome);
     let mut parts = Vec::new();
-    match (text("code"), count("accepted")) {
+    match (outcome.code.as_deref(), outcome.accepted) {
         // Its errors follow, and say more.
         (Some("validation-failed"), _) => {}
-        (Some(code), _) => match text("detail").filter(|_| status.is_client_error()) {
+        (Some(code), _) => match outcome.detail.as_ref().filter(|_| status.is_client_error()) {
             Some(detail) if status != StatusCode::UNAUTHORIZED => parts.push(format!("{code}: {detail}")),
             _ => parts.push(code.to_owned()),
         },
         (None, Some(accepted)) => {
             parts.push(format!("{accepted} accepted"));
-            let others = ["rejected", "deferred"].map(|name| (name, count(name).unwrap_or(0)));
-            parts.extend(others.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")));
-            parts.extend(body.get("replayed").and_then(Value::as_bool).filter(|is| *is).map(|_| "replayed".to_owned()));
+            let others = [("rejected", outcome.rejected), ("deferred", outcome.deferred)];
+            parts.extend(others.iter().filter_map(|(name, n)| Some(format!("{} {name}", n.filter(|n| *n > 0)?))));
+            parts.extend(outcome.replayed.filter(|is| *is).map(|_| "replayed".to_owned()));
         }
-        (None, None) => parts.extend(text("result").map(str::to_owned)),
+        (None, None) => parts.extend(outcome.result.clone()),
     }
-    parts.extend(first(&body, "fieldErrors"));
-    parts.extend(first(&body, "warnings").map(|warning| format!("warning {warning}")));
-    match (parts.last_mut(), &exchange.why.reason) {
+    parts.extend(first(&outcome.field_errors));
+    parts.extend(first(&outcome.warnings).map(|warning| format!("warning {warning}")));
+    match (parts.last_mut(), &exchange.reason) {
         (Some(last), Some(note)) => last.extend([" (", note, ")"]),
         (None, Some(note)) => parts.push(note.clone()),
         (_, None) => {}
@@ -51,13 +47,11 @@ fn parts(exchange: &Exchange) -> Vec<String> {
     parts
 }
 
-/// The code and the place of the first entry of a list, and how many more there are.
-fn first(body: &Value, list: &str) -> Option<String> {
-    let list = body.get(list)?.as_array()?;
-    let first = list.first()?;
-    let text = |name| first.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let place = format!("{} {}", text("code")?, text("pointer").unwrap_or("(the body)"));
-    Some(if list.len() > 1 { format!("{place} (+{})", list.len() - 1) } else { place })
+/// The code and the place of the first of these, and how many more there are.
+fn first(findings: &[Finding]) -> Option<String> {
+    let Finding { code, pointer, .. } = findings.first()?;
+    let place = format!("{code} {}", if pointer.is_empty() { "(the body)" } else { pointer });
+    Some(if findings.len() > 1 { format!("{place} (+{})", findings.len() - 1) } else { place })
 }
 
 #[cfg(test)]
@@ -67,7 +61,8 @@ mod tests {
     use axum::body::Bytes;
     use axum::http::{HeaderMap, Method, Response, Uri};
 
-    use crate::exchange::{Exchange, Explanation, Sent};
+    use crate::api_key::SentKey;
+    use crate::exchange::{Exchange, Outcome, Sent};
 
     fn line(status: u16, body: &'static str, note: Option<&str>) -> String {
         line_of(status, body, note, false)
@@ -77,8 +72,9 @@ mod tests {
         let uri = Uri::from_static("/api/customers?key=secret");
         let sent = Sent { method: Method::POST, uri, headers: HeaderMap::new(), body: Some(Bytes::new()) };
         let response = Response::builder().status(status).body(Bytes::from(body)).unwrap();
-        let why = Explanation { reason: note.map(str::to_owned), account: None };
-        let line = super::line(&Exchange { sent, response, duration: Duration::from_micros(3_900), why }, has_colours);
+        let answer = (response, Outcome::parse(status, body.as_bytes(), note));
+        let why = (note.map(str::to_owned), SentKey::default());
+        let line = super::line(&Exchange::new(sent, answer, Duration::from_micros(3_900), why, &[]), has_colours);
         line.strip_prefix("POST    /api/customers           ").unwrap().to_owned()
     }
 

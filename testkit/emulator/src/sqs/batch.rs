@@ -1,11 +1,11 @@
-//! What Lambda receives of the queue, and what it makes of messages for a function and of the function's response. Must not know
+//! What Lambda receives of the queue and counts in it, and what it makes of messages for a function and of the function's response. Must not know
 //! what is in a message.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{MAX_BYTES, Message, Queues};
+use super::{MAX_BYTES, Message, Queue, Queues};
 
 /// A message that was received this often and not deleted becomes a dead letter. In template.yaml it is more often, over days.
 pub(super) const MAX_RECEIVES: u32 = 24;
@@ -34,6 +34,17 @@ impl Queues {
             received.push(message.clone());
         }
         received
+    }
+}
+
+impl Queue {
+    /// Messages that wait, are in flight and are delayed.
+    pub(super) fn counts(&mut self, now: Instant) -> [u64; 3] {
+        let said = if self.counts.len() > 1 { self.counts.pop_front() } else { self.counts.front().copied() };
+        said.unwrap_or_else(|| {
+            let waiting = self.messages.iter().filter(|message| message.visible_at <= now).count();
+            [waiting as u64, (self.messages.len() - waiting) as u64, 0]
+        })
     }
 }
 

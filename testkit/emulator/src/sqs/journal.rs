@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
-use super::{Message, Queue, Queues};
+use super::{FakeSqs, Message, Queue, Queues};
 use crate::for_owner;
 
 /// The file, to which changes are appended.
@@ -62,8 +63,29 @@ fn apply(queues: &mut Queues, line: &str) {
         queues.dead_letters.messages.extend(dead);
     } else if let Some(id) = text("deleted") {
         queues.overflow.messages.retain(|message| message.id != id);
+    } else if change.get("cleared").is_some() {
+        queues.overflow.messages.clear();
+        queues.dead_letters.messages.clear();
     } else if change.get("redriven").is_some() {
         queues.overflow.messages.append(&mut queues.dead_letters.messages);
+    }
+}
+
+impl FakeSqs {
+    /// Deletes every message of both queues.
+    pub fn clear(&self) {
+        self.0.service.queues(|queues| {
+            queues.keep(&json!({"cleared": true}));
+            queues.overflow.messages.clear();
+            queues.dead_letters.messages.clear();
+        });
+    }
+
+    /// The messages that the overflow queue takes from here on.
+    pub fn sent_messages(&self) -> mpsc::UnboundedReceiver<String> {
+        let (observer, messages) = mpsc::unbounded_channel();
+        self.0.service.queues(|queues| queues.observer = Some(observer));
+        messages
     }
 }
 

@@ -7,7 +7,7 @@ use emulator::template::{Cors, Route};
 use sandbox::runtime_api::{EventQueue, Invocation};
 use serde_json::{Value, json};
 
-use super::Gateway;
+use super::{Gateway, Sources};
 use crate::cors::CorsPolicy;
 use crate::functions::Functions;
 use crate::injected::InjectedShare;
@@ -46,7 +46,8 @@ fn gateway_with(functions: Option<Functions>, origins: &[&str], answers: &[&str]
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let answers = answers.iter().map(|text| InjectedShare::parse(text).unwrap()).collect();
-    let gateway = Arc::new(Gateway::new(routes.map(route).into(), OwnNames::default(), cors, answers, None));
+    let gateway =
+        Arc::new(Gateway::new(routes.map(route).into(), OwnNames::default(), cors, answers, Sources::default()));
     if let Some(functions) = functions {
         gateway.set_functions(functions);
     }

@@ -1,54 +1,82 @@
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, Response, Uri};
+use serde_json::json;
 
 use super::*;
-use crate::exchange::{Explanation, Sent};
+use crate::api_key::SentKey;
+use crate::exchange::{Outcome, Sent};
 
 fn add(history: &History, body: &[u8], response: &'static str) -> u64 {
     let uri = Uri::from_static("/api/event-flows/signal");
     let body = Some(Bytes::copy_from_slice(body));
     let sent = Sent { method: Method::POST, uri, headers: HeaderMap::new(), body };
-    let response = Response::new(Bytes::from(response));
-    history.add(Exchange { sent, response, duration: Duration::ZERO, why: Explanation::default() }).n
+    let outcome = Outcome::parse(200, response.as_bytes(), None);
+    let answer = (Response::new(Bytes::from(response)), outcome);
+    history.add(Exchange::new(sent, answer, Duration::ZERO, (None, SentKey::default()), &[])).n
 }
 
-#[tokio::test]
-async fn history_is_bounded_in_number_and_bytes() {
+#[test]
+fn history_is_bounded_in_number_and_bytes() {
     let history = History::default();
     for _ in 0..MAX_EXCHANGES + 10 {
         add(&history, b"{}", "{}");
     }
-    let (kept, last) = history.after(0, Duration::ZERO, |_| true).await;
-    assert_eq!((kept.len(), last), (MAX_EXCHANGES, 510));
+    let kept = |history: &History| history.with(|state| (state.kept.len(), state.oldest(), state.last));
+    assert_eq!(kept(&history), (MAX_EXCHANGES, 11, 510));
     add(&history, &vec![b' '; MAX_BODY_BYTES + 1], "{}");
-    let (kept, _) = history.after(510, Duration::ZERO, |_| true).await;
-    assert_eq!((&kept[0].exchange.sent.body, &kept[0].summary["requestBytes"]), (&None, &json!(MAX_BODY_BYTES + 1)));
+    let exchange = &history.find(511).unwrap().exchange;
+    assert_eq!((&exchange.sent.body, &exchange.summary(1)["requestBytes"]), (&None, &json!(MAX_BODY_BYTES + 1)));
     for _ in 0..10 {
         add(&history, &vec![b' '; MAX_BODY_BYTES], "{}");
     }
-    let (kept, _) = history.after(0, Duration::ZERO, |_| true).await;
-    assert_eq!(kept.len(), 7);
+    assert_eq!(kept(&history), (7, 515, 521));
+    history.clear();
+    assert_eq!(kept(&history), (0, 522, 521));
 }
 
 #[tokio::test]
 async fn waiting_reader_gets_the_next_exchange() {
     let history = Arc::new(History::default());
     let reads = Arc::clone(&history);
-    let reader = tokio::spawn(async move { reads.after(0, Duration::from_mins(1), |_| true).await.0.len() });
+    let reader = tokio::spawn(async move {
+        reads.wait(Duration::from_mins(1), |state| (!state.kept.is_empty(), state.kept.len())).await
+    });
     tokio::task::yield_now().await;
     add(&history, b"{}", "{}");
     assert_eq!(reader.await.unwrap(), 1);
 }
 
 #[test]
-fn counts_are_of_all_exchanges_until_they_are_cleared() {
+fn counts_are_of_all_signals_until_they_are_cleared() {
     let history = History::default();
     let body = br#"{"signals":[{"eventType":"purchase"},{"stepNodeId":"start"},{"eventType":"purchase"}]}"#;
-    add(&history, body, r#"{"received":3,"accepted":2,"rejected":1,"warnings":[{"pointer":"/signals/0/x"}]}"#);
-    let by_type = json!({"purchase": 2, "start": 1});
-    let counts = json!({"requests": 1, "accepted": 2, "rejected": 1, "warnings": 1, "byType": by_type});
-    assert_eq!(history.counts(), counts);
+    let counted = r#""received":3,"accepted":2,"fieldErrors":[{"pointer":"/signals/2/x"}],"warnings":[{"pointer":"/signals/0/x"}]"#;
+    add(&history, body, format!("{{{counted}}}").leak());
+    add(&history, body, format!("{{{counted},\"replayed\":true}}").leak());
+    add(&history, body, "{}");
+    let tally = |counts: [u64; 5]| json!(Tally(counts));
+    let counts = history.with(|state| json!(state.counts));
+    let by_type = json!({"purchase": tally([1, 2, 0, 1, 2]), "start": tally([1, 1, 0, 0, 1])});
+    let verdicts = json!({"stored": 2, "replayed": 3, "deferred": 0, "rejected": 1, "refused": 3});
+    let mut expected = json!({"requests": 3, "warnings": 2, "byType": by_type, "otherTypes": 0});
+    expected.as_object_mut().unwrap().extend(verdicts.as_object().unwrap().clone());
+    assert_eq!(counts, expected);
     history.clear();
-    assert_eq!(history.counts()["requests"], 0);
-    assert_eq!(add(&history, b"", ""), 2);
+    assert_eq!(history.with(|state| state.counts.signals.sum()), 0);
+    assert_eq!(add(&history, b"", ""), 4);
+}
+
+#[test]
+fn signals_of_many_or_long_types_are_counted_together() {
+    let history = History::default();
+    for n in 0..MAX_TYPES.0 + 5 {
+        add(&history, format!(r#"{{"signals":[{{"eventType":"type-{n}"}}]}}"#).as_bytes(), r#"{"received":1}"#);
+    }
+    add(
+        &history,
+        format!(r#"{{"signals":[{{"eventType":"{}"}}]}}"#, "x".repeat(1_025)).as_bytes(),
+        r#"{"received":1}"#,
+    );
+    let counts = history.with(|state| state.counts.clone());
+    assert_eq!((counts.by_type.len(), counts.other_types, counts.signals.sum()), (1_000, 6, 1_006));
 }

@@ -1,15 +1,16 @@
 //! What is stored, read in this process: a command of the operator takes longer to start than this to answer. What a client wrote is shown
 //! as it is stored, with every digit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::process::Stdio;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use emulator::development_key::ACCOUNT_ID;
+use emulator::template::Table;
 use emulator::{Emulator, Template};
+use model::account::AccountId;
 use model::customer::is_fence;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -28,8 +29,9 @@ const MAX_REJECTED: usize = 100;
 /// The tables of the stack, and the command line, which is built at its first use.
 pub(crate) struct Stored {
     emulator: Arc<Emulator>,
-    /// The names of the tables of customers, signals and rejected signals.
-    tables: [String; 3],
+    /// The names of the tables of customers, signals, rejected signals and keys.
+    names: [String; 4],
+    tables: Vec<Table>,
     operator: Operator,
     built: OnceCell<()>,
 }
@@ -39,14 +41,29 @@ impl Stored {
     /// The template lacks a table.
     pub(crate) fn new(emulator: Arc<Emulator>, template: &Template, operator: Operator) -> Result<Self> {
         let name = |table| template.table(table).map(|table| table.name.clone());
-        let tables = [name("CustomersTable")?, name("SignalsTable")?, name("RejectedSignalsTable")?];
-        Ok(Self { emulator, tables, operator, built: OnceCell::new() })
+        let names =
+            [name("CustomersTable")?, name("SignalsTable")?, name("RejectedSignalsTable")?, name("ApiKeysTable")?];
+        Ok(Self { emulator, names, tables: template.tables.clone(), operator, built: OnceCell::new() })
+    }
+
+    /// The accounts that have a key, in JSON.
+    pub(crate) fn accounts(&self) -> Result<String> {
+        let [.., keys] = &self.names;
+        let mut accounts = BTreeSet::new();
+        self.emulator.for_each_item(keys, |item| _ = accounts.insert(text(item, "accountId").to_owned()))?;
+        Ok(serde_json::to_string(&accounts)?)
+    }
+
+    /// Deletes everything but the keys.
+    pub(crate) fn clear(&self) -> Result<()> {
+        let [.., keys] = &self.names;
+        self.tables.iter().filter(|table| table.name != *keys).try_for_each(|table| self.emulator.clear(table))
     }
 
     /// The profile and the newest signals of a customer, or the signals of an emitter, which has no profile, in JSON.
-    pub(crate) fn customer(&self, id: &str) -> Result<String> {
-        let [customers, signals, _] = &self.tables;
-        let partition = format!("{ACCOUNT_ID}#{id}");
+    pub(crate) fn customer(&self, account: &AccountId, id: &str) -> Result<String> {
+        let [customers, signals, ..] = &self.names;
+        let partition = account.partition_key(id);
         let profile = self.emulator.last_of(customers, &partition, 1)?;
         let profile = profile.first().map(|item| attributes(item, |name| name != "pk" && !is_fence(name)));
         let signals = self.emulator.last_of(signals, &partition, MAX_SIGNALS)?;
@@ -63,10 +80,10 @@ impl Stored {
     }
 
     /// The newest rejected signals, oldest first, in JSON: entries as `intake rejected list --json` has them.
-    pub(crate) fn rejected(&self) -> Result<String> {
-        let [.., table] = &self.tables;
+    pub(crate) fn rejected(&self, account: &AccountId) -> Result<String> {
+        let [.., table, _] = &self.names;
         let mut newest = BTreeMap::new();
-        let account = format!("{ACCOUNT_ID}#");
+        let account = account.partition_key("");
         self.emulator.for_each_item(table, |item| {
             let (partition, sort) = (text(item, "pk"), text(item, "sk"));
             if let Some(partition) = partition.strip_prefix(&account) {
@@ -82,12 +99,12 @@ impl Stored {
     }
 
     /// Parses and stores a rejected signal again, as `signal` has it: an entry of the list, maybe with another payload.
-    pub(crate) async fn redrive(&self, signal: &str) -> Result<String> {
+    pub(crate) async fn redrive(&self, account: &AccountId, signal: &str) -> Result<String> {
         self.built.get_or_try_init(|| self.operator.build()).await?;
         let mut file = NamedTempFile::new().context("Cannot write a temporary file")?;
         // The command reads a signal from each line. No string of JSON has a line break.
         writeln!(file, "{}", signal.replace(['\n', '\r'], " ")).context("Cannot write a temporary file")?;
-        let mut command = self.operator.command(&["--json", "rejected", "redrive", "--account", ACCOUNT_ID]);
+        let mut command = self.operator.command(&["--json", "rejected", "redrive", "--account", account.as_str()]);
         command.args([OsStr::new("--from"), file.path().as_os_str()]);
         let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.context("Cannot start intake")?;
         if !output.status.success() {

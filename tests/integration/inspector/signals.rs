@@ -1,0 +1,134 @@
+//! What a test of a client asks the inspector: signals, counts, and a clean start.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use testkit::{LocalStack, call};
+
+use super::{BATCH, Inspector, OWN_PAGE, SIGNALS, other_key};
+
+#[tokio::test]
+async fn each_signal_has_its_verdict_and_is_counted_once() {
+    let stack = LocalStack::start(&["--no-queue"]);
+    let (inspector, key) = (Inspector(&stack), other_key(&stack).await);
+    for _ in 0..2 {
+        stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
+    }
+    let of_shop = [("Authorization", &*format!("Bearer {key}")), ("Prefer", "handling=strict")];
+    stack.send("POST", SIGNALS, &of_shop, BATCH.as_bytes());
+    stack.send("POST", SIGNALS, &[("Authorization", "Bearer unknown")], BATCH.as_bytes());
+    stack.send("POST", SIGNALS, &[], b"{");
+    stack.send("GET", "/api/sdk/ping", &[], b"");
+
+    let text = inspector.call("GET", "/signals?subject=-c1&verdict=stored", &[], b"").text;
+    let price = r#""data":{"price":12345678901234567890.10}"#;
+    let first = format!(
+        r#"{{"signals":[{{"request":1,"account":"dev","index":0,"type":"purchase","subject":"-c1","verdict":"stored","errors":[],"warnings":[],{price}}}],"oldest":1,"last":6}}"#
+    );
+    assert_eq!(text, first);
+    let short = |path: &str| {
+        let signals = inspector.get(path)["signals"].clone();
+        let short = |signal: &Value| {
+            let error = signal["errors"][0].clone();
+            json!([
+                signal["request"],
+                signal["index"],
+                signal["verdict"],
+                signal["account"],
+                error["code"],
+                error["pointer"]
+            ])
+        };
+        signals.as_array().unwrap().iter().map(short).collect::<Value>()
+    };
+    let missing = "/signals/1/eventType";
+    assert_eq!(
+        short("/signals"),
+        json!([
+            [1, 0, "stored", "dev", null, null],
+            [1, 1, "rejected", "dev", "required", missing],
+            [2, 0, "replayed", "dev", null, null],
+            [2, 1, "replayed", "dev", "required", missing],
+            [3, 0, "rejected", "shop", null, null],
+            [3, 1, "rejected", "shop", "required", missing],
+            [4, 0, "refused", null, "unauthorized", ""],
+            [4, 1, "refused", null, "unauthorized", ""],
+            [5, null, "refused", "dev", "malformed-json", ""],
+        ])
+    );
+    assert_eq!(short("/signals?account=shop&type=purchase"), json!([[3, 0, "rejected", "shop", null, null]]));
+    assert_eq!(short("/signals?after=3&type=other"), json!([]));
+    let verdicts = |[stored, replayed, rejected, refused]: [u64; 4]| json!({"stored": stored, "replayed": replayed, "deferred": 0, "rejected": rejected, "refused": refused});
+    let mut expected = verdicts([1, 2, 3, 3]);
+    expected["byType"] = json!({"purchase": verdicts([1, 1, 1, 1])});
+    (expected["requests"], expected["warnings"], expected["otherTypes"]) = (json!(6), json!(0), json!(0));
+    assert_eq!(inspector.get("/counts?count=9"), expected);
+    let unauthorized = &inspector.get("/signals?after=3&count=2")["signals"][0]["errors"][0]["message"];
+    assert!(unauthorized.as_str().unwrap().ends_with(" (unknown)"), "{unauthorized}");
+    stack.stop("TERM");
+}
+
+#[test]
+fn reader_waits_until_so_many_signals_have_come() {
+    let stack = LocalStack::start(&[]);
+    let (inspector, url) = (Inspector(&stack), stack.variable("INSPECTOR_URL").to_owned());
+    let batch = br#"{"signals":[{"customerId":"c","eventType":"awaited"},{"customerId":"c","eventType":"other"}]}"#;
+    std::thread::scope(|scope| {
+        let reader = |path| {
+            let url = format!("{url}{path}");
+            scope.spawn(move || call("GET", &url, &[], b"").json())
+        };
+        let signals = reader("/signals?type=awaited&count=3&wait=60s");
+        let counts = reader("/counts?count=6&wait=60s");
+        for _ in 0..3 {
+            stack.send("POST", SIGNALS, &[], batch);
+        }
+        assert_eq!(signals.join().unwrap()["signals"].as_array().unwrap().len(), 3);
+        assert_eq!(counts.join().unwrap()["requests"], 3);
+    });
+    let began = Instant::now();
+    assert_eq!(inspector.get("/signals?after=1&count=7&wait=1s")["signals"].as_array().unwrap().len(), 4);
+    assert!(began.elapsed().as_secs() >= 1);
+    stack.stop("TERM");
+}
+
+#[tokio::test]
+async fn deferred_signals_are_those_that_the_queue_took_and_a_reset_ends_them() {
+    let stack = LocalStack::start(&["--faults", "1"]);
+    let inspector = Inspector(&stack);
+    stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
+    let verdicts = inspector.get("/signals")["signals"].clone();
+    assert_eq!((&verdicts[0]["verdict"], &verdicts[1]["verdict"]), (&json!("deferred"), &json!("rejected")));
+    assert_eq!(inspector.call("POST", "/reset", &[OWN_PAGE], b"").status, 204);
+    assert_eq!(inspector.get("/counts")["deferred"], 0);
+    let stderr = stack.stop("TERM");
+    assert!(!stderr.contains("lost with the queue"), "{stderr}");
+}
+
+#[tokio::test]
+async fn reset_empties_everything_but_the_keys() {
+    let stack = LocalStack::start(&["--no-queue"]);
+    let (inspector, key) = (Inspector(&stack), other_key(&stack).await);
+    let bearer = format!("Bearer {key}");
+    for _ in 0..2 {
+        for headers in [&[][..], &[("Authorization", bearer.as_str())]] {
+            let answer = stack.send("POST", SIGNALS, headers, BATCH.as_bytes());
+            assert_eq!((answer.status, &answer.json()["replayed"]), (200, &json!(false)), "{answer:?}");
+            stack.send("POST", "/api/customers", headers, br#"{"customerId":"-c1","customerData":{}}"#);
+        }
+        for account in ["dev", "shop"] {
+            let customer = inspector.get(&format!("/customers/-c1?account={account}"));
+            assert_eq!(
+                (&customer["profile"]["accountId"], customer["signals"].as_array().unwrap().len()),
+                (&json!(account), 1)
+            );
+            assert_eq!(inspector.get(&format!("/rejected?account={account}")).as_array().unwrap().len(), 1);
+        }
+        assert_eq!(inspector.call("POST", "/reset", &[OWN_PAGE], b"").status, 204);
+        assert_eq!(inspector.get("/customers/-c1"), json!({"profile": null, "signals": []}));
+        assert_eq!((inspector.get("/rejected"), inspector.get("/accounts")), (json!([]), json!(["dev", "shop"])));
+        assert_eq!(inspector.get("/requests")["requests"], json!([]));
+    }
+    assert_eq!(inspector.get("/requests")["last"], 8);
+    stack.stop("TERM");
+}

@@ -1,0 +1,204 @@
+//! The signals of a request as the inspector knows them: made once, when the request is answered; lists, counts and the page read them.
+//! Knows the members of the contract that it shows, and no rule.
+
+use std::mem::size_of;
+
+use axum::body::Bytes;
+use model::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNALS_PER_REQUEST};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::exchange::{Finding, Outcome};
+
+/// What became of a signal, as the response and the local queue say.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Verdict {
+    /// Acknowledged by DynamoDB.
+    Stored,
+    /// Of a request that the service had seen before.
+    Replayed,
+    /// Taken by the overflow queue.
+    Deferred,
+    /// Rejected, as its errors say, or with the whole batch.
+    Rejected,
+    /// The response is of the whole request, and acknowledges nothing.
+    Refused,
+}
+
+impl Verdict {
+    /// Each, in the order of its number.
+    pub(crate) const ALL: [Self; 5] = [Self::Stored, Self::Replayed, Self::Deferred, Self::Rejected, Self::Refused];
+}
+
+/// A signal, or a body in which none can be read.
+#[derive(Serialize)]
+pub(crate) struct Signal {
+    /// Its place in the request, from 0; `None` for a body in which no signal can be read.
+    pub(crate) index: Option<usize>,
+    /// Its eventType or stepNodeId.
+    pub(crate) r#type: Option<String>,
+    /// Its customerId or emitterId.
+    pub(crate) subject: Option<String>,
+    pub(crate) verdict: Verdict,
+    pub(crate) errors: Vec<Finding>,
+    pub(crate) warnings: Vec<Finding>,
+    /// The text of its `data`, in the memory of the body.
+    pub(crate) data: Option<JsonText>,
+}
+
+/// A value as it was sent, with every digit.
+pub(crate) struct JsonText(pub(crate) Bytes);
+
+/// The members of a request, or of one of its signals, that a list shows, not parsed: a tree of all members would be many times as large
+/// as the body.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Listed<'a> {
+    #[serde(borrow)]
+    signals: Option<&'a RawValue>,
+    customer_id: Option<&'a RawValue>,
+    emitter_id: Option<&'a RawValue>,
+    event_type: Option<&'a RawValue>,
+    step_node_id: Option<&'a RawValue>,
+    data: Option<&'a RawValue>,
+}
+
+impl<'a> Listed<'a> {
+    pub(crate) fn parse(text: &'a str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    pub(crate) fn subject(&self) -> Option<String> {
+        first_text([self.customer_id, self.emitter_id])
+    }
+
+    fn signals(&self) -> Vec<&'a RawValue> {
+        let signals: Option<Vec<_>> = self.signals.and_then(|signals| serde_json::from_str(signals.get()).ok());
+        signals.filter(|signals| signals.len() <= MAX_SIGNALS_PER_REQUEST).unwrap_or_default()
+    }
+}
+
+/// The signals of a batch with this body, of which the queue took those with the indexes `deferred`.
+pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Vec<Signal> {
+    let text = std::str::from_utf8(body).unwrap_or_default();
+    let all = Listed::parse(text).signals();
+    let mut signals: Vec<_> = all.iter().map(|signal| Listed::parse(signal.get())).enumerate().collect();
+    let is_unreadable = signals.is_empty();
+    if is_unreadable {
+        signals.push((0, Listed::default()));
+    }
+    let signal = |(index, listed): (usize, Listed<'_>)| {
+        let of_signal = |findings: &[Finding]| {
+            findings.iter().filter(|finding| finding.signal() == Some(index)).cloned().collect::<Vec<_>>()
+        };
+        let mut errors = of_signal(&outcome.field_errors);
+        let verdict = match outcome.received {
+            None => Verdict::Refused,
+            Some(_) if outcome.accepted == Some(0) => Verdict::Rejected,
+            Some(_) if outcome.replayed == Some(true) => Verdict::Replayed,
+            Some(_) if !errors.is_empty() => Verdict::Rejected,
+            Some(_) if deferred.contains(&index) => Verdict::Deferred,
+            Some(_) => Verdict::Stored,
+        };
+        if verdict == Verdict::Refused {
+            errors = outcome.field_errors.iter().take(MAX_ERRORS_PER_SIGNAL).cloned().collect();
+            errors.extend(errors.is_empty().then(|| outcome.refusal.clone()));
+        }
+        Signal {
+            index: (!is_unreadable).then_some(index),
+            r#type: first_text([listed.event_type, listed.step_node_id]),
+            subject: listed.subject(),
+            verdict,
+            errors,
+            warnings: of_signal(&outcome.warnings),
+            data: listed.data.map(|data| JsonText(body.slice_ref(data.get().as_bytes()))),
+        }
+    };
+    signals.into_iter().map(signal).collect()
+}
+
+impl Signal {
+    /// What it takes to keep it beside its body, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let texts = self.r#type.iter().chain(&self.subject).map(String::len).sum::<usize>();
+        size_of::<Self>() + texts + self.errors.iter().chain(&self.warnings).map(Finding::bytes).sum::<usize>()
+    }
+}
+
+/// The first one of these that is a text.
+fn first_text<const N: usize>(members: [Option<&RawValue>; N]) -> Option<String> {
+    members.into_iter().flatten().find_map(|member| serde_json::from_str(member.get()).ok())
+}
+
+impl Serialize for JsonText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serde_json::from_slice::<&RawValue>(&self.0).ok().serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Bytes;
+    use serde_json::json;
+
+    use super::signals;
+    use crate::exchange::Outcome;
+
+    /// Index, type, verdict and code of each signal of a batch with this response.
+    fn of(body: &'static str, response: &str, deferred: &[usize]) -> serde_json::Value {
+        let outcome = Outcome::parse(429, response.as_bytes(), None);
+        let signals = signals(&Bytes::from_static(body.as_bytes()), &outcome, deferred);
+        let shown = |signal: &super::Signal| {
+            let code = signal.errors.first().map(|error| error.code.clone());
+            json!([signal.index, signal.r#type, signal.verdict, code])
+        };
+        signals.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn verdict_of_each_signal_is_what_the_response_and_the_queue_say() {
+        let body = r#"{"signals":[{"eventType":"a"},{"stepNodeId":"b"},7]}"#;
+        let error = r#""fieldErrors":[{"code":"invalid-type","pointer":"/signals/2"}]"#;
+        for (response, deferred, expected) in [
+            (
+                format!(r#"{{"received":3,"accepted":2,"replayed":false,{error}}}"#),
+                &[1][..],
+                json!([[0, "a", "stored", null], [1, "b", "deferred", null], [2, null, "rejected", "invalid-type"]]),
+            ),
+            (
+                format!(r#"{{"received":3,"accepted":2,"replayed":true,{error}}}"#),
+                &[1],
+                json!([[0, "a", "replayed", null], [1, "b", "replayed", null], [2, null, "replayed", "invalid-type"]]),
+            ),
+            (
+                format!(r#"{{"received":3,"accepted":0,"code":"validation-failed",{error}}}"#),
+                &[],
+                json!([[0, "a", "rejected", null], [1, "b", "rejected", null], [2, null, "rejected", "invalid-type"]]),
+            ),
+            (
+                r#"{"code":"storage-unavailable"}"#.to_owned(),
+                &[],
+                json!([0, 1, 2].map(|index| json!([index, (["a", "b"].get(index)), "refused", "storage-unavailable"]))),
+            ),
+        ] {
+            assert_eq!(of(body, &response, deferred), expected, "{response}");
+        }
+    }
+
+    #[test]
+    fn body_in_which_no_signal_can_be_read_is_one_refused_object_without_index() {
+        let many = format!("{{\"signals\":[{}]}}", vec!["0"; 501].join(",")).leak();
+        for body in ["{", "", r#"{"signals":[]}"#, r#"{"signals":7}"#, many] {
+            assert_eq!(of(body, r#"{"message":"x"}"#, &[]), json!([[null, null, "refused", "429"]]));
+        }
+    }
+
+    #[test]
+    fn data_of_a_signal_has_its_digits() {
+        let body = br#"{"signals":[{"eventType":"a","data":{"n":12345678901234567890.10}}]}"#;
+        let signals = signals(&Bytes::from_static(body), &Outcome::default(), &[]);
+        let text = serde_json::to_string(&signals).unwrap();
+        assert!(text.contains(r#""data":{"n":12345678901234567890.10}"#), "{text}");
+    }
+}
