@@ -20,6 +20,9 @@ pub fn build_functions() -> Result<PathBuf> {
 }
 
 /// Builds programs of the workspace: the folder in which they are.
+///
+/// # Errors
+/// Cargo cannot be started, or the build fails.
 pub fn build(programs: &[&str]) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = cargo_command(cargo)

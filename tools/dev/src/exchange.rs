@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::api_key::SentKey;
+use crate::contracts::Break;
 use crate::event::{Event, event};
 use crate::signal::{Listed, Signal, signals};
 
@@ -167,7 +168,8 @@ impl Exchange {
         for name in self.signals.iter().filter_map(|signal| signal.r#type.as_ref()) {
             *types.entry(name).or_default() += 1;
         }
-        let first = self.outcome.field_errors.first().or(self.outcome.warnings.first());
+        let breaks = self.contract_breaks();
+        let first = self.outcome.field_errors.first().or(breaks.first()).or(self.outcome.warnings.first());
         let id = self.response.headers().get("x-request-id").map(|id| String::from_utf8_lossy(id.as_bytes()));
         members([
             ("n", json!(n)),
@@ -180,6 +182,7 @@ impl Exchange {
             ("reason", json!(self.reason)),
             ("errors", json!(self.outcome.field_errors.len())),
             ("warnings", json!(self.outcome.warnings.len())),
+            ("contractBreaks", json!(breaks)),
             ("fieldCode", json!(first.map(|finding| &finding.code))),
             ("pointer", json!(first.map(|finding| &finding.pointer))),
             ("account", json!(self.key.account)),
@@ -194,6 +197,19 @@ impl Exchange {
             ("types", json!(types)),
             ("requestBytes", json!(self.body_bytes)),
         ])
+    }
+
+    /// What breaks contracts in its signals, with `--contracts`.
+    pub(crate) fn contract_breaks(&self) -> Vec<Finding> {
+        let place = |signal: &Signal| format!("/signals/{}/data", signal.index.unwrap_or_default());
+        let judged = self.signals.iter().filter_map(|signal| Some((place(signal), signal.judgement.as_ref()?)));
+        let breaks = judged.flat_map(|(place, judgement)| judgement.breaks.iter().map(move |one| (place.clone(), one)));
+        let finding = |(place, one): (String, &Break)| Finding {
+            code: "contract-broken".to_owned(),
+            pointer: place + &one.pointer,
+            message: one.message.clone(),
+        };
+        breaks.map(finding).collect()
     }
 
     /// The same with its headers and bodies, without the key.

@@ -17,6 +17,7 @@ use axum::serve::ListenerExt as _;
 use emulator::template::Route;
 
 use crate::api_key::{Keys, why_missing};
+use crate::contracts::Contracts;
 use crate::cors::CorsPolicy;
 use crate::deferred::DeferredSignals;
 use crate::event;
@@ -44,6 +45,7 @@ pub(crate) struct Sources {
     pub(crate) log: Option<RequestLog>,
     pub(crate) keys: Option<Keys>,
     pub(crate) deferred: Option<DeferredSignals>,
+    pub(crate) contracts: Option<Contracts>,
 }
 
 pub(crate) struct Gateway {
@@ -124,7 +126,11 @@ impl Gateway {
             .deferred
             .as_ref()
             .map(|deferred| deferred.take(key.account.as_deref(), outcome.request_identifier.as_deref()));
-        let exchange = Exchange::new(sent, (response, outcome), duration, (reason, key), &taken.unwrap_or_default());
+        let mut exchange =
+            Exchange::new(sent, (response, outcome), duration, (reason, key), &taken.unwrap_or_default());
+        if let Some(contracts) = &self.sources.contracts {
+            contracts.judge(&mut exchange.signals).await;
+        }
         if self.sources.log.is_some() {
             log::write(&line(&exchange, log::has_colours()));
         }

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::contracts::Contract;
 use crate::exchange::{Exchange, MAX_BODY_BYTES};
 use crate::signal::{Signal, Verdict};
 
@@ -55,6 +56,15 @@ pub(crate) struct Counts {
     by_type: BTreeMap<String, Tally>,
     /// Signals of types that are not counted one by one.
     other_types: u64,
+    contracts: ContractCounts,
+}
+
+/// Signals by whether they keep the contract of their type, with `--contracts`.
+#[derive(Clone, Default, Serialize)]
+struct ContractCounts {
+    ok: u64,
+    broken: u64,
+    none: u64,
 }
 
 /// Signals by their verdicts.
@@ -146,8 +156,14 @@ impl Counts {
     fn add(&mut self, exchange: &Exchange) {
         self.requests += 1;
         self.warnings += exchange.outcome.warnings.len();
-        for Signal { verdict, r#type, .. } in &exchange.signals {
+        for Signal { verdict, r#type, judgement, .. } in &exchange.signals {
             self.signals.add(*verdict);
+            match judgement.as_ref().map(|judgement| judgement.contract) {
+                Some(Contract::Ok) => self.contracts.ok += 1,
+                Some(Contract::Broken) => self.contracts.broken += 1,
+                Some(Contract::None) => self.contracts.none += 1,
+                None => {}
+            }
             let Some(name) = r#type else { continue };
             let (most, longest) = MAX_TYPES;
             let is_counted = self.by_type.len() < most && name.len() <= longest;

@@ -4,6 +4,7 @@
 //! It holds no fact about tables, routes or variables (the template has them) and none about what a request means.
 
 mod api_key;
+mod contracts;
 mod cors;
 mod deferred;
 mod env_file;
@@ -41,6 +42,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::api_key::Keys;
+use crate::contracts::Contracts;
 use crate::env_file::EnvFile;
 use crate::faults::Faults;
 use crate::functions::Functions;
@@ -126,7 +128,11 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     let names = OwnNames(options.host_name.clone());
     let keys = Keys { emulator: Arc::clone(&emulator), table: template.table("ApiKeysTable")?.name.clone() };
     let deferred = overflow.as_ref().map(Overflow::deferred_signals);
-    let sources = Sources { log: log.clone(), keys: Some(keys), deferred };
+    let contracts = match &options.contracts {
+        Some(dir) => Some(Contracts::start(&programs, dir).await?),
+        None => None,
+    };
+    let sources = Sources { log: log.clone(), keys: Some(keys), deferred, contracts };
     let gateway = Arc::new(Gateway::new(routes, names.clone(), cors, answers, sources));
     gateway.serve(listeners.api)?;
 

@@ -38,7 +38,7 @@ impl Operator {
 
     /// A command with these arguments, of the program that is built already: cargo would take longer than the command.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(self.programs.intake());
+        let mut command = Command::new(self.programs.tool("intake"));
         command.args(arguments);
         command.current_dir(&self.programs.root);
         for unwanted in UNWANTED_VARIABLES.iter().chain(&overflow::VARIABLES) {

@@ -21,6 +21,7 @@ Examples:
   cargo dev --faults 0.5                      with faults of DynamoDB: signals are deferred, and a customer may be a 503
   cargo dev --answer 429:0.1 --answer timeout:0.01
                                               with answers of API Gateway that a client has to retry
+  cargo dev --contracts events/contracts      with a line for each signal whose data breaks the contract of its type
   cargo dev --raw | grep storage-unavailable  the log of the functions as it is, in JSON
   cargo dev --concurrency 8                   with eight instances of each function
   cargo dev --port 0 --dynamodb-port 0 --env-file target/second.env
@@ -70,6 +71,10 @@ pub(crate) struct Options {
     /// Allow browser pages of this origin to call the API; may be repeated
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub(crate) cors: Vec<String>,
+
+    /// Judge the data of signals by the JSON Schemas of this folder, DIR/<eventType>.json
+    #[arg(long, value_name = "DIR")]
+    pub(crate) contracts: Option<PathBuf>,
 
     /// Store the sample customers and signals of events/seed, the signals as if they had arrived in the last seven days
     #[arg(long)]

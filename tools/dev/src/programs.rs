@@ -69,9 +69,9 @@ impl Programs {
         }
     }
 
-    /// The program of the operator's command line.
-    pub(crate) fn intake(&self) -> PathBuf {
-        self.cargo.as_ref().map_or_else(|| self.root.clone(), |cargo| cargo.target.join("debug")).join("intake")
+    /// A program for developers, such as the operator's command line.
+    pub(crate) fn tool(&self, name: &str) -> PathBuf {
+        self.cargo.as_ref().map_or_else(|| self.root.clone(), |cargo| cargo.target.join("debug")).join(name)
     }
 
     /// Builds the programs of `what` with cargo's own progress, unless they are there as they were released.

@@ -38,6 +38,7 @@ fn parts(exchange: &Exchange) -> Vec<String> {
         (None, None) => parts.extend(outcome.result.clone()),
     }
     parts.extend(first(&outcome.field_errors));
+    parts.extend(first(&exchange.contract_breaks()));
     parts.extend(first(&outcome.warnings).map(|warning| format!("warning {warning}")));
     match (parts.last_mut(), &exchange.reason) {
         (Some(last), Some(note)) => last.extend([" (", note, ")"]),

@@ -8,6 +8,7 @@ use model::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNALS_PER_REQUEST};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::contracts::Judgement;
 use crate::exchange::{Finding, Outcome};
 
 /// What became of a signal, as the response and the local queue say.
@@ -45,6 +46,9 @@ pub(crate) struct Signal {
     pub(crate) warnings: Vec<Finding>,
     /// The text of its `data`, in the memory of the body.
     pub(crate) data: Option<JsonText>,
+    /// With `--contracts`.
+    #[serde(flatten)]
+    pub(crate) judgement: Option<Judgement>,
 }
 
 /// A value as it was sent, with every digit.
@@ -113,6 +117,7 @@ pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Ve
             errors,
             warnings: of_signal(&outcome.warnings),
             data: listed.data.map(|data| JsonText(body.slice_ref(data.get().as_bytes()))),
+            judgement: None,
         }
     };
     signals.into_iter().map(signal).collect()

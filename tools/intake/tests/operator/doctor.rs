@@ -176,7 +176,7 @@ fn tables_of_the_template_have_what_doctor_expects_of_them() {
     ] {
         let resource = template.split(&format!("\n  {table}:\n")).nth(1).unwrap().split("\n\n").next().unwrap();
         assert_eq!(resource.split("StreamViewType: ").nth(1).and_then(|rest| rest.lines().next()), stream, "{table}");
-        assert_eq!(resource.contains("AttributeName: expiresAt\n        Enabled: true"), expires, "{table}");
+        assert_eq!(resource.contains("AttributeName: expiresAt, Enabled: true"), expires, "{table}");
         let recovery = format!("PointInTimeRecoveryEnabled: {is_backed_up}");
         for line in ["PAY_PER_REQUEST", recovery.as_str(), "DeletionProtectionEnabled: !Ref DeletionProtection"] {
             assert!(resource.contains(line), "{table}: {line}");
