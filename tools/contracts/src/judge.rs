@@ -67,36 +67,32 @@ impl Contracts {
         Ok(contracts)
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.read.len()
-    }
-
     /// Judges the `data` of a signal of this type.
     pub(crate) fn judge(&mut self, of: &str, data: &Value) -> Verdict {
         let name = file_name(of);
         let path = self.dir.join(&name);
-        let modified = modified(&path);
-        let is_new = self.read.get(&name).is_none_or(|contract| contract.modified != modified);
-        match (modified, is_new) {
-            (None, _) => drop(self.read.remove(&name)),
-            (Some(_), false) => {}
-            (Some(_), true) => match (compile(&path), self.read.get_mut(&name)) {
-                (Ok(validator), _) => drop(self.read.insert(name.clone(), Contract { validator, modified })),
-                (Err(error), last) => {
-                    eprintln!("{error:#}. The contract that was read before stays, if there was one.");
-                    if let Some(contract) = last {
-                        contract.modified = modified;
-                    }
+        let Some(modified) = modified(&path) else {
+            self.read.remove(&name);
+            return Verdict::None;
+        };
+        if self.read.get(&name).is_none_or(|contract| contract.modified != Some(modified)) {
+            match (compile(&path), self.read.get_mut(&name)) {
+                (Ok(validator), _) => {
+                    drop(self.read.insert(name.clone(), Contract { validator, modified: Some(modified) }));
                 }
-            },
+                (Err(error), Some(last)) => {
+                    eprintln!("{error:#}. The contract that was read before stays.");
+                    last.modified = Some(modified);
+                }
+                (Err(error), None) => eprintln!("{error:#}."),
+            }
         }
         let Some(Contract { validator, .. }) = self.read.get(&name) else { return Verdict::None };
-        let breaks: Vec<_> = validator
-            .iter_errors(data)
-            .take(MAX_BREAKS)
-            .map(|error| Break { pointer: error.instance_path().to_string(), message: error.masked().to_string() })
-            .collect();
+        let breaks = validator.iter_errors(data).take(MAX_BREAKS).map(|error| {
+            let (pointer, message) = (error.instance_path().to_string(), error.masked().to_string());
+            Break { pointer, message }
+        });
+        let breaks: Vec<_> = breaks.collect();
         if breaks.is_empty() { Verdict::Ok } else { Verdict::Broken { breaks } }
     }
 }

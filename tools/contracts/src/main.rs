@@ -14,8 +14,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::judge::{Contracts, Verdict};
 
@@ -24,23 +24,12 @@ use crate::judge::{Contracts, Verdict};
 #[command(name = "contracts", version)]
 enum Command {
     /// Answer each line with a line: whether the signal keeps the contract of its type. A contract that changes is read again
-    Judge {
-        /// The folder of the contracts
-        dir: PathBuf,
-    },
+    Judge { dir: PathBuf },
     /// Print the signals that break the contracts. The exit code is 1 if there is one
-    Check {
-        /// The folder of the contracts
-        dir: PathBuf,
-        /// Print lines of JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Write a contract for each type of the signals
+    Check { dir: PathBuf },
+    /// Write a contract for each type of the signals, and replace those that are there with --force
     Infer {
-        /// The folder for the contracts
         dir: PathBuf,
-        /// Replace contracts that are there
         #[arg(long)]
         force: bool,
     },
@@ -57,20 +46,10 @@ struct Signal {
     name: String,
 }
 
-/// A signal that breaks the contract of its type.
-#[derive(Serialize)]
-struct Broken<'a> {
-    signal: &'a str,
-    #[serde(rename = "type")]
-    of: &'a str,
-    #[serde(flatten)]
-    verdict: &'a Verdict,
-}
-
 fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Judge { dir } => judge(&dir),
-        Command::Check { dir, json } => check(&dir, json),
+        Command::Check { dir } => check(&dir),
         Command::Infer { dir, force } => infer::infer(signals(), &dir, force).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
@@ -87,33 +66,26 @@ fn signals() -> impl Iterator<Item = Result<Signal>> {
 fn judge(dir: &Path) -> Result<ExitCode> {
     let mut contracts = Contracts::read(dir)?;
     // Says that every contract can be used.
-    println!("{}", contracts.count());
+    println!("ready");
     for signal in signals() {
         let Signal { of, data, .. } = signal?;
-        let verdict = serde_json::to_string(&contracts.judge(&of, &data))?;
-        println!("{verdict}");
+        println!("{}", serde_json::to_string(&contracts.judge(&of, &data))?);
         io::stdout().flush()?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(dir: &Path, json: bool) -> Result<ExitCode> {
+fn check(dir: &Path) -> Result<ExitCode> {
     let mut contracts = Contracts::read(dir)?;
     let [mut kept, mut broken, mut none] = [0_u64; 3];
     for signal in signals() {
         let Signal { of, data, name } = signal?;
-        let verdict = contracts.judge(&of, &data);
-        match &verdict {
+        match contracts.judge(&of, &data) {
             Verdict::Ok => kept += 1,
             Verdict::None => none += 1,
             Verdict::Broken { breaks } => {
                 broken += 1;
-                if json {
-                    println!("{}", serde_json::to_string(&Broken { signal: &name, of: &of, verdict: &verdict })?);
-                }
-                for one in breaks.iter().filter(|_| !json) {
-                    println!("{name:?} {of:?} at {:?}: {}", one.pointer, one.message);
-                }
+                println!("{}", json!({"signal": name, "type": of, "breaks": breaks}));
             }
         }
     }

@@ -5,7 +5,6 @@
 #[expect(unreachable_pub, reason = "the file belongs to a library of the tests")]
 mod cargo;
 
-use std::ffi::OsStr;
 use std::io::{BufWriter, Write as _};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -20,7 +19,7 @@ use serde_json::json;
 
 use crate::error::call_error;
 use crate::item::{Item, Json, text};
-use crate::output::{Format, NOTE_INTERVAL, note, to_json};
+use crate::output::{NOTE_INTERVAL, note, to_json};
 use crate::stack::{SIGNALS, Stack};
 
 /// Signals of one call.
@@ -68,26 +67,21 @@ pub(crate) struct Read {
 }
 
 impl Command {
-    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let is_json = format == Format::Json;
-        let (read, arguments) = match &self {
-            Self::Infer { read, out, force } => {
-                (read, [Some("infer".as_ref()), Some(out.as_os_str()), force.then_some("--force".as_ref())])
-            }
-            Self::Check { read, dir } => {
-                (read, [Some("check".as_ref()), Some(dir.as_os_str()), is_json.then_some("--json".as_ref())])
-            }
+    pub(crate) async fn run(self, stack: &Stack) -> Result<()> {
+        let (read, mode, dir, force) = match &self {
+            Self::Infer { read, out, force } => (read, "infer", out, *force),
+            Self::Check { read, dir } => (read, "check", dir, false),
         };
-        read.judge(stack, arguments.into_iter().flatten()).await
+        let mut judge = Process::new(program()?);
+        judge.arg(mode).arg(dir).args(force.then_some("--force"));
+        read.give(stack, judge).await
     }
 }
 
 impl Read {
-    /// Gives the signals to the program, which writes the results.
-    async fn judge(&self, stack: &Stack, arguments: impl Iterator<Item = &OsStr>) -> Result<()> {
-        let program = program()?;
-        let started = Process::new(&program).args(arguments).stdin(Stdio::piped()).spawn();
-        let mut judge = started.with_context(|| format!("Cannot start {}", program.display()))?;
+    /// Gives the signals to the program, which writes the results as lines of JSON.
+    async fn give(&self, stack: &Stack, mut judge: Process) -> Result<()> {
+        let mut judge = judge.stdin(Stdio::piped()).spawn().context("Cannot start `contracts`")?;
         let mut lines = BufWriter::new(judge.stdin.take().context("The program has no standard input")?);
         let table = stack.table(SIGNALS)?;
         let (mut left, mut count, mut noted_at, mut after) = (self.items.get(), 0, Instant::now(), None);

@@ -115,7 +115,7 @@ impl Options {
             Command::Signals(command) => command.run(&connect.await?, format).await,
             Command::Rejected(command) => command.run(&connect.await?, format).await,
             Command::Overflow(command) => command.run(&connect.await?, format).await,
-            Command::Contracts(command) => command.run(&connect.await?, format).await,
+            Command::Contracts(command) => command.run(&connect.await?).await,
             Command::Import(import) => import.run(&connect.await?, format).await,
             Command::Verify(verify) => verify.run(&connect.await?, VERSION, format).await,
             Command::Doctor => doctor::run(&connect.await?, VERSION, format).await,

@@ -39,7 +39,7 @@ async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
         held.stderr
     );
     store(&app, "shop", &[json!({"price": "secret"})]).await;
-    let broken = check(&["--json"]);
+    let broken = check(&[]);
     assert_eq!(broken.code, Some(1), "{}", broken.stderr);
     let report: Value = serde_json::from_str(&broken.stdout).unwrap();
     assert!(report["signal"].as_str().unwrap().starts_with("shop#c 20"), "{report}");
