@@ -106,6 +106,8 @@ pub(crate) struct Stack {
     pub(crate) is_local: bool,
     /// The name of the CloudFormation stack, if one was given.
     pub(crate) name: Option<String>,
+    /// What names the stack on a command line, after a blank.
+    pub(crate) arguments: String,
     /// For calls to services for which there is no client here.
     pub(crate) config: SdkConfig,
     variables: Variables,
@@ -134,7 +136,8 @@ impl StackArgs {
             let (values, source) = env_file::read(file)?;
             let variables = Variables { values, source };
             let config = local_config(&variables)?.load().await;
-            return Ok(Stack::new(&config, variables, true));
+            let arguments = format!(" --local={}", file.display());
+            return Ok(Stack { arguments, ..Stack::new(&config, variables, true) });
         }
         let config = loader()?.load().await;
         check(&config).await?;
@@ -153,7 +156,8 @@ impl StackArgs {
                 source: "The environment".to_owned(),
             },
         };
-        Ok(Stack { name, ..Stack::new(&config, variables, false) })
+        let arguments = name.as_ref().map(|name| format!(" --stack {name}")).unwrap_or_default();
+        Ok(Stack { name, arguments, ..Stack::new(&config, variables, false) })
     }
 }
 
@@ -166,7 +170,7 @@ impl Stack {
             sqs.set_endpoint_url(variables.find("AWS_ENDPOINT_URL_SQS").map(str::to_owned));
         }
         let sqs = aws_sdk_sqs::Client::from_conf(sqs.build());
-        Self { client, sqs, is_local, name: None, config: config.clone(), variables }
+        Self { client, sqs, is_local, name: None, arguments: String::new(), config: config.clone(), variables }
     }
 
     /// The name of the table that `variable` holds.
