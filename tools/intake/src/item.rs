@@ -1,12 +1,9 @@
 //! DynamoDB items: single attributes, and whole items as JSON.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Display;
-use std::str::FromStr;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use serde::de::Error as _;
-use serde::{Deserialize as _, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -76,20 +73,6 @@ pub(crate) fn display(value: &AttributeValue) -> String {
     match value {
         AttributeValue::S(text) => text.clone(),
         other => serde_json::to_string(&Json(other)).unwrap_or_default(),
-    }
-}
-
-/// Serializes a value as the string that it is displayed as: `#[serde(with = "crate::item::as_text")]`.
-pub(crate) mod as_text {
-    use super::*;
-
-    pub(crate) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(value)
-    }
-
-    pub(crate) fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(|_| D::Error::custom("a malformed value"))
     }
 }
 

@@ -8,12 +8,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::id::RejectedSignalId;
-use crate::item::as_text;
 
 /// A rejected signal, and what is to be stored in its place.
 #[derive(Deserialize)]
 struct Edited {
-    #[serde(with = "as_text")]
     id: RejectedSignalId,
     payload: Box<RawValue>,
 }

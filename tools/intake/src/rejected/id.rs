@@ -2,15 +2,16 @@
 //! short form.
 
 use std::fmt;
-use std::str::FromStr;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
+use serde::{Deserialize, Serialize};
 
 use crate::item::{Item, text};
 
 /// `day#shard#requestIdentifier#index#payloadHash`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(try_from = "String")]
 pub(crate) struct RejectedSignalId(String);
 
 /// The characters of `2026-11-20#07`.
@@ -23,7 +24,7 @@ impl RejectedSignalId {
     /// The id of an item of this account.
     pub(super) fn from_item(account: &AccountId, item: &Item) -> Option<Self> {
         let partition = text(item, "pk")?.strip_prefix(&account.partition_key(""))?;
-        format!("{partition}#{}", text(item, "sk")?).parse().ok()
+        format!("{partition}#{}", text(item, "sk")?).try_into().ok()
     }
 
     /// The short form: `2026-11-20-07-3fa85f64-3`.
@@ -51,15 +52,15 @@ impl RejectedSignalId {
     }
 }
 
-impl FromStr for RejectedSignalId {
-    type Err = String;
+impl TryFrom<String> for RejectedSignalId {
+    type Error = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, Self::Error> {
         let lengths: Vec<usize> = text.split('#').map(str::len).collect();
         if lengths == [10, 2, 36, 4, 16] && text.is_ascii() {
-            Ok(Self(text.to_owned()))
+            Ok(Self(text))
         } else {
-            Err("not an id of `rejected list --json`".to_owned())
+            Err("not an id of `rejected list --json`")
         }
     }
 }
@@ -77,17 +78,17 @@ mod tests {
     #[test]
     fn id_is_the_key_without_the_account() {
         let account: AccountId = "shop".parse().unwrap();
-        let id: RejectedSignalId =
-            "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff".parse().unwrap();
+        let parse = |text: &str| RejectedSignalId::try_from(text.to_owned());
+        let id = parse("2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff").unwrap();
         let key = id.key(&account);
         assert_eq!(text(&key, "pk"), Some("shop#2026-11-20#07"));
         assert_eq!(text(&key, "sk"), Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff"));
         assert_eq!(RejectedSignalId::from_item(&account, &key), Some(id.clone()));
         assert_eq!(id.ends_of_sort_key(), ("2026-11-20", "#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003"));
         assert_eq!(id.short(), "2026-11-20-07-3fa85f64-3");
-        assert_eq!(id.to_string().parse(), Ok(id));
+        assert_eq!(parse(&id.to_string()), Ok(id));
         for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003", "shop#2026-11-20#07#x#0003"] {
-            assert!(wrong.parse::<RejectedSignalId>().is_err(), "{wrong}");
+            assert!(parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -13,12 +13,11 @@ use store::attributes::from_item;
 use store::rejected_signals::RejectedSignalItem;
 
 use super::id::RejectedSignalId;
-use crate::item::{Item, as_text};
+use crate::item::Item;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RejectedSignal {
-    #[serde(with = "as_text")]
     pub(super) id: RejectedSignalId,
     pub(super) received_at: Timestamp,
     #[serde(serialize_with = "as_sent")]
@@ -109,7 +108,10 @@ mod tests {
 
     fn rejected(payload: &str) -> RejectedSignal {
         RejectedSignal {
-            id: "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff".parse().unwrap(),
+            id: "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff"
+                .to_owned()
+                .try_into()
+                .unwrap(),
             request_identifier: RequestIdentifier::random(),
             index: 3,
             payload: payload.to_owned(),
