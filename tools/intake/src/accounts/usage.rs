@@ -62,10 +62,10 @@ async fn read(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Usage>>
         "endTime": Timestamp::now().seconds(),
         "queryString": QUERY,
     });
-    let started = client.call(LOGS, "Logs_20140328.StartQuery", &call).await?;
+    let started = client.call(&LOGS, "StartQuery", &call).await?;
     let call = json!({"queryId": started.get("queryId")});
     loop {
-        let found = client.call(LOGS, "Logs_20140328.GetQueryResults", &call).await?;
+        let found = client.call(&LOGS, "GetQueryResults", &call).await?;
         match found.get("status").and_then(Value::as_str) {
             Some("Complete") => {
                 let rows = found.get("results").and_then(Value::as_array).into_iter().flatten();

@@ -25,7 +25,7 @@ pub(super) async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdic
         if let Some(call) = call.as_object_mut().filter(|_| !token.is_null()) {
             call.insert("NextToken".to_owned(), token);
         }
-        let mut page = client.call(CLOUDWATCH, "GraniteServiceVersion20100801.DescribeAlarms", &call).await?;
+        let mut page = client.call(&CLOUDWATCH, "DescribeAlarms", &call).await?;
         for alarm in page.get("MetricAlarms").and_then(Value::as_array).into_iter().flatten() {
             let text = |name: &str| alarm.get(name).and_then(Value::as_str).unwrap_or_default();
             let name = text("AlarmName").strip_prefix(&prefix).unwrap_or_default();
@@ -65,7 +65,7 @@ pub(super) async fn overflow(queues: &Queues<'_>, client: &AwsClient<'_>, functi
         "Period": FAILURES_SECONDS,
         "Statistics": ["Sum"],
     });
-    let answer = client.call(CLOUDWATCH, "GraniteServiceVersion20100801.GetMetricStatistics", &call).await?;
+    let answer = client.call(&CLOUDWATCH, "GetMetricStatistics", &call).await?;
     let points = answer.get("Datapoints").and_then(Value::as_array).into_iter().flatten();
     let failures: f64 = points.filter_map(|point| point.get("Sum")?.as_f64()).fold(0.0, std::ops::Add::add);
     let seen = format!("{} message(s), {failures:.0} failed drain(s) in half an hour", overflow.total());

@@ -2,36 +2,29 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context as _, Error, Result, anyhow};
+use anyhow::{Result, anyhow};
 use aws_config::SdkConfig;
-use roxmltree::Document;
-
-use crate::aws_call::{AwsClient, CLOUDFORMATION, Refusal};
+use aws_sdk_cloudformation::Client;
+use aws_sdk_cloudformation::error::ProvideErrorMetadata as _;
+use aws_sdk_cloudformation::types::Stack;
 
 /// The outputs and the parameters of a stack, by name.
 pub(super) async fn values(config: &SdkConfig, name: &str) -> Result<HashMap<String, String>> {
-    // The SDK's client for this one call would be the largest crate of the tool.
-    let form = [("Action", "DescribeStacks"), ("Version", "2010-05-15"), ("StackName", name)];
-    let described = AwsClient::new(config)?.query(CLOUDFORMATION, &form).await;
-    let xml = described.map_err(|error| explain(&error, name, config))?;
-    let document = Document::parse(&xml).context("CloudFormation's answer is no XML")?;
-    let values = document.descendants().filter_map(|node| {
-        let text = |names: [&str; 2]| {
-            let child = node.children().find(|child| names.contains(&child.tag_name().name()))?;
-            child.text().map(ToOwned::to_owned)
-        };
-        Some((text(["OutputKey", "ParameterKey"])?, text(["OutputValue", "ParameterValue"])?))
-    });
-    Ok(values.collect())
-}
-
-fn explain(error: &Error, stack: &str, config: &SdkConfig) -> Error {
-    let region = config.region().map(ToString::to_string).unwrap_or_default();
-    match error.downcast_ref() {
-        Some(Refusal { code, .. }) if code == "ValidationError" => {
-            anyhow!("The stack {stack} does not exist in {region}. Check its name, AWS_REGION and AWS_PROFILE.")
+    let described = Client::new(config).describe_stacks().stack_name(name).send().await;
+    let described = described.map_err(|error| {
+        let region = config.region().map(ToString::to_string).unwrap_or_default();
+        match (error.code(), error.message().unwrap_or_default()) {
+            (Some("ValidationError"), _) => {
+                anyhow!("The stack {name} does not exist in {region}. Check its name, AWS_REGION and AWS_PROFILE.")
+            }
+            (Some(code), message) => anyhow!("Cannot read the stack {name} in {region}: {code}: {message}"),
+            (None, _) => anyhow!("Cannot reach CloudFormation in {region} for the stack {name}. Check the network."),
         }
-        Some(Refusal { code, message, .. }) => anyhow!("Cannot read the stack {stack} in {region}: {code}: {message}"),
-        None => anyhow!("Cannot reach CloudFormation in {region} for the stack {stack}. Check the network."),
-    }
+    })?;
+    let stacks = || described.stacks().iter();
+    let outputs = stacks().flat_map(Stack::outputs).map(|output| (output.output_key(), output.output_value()));
+    let parameters = stacks().flat_map(Stack::parameters);
+    let parameters = parameters.map(|parameter| (parameter.parameter_key(), parameter.parameter_value()));
+    let values = outputs.chain(parameters).filter_map(|(name, value)| Some((name?.to_owned(), value?.to_owned())));
+    Ok(values.collect())
 }
