@@ -1,16 +1,25 @@
-//! Reads the whole of a table, several segments of it at once.
+//! Reads the pages of a query, or of the whole of a table, several segments of it at once.
 
 use std::time::Instant;
 
 use anyhow::Result;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
-use futures_util::StreamExt as _;
 use futures_util::stream::{poll_fn, select_all};
+use futures_util::{Stream, StreamExt as _};
 
 use crate::error::call_error;
+use crate::item::Item;
 use crate::output::{NOTE_INTERVAL, note};
 use crate::stack::Stack;
+
+/// The items that a query finds.
+pub(crate) fn items(query: QueryFluentBuilder) -> impl Stream<Item = Result<Item>> {
+    let table = query.get_table_name().clone().unwrap_or_default();
+    let mut items = query.into_paginator().items().send();
+    poll_fn(move |context| items.poll_next(context)).map(move |item| item.map_err(|error| call_error(&table, error)))
+}
 
 /// How many segments are read at once. One after the other, the pages of a large table take many times as long.
 const SEGMENTS: i32 = 8;

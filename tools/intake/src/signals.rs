@@ -1,7 +1,6 @@
 //! `signals`: did my signal arrive?
 
 mod history;
-mod listing;
 
 use std::num::NonZeroUsize;
 
@@ -11,7 +10,6 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 
 use self::history::History;
-use self::listing::Listing;
 use crate::interrupt::until_interrupted;
 use crate::output::{Format, note};
 use crate::stack::Stack;
@@ -72,23 +70,22 @@ pub(crate) struct List {
 impl List {
     async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
         let Self { account, subject_id, .. } = self;
-        let history = History::new(stack, account, subject_id)?;
-        let mut listing = Listing::new(format);
+        let mut history = History::new(stack, account, subject_id, format)?;
         let begin = Timestamp::now();
         // Alone, --follow lists only what is new.
         if !self.follow || self.since.is_some() || self.limit.is_some() || self.all {
             let until = if self.follow { Some(begin) } else { self.until };
             let limit = if self.all { None } else { Some(self.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get)) };
-            if history.list(self.since, until, limit, &mut listing).await? {
-                let shown = listing.count;
+            if history.list(self.since, until, limit).await? {
+                let shown = history.count;
                 note(&format!("There are older ones: only the newest {shown} are shown. Use --limit N or --all."));
             }
         }
         if self.follow {
             note(&format!("Waiting for signals of {subject_id:?} in the account {account}. Ctrl-C ends it."));
-            return until_interrupted(history.follow(begin, &mut listing)).await.map(drop);
+            return until_interrupted(history.follow(begin)).await.map(drop);
         }
-        if listing.count == 0 {
+        if history.count == 0 {
             note(&format!("No such signals of {subject_id:?} in the account {account}."));
         }
         Ok(())

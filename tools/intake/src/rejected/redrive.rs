@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
 use model::json::JsonText;
 use model::pointer::JsonPointer;
@@ -24,9 +24,10 @@ use store::signals::SignalsTable;
 use super::edited;
 use super::id::RejectedSignalId;
 use super::table::{RejectedTable, days};
-use crate::error::{call_error, store_error};
-use crate::item::text as text_of;
+use crate::error::store_error;
+use crate::item::{Item, text as text_of};
 use crate::output::{Format, Table, print_line};
+use crate::scan::items;
 use crate::stack::{SIGNALS, Stack, WRITE_TIMEOUT};
 use crate::time_args::timestamp;
 
@@ -181,13 +182,8 @@ impl Redrive {
             .key_condition_expression("pk = :pk AND begins_with(sk, :day)")
             .expression_attribute_values(":day", AttributeValue::S(day.to_owned()))
             .projection_expression("sk");
-        let mut items = query.into_paginator().items().send();
-        while let Some(item) = items.next().await {
-            if text_of(&item.map_err(|error| call_error(table, error))?, "sk").is_some_and(|key| key.ends_with(end)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let is_it = |item: Item| text_of(&item, "sk").is_some_and(|key| key.ends_with(end));
+        items(query).try_any(async |item| is_it(item)).await
     }
 }
 

@@ -1,4 +1,4 @@
-//! The signals of one customer or emitter in order of arrival: one partition of the table.
+//! Writes the signals of one customer or emitter in order of arrival: one partition of the table.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -6,12 +6,13 @@ use std::time::Duration;
 use anyhow::Result;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use super::listing::Listing;
-use crate::error::call_error;
-use crate::item::{Item, text};
+use crate::item::{Item, Json, display, json_object, text};
+use crate::output::{Format, Table};
+use crate::scan::items;
 use crate::stack::{SIGNALS, Stack};
 use crate::time_args::before;
 
@@ -21,66 +22,79 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// How far back each read reaches: longer than a function may take to store a request, and than clocks may differ.
 const LOOK_BACK: Duration = Duration::from_secs(30);
 
+/// How many signals are written at once.
+const PAGE: usize = 1_000;
+
 pub(super) struct History<'a> {
     stack: &'a Stack,
     table: &'a str,
     partition: String,
+    /// What is written, and how many signals were.
+    rows: Table,
+    pub(super) count: usize,
 }
 
 impl<'a> History<'a> {
-    pub(super) fn new(stack: &'a Stack, account: &AccountId, subject_id: &str) -> Result<Self> {
-        Ok(Self { stack, table: stack.table(SIGNALS)?, partition: account.partition_key(subject_id) })
+    pub(super) fn new(stack: &'a Stack, account: &AccountId, subject_id: &str, format: Format) -> Result<Self> {
+        let rows = Table::new(format, ["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
+        Ok(Self { stack, table: stack.table(SIGNALS)?, partition: account.partition_key(subject_id), rows, count: 0 })
     }
 
-    /// Adds the signals that arrived from `since` on and before `until` to `listing`, the newest `limit` of them.
-    /// Returns whether there are more.
+    /// Writes the signals that arrived from `since` on and before `until`, the newest `limit` of them. Returns whether there are
+    /// more.
     pub(super) async fn list(
-        &self,
+        &mut self,
         since: Option<Timestamp>,
         until: Option<Timestamp>,
         limit: Option<usize>,
-        listing: &mut Listing,
     ) -> Result<bool> {
         let query = self.query(since, until);
         let Some(limit) = limit else {
-            let mut pages = query.into_paginator().send();
-            while let Some(page) = pages.next().await {
-                listing.add(page.map_err(|error| call_error(self.table, error))?.items())?;
+            let mut pages = items(query).try_chunks(PAGE);
+            while let Some(page) = pages.try_next().await.map_err(|error| error.1)? {
+                self.write(&page)?;
             }
             return Ok(false);
         };
         // The query asks for one signal more than the command lists, to know whether there are more.
         let query = query.scan_index_forward(false).set_limit(i32::try_from(limit + 1).ok());
-        let mut items = query.into_paginator().items().send();
-        let mut newest = Vec::new();
-        while newest.len() <= limit {
-            let Some(item) = items.next().await else { break };
-            newest.push(item.map_err(|error| call_error(self.table, error))?);
-        }
+        let mut newest: Vec<Item> = items(query).take(limit + 1).try_collect().await?;
         let has_more = newest.len() > limit;
         newest.truncate(limit);
         newest.reverse();
-        listing.add(&newest).map(|()| has_more)
+        self.write(&newest).map(|()| has_more)
     }
 
     /// Lists signals as they arrive, from `begin` on. Returns only when something fails.
     ///
     /// A signal is stored a little later than the arrival time in its key, and signals are not stored in the order of their
     /// keys. So the last seconds are read again and again, and what was already listed is left out.
-    pub(super) async fn follow(&self, begin: Timestamp, listing: &mut Listing) -> Result<()> {
+    pub(super) async fn follow(&mut self, begin: Timestamp) -> Result<()> {
         let mut listed = HashSet::new();
         loop {
             let since = before(Timestamp::now(), LOOK_BACK).max(begin);
-            let items = self.query(Some(since), None).into_paginator().items().send();
-            let items: Result<Vec<Item>, _> = items.collect().await;
-            let mut signals = items.map_err(|error| call_error(self.table, error))?;
+            let mut signals: Vec<Item> = items(self.query(Some(since), None)).try_collect().await?;
             let keys: HashSet<_> = signals.iter().filter_map(key).collect();
             signals.retain(|signal| key(signal).is_some_and(|key| !listed.contains(&key)));
-            listing.add(&signals)?;
+            self.write(&signals)?;
             // The next read reaches less far back: it does not find other keys again.
             listed = keys;
             tokio::time::sleep(INTERVAL).await;
         }
+    }
+
+    fn write(&mut self, signals: &[Item]) -> Result<()> {
+        self.count += signals.len();
+        for signal in signals {
+            let (index, mut json) = (index(signal), json_object(signal, &["pk", "sk", "accountId"]));
+            json.extend(index.as_ref().map(|index| ("index", Json(index))));
+            let text = |name| text(signal, name).unwrap_or_default();
+            // A signal has one of the two.
+            let action = [text("eventType"), text("stepNodeId")].concat();
+            let data = signal.get("data").map(display).unwrap_or_default();
+            self.rows.add(&json, [text("receivedAt"), &action, text("eventflowIdentifier"), &data])?;
+        }
+        if signals.is_empty() { Ok(()) } else { self.rows.print() }
     }
 
     /// A sort key begins with a time and continues, so one of the time `until` sorts after that bound.
@@ -99,4 +113,10 @@ impl<'a> History<'a> {
 
 fn key(signal: &Item) -> Option<String> {
     text(signal, "sk").map(ToOwned::to_owned)
+}
+
+/// The index of the signal in its request, which is only in its key: an import needs it to store the signal again.
+fn index(signal: &Item) -> Option<AttributeValue> {
+    let index: u64 = text(signal, "sk")?.rsplit('#').next()?.parse().ok()?;
+    Some(AttributeValue::N(index.to_string()))
 }

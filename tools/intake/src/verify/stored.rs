@@ -12,8 +12,8 @@ use model::timestamp::Timestamp;
 use store::rejected_signals::{SHARDS, day, partition_key};
 
 use super::load::{SUBJECTS, subject_id};
-use crate::error::call_error;
 use crate::item::{Item, dynamodb_json, text};
+use crate::scan::items;
 use crate::stack::{CUSTOMERS, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// Calls at the same time.
@@ -55,10 +55,7 @@ pub(super) fn rejected_partitions(account: &AccountId, since: Timestamp) -> Vec<
 /// The items of these partitions, in the same order.
 pub(super) async fn partitions(stack: &Stack, variable: &str, partitions: Vec<String>) -> Result<Vec<Vec<Item>>> {
     let table = stack.table(variable)?;
-    let read = |partition| async move {
-        let pages = stack.query(table, partition).into_paginator().items().send();
-        pages.collect::<Result<Vec<_>, _>>().await.map_err(|error| call_error(table, error))
-    };
+    let read = |partition| items(stack.query(table, partition)).try_collect();
     let reads: Vec<_> = partitions.into_iter().map(read).collect();
     stream::iter(reads).buffered(CONCURRENCY).try_collect().await
 }
