@@ -15,7 +15,7 @@ use aws_smithy_runtime_api::client::identity::Identity;
 use serde_json::Value;
 use store::environment;
 
-use crate::http::{CONNECT_TIMEOUT, HttpClient, Received, request};
+use crate::http::{HttpClient, Received};
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -54,7 +54,7 @@ pub(crate) struct AwsClient<'a> {
 
 impl<'a> AwsClient<'a> {
     pub(crate) fn new(config: &'a SdkConfig) -> Result<Self> {
-        Ok(Self { config, client: HttpClient::new(CONNECT_TIMEOUT)? })
+        Ok(Self { config, client: HttpClient::new(CALL_TIMEOUT)? })
     }
 
     /// Calls an operation, and again after a pause if the service is busy.
@@ -87,8 +87,9 @@ impl<'a> AwsClient<'a> {
             .into();
         let signable = SignableRequest::new("POST", &url, headers.into_iter(), SignableBody::Bytes(body.as_bytes()))?;
         let (instructions, _) = sign(signable, &params)?.into_parts();
-        let request = request("POST", url, headers.into_iter().chain(instructions.headers()), body.into())?;
-        self.client.send(request, CALL_TIMEOUT).await.with_context(|| format!("cannot reach {}", service.name))
+        let headers = headers.into_iter().chain(instructions.headers());
+        let sent = self.client.send("POST", url.clone(), headers, body.into()).await;
+        sent.with_context(|| format!("cannot reach {}", service.name))
     }
 }
 

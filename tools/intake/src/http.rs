@@ -14,7 +14,11 @@ use store::environment::http_connector;
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Sends requests, on connections that it keeps.
-pub(crate) struct HttpClient(SharedHttpConnector);
+pub(crate) struct HttpClient {
+    connector: SharedHttpConnector,
+    /// How long a response may take.
+    timeout: Duration,
+}
 
 /// A response with its whole body.
 pub(crate) struct Received {
@@ -24,33 +28,30 @@ pub(crate) struct Received {
 }
 
 impl HttpClient {
-    pub(crate) fn new(connect_timeout: Duration) -> Result<Self> {
-        Ok(Self(http_connector(connect_timeout)?))
+    pub(crate) fn new(timeout: Duration) -> Result<Self> {
+        Ok(Self { connector: http_connector(CONNECT_TIMEOUT)?, timeout })
     }
 
-    pub(crate) async fn send(&self, request: HttpRequest, timeout: Duration) -> Result<Received> {
+    /// Sends a request. Its `host` is that of the URL, unless the headers have another one.
+    pub(crate) async fn send<'a>(
+        &self,
+        method: &str,
+        url: String,
+        headers: impl IntoIterator<Item = (&'a str, &'a str)>,
+        body: Vec<u8>,
+    ) -> Result<Received> {
+        let mut request = HttpRequest::new(SdkBody::from(body));
+        request.set_method(method)?;
+        request.set_uri(url.as_str()).with_context(|| format!("{url} is not a URL"))?;
+        for (name, value) in headers {
+            request.headers_mut().try_insert(name.to_owned(), value.to_owned())?;
+        }
         let exchange = async {
-            let mut response = self.0.call(request).await?;
+            let mut response = self.connector.call(request).await?;
             let body = ByteStream::new(response.take_body()).collect().await?.to_vec();
             anyhow::Ok(Received { status: response.status().as_u16(), headers: response.headers().clone(), body })
         };
-        let received = tokio::time::timeout(timeout, exchange).await;
-        received.with_context(|| format!("no response within {} s", timeout.as_secs()))?
+        let received = tokio::time::timeout(self.timeout, exchange).await;
+        received.with_context(|| format!("no response within {} s", self.timeout.as_secs()))?
     }
-}
-
-/// A request. Its `host` is that of the URL, unless the headers have another one.
-pub(crate) fn request<'a>(
-    method: &str,
-    url: String,
-    headers: impl IntoIterator<Item = (&'a str, &'a str)>,
-    body: Vec<u8>,
-) -> Result<HttpRequest> {
-    let mut request = HttpRequest::new(SdkBody::from(body));
-    request.set_method(method)?;
-    request.set_uri(url)?;
-    for (name, value) in headers {
-        request.headers_mut().try_insert(name.to_owned(), value.to_owned())?;
-    }
-    Ok(request)
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use aws_smithy_runtime_api::http::Headers;
 use consistency::Micros;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
-use crate::http::{HttpClient, Received, request};
+use crate::http::{HttpClient, Received};
 
 pub(super) const CUSTOMERS: &str = "/api/customers";
 pub(super) const SIGNALS: &str = "/api/event-flows/signal";
@@ -19,8 +19,6 @@ pub(super) const PING: &str = "/api/sdk/ping";
 
 /// How long a client library waits for a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Attempts of a request above the route's request rate, and the pause before each further one.
 const THROTTLED_ATTEMPTS: usize = 10;
@@ -58,7 +56,7 @@ pub(super) struct Response {
 
 impl Api {
     pub(super) fn new(base_url: String, host: Option<String>, key: String) -> Result<Self> {
-        Ok(Self { client: HttpClient::new(CONNECT_TIMEOUT)?, base_url, host, key })
+        Ok(Self { client: HttpClient::new(RESPONSE_TIMEOUT)?, base_url, host, key })
     }
 
     /// Sends a request, and again when API Gateway answers that there are too many: it did not call the function.
@@ -81,10 +79,8 @@ impl Api {
         headers.extend(call.headers.iter().map(|(name, value)| (*name, value.as_deref())));
         let headers = headers.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let url = format!("{}{}", self.base_url, call.path);
-        let request =
-            request(call.method, url, headers, call.bytes()?).context("The address of the API is not a URL")?;
         let began = Instant::now();
-        let Received { status, headers, body } = self.client.send(request, RESPONSE_TIMEOUT).await?;
+        let Received { status, headers, body } = self.client.send(call.method, url, headers, call.bytes()?).await?;
         let body = serde_json::from_slice(&body).unwrap_or_default();
         Ok(Response { status, headers, body, received: now(), took: began.elapsed() })
     }

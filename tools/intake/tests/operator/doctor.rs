@@ -119,7 +119,7 @@ fn other_faults() -> Vec<Case> {
         (
             "Alarms",
             "intake-test-DefectsAlarm-1A fires",
-            change("DescribeAlarms", "", |answer| {
+            change("DescribeAlarms", "DefectsAlarm", |answer| {
                 answer["MetricAlarms"][0]["StateValue"] = "ALARM".into();
             }),
         ),
