@@ -1,16 +1,15 @@
 //! `doctor`: what is wrong with a deployed stack, or soon will be. It only reads.
 
-mod keys;
 mod monitoring;
 mod tables;
-mod version;
 
 use anyhow::{Result, ensure};
+use model::timestamp::Timestamp;
 use serde::Serialize;
 
 use crate::aws_call::AwsClient;
 use crate::check_result::{CheckResult, Verdict};
-use crate::keys::snapshot;
+use crate::keys::{KeyTable, snapshot};
 use crate::output::{Format, Table, print_line};
 use crate::overflow::Queues;
 use crate::stack::{OVERFLOW_FUNCTION, Stack, VERSION};
@@ -50,11 +49,11 @@ async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
         let verdict = verdict.unwrap_or_else(|error| Verdict::failed(format!("unknown: {error:#}")));
         findings.push(Finding { check: check.to_owned(), verdict });
     };
-    add("Version", Ok(version::check(stack.optional(VERSION), version)));
+    add("Version", Ok(check_version(stack.optional(VERSION), version)));
     for expected in &tables::expected() {
         add(&format!("Table {}", expected.name), tables::check(stack, expected).await);
     }
-    add("Key expiries", keys::expiries(stack).await);
+    add("Key expiries", expiries(stack).await);
     add("Key snapshot", snapshot::compare(stack).await);
     let client = AwsClient::new(&stack.config)?;
     let alarms = match &stack.name {
@@ -75,4 +74,58 @@ async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
         }
     }
     Ok(findings)
+}
+
+/// Active API keys that end soon.
+async fn expiries(stack: &Stack) -> Result<Verdict> {
+    let now = Timestamp::now();
+    let mut active = KeyTable::new(stack)?.all().await?;
+    active.retain(|key| key.record.is_active(now));
+    let ends = active.iter().map(|key| &key.record).filter(|record| !record.is_short_lived()).filter_map(|record| {
+        let days = record.ends_soon(now)?.as_secs() / (24 * 60 * 60);
+        Some(format!("{} of {} ends in {days} day(s)", record.key_id, record.account_id))
+    });
+    let seen = format!("{} active key(s), none ends within 30 days", active.len());
+    Ok(Verdict::of(&ends.collect::<Vec<_>>(), seen))
+}
+
+/// The version that is deployed, against that of this command line: no release newer than that one is known here.
+/// `deployed` is the output of template.yaml, which is deployed together with the functions.
+fn check_version(deployed: Option<&str>, own: &str) -> Verdict {
+    let Some(deployed) = deployed else {
+        return Verdict::skipped("the stack does not say its version");
+    };
+    let (Some(stack), Some(known)) = (parse(deployed), parse(own)) else {
+        return Verdict::failed(format!("{deployed} is no version"));
+    };
+    if stack < known {
+        return Verdict::failed(format!("{deployed} is deployed, this command line is {own}: upgrade the stack"));
+    }
+    let seen = if stack > known {
+        format!("{deployed} is deployed, newer than this command line ({own}): get the command line of that release")
+    } else {
+        format!("{deployed}, as this command line; whether there is a newer release is not known here")
+    };
+    Verdict::held(seen)
+}
+
+/// The numbers of a version. What follows a hyphen, as in 1.2.3-rc.1, does not count.
+fn parse(version: &str) -> Option<Vec<u64>> {
+    let numbers = version.split('-').next()?.split('.').map(|number| number.parse().ok());
+    numbers.collect::<Option<Vec<u64>>>().filter(|numbers| numbers.len() == 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_compared_by_its_numbers() {
+        let result = |deployed| check_version(deployed, "0.10.0").result;
+        assert_eq!(result(Some("0.9.3")), CheckResult::Failed);
+        assert_eq!(result(Some("0.10.0")), CheckResult::Held);
+        assert_eq!(result(Some("1.0.0-rc.1")), CheckResult::Held);
+        assert_eq!(result(Some("next")), CheckResult::Failed);
+        assert_eq!(result(None), CheckResult::Skipped);
+    }
 }

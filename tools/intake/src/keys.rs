@@ -1,22 +1,20 @@
 //! `keys`: the API keys of accounts. A key is printed once, when it is created; only its hash is stored.
 
-mod import;
 mod list;
 mod new_key;
 mod revoke;
 mod rotate;
 pub(crate) mod snapshot;
 mod table;
-mod temporary;
 
 use anyhow::Result;
 use clap::Subcommand;
 
 use self::list::List;
-use self::new_key::{NewKey, create};
+pub(crate) use self::new_key::TemporaryKeys;
+use self::new_key::{NewKey, create, import};
 use self::rotate::Rotate;
 pub(crate) use self::table::{KeyTable, StoredKey};
-pub(crate) use self::temporary::TemporaryKeys;
 use crate::output::Format;
 use crate::stack::Stack;
 
@@ -81,7 +79,7 @@ impl Command {
             Self::List(list) => list.run(keys, format).await,
             Self::Rotate(rotate) => rotate.run(keys, format).await,
             Self::Revoke { id, yes } => revoke::revoke(keys, &id, yes, format).await,
-            Self::Import(new) => import::import(keys, &new.into_record(), format).await,
+            Self::Import(new) => import(keys, &new.into_record(), format).await,
             Self::Publish => snapshot::publish(keys, format).await,
         }
     }

@@ -6,7 +6,6 @@
 mod api;
 mod batches;
 mod check;
-mod clean_up;
 mod compare;
 mod load;
 mod report;
@@ -25,10 +24,10 @@ use model::api_key::Endpoint;
 use model::timestamp::Timestamp;
 
 use self::api::{Api, Call, PING};
-use self::clean_up::clean_up;
 use self::report::Report;
 use self::requests::OtherKeys;
 use self::run::Run;
+use self::stored::clean_up;
 use crate::check_result::CheckResult;
 use crate::confirm::confirm;
 use crate::interrupt::until_interrupted;

@@ -5,7 +5,7 @@ use model::timestamp::Timestamp;
 use serde::Serialize;
 
 use super::check::Check;
-use super::clean_up::Cleanup;
+use super::stored::Cleanup;
 use crate::check_result::CheckResult;
 use crate::output::{Format, Table, print_json, print_line};
 
