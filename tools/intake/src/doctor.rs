@@ -7,8 +7,8 @@ use anyhow::{Result, ensure};
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use crate::aws_call::AwsClient;
 use crate::check_result::{CheckResult, Verdict};
+use crate::http::AwsClient;
 use crate::keys::{KeyTable, snapshot};
 use crate::output::{Format, Table, print_line};
 use crate::overflow::Queues;

@@ -7,7 +7,6 @@
 //! queries and deletions are here, since the functions' roles do not permit them.
 
 mod accounts;
-mod aws_call;
 mod batch_delete;
 mod check_result;
 mod confirm;

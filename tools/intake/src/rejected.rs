@@ -1,6 +1,5 @@
 //! `rejected`: the signals that the service rejected, why, and their redrive.
 
-mod id;
 mod redrive;
 mod rejected_signal;
 mod table;

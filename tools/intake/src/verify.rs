@@ -5,7 +5,6 @@
 
 mod api;
 mod batches;
-mod check;
 mod compare;
 mod load;
 mod report;

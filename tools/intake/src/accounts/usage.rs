@@ -10,7 +10,7 @@ use model::timestamp::Timestamp;
 use serde::Serialize;
 use serde_json::{Number, Value, json};
 
-use crate::aws_call::{AwsClient, LOGS};
+use crate::http::{AwsClient, LOGS};
 use crate::output::{Format, Table, note};
 use crate::stack::Stack;
 

@@ -4,8 +4,8 @@ use anyhow::{Context as _, Result};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use crate::aws_call::{AwsClient, CLOUDWATCH};
 use crate::check_result::Verdict;
+use crate::http::{AwsClient, CLOUDWATCH};
 use crate::overflow::Queues;
 
 /// The period in seconds whose failed drains count, that of `OverflowDrainFailuresAlarm`.

@@ -15,9 +15,8 @@ use store::key_snapshot::{
 use store::s3::{Bucket, ENDPOINT_VARIABLE, Object, Replaces, S3Connection, S3Error};
 
 use super::table::{KeyTable, StoredKey};
-use crate::aws_call::endpoint;
 use crate::check_result::Verdict;
-use crate::http::CONNECT_TIMEOUT;
+use crate::http::{CONNECT_TIMEOUT, endpoint};
 use crate::output::{Format, note};
 use crate::stack::{KEY_SNAPSHOT_BUCKET, Stack};
 

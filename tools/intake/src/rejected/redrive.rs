@@ -23,7 +23,7 @@ use store::batch_context::BatchContext;
 use store::deadline::Deadline;
 use store::signals::SignalsTable;
 
-use super::id::RejectedSignalId;
+use super::rejected_signal::RejectedSignalId;
 use super::table::{RejectedTable, days};
 use crate::error::store_error;
 use crate::item::{Item, text as text_of};

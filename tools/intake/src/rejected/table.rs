@@ -9,8 +9,7 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 use store::rejected_signals::{RETENTION, SHARDS, day, partition_key};
 
-use super::id::RejectedSignalId;
-use super::rejected_signal::RejectedSignal;
+use super::rejected_signal::{RejectedSignal, RejectedSignalId};
 use crate::batch_delete::batch_delete;
 use crate::item::Item;
 use crate::output::note;

@@ -4,10 +4,20 @@ use anyhow::Result;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use super::check::Check;
 use super::stored::Cleanup;
 use crate::check_result::CheckResult;
 use crate::output::{Format, Table, print_json, print_line};
+
+/// One check.
+#[derive(Serialize)]
+pub(super) struct Check {
+    pub(super) name: String,
+    /// The section of docs/api.md with the promise.
+    pub(super) promise: &'static str,
+    pub(super) result: CheckResult,
+    /// What was seen, or why it was skipped.
+    pub(super) detail: String,
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
