@@ -13,7 +13,7 @@ pub(crate) enum CheckResult {
 }
 
 /// The result of a check, and what was seen, or why it was skipped.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Verdict {
     pub(crate) result: CheckResult,
     pub(crate) seen: String,

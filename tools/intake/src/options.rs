@@ -14,7 +14,7 @@ use crate::verify::Verify;
 use crate::{accounts, customers, doctor, keys, overflow, rejected, signals};
 
 /// The version of the tool.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const EXAMPLES: &str = "\
 Examples:
@@ -112,8 +112,8 @@ impl Options {
             Command::Rejected(command) => command.run(&connect.await?, format).await,
             Command::Overflow(command) => command.run(&connect.await?, format).await,
             Command::Import(import) => import.run(&connect.await?, format).await,
-            Command::Verify(verify) => verify.run(&connect.await?, VERSION, format).await,
-            Command::Doctor => doctor::run(&connect.await?, VERSION, format).await,
+            Command::Verify(verify) => verify.run(&connect.await?, format).await,
+            Command::Doctor => doctor::run(&connect.await?, format).await,
         }
     }
 }

@@ -13,9 +13,8 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 
 use crate::interrupt::until_interrupted;
-use crate::item::{Item, Json, display, json_object, text};
+use crate::items::{Item, Json, display, json_object, query_items, text};
 use crate::output::{Format, Table, note};
-use crate::scan::items;
 use crate::stack::{SIGNALS, Stack};
 use crate::time_args::{before, timestamp};
 
@@ -125,7 +124,7 @@ impl<'a> History<'a> {
     async fn list(&mut self, since: Option<Timestamp>, until: Option<Timestamp>, limit: Option<usize>) -> Result<bool> {
         let query = self.query(since, until);
         let Some(limit) = limit else {
-            let mut pages = items(query).try_chunks(PAGE);
+            let mut pages = query_items(query).try_chunks(PAGE);
             while let Some(page) = pages.try_next().await.map_err(|error| error.1)? {
                 self.write(&page)?;
             }
@@ -133,7 +132,7 @@ impl<'a> History<'a> {
         };
         // The query asks for one signal more than the command lists, to know whether there are more.
         let query = query.scan_index_forward(false).set_limit(i32::try_from(limit + 1).ok());
-        let mut newest: Vec<Item> = items(query).take(limit + 1).try_collect().await?;
+        let mut newest: Vec<Item> = query_items(query).take(limit + 1).try_collect().await?;
         let has_more = newest.len() > limit;
         newest.truncate(limit);
         newest.reverse();
@@ -148,7 +147,7 @@ impl<'a> History<'a> {
         let mut listed = HashSet::new();
         loop {
             let since = before(Timestamp::now(), LOOK_BACK).max(begin);
-            let mut signals: Vec<Item> = items(self.query(Some(since), None)).try_collect().await?;
+            let mut signals: Vec<Item> = query_items(self.query(Some(since), None)).try_collect().await?;
             let keys: HashSet<_> = signals.iter().filter_map(key).collect();
             signals.retain(|signal| key(signal).is_some_and(|key| !listed.contains(&key)));
             self.write(&signals)?;

@@ -22,7 +22,7 @@ use store::environment::http_client;
 
 use crate::error::call_error;
 use crate::http::CONNECT_TIMEOUT;
-use crate::item::Item;
+use crate::items::Item;
 
 /// The timeout of one attempt of a call. An operator may be far from the region, on a slow line.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);

@@ -31,6 +31,7 @@ use crate::check_result::CheckResult;
 use crate::confirm::confirm;
 use crate::interrupt::until_interrupted;
 use crate::keys::TemporaryKeys;
+use crate::options::OWN_VERSION;
 use crate::output::{Format, note};
 use crate::stack::Stack;
 use crate::time_args::before;
@@ -69,8 +70,7 @@ pub(crate) struct Verify {
 }
 
 impl Verify {
-    /// `version` is that of the tool.
-    pub(crate) async fn run(self, stack: &Stack, version: &'static str, format: Format) -> Result<()> {
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         if !stack.is_local {
             let question =
                 "Write about {N} signals into this stack, under an account of their own, and remove them at the end?";
@@ -112,7 +112,7 @@ impl Verify {
         };
         let seen = run.seen.into_inner();
         let report = Report {
-            version,
+            version: OWN_VERSION,
             began_at,
             seconds: began.elapsed().as_secs(),
             account: account.to_string(),

@@ -13,14 +13,12 @@ use serde_json::json;
 use store::deadline::MAX_REQUEST_DURATION;
 
 use super::profiles::stored;
-use crate::batch_delete::batch_delete;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::interrupt::until_interrupted;
-use crate::item::{Item, partition_key};
+use crate::items::{Item, batch_delete, partition_key, query_items};
 use crate::output::{Format, note};
 use crate::rejected::RejectedTable;
-use crate::scan::items;
 use crate::stack::{CUSTOMERS, SIGNALS, Stack};
 
 /// How many keys of signals are read before they are deleted: a history may be longer than the memory.
@@ -106,7 +104,7 @@ async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<u
 
 async fn delete_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
     let table = stack.table(SIGNALS)?;
-    let keys = items(stack.query(table, account.partition_key(id)).projection_expression("pk, sk"));
+    let keys = query_items(stack.query(table, account.partition_key(id)).projection_expression("pk, sk"));
     let mut pages = keys.try_chunks(DELETED_AT_ONCE);
     while let Some(keys) = pages.try_next().await.map_err(|error| error.1)? {
         batch_delete(&stack.client, table, &keys).await?;

@@ -13,10 +13,9 @@ use store::customers::times_of_fields;
 
 use super::Target;
 use crate::error::store_error;
-use crate::item::{Item, Json, display, json_object, partition_key, text};
+use crate::items::{Item, Json, display, json_object, partition_key, query_items, scan, text};
 use crate::output::{Format, Table, note, print_json, to_json};
 use crate::rejected::RejectedTable;
-use crate::scan::{items, scan};
 use crate::stack::{CUSTOMERS, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// The attributes of a signal that only the tables need.
@@ -94,7 +93,7 @@ pub(super) async fn find(stack: &Stack, account: &AccountId, email: &str, format
 pub(super) async fn export(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<()> {
     let profile = stored(stack, account, id).await?;
     let query = stack.query(stack.table(SIGNALS)?, account.partition_key(id));
-    let mut signals = Box::pin(items(query).peekable());
+    let mut signals = Box::pin(query_items(query).peekable());
     let keys = RejectedTable::new(stack)?.keys_of(account, id).await?;
     ensure!(
         profile.is_some() || signals.as_mut().peek().await.is_some() || !keys.is_empty(),

@@ -29,9 +29,9 @@ pub(super) struct Outcomes {
     skipped: u64,
     /// The names of fields that are not in the contract.
     unknown_fields: BTreeSet<String>,
-    /// The file of the rejected lines and their errors, and those that are not in it yet.
+    /// The file of the rejected lines and their errors, and the numbers and errors of those that are not in it yet.
     error_path: PathBuf,
-    rejected_lines: Vec<RejectedLine>,
+    rejected_lines: Vec<(u64, Vec<LineError>)>,
 }
 
 /// What became of a line.
@@ -40,13 +40,6 @@ pub(super) enum Outcome {
     Expired,
     Skipped,
     Rejected(Vec<LineError>),
-}
-
-#[derive(Serialize)]
-struct RejectedLine {
-    /// The number of the line, counted from 1.
-    line: u64,
-    errors: Vec<LineError>,
 }
 
 /// One thing that is wrong with a line.
@@ -99,7 +92,7 @@ impl Outcomes {
             Outcome::Skipped => self.skipped += 1,
             Outcome::Rejected(errors) => {
                 self.rejected += 1;
-                self.rejected_lines.push(RejectedLine { line, errors });
+                self.rejected_lines.push((line, errors));
             }
         }
     }
@@ -117,8 +110,9 @@ impl Outcomes {
         if lines.is_empty() {
             return Ok(());
         }
-        lines.sort_by_key(|rejected| rejected.line);
-        let texts: Vec<String> = lines.iter().map(to_json).collect::<Result<_>>()?;
+        lines.sort_by_key(|(line, _)| *line);
+        let texts = lines.iter().map(|(line, errors)| to_json(&json!({"line": line, "errors": errors})));
+        let texts: Vec<String> = texts.collect::<Result<_>>()?;
         let mut options = OpenOptions::new();
         // Only its owner can read it: names of fields and errors are the customers'.
         #[cfg(unix)]

@@ -26,9 +26,8 @@ use store::signals::SignalsTable;
 use super::rejected_signal::RejectedSignalId;
 use super::table::{RejectedTable, days};
 use crate::error::store_error;
-use crate::item::{Item, text as text_of};
+use crate::items::{Item, query_items, text as text_of};
 use crate::output::{Format, Table, print_line};
-use crate::scan::items;
 use crate::stack::{SIGNALS, Stack, WRITE_TIMEOUT};
 use crate::time_args::timestamp;
 
@@ -184,7 +183,7 @@ impl Redrive {
             .expression_attribute_values(":day", AttributeValue::S(day.to_owned()))
             .projection_expression("sk");
         let is_it = |item: Item| text_of(&item, "sk").is_some_and(|key| key.ends_with(end));
-        items(query).try_any(async |item| is_it(item)).await
+        query_items(query).try_any(async |item| is_it(item)).await
     }
 }
 

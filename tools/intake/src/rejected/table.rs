@@ -10,10 +10,8 @@ use model::timestamp::Timestamp;
 use store::rejected_signals::{RETENTION, SHARDS, day, partition_key};
 
 use super::rejected_signal::{RejectedSignal, RejectedSignalId};
-use crate::batch_delete::batch_delete;
-use crate::item::Item;
+use crate::items::{Item, batch_delete, query_items};
 use crate::output::note;
-use crate::scan::items;
 use crate::stack::{REJECTED_SIGNALS, Stack};
 use crate::time_args::before;
 
@@ -46,7 +44,7 @@ impl<'a> RejectedTable<'a> {
     }
 
     async fn of_shard(&self, account: &AccountId, partition: String) -> Result<Vec<RejectedSignal>> {
-        let items: Vec<Item> = items(self.stack.query(self.table, partition)).try_collect().await?;
+        let items: Vec<Item> = query_items(self.stack.query(self.table, partition)).try_collect().await?;
         let signals = items.into_iter().filter_map(|item| {
             let signal = RejectedSignal::from_item(account, item);
             if signal.is_none() {

@@ -14,10 +14,8 @@ use store::rejected_signals::{self, SHARDS, day};
 
 use super::load::{SUBJECTS, subject_id};
 use super::run::Run;
-use crate::batch_delete::batch_delete;
-use crate::item::{Item, dynamodb_json, key, partition_key, text};
+use crate::items::{Item, batch_delete, dynamodb_json, key, partition_key, query_items, text};
 use crate::keys::TemporaryKeys;
-use crate::scan::items;
 use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// Calls at the same time.
@@ -59,7 +57,7 @@ fn rejected_partitions(account: &AccountId, since: Timestamp) -> Vec<String> {
 /// The items of these partitions, in the same order.
 async fn partitions(stack: &Stack, variable: &str, partitions: Vec<String>) -> Result<Vec<Vec<Item>>> {
     let table = stack.table(variable)?;
-    let read = |partition| items(stack.query(table, partition)).try_collect();
+    let read = |partition| query_items(stack.query(table, partition)).try_collect();
     let reads: Vec<_> = partitions.into_iter().map(read).collect();
     stream::iter(reads).buffered(CONCURRENCY).try_collect().await
 }
