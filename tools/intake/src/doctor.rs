@@ -35,7 +35,7 @@ fn print(findings: &[(String, Verdict)], failed: usize, format: Format) -> Resul
     let mut table = Table::new(format, ["RESULT", "CHECK", "SEEN"]);
     for (check, Verdict { result, seen }) in findings {
         let json = json!({"check": check, "result": result, "seen": seen});
-        table.add(&json, [&result.to_string(), check, seen])?;
+        table.add(&json, [result.as_str(), check, seen])?;
     }
     table.print()?;
     if format == Format::Table { print_line(&format!("{} checks, {failed} failed.", findings.len())) } else { Ok(()) }

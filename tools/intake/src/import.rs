@@ -9,6 +9,8 @@ mod line;
 mod outcome;
 mod writer;
 
+use std::fs::File;
+use std::io::BufReader;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -100,7 +102,7 @@ impl Import {
         Ok(())
     }
 
-    fn chunks(&self) -> Result<Chunks<impl std::io::BufRead + use<>>> {
+    fn chunks(&self) -> Result<Chunks<BufReader<File>>> {
         Chunks::open(&self.file, self.from_line.get())
     }
 

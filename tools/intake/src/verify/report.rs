@@ -50,7 +50,7 @@ impl Report {
     fn to_text(&self) -> String {
         let mut table = Table::new(Format::Table, ["RESULT", "PROMISE", "CHECK", "SEEN"]);
         for check in &self.checks {
-            table.row([&check.result.to_string(), check.promise, &check.name, &check.detail]);
+            table.row([check.result.as_str(), check.promise, &check.name, &check.detail]);
         }
         let mut lines = table.lines();
         for Check { name, detail, .. } in self.with_result(CheckResult::Failed) {
