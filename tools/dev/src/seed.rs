@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
 use emulator::development_key::ACCOUNT_ID;
+use model::timestamp::Timestamp;
 
 use crate::operator::Operator;
 use crate::process::succeeds;
@@ -12,6 +13,8 @@ use crate::progress::status;
 
 /// The signals are in the order of a week: each seventh of them arrives on one of the last seven days.
 const DAYS: usize = 7;
+
+const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 
 /// Has `cargo intake import` store the sample data in the tables of the stack.
 ///
@@ -35,12 +38,13 @@ pub(crate) async fn seed(programs: &Programs, operator: &Operator) -> Result<()>
 
 async fn import(operator: &Operator, lines: &str, days_ago: usize) -> Result<()> {
     const CANNOT_WRITE: &str = "Cannot write a temporary file";
-    // An import writes its checkpoint beside its file: with a copy, the next start stores the lines again.
+    // A time and not an age, which would be another time in each run.
+    let received_at = Timestamp::from_millis(Timestamp::now().millis().saturating_sub(DAY_MILLIS * days_ago as u64));
     let folder = tempfile::tempdir().context(CANNOT_WRITE)?;
     let file = folder.path().join("sample.ndjson");
     std::fs::write(&file, lines).context(CANNOT_WRITE)?;
-    let mut command = operator.command(&["import"]);
-    command.arg(&file).args(["--account", ACCOUNT_ID, "--received-at", &format!("{days_ago}d")]).stdout(Stdio::null());
+    let mut command = operator.command(&["import", "--account", ACCOUNT_ID, "--received-at", &received_at.to_string()]);
+    command.arg(&file).stdout(Stdio::null());
     if succeeds(command).await? {
         return Ok(());
     }

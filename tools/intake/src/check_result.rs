@@ -1,7 +1,5 @@
 //! What a check of `verify` or `doctor` came to.
 
-use std::fmt;
-
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -13,7 +11,7 @@ pub(crate) enum CheckResult {
 }
 
 /// The result of a check, and what was seen, or why it was skipped.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Verdict {
     pub(crate) result: CheckResult,
     pub(crate) seen: String,
@@ -38,12 +36,12 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for CheckResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+impl CheckResult {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
             Self::Held => "held",
             Self::Failed => "FAILED",
             Self::Skipped => "skipped",
-        })
+        }
     }
 }

@@ -1,65 +1,63 @@
 //! `doctor`: what is wrong with a deployed stack, or soon will be. It only reads.
 
-mod keys;
-mod monitoring;
 mod tables;
-mod version;
 
-use anyhow::{Result, ensure};
-use serde::Serialize;
+use anyhow::{Context as _, Result, ensure};
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
 
-use crate::aws_call::AwsClient;
 use crate::check_result::{CheckResult, Verdict};
-use crate::keys::snapshot;
+use crate::http::{AwsClient, CLOUDWATCH};
+use crate::keys::{KeyTable, snapshot};
+use crate::options::OWN_VERSION;
 use crate::output::{Format, Table, print_line};
 use crate::overflow::Queues;
 use crate::stack::{OVERFLOW_FUNCTION, Stack, VERSION};
 
-/// What a check found.
-#[derive(Serialize)]
-struct Finding {
-    check: String,
-    #[serde(flatten)]
-    verdict: Verdict,
-}
+/// The period in seconds whose failed drains count, that of `OverflowDrainFailuresAlarm`.
+const FAILURES_SECONDS: u64 = 1_800;
 
-/// Checks the stack. `version` is that of the tool.
-pub(crate) async fn run(stack: &Stack, version: &str, format: Format) -> Result<()> {
-    let findings = findings(stack, version).await?;
-    let failed = findings.iter().filter(|finding| finding.verdict.result == CheckResult::Failed).count();
+/// What follows the name of the stack and `-` in the name of an alarm: `DefectsAlarm` of template.yaml, and the stack nested in
+/// it. An alarm of another stack, such as `intake-dev` beside `intake`, has the rest of that stack's name there.
+const OWN_ALARMS: [&str; 2] = ["DefectsAlarm-", "Monitoring-"];
+
+/// Checks the stack.
+pub(crate) async fn run(stack: &Stack, format: Format) -> Result<()> {
+    let findings = findings(stack).await?;
+    let failed = findings.iter().filter(|(_, verdict)| verdict.result == CheckResult::Failed).count();
     // A reader that closes standard output does not change the verdict.
     let printed = print(&findings, failed, format);
     ensure!(failed == 0, "{failed} check(s) failed.");
     printed
 }
 
-fn print(findings: &[Finding], failed: usize, format: Format) -> Result<()> {
+fn print(findings: &[(String, Verdict)], failed: usize, format: Format) -> Result<()> {
     let mut table = Table::new(format, ["RESULT", "CHECK", "SEEN"]);
-    for finding in findings {
-        let Finding { check, verdict } = finding;
-        table.add(finding, [&verdict.result.to_string(), check, &verdict.seen])?;
+    for (check, Verdict { result, seen }) in findings {
+        let json = json!({"check": check, "result": result, "seen": seen});
+        table.add(&json, [result.as_str(), check, seen])?;
     }
     table.print()?;
     if format == Format::Table { print_line(&format!("{} checks, {failed} failed.", findings.len())) } else { Ok(()) }
 }
 
-async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
+async fn findings(stack: &Stack) -> Result<Vec<(String, Verdict)>> {
     let mut findings = Vec::new();
     let mut add = |check: &str, verdict: Result<Verdict>| {
         // A check that cannot be done is no check that holds.
         let verdict = verdict.unwrap_or_else(|error| Verdict::failed(format!("unknown: {error:#}")));
-        findings.push(Finding { check: check.to_owned(), verdict });
+        findings.push((check.to_owned(), verdict));
     };
-    add("Version", Ok(version::check(stack.optional(VERSION), version)));
+    add("Version", Ok(check_version(stack.optional(VERSION), OWN_VERSION)));
     for expected in &tables::expected() {
         add(&format!("Table {}", expected.name), tables::check(stack, expected).await);
     }
-    add("Key expiries", keys::expiries(stack).await);
+    add("Key expiries", expiries(stack).await);
     add("Key snapshot", snapshot::compare(stack).await);
     let client = AwsClient::new(&stack.config)?;
     let alarms = match &stack.name {
         None => Ok(Verdict::skipped("only a deployed stack (--stack) has them")),
-        Some(name) => monitoring::alarms(&client, name).await,
+        Some(name) => alarms(&client, name).await,
     };
     add("Alarms", alarms);
     match Queues::of(stack)? {
@@ -68,11 +66,118 @@ async fn findings(stack: &Stack, version: &str) -> Result<Vec<Finding>> {
             let overflow = if stack.is_local {
                 Ok(Verdict::skipped("only CloudWatch counts its failed drains"))
             } else {
-                monitoring::overflow(&queues, &client, stack.optional(OVERFLOW_FUNCTION)).await
+                overflow(&queues, &client, stack.optional(OVERFLOW_FUNCTION)).await
             };
             add("Overflow queue", overflow);
-            add("Dead letters", monitoring::dead_letters(&queues).await);
+            add("Dead letters", dead_letters(&queues).await);
         }
     }
     Ok(findings)
+}
+
+/// Active API keys that end soon.
+async fn expiries(stack: &Stack) -> Result<Verdict> {
+    let now = Timestamp::now();
+    let mut active = KeyTable::new(stack)?.all().await?;
+    active.retain(|key| key.record.is_active(now));
+    let ends = active.iter().map(|key| &key.record).filter(|record| !record.is_short_lived()).filter_map(|record| {
+        let days = record.ends_soon(now)?.as_secs() / (24 * 60 * 60);
+        Some(format!("{} of {} ends in {days} day(s)", record.key_id, record.account_id))
+    });
+    let seen = format!("{} active key(s), none ends within 30 days", active.len());
+    Ok(Verdict::of(&ends.collect::<Vec<_>>(), seen))
+}
+
+/// The version that is deployed, against that of this command line: no release newer than that one is known here.
+/// `deployed` is the output of template.yaml, which is deployed together with the functions.
+fn check_version(deployed: Option<&str>, own: &str) -> Verdict {
+    let Some(deployed) = deployed else {
+        return Verdict::skipped("the stack does not say its version");
+    };
+    let (Some(stack), Some(known)) = (parse(deployed), parse(own)) else {
+        return Verdict::failed(format!("{deployed} is no version"));
+    };
+    if stack < known {
+        return Verdict::failed(format!("{deployed} is deployed, this command line is {own}: upgrade the stack"));
+    }
+    let seen = if stack > known {
+        format!("{deployed} is deployed, newer than this command line ({own}): get the command line of that release")
+    } else {
+        format!("{deployed}, as this command line; whether there is a newer release is not known here")
+    };
+    Verdict::held(seen)
+}
+
+/// The numbers of a version. What follows a hyphen, as in 1.2.3-rc.1, does not count.
+fn parse(version: &str) -> Option<Vec<u64>> {
+    let numbers = version.split('-').next()?.split('.').map(|number| number.parse().ok());
+    numbers.collect::<Option<Vec<u64>>>().filter(|numbers| numbers.len() == 3)
+}
+
+/// The state of every alarm of the stack and of the stack nested in it. There are fewer of them than one page has.
+async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
+    let (mut faults, mut unknown, mut count) = (Vec::new(), 0_usize, 0_usize);
+    for own in OWN_ALARMS {
+        let call = json!({"AlarmNamePrefix": format!("{stack}-{own}"), "MaxRecords": 100});
+        let page = client.call(&CLOUDWATCH, "DescribeAlarms", &call).await?;
+        for alarm in page.get("MetricAlarms").and_then(Value::as_array).into_iter().flatten() {
+            let text = |name: &str| alarm.get(name).and_then(Value::as_str).unwrap_or_default();
+            count += 1;
+            match text("StateValue") {
+                "OK" => {}
+                "ALARM" => faults.push(format!("{} fires", text("AlarmName"))),
+                _ => unknown += 1,
+            }
+        }
+    }
+    if count == 0 {
+        faults.push("the stack has no alarms".to_owned());
+    }
+    Ok(Verdict::of(&faults, format!("{count} alarms, none fires, {unknown} without data")))
+}
+
+/// Whether drains fail while messages wait. The age of the oldest message would not say so: SQS leaves out a message that was
+/// received three times.
+async fn overflow(queues: &Queues<'_>, client: &AwsClient<'_>, function: Option<&str>) -> Result<Verdict> {
+    let [overflow, _] = queues.counts().await?;
+    let function = function.context("the stack does not name its overflow function: deploy this version")?;
+    let now = Timestamp::now().seconds();
+    let call = json!({
+        "Namespace": "Intake",
+        "MetricName": "DrainFailures",
+        "Dimensions": [{"Name": "FunctionName", "Value": function}],
+        "StartTime": now.saturating_sub(FAILURES_SECONDS),
+        "EndTime": now,
+        "Period": FAILURES_SECONDS,
+        "Statistics": ["Sum"],
+    });
+    let answer = client.call(&CLOUDWATCH, "GetMetricStatistics", &call).await?;
+    let points = answer.get("Datapoints").and_then(Value::as_array).into_iter().flatten();
+    let failures: f64 = points.filter_map(|point| point.get("Sum")?.as_f64()).fold(0.0, std::ops::Add::add);
+    let seen = format!("{} message(s), {failures:.0} failed drain(s) in half an hour", overflow.total());
+    Ok(if failures > 0.0 && overflow.total() > 0 { Verdict::failed(seen) } else { Verdict::held(seen) })
+}
+
+async fn dead_letters(queues: &Queues<'_>) -> Result<Verdict> {
+    let [_, dead_letters] = queues.counts().await?;
+    let count = dead_letters.total();
+    if count == 0 {
+        return Ok(Verdict::held("none"));
+    }
+    Ok(Verdict::failed(format!("{count} message(s): find out why, then `cargo intake overflow redrive`")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_compared_by_its_numbers() {
+        let result = |deployed| check_version(deployed, "0.10.0").result;
+        assert_eq!(result(Some("0.9.3")), CheckResult::Failed);
+        assert_eq!(result(Some("0.10.0")), CheckResult::Held);
+        assert_eq!(result(Some("1.0.0-rc.1")), CheckResult::Held);
+        assert_eq!(result(Some("next")), CheckResult::Failed);
+        assert_eq!(result(None), CheckResult::Skipped);
+    }
 }

@@ -1,16 +1,17 @@
 //! `import`: stores the customers or signals of a file.
 //!
-//! [`chunks`] cuts the file into chunks whose borders depend only on its content, so that a chunk has the same keys whenever
-//! it is stored. [`writer`] stores a chunk as the functions would; [`mod@line`] reads what a line has beyond what a client
-//! sends. [`checkpoint`] records the progress in a file beside it: an import that ends in the middle continues from there when
-//! it is run again, and stores the chunks after it again under the same keys.
+//! The key of a signal is made of its time and of what [`chunks`] make of the file's content, so each run stores the same lines
+//! under the same keys: an import keeps no record of its progress. [`mod@line`] reads what a line has beyond what a client sends;
+//! [`writer`] stores a chunk as the functions would.
 
-mod checkpoint;
 mod chunks;
 mod line;
 mod outcome;
 mod writer;
 
+use std::fs::File;
+use std::io::BufReader;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -19,28 +20,26 @@ use clap::Args;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use self::checkpoint::Checkpoint;
 use self::chunks::{Chunks, Kind, cannot_read};
-use self::line::MAX_AHEAD;
+use self::line::{MAX_AHEAD, parse_lines};
+use self::outcome::Outcomes;
 use self::writer::Writer;
+use crate::interrupt::until_interrupted;
 use crate::output::{Format, NOTE_INTERVAL, note};
 use crate::stack::{CUSTOMERS, SIGNALS, Stack};
-use crate::time_args::timestamp;
-
-/// How often the checkpoint is saved: what was stored since then is stored again after an interruption.
-const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(200);
+use crate::time_args::time;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo intake --stack intake-prod import --account shop signals.ndjson
+  cargo intake --stack intake-prod import --account shop signals-with-times.ndjson
   cargo intake --stack intake-prod import --account shop --received-at 2026-01-01 signals-of-last-year.ndjson
 
 Each line is one customer ({\"customerId\": ..., \"customerData\": {...}}) or one signal, as a client would send it, or a line
 of `signals list --all --json` or `customers show --json`; the first line decides which. A line's own receivedAt or updatedAt wins
 over --received-at. A customer of whom a newer update is stored is skipped; a signal that would already be expired is not stored.
 
-The import writes two files beside FILE: FILE.import.json, its progress, from which it continues when you run it again, also
-after Ctrl-C; and FILE.errors.ndjson, with the number and the errors of each rejected line.";
+The same import stores nothing twice, so run it again after an interruption; Ctrl-C and an error print the command that continues.
+The import writes FILE.errors.ndjson beside FILE, with the number and the errors of each rejected line.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -49,9 +48,13 @@ pub(crate) struct Import {
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// The time at which lines without a time of their own arrived, such as 2026-11-20 or 7d (ago) [default: now]
-    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    /// The time at which lines without a time of their own arrived, such as 2026-11-20 or 2026-11-20T22:16:40Z
+    #[arg(long, value_name = "TIME", value_parser = time)]
     received_at: Option<Timestamp>,
+
+    /// Leave out the lines before this one, as the command does that an interrupted import prints
+    #[arg(long, value_name = "N", default_value = "1")]
+    from_line: NonZeroU64,
 
     /// The file, with one JSON object on each line
     file: PathBuf,
@@ -59,65 +62,78 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let name = self.file.display();
+        let kind = chunks::kind_of(&self.file)?;
         // Customers do not expire, so their import needs no retention.
-        let (kind, table, retention) = match chunks::kind_of(&self.file)? {
-            kind @ Kind::Customers => (kind, stack.table(CUSTOMERS)?, None),
-            kind @ Kind::Signals => (kind, stack.table(SIGNALS)?, stack.retention()?),
+        let (table, retention) = match kind {
+            Kind::Customers => (stack.table(CUSTOMERS)?, None),
+            Kind::Signals => (stack.table(SIGNALS)?, stack.retention()?),
         };
-        let mut checkpoint = Checkpoint::open(&self.file, &self.account, self.received_at, kind, table)?;
-        if checkpoint.state.done {
-            note(&format!("{name} is already imported. To import it again, delete {}.", checkpoint.path.display()));
-        } else {
-            ensure_usable(checkpoint.state.source.received_at, retention, Timestamp::now())?;
-            let writer = Writer::new(stack, &checkpoint.state, retention);
-            let stored = self.store(&writer, &mut checkpoint).await;
-            stored.inspect_err(|_| note("To continue, run the same command again."))?;
+        self.ensure_times(kind, retention)?;
+        let error_path = self.file.with_added_extension("errors.ndjson");
+        if self.from_line == NonZeroU64::MIN && error_path.exists() {
+            std::fs::remove_file(&error_path).with_context(|| format!("Cannot delete {}", error_path.display()))?;
         }
-        checkpoint.print(format)?;
-        ensure!(checkpoint.state.outcomes.is_success(), "No line of {name} was stored.");
+        let mut outcomes = Outcomes::new(kind, error_path);
+        let writer = Writer::new(stack.client.clone(), table, &self, retention);
+        let mut next_line = self.from_line.get();
+        let work = Box::pin(self.store(&writer, kind, &mut outcomes, &mut next_line));
+        let stored = until_interrupted(work).await.and_then(|stored| stored.context("Interrupted."));
+        stored.inspect_err(|_| note(&format!("To continue: {}", self.command(stack, next_line))))?;
+        outcomes.print(format)?;
+        ensure!(outcomes.is_success(), "No line of {} was stored.", self.file.display());
         Ok(())
     }
 
-    /// Stores the chunks that the checkpoint does not count.
-    async fn store(&self, writer: &Writer, checkpoint: &mut Checkpoint) -> Result<()> {
-        // Before anything is stored: the keys of the signals are made of it.
-        checkpoint.save()?;
-        let mut chunks = Chunks::open(&self.file, checkpoint.state.position)?;
-        let (mut saved_at, mut noted_at) = (Instant::now(), Instant::now());
+    /// Stores the lines. `next_line` is always the first one that may not be stored.
+    async fn store(&self, writer: &Writer<'_>, kind: Kind, outcomes: &mut Outcomes, next_line: &mut u64) -> Result<()> {
+        let mut chunks = self.chunks()?;
         let bytes = std::fs::metadata(&self.file)?.len();
-        loop {
-            let chunk = chunks.read().with_context(|| cannot_read(&self.file))?;
-            if chunk.lines.is_empty() {
-                break;
-            }
-            writer.store(&chunk, &mut checkpoint.state.outcomes).await?;
-            checkpoint.state.position = chunk.end;
-            if saved_at.elapsed() >= CHECKPOINT_INTERVAL {
-                checkpoint.save()?;
-                saved_at = Instant::now();
-            }
+        let mut noted_at = Instant::now();
+        while let Some(chunk) = chunks.read().with_context(|| cannot_read(&self.file))? {
+            writer.store(&chunk, kind, outcomes).await?;
+            outcomes.write_rejected()?;
+            *next_line = self.from_line.get().max(chunks.next_line());
             if noted_at.elapsed() >= NOTE_INTERVAL {
-                let percent = checkpoint.state.position.byte.saturating_mul(100) / bytes.max(1);
-                note(&format!("{percent} % of {} imported.", self.file.display()));
+                let percent = chunks.bytes.saturating_mul(100) / bytes.max(1);
+                note(&format!("{percent} % of {} imported, up to line {}.", self.file.display(), *next_line - 1));
                 noted_at = Instant::now();
             }
         }
-        checkpoint.state.done = true;
-        checkpoint.save()
+        Ok(())
     }
-}
 
-/// Fails when no line may have this time, or DynamoDB would delete its signals at once.
-fn ensure_usable(received_at: Timestamp, retention: Option<Duration>, now: Timestamp) -> Result<()> {
-    ensure!(received_at <= now.plus(MAX_AHEAD), "--received-at is {received_at}: more than five minutes ahead.");
-    if let Some(retention) = retention {
-        let days = retention.as_secs() / 86_400;
-        ensure!(
-            received_at.plus(retention) > now,
-            "The signals would already be expired: --received-at is {received_at}, and signals are kept for {days} days \
-             (SIGNAL_RETENTION_DAYS). Use a later --received-at."
-        );
+    fn chunks(&self) -> Result<Chunks<BufReader<File>>> {
+        Chunks::open(&self.file, self.from_line.get())
     }
-    Ok(())
+
+    /// Fails when a line has no time and none was given, or when no line may have the given one. A time that the import chose
+    /// would be another one in the next run, and so would be the keys.
+    fn ensure_times(&self, kind: Kind, retention: Option<Duration>) -> Result<()> {
+        let Some(received_at) = self.received_at else {
+            let mut chunks = self.chunks()?;
+            while let Some(chunk) = chunks.read().with_context(|| cannot_read(&self.file))? {
+                parse_lines(&chunk, kind, None, |_, _| {})?;
+            }
+            return Ok(());
+        };
+        let now = Timestamp::now();
+        ensure!(received_at <= now.plus(MAX_AHEAD), "--received-at is {received_at}: more than five minutes ahead.");
+        if let Some(retention) = retention {
+            let days = retention.as_secs() / 86_400;
+            ensure!(
+                received_at.plus(retention) > now,
+                "The signals would already be expired: --received-at is {received_at}, and signals are kept for {days} days \
+                 (SIGNAL_RETENTION_DAYS). Use a later --received-at."
+            );
+        }
+        Ok(())
+    }
+
+    /// The command that imports the lines from this one on.
+    fn command(&self, stack: &Stack, line: u64) -> String {
+        let time = self.received_at.map(|time| format!(" --received-at {time}")).unwrap_or_default();
+        let file = self.file.to_string_lossy().replace('\'', r"'\''");
+        let (stack, account) = (&stack.arguments, &self.account);
+        format!("cargo intake{stack} import --account {account}{time} --from-line {line} '{file}'")
+    }
 }

@@ -1,23 +1,26 @@
 //! `keys`: the API keys of accounts. A key is printed once, when it is created; only its hash is stored.
 
-mod import;
-mod list;
 mod new_key;
-mod revoke;
 mod rotate;
 pub(crate) mod snapshot;
 mod table;
-mod temporary;
 
-use anyhow::Result;
-use clap::Subcommand;
+use anyhow::{Context as _, Error, Result, anyhow};
+use clap::{Args, Subcommand};
+use model::account::AccountId;
+use model::api_key::Endpoint;
+use model::key_entry::KeyEntry;
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
 
-use self::list::List;
-use self::new_key::{NewKey, create};
+pub(crate) use self::new_key::TemporaryKeys;
+use self::new_key::{NewKey, create, import};
 use self::rotate::Rotate;
+use self::snapshot::bucket;
+use self::table::no_such_key;
 pub(crate) use self::table::{KeyTable, StoredKey};
-pub(crate) use self::temporary::TemporaryKeys;
-use crate::output::Format;
+use crate::confirm::confirm;
+use crate::output::{Format, Table, note, print_json};
 use crate::stack::Stack;
 
 #[derive(Debug, Subcommand)]
@@ -80,9 +83,98 @@ impl Command {
             Self::Create(new) => create(keys, &new.into_record(), format).await,
             Self::List(list) => list.run(keys, format).await,
             Self::Rotate(rotate) => rotate.run(keys, format).await,
-            Self::Revoke { id, yes } => revoke::revoke(keys, &id, yes, format).await,
-            Self::Import(new) => import::import(keys, &new.into_record(), format).await,
+            Self::Revoke { id, yes } => revoke(keys, &id, yes, format).await,
+            Self::Import(new) => import(keys, &new.into_record(), format).await,
             Self::Publish => snapshot::publish(keys, format).await,
         }
     }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// Only the keys of this account
+    #[arg(long, value_name = "NAME")]
+    account: Option<AccountId>,
+
+    /// Only keys that are neither expired nor revoked
+    #[arg(long)]
+    active: bool,
+}
+
+impl List {
+    async fn run(&self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
+        let now = Timestamp::now();
+        let mut keys = keys.all().await?;
+        keys.retain(|key| self.account.as_ref().is_none_or(|account| key.record.account_id == *account));
+        keys.retain(|key| !self.active || key.record.is_active(now));
+        if keys.is_empty() {
+            note("No keys.");
+            return Ok(());
+        }
+        // `--json` has the time of revocation, too.
+        let headings = ["ID", "ACCOUNT", "NAME", "STATE", "ONLY", "CREATED", "EXPIRES"];
+        let mut table = Table::new(format, headings).cut_to_terminal();
+        for record in keys.iter().map(|key| &key.record) {
+            let KeyEntry { key_id, account_id, name, .. } = record;
+            let only = record.only.map_or("-", Endpoint::as_str);
+            let state = record.status(now).as_str();
+            let expires = record.expires_at.map_or_else(|| "never".to_owned(), |end| end.to_string());
+            let created = record.created_at.to_string();
+            table.add(&key_row(record, now), [key_id, account_id.as_str(), name, state, only, &created, &expires])?;
+        }
+        table.print()
+    }
+}
+
+fn key_row(record: &KeyEntry, now: Timestamp) -> Value {
+    json!({
+        "keyId": record.key_id,
+        "accountId": record.account_id.as_str(),
+        "name": record.name,
+        "state": record.status(now).as_str(),
+        "createdAt": record.created_at.to_string(),
+        "expiresAt": record.expires_at.map(|end| end.to_string()),
+        "only": record.only,
+        "revokedAt": record.revoked_at.map(|revoked_at| revoked_at.to_string()),
+    })
+}
+
+async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Result<()> {
+    let key = match keys.all().await {
+        Ok(all) => all.into_iter().find(|key| key.record.key_id == id).with_context(|| no_such_key(id))?,
+        Err(error) => return revoke_without_table(keys, id, yes, error).await,
+    };
+    let (account_id, name) = (&key.record.account_id, &key.record.name);
+    if let Some(revoked_at) = key.record.revoked_at {
+        note(&format!("The key {id} is already revoked, since {revoked_at}."));
+    } else {
+        confirm(&format!("Revoke the key {id} ({name:?}) of the account {account_id}? This cannot be undone."), yes)?;
+        if let Err(error) = keys.revoke(&key, Timestamp::now()).await {
+            return revoke_without_table(keys, id, true, error).await;
+        }
+        let exception = match bucket(keys.stack).await? {
+            Some(_) => {
+                "One that gets no answer from the key table goes by the key snapshot: within two minutes, while S3 answers."
+            }
+            None => "One that cannot read the key table may accept it for 15 minutes.",
+        };
+        note(&format!("Revoked {id}. Within a minute, every function rejects it. {exception}"));
+    }
+    if format == Format::Json { print_json(&json!({"keyId": id, "revoked": true})) } else { Ok(()) }
+}
+
+/// Revokes the key in the snapshot, because the table failed with this error. It always returns an error: the table lacks the
+/// revocation.
+async fn revoke_without_table(keys: &KeyTable<'_>, id: &str, yes: bool, error: Error) -> Result<()> {
+    let Some(bucket) = bucket(keys.stack).await? else { return Err(error) };
+    confirm(&format!("{error:#} Revoke the key {id} in the key snapshot? This cannot be undone."), yes)?;
+    // To write the snapshot from the table would need the table.
+    keys.is_changed.set(false);
+    snapshot::revoke(&bucket, id)
+        .await
+        .with_context(|| format!("{error:#} The key {id} is not revoked in the key snapshot either"))?;
+    Err(anyhow!(
+        "{error:#} The key {id} is revoked in the key snapshot only: functions that get no answer from the key table reject it \
+         within two minutes, while S3 answers. Run this command again until the key table has the revocation."
+    ))
 }

@@ -7,8 +7,6 @@
 //! queries and deletions are here, since the functions' roles do not permit them.
 
 mod accounts;
-mod aws_call;
-mod batch_delete;
 mod check_result;
 mod confirm;
 mod contracts;
@@ -18,13 +16,12 @@ mod error;
 mod http;
 mod import;
 mod interrupt;
-mod item;
+mod items;
 mod keys;
 mod options;
 mod output;
 mod overflow;
 mod rejected;
-mod scan;
 mod signals;
 mod stack;
 mod time_args;

@@ -14,7 +14,7 @@ use crate::verify::Verify;
 use crate::{accounts, contracts, customers, doctor, keys, overflow, rejected, signals};
 
 /// The version of the tool.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const EXAMPLES: &str = "\
 Examples:
@@ -117,8 +117,8 @@ impl Options {
             Command::Overflow(command) => command.run(&connect.await?, format).await,
             Command::Contracts(command) => command.run(&connect.await?).await,
             Command::Import(import) => import.run(&connect.await?, format).await,
-            Command::Verify(verify) => verify.run(&connect.await?, VERSION, format).await,
-            Command::Doctor => doctor::run(&connect.await?, VERSION, format).await,
+            Command::Verify(verify) => verify.run(&connect.await?, format).await,
+            Command::Doctor => doctor::run(&connect.await?, format).await,
         }
     }
 }

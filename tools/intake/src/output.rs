@@ -90,7 +90,7 @@ impl Table {
 
     /// A table of names and values, without a heading.
     pub(crate) fn with_names() -> Self {
-        Self { format: Format::Table, rows: Vec::new(), widths: vec![0; 2], max_width: usize::MAX }
+        Self { rows: Vec::new(), ..Self::new(Format::Table, [""; 2]) }
     }
 
     /// On a terminal, each row takes one line: what does not fit is cut.

@@ -1,21 +1,22 @@
-//! `signals`: did my signal arrive?
+//! `signals`: the signals of one customer or emitter in order of arrival, which are one partition of the table.
 
-mod history;
-mod listing;
-
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use anyhow::Result;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::types::AttributeValue;
 use clap::{Args, Subcommand};
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use self::history::History;
-use self::listing::Listing;
 use crate::interrupt::until_interrupted;
-use crate::output::{Format, note};
-use crate::stack::Stack;
-use crate::time_args::timestamp;
+use crate::items::{Item, Json, display, json_object, query_items, text};
+use crate::output::{Format, Table, note};
+use crate::stack::{SIGNALS, Stack};
+use crate::time_args::{before, timestamp};
 
 /// How many signals are listed unless the operator asks for another number.
 const DEFAULT_LIMIT: usize = 50;
@@ -72,25 +73,124 @@ pub(crate) struct List {
 impl List {
     async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
         let Self { account, subject_id, .. } = self;
-        let history = History::new(stack, account, subject_id)?;
-        let mut listing = Listing::new(format);
+        let mut history = History::new(stack, account, subject_id, format)?;
         let begin = Timestamp::now();
         // Alone, --follow lists only what is new.
         if !self.follow || self.since.is_some() || self.limit.is_some() || self.all {
             let until = if self.follow { Some(begin) } else { self.until };
             let limit = if self.all { None } else { Some(self.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get)) };
-            if history.list(self.since, until, limit, &mut listing).await? {
-                let shown = listing.count;
+            if history.list(self.since, until, limit).await? {
+                let shown = history.count;
                 note(&format!("There are older ones: only the newest {shown} are shown. Use --limit N or --all."));
             }
         }
         if self.follow {
             note(&format!("Waiting for signals of {subject_id:?} in the account {account}. Ctrl-C ends it."));
-            return until_interrupted(history.follow(begin, &mut listing)).await.map(drop);
+            return until_interrupted(history.follow(begin)).await.map(drop);
         }
-        if listing.count == 0 {
+        if history.count == 0 {
             note(&format!("No such signals of {subject_id:?} in the account {account}."));
         }
         Ok(())
     }
+}
+
+/// How often the table is read.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// How far back each read reaches: longer than a function may take to store a request, and than clocks may differ.
+const LOOK_BACK: Duration = Duration::from_secs(30);
+
+/// How many signals are written at once.
+const PAGE: usize = 1_000;
+
+struct History<'a> {
+    stack: &'a Stack,
+    table: &'a str,
+    partition: String,
+    /// What is written, and how many signals were.
+    rows: Table,
+    count: usize,
+}
+
+impl<'a> History<'a> {
+    fn new(stack: &'a Stack, account: &AccountId, subject_id: &str, format: Format) -> Result<Self> {
+        let rows = Table::new(format, ["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
+        Ok(Self { stack, table: stack.table(SIGNALS)?, partition: account.partition_key(subject_id), rows, count: 0 })
+    }
+
+    /// Writes the signals that arrived from `since` on and before `until`, the newest `limit` of them. Returns whether there are
+    /// more.
+    async fn list(&mut self, since: Option<Timestamp>, until: Option<Timestamp>, limit: Option<usize>) -> Result<bool> {
+        let query = self.query(since, until);
+        let Some(limit) = limit else {
+            let mut pages = query_items(query).try_chunks(PAGE);
+            while let Some(page) = pages.try_next().await.map_err(|error| error.1)? {
+                self.write(&page)?;
+            }
+            return Ok(false);
+        };
+        // The query asks for one signal more than the command lists, to know whether there are more.
+        let query = query.scan_index_forward(false).set_limit(i32::try_from(limit + 1).ok());
+        let mut newest: Vec<Item> = query_items(query).take(limit + 1).try_collect().await?;
+        let has_more = newest.len() > limit;
+        newest.truncate(limit);
+        newest.reverse();
+        self.write(&newest).map(|()| has_more)
+    }
+
+    /// Lists signals as they arrive, from `begin` on. Returns only when something fails.
+    ///
+    /// A signal is stored a little later than the arrival time in its key, and signals are not stored in the order of their
+    /// keys. So the last seconds are read again and again, and what was already listed is left out.
+    async fn follow(&mut self, begin: Timestamp) -> Result<()> {
+        let mut listed = HashSet::new();
+        loop {
+            let since = before(Timestamp::now(), LOOK_BACK).max(begin);
+            let mut signals: Vec<Item> = query_items(self.query(Some(since), None)).try_collect().await?;
+            let keys: HashSet<_> = signals.iter().filter_map(key).collect();
+            signals.retain(|signal| key(signal).is_some_and(|key| !listed.contains(&key)));
+            self.write(&signals)?;
+            // The next read reaches less far back: it does not find other keys again.
+            listed = keys;
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    fn write(&mut self, signals: &[Item]) -> Result<()> {
+        self.count += signals.len();
+        for signal in signals {
+            let (index, mut json) = (index(signal), json_object(signal, &["pk", "sk", "accountId"]));
+            json.extend(index.as_ref().map(|index| ("index", Json(index))));
+            let text = |name| text(signal, name).unwrap_or_default();
+            // A signal has one of the two.
+            let action = [text("eventType"), text("stepNodeId")].concat();
+            let data = signal.get("data").map(display).unwrap_or_default();
+            self.rows.add(&json, [text("receivedAt"), &action, text("eventflowIdentifier"), &data])?;
+        }
+        if signals.is_empty() { Ok(()) } else { self.rows.print() }
+    }
+
+    /// A sort key begins with a time and continues, so one of the time `until` sorts after that bound.
+    fn query(&self, since: Option<Timestamp>, until: Option<Timestamp>) -> QueryFluentBuilder {
+        let bound = |time: Option<Timestamp>, none: &str| {
+            AttributeValue::S(time.map_or_else(|| none.to_owned(), |time| time.to_string()))
+        };
+        // "0" sorts before every time, "~" after every time.
+        self.stack
+            .query(self.table, self.partition.clone())
+            .key_condition_expression("pk = :pk AND sk BETWEEN :since AND :until")
+            .expression_attribute_values(":since", bound(since, "0"))
+            .expression_attribute_values(":until", bound(until, "~"))
+    }
+}
+
+fn key(signal: &Item) -> Option<String> {
+    text(signal, "sk").map(ToOwned::to_owned)
+}
+
+/// The index of the signal in its request, which is only in its key: an import needs it to store the signal again.
+fn index(signal: &Item) -> Option<AttributeValue> {
+    let index: u64 = text(signal, "sk")?.rsplit('#').next()?.parse().ok()?;
+    Some(AttributeValue::N(index.to_string()))
 }

@@ -1,9 +1,7 @@
 //! The stack that a command works on: its tables and queues, and clients with the operator's credentials.
 
-mod cloudformation;
-mod env_file;
+mod variables;
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,9 +18,10 @@ use clap::Args;
 use store::client::dynamodb_with;
 use store::environment::http_client;
 
+use self::variables::{DEFAULT_FILE, Variables};
 use crate::error::call_error;
 use crate::http::CONNECT_TIMEOUT;
-use crate::item::Item;
+use crate::items::Item;
 
 /// The timeout of one attempt of a call. An operator may be far from the region, on a slow line.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -93,7 +92,7 @@ pub(crate) struct StackArgs {
 
     /// The stack that `cargo dev` runs, and its account where none is given [FILE: the --env-file that it was given]
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = env_file::DEFAULT)]
+    #[arg(default_missing_value = DEFAULT_FILE)]
     local: Option<PathBuf>,
 }
 
@@ -106,54 +105,40 @@ pub(crate) struct Stack {
     pub(crate) is_local: bool,
     /// The name of the CloudFormation stack, if one was given.
     pub(crate) name: Option<String>,
+    /// What names the stack on a command line, after a blank.
+    pub(crate) arguments: String,
     /// For calls to services for which there is no client here.
     pub(crate) config: SdkConfig,
     variables: Variables,
 }
 
-/// Variables, and where they come from.
-#[derive(Debug)]
-struct Variables {
-    values: HashMap<String, String>,
-    source: String,
-}
-
 /// The account of the local stack that these arguments name.
 pub(crate) fn local_account(arguments: &[OsString]) -> Option<String> {
     let file = arguments.iter().find_map(|argument| match argument.to_str()?.strip_prefix("--local")? {
-        "" => Some(env_file::DEFAULT),
+        "" => Some(DEFAULT_FILE),
         file => file.strip_prefix('='),
     });
-    env_file::read(Path::new(file?)).ok()?.0.remove("ACCOUNT_ID")
+    Variables::of_file(Path::new(file?)).ok()?.values.remove("ACCOUNT_ID")
 }
 
 impl StackArgs {
     /// Finds the stack and checks that there are a region and credentials for it.
     pub(crate) async fn connect(&self) -> Result<Stack> {
         if let Some(file) = &self.local {
-            let (values, source) = env_file::read(file)?;
-            let variables = Variables { values, source };
+            let variables = Variables::of_file(file)?;
             let config = local_config(&variables)?.load().await;
-            return Ok(Stack::new(&config, variables, true));
+            let arguments = format!(" --local={}", file.display());
+            return Ok(Stack { arguments, ..Stack::new(&config, variables, true) });
         }
         let config = loader()?.load().await;
         check(&config).await?;
         let name = self.stack.clone().or_else(|| std::env::var(STACK).ok().filter(|name| !name.is_empty()));
         let variables = match &name {
-            Some(name) => {
-                let found = cloudformation::values(&config, name).await?;
-                let value = |(output, variable): (&str, &str)| Some((variable.to_owned(), found.get(output)?.clone()));
-                let values = OUTPUTS.into_iter().filter_map(value).collect();
-                Variables { values, source: format!("The stack {name}") }
-            }
-            None => Variables {
-                values: std::env::vars_os()
-                    .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-                    .collect(),
-                source: "The environment".to_owned(),
-            },
+            Some(name) => Variables::of_stack(&config, name, &OUTPUTS).await?,
+            None => Variables::of_environment(),
         };
-        Ok(Stack { name, ..Stack::new(&config, variables, false) })
+        let arguments = name.as_ref().map(|name| format!(" --stack {name}")).unwrap_or_default();
+        Ok(Stack { name, arguments, ..Stack::new(&config, variables, false) })
     }
 }
 
@@ -166,7 +151,7 @@ impl Stack {
             sqs.set_endpoint_url(variables.find("AWS_ENDPOINT_URL_SQS").map(str::to_owned));
         }
         let sqs = aws_sdk_sqs::Client::from_conf(sqs.build());
-        Self { client, sqs, is_local, name: None, config: config.clone(), variables }
+        Self { client, sqs, is_local, name: None, arguments: String::new(), config: config.clone(), variables }
     }
 
     /// The name of the table that `variable` holds.
@@ -236,16 +221,6 @@ impl Stack {
     }
 }
 
-impl Variables {
-    fn find(&self, name: &str) -> Option<&str> {
-        self.values.get(name).map(String::as_str).filter(|value| !value.is_empty())
-    }
-
-    fn get(&self, name: &str, advice: &str) -> Result<&str> {
-        self.find(name).with_context(|| format!("{} does not define {name}. {advice}", self.source))
-    }
-}
-
 fn loader() -> Result<ConfigLoader> {
     let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
     let http_client = http_client(CONNECT_TIMEOUT)?;
@@ -271,6 +246,8 @@ async fn check(config: &SdkConfig) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     impl Stack {

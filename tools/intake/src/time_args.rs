@@ -11,14 +11,17 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 
 /// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), or one such as `1h`: an hour ago.
 pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
-    if let Ok(age) = duration(text) {
-        return Ok(before(Timestamp::now(), age));
-    }
+    let ago = |age| before(Timestamp::now(), age);
+    duration(text).map(ago).or_else(|_| time(text)).map_err(|error| format!("{error}, or 1h for an hour ago"))
+}
+
+/// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), which is the same whenever it is parsed.
+pub(crate) fn time(text: &str) -> Result<Timestamp, String> {
     humantime::parse_rfc3339_weak(text)
         .or_else(|_| humantime::parse_rfc3339_weak(&format!("{text}T00:00:00")))
         .ok()
         .and_then(from_system_time)
-        .ok_or_else(|| "write a time such as 2026-11-20, 2026-11-20T22:16:40Z, or 1h for an hour ago".to_owned())
+        .ok_or_else(|| "write a time such as 2026-11-20 or 2026-11-20T22:16:40Z".to_owned())
 }
 
 /// Parses a time such as `2026-11-20T22:16:40.009Z`, with or without a fraction.
@@ -49,5 +52,7 @@ mod tests {
         for wrong in ["", "yesterday", "2026-13-01", "1"] {
             assert!(timestamp(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(time("2026-11-20"), timestamp("2026-11-20"));
+        assert!(time("1h").is_err());
     }
 }

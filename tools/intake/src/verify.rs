@@ -5,8 +5,6 @@
 
 mod api;
 mod batches;
-mod check;
-mod clean_up;
 mod compare;
 mod load;
 mod report;
@@ -25,14 +23,15 @@ use model::api_key::Endpoint;
 use model::timestamp::Timestamp;
 
 use self::api::{Api, Call, PING};
-use self::clean_up::clean_up;
 use self::report::Report;
 use self::requests::OtherKeys;
 use self::run::Run;
+use self::stored::clean_up;
 use crate::check_result::CheckResult;
 use crate::confirm::confirm;
 use crate::interrupt::until_interrupted;
 use crate::keys::TemporaryKeys;
+use crate::options::OWN_VERSION;
 use crate::output::{Format, note};
 use crate::stack::Stack;
 use crate::time_args::before;
@@ -71,8 +70,7 @@ pub(crate) struct Verify {
 }
 
 impl Verify {
-    /// `version` is that of the tool.
-    pub(crate) async fn run(self, stack: &Stack, version: &'static str, format: Format) -> Result<()> {
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         if !stack.is_local {
             let question =
                 "Write about {N} signals into this stack, under an account of their own, and remove them at the end?";
@@ -114,7 +112,7 @@ impl Verify {
         };
         let seen = run.seen.into_inner();
         let report = Report {
-            version,
+            version: OWN_VERSION,
             began_at,
             seconds: began.elapsed().as_secs(),
             account: account.to_string(),

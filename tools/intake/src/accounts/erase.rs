@@ -12,14 +12,12 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::json;
 
-use crate::batch_delete::batch_delete;
 use crate::confirm::confirm_by_name;
 use crate::interrupt::until_interrupted;
-use crate::item::{Item, key};
+use crate::items::{Item, batch_delete, key, scan};
 use crate::keys::{KeyTable, StoredKey, snapshot};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
-use crate::scan::scan;
 use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// How long functions may store signals of a key after its revocation: they cache the key for a minute, and then complete the

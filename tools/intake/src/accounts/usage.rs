@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use model::timestamp::Timestamp;
-use serde::Serialize;
-use serde_json::{Number, Value, json};
+use serde::Deserialize;
+use serde_json::{Number, json};
 
-use crate::aws_call::{AwsClient, LOGS};
+use crate::http::{AwsClient, LOGS};
 use crate::output::{Format, Table, note};
 use crate::stack::Stack;
 
@@ -24,36 +24,45 @@ const QUERY: &str = "filter ispresent(status) and ispresent(accountId) \
 /// How often the query is asked for its results.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What one key sent.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Usage {
-    account_id: String,
-    key_id: String,
-    requests: Number,
-    /// Signals, not requests.
-    accepted: Number,
-    rejected: Number,
-    last_seen: String,
+/// An answer of CloudWatch Logs to `GetQueryResults`.
+#[derive(Deserialize)]
+struct Answer {
+    status: String,
+    #[serde(default)]
+    results: Vec<Vec<Field>>,
+}
+
+#[derive(Deserialize)]
+struct Field {
+    field: String,
+    value: String,
 }
 
 pub(super) async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Result<()> {
     let name = stack.name.as_deref().context("Only a deployed stack has logs to count: give --stack NAME.")?;
-    let used = read(stack, name, since).await.context("The logs of the functions cannot be read")?;
-    if used.is_empty() {
+    let rows = read(stack, name, since).await.context("The logs of the functions cannot be read")?;
+    if rows.is_empty() {
         note(&format!("No request with a known key since {since}."));
         return Ok(());
     }
     let mut table = Table::new(format, ["ACCOUNT", "KEY", "REQUESTS", "ACCEPTED", "REJECTED", "LAST SEEN"]);
-    for usage in &used {
-        let Usage { account_id, key_id, requests, accepted, rejected, last_seen } = usage;
-        let [requests, accepted, rejected] = [requests, accepted, rejected].map(ToString::to_string);
-        table.add(usage, [account_id, key_id, &requests, &accepted, &rejected, last_seen])?;
+    for row in &rows {
+        let text = |name: &str| row.iter().find(|field| field.field == name).map(|field| field.value.as_str());
+        let [account, key, last_seen] = ["accountId", "keyId", "lastSeen"].map(|name| text(name).unwrap_or("-"));
+        // A sum of nothing is absent.
+        let [requests, accepted, rejected] = ["requests", "accepted", "rejected"].map(|name| text(name).unwrap_or("0"));
+        // In milliseconds since 1970.
+        let last_seen = last_seen.parse().map_or(last_seen.to_owned(), |at| Timestamp::from_millis(at).to_string());
+        let json = json!({
+            "accountId": account, "keyId": key, "requests": number(requests)?, "accepted": number(accepted)?,
+            "rejected": number(rejected)?, "lastSeen": last_seen,
+        });
+        table.add(&json, [account, key, requests, accepted, rejected, &last_seen])?;
     }
     table.cut_to_terminal().print()
 }
 
-async fn read(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Usage>> {
+async fn read(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Vec<Field>>> {
     let client = AwsClient::new(&stack.config)?;
     let groups = FUNCTIONS.map(|function| format!("/aws/lambda/{name}/{function}"));
     let call = json!({
@@ -62,39 +71,18 @@ async fn read(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Usage>>
         "endTime": Timestamp::now().seconds(),
         "queryString": QUERY,
     });
-    let started = client.call(LOGS, "Logs_20140328.StartQuery", &call).await?;
+    let started = client.call(&LOGS, "StartQuery", &call).await?;
     let call = json!({"queryId": started.get("queryId")});
     loop {
-        let found = client.call(LOGS, "Logs_20140328.GetQueryResults", &call).await?;
-        match found.get("status").and_then(Value::as_str) {
-            Some("Complete") => {
-                let rows = found.get("results").and_then(Value::as_array).into_iter().flatten();
-                return rows.map(|row| Usage::from_row(row).context("a row of the result is unreadable")).collect();
-            }
-            Some("Scheduled" | "Running") => tokio::time::sleep(POLL_INTERVAL).await,
-            status => bail!("the query ended as {}", status.unwrap_or("nothing")),
+        let Answer { status, results } = serde_json::from_value(client.call(&LOGS, "GetQueryResults", &call).await?)?;
+        match status.as_str() {
+            "Complete" => return Ok(results),
+            "Scheduled" | "Running" => tokio::time::sleep(POLL_INTERVAL).await,
+            _ => bail!("the query ended as {status}"),
         }
     }
 }
 
-impl Usage {
-    /// Reads a row: fields with their names, all of them texts. A sum of nothing is absent.
-    fn from_row(row: &Value) -> Option<Self> {
-        let text = |name: &str| {
-            let field =
-                row.as_array()?.iter().find(|field| field.get("field").and_then(Value::as_str) == Some(name))?;
-            field.get("value")?.as_str()
-        };
-        let count = |name| text(name).map_or(Some(0.into()), |value| serde_json::from_str(value).ok());
-        let last_seen = text("lastSeen")?;
-        Some(Self {
-            account_id: text("accountId")?.to_owned(),
-            key_id: text("keyId")?.to_owned(),
-            requests: count("requests")?,
-            accepted: count("accepted")?,
-            rejected: count("rejected")?,
-            // In milliseconds since 1970.
-            last_seen: last_seen.parse().map_or(last_seen.to_owned(), |at| Timestamp::from_millis(at).to_string()),
-        })
-    }
+fn number(text: &str) -> Result<Number> {
+    serde_json::from_str(text).with_context(|| format!("the logs count {text}"))
 }

@@ -6,20 +6,23 @@
 
 use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::types::Select;
+use futures_util::TryStreamExt as _;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use store::deadline::MAX_REQUEST_DURATION;
 
 use super::profiles::stored;
-use crate::batch_delete::batch_delete;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::interrupt::until_interrupted;
-use crate::item::{Item, key, partition_key};
+use crate::items::{Item, batch_delete, partition_key, query_items};
 use crate::output::{Format, note};
 use crate::rejected::RejectedTable;
 use crate::stack::{CUSTOMERS, SIGNALS, Stack};
+
+/// How many keys of signals are read before they are deleted: a history may be longer than the memory.
+const DELETED_AT_ONCE: usize = 1_000;
 
 pub(super) async fn erase(stack: &Stack, account: &AccountId, id: &str, yes: bool, format: Format) -> Result<()> {
     note(&format!("Counting what is stored of {id:?} ..."));
@@ -101,11 +104,9 @@ async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<u
 
 async fn delete_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
     let table = stack.table(SIGNALS)?;
-    let mut pages =
-        stack.query(table, account.partition_key(id)).projection_expression("pk, sk").into_paginator().send();
-    while let Some(page) = pages.next().await {
-        let page = page.map_err(|error| call_error(table, error))?;
-        let keys: Vec<Item> = page.items().iter().map(|item| key(item, &["pk", "sk"])).collect();
+    let keys = query_items(stack.query(table, account.partition_key(id)).projection_expression("pk, sk"));
+    let mut pages = keys.try_chunks(DELETED_AT_ONCE);
+    while let Some(keys) = pages.try_next().await.map_err(|error| error.1)? {
         batch_delete(&stack.client, table, &keys).await?;
     }
     Ok(())

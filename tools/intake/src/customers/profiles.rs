@@ -1,19 +1,27 @@
-//! `customers show` and `customers find`: profiles, as they are stored.
+//! `customers show`, `customers find` and `customers export`: what is stored of a customer.
 
 use std::collections::BTreeMap;
+use std::io::{BufWriter, Stdout, Write as _};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use aws_sdk_dynamodb::types::AttributeValue;
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
 use model::customer::is_fence;
+use model::timestamp::Timestamp;
 use store::customers::times_of_fields;
 
 use super::Target;
 use crate::error::store_error;
-use crate::item::{Item, Json, display, json_object, partition_key, text};
-use crate::output::{Format, Table, note, print_json};
-use crate::scan::scan;
-use crate::stack::{CUSTOMERS, Stack};
+use crate::items::{Item, Json, display, json_object, partition_key, query_items, scan, text};
+use crate::output::{Format, Table, note, print_json, to_json};
+use crate::rejected::RejectedTable;
+use crate::stack::{CUSTOMERS, REJECTED_SIGNALS, SIGNALS, Stack};
+
+/// The attributes of a signal that only the tables need.
+const KEY: [&str; 2] = ["pk", "sk"];
+
+const CANNOT_WRITE: &str = "Cannot write to standard output";
 
 pub(super) async fn show(stack: &Stack, target: &Target, times: bool, format: Format) -> Result<()> {
     let Target { account, id } = target;
@@ -40,7 +48,7 @@ pub(super) async fn show(stack: &Stack, target: &Target, times: bool, format: Fo
 }
 
 /// The attributes of a customer, but for those that only the table needs.
-pub(super) fn profile_json(item: &Item) -> BTreeMap<&str, Json<'_>> {
+fn profile_json(item: &Item) -> BTreeMap<&str, Json<'_>> {
     json_object(item, &["pk"]).into_iter().filter(|(name, _)| !is_fence(name)).collect()
 }
 
@@ -78,4 +86,63 @@ pub(super) async fn find(stack: &Stack, account: &AccountId, email: &str, format
         table.add(&profile_json(customer), names.map(|name| text(customer, name).unwrap_or_default()))?;
     }
     table.print()
+}
+
+/// Writes everything that is stored of a customer or an emitter as one JSON document, while the tables are read: a history may
+/// be longer than the memory.
+pub(super) async fn export(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<()> {
+    let profile = stored(stack, account, id).await?;
+    let query = stack.query(stack.table(SIGNALS)?, account.partition_key(id));
+    let mut signals = Box::pin(query_items(query).peekable());
+    let keys = RejectedTable::new(stack)?.keys_of(account, id).await?;
+    ensure!(
+        profile.is_some() || signals.as_mut().peek().await.is_some() || !keys.is_empty(),
+        "Nothing is stored of {id:?} in the account {account}."
+    );
+    let table = stack.table(REJECTED_SIGNALS)?;
+    // One may have expired since its key was read.
+    let rejected = stream::iter(keys).then(|key| stack.get(table, key)).try_filter_map(async |item| Ok(item));
+    // One line for programs, one line for each signal for people.
+    let separator = if format == Format::Json { "" } else { "\n" };
+    let mut document = Document { writer: BufWriter::new(std::io::stdout()), separator };
+    let json = to_json(&profile.as_ref().map(profile_json))?;
+    let (now, quoted) = (Timestamp::now(), to_json(&id)?);
+    document.text(&format!(
+        r#"{{"exportedAt":"{now}","accountId":"{account}","id":{quoted},"profile":{json},"signals":"#
+    ))?;
+    let signals = document.array(signals).await?;
+    document.text(",\"rejectedSignals\":")?;
+    let rejected = document.array(Box::pin(rejected)).await?;
+    document.text("}\n")?;
+    document.writer.flush().context(CANNOT_WRITE)?;
+    let profiles = usize::from(profile.is_some());
+    note(&format!(
+        "Exported {id:?} of the account {account}: {profiles} profile(s), {signals} signal(s), {rejected} rejected signal(s)."
+    ));
+    Ok(())
+}
+
+/// A JSON document that is written part by part.
+struct Document {
+    writer: BufWriter<Stdout>,
+    /// Before each element of an array.
+    separator: &'static str,
+}
+
+impl Document {
+    /// Writes these items as an array. Returns how many there are.
+    async fn array(&mut self, mut items: impl Stream<Item = Result<Item>> + Unpin) -> Result<usize> {
+        let mut count = 0;
+        while let Some(item) = items.try_next().await? {
+            let comma = if count == 0 { "[" } else { "," };
+            self.text(&format!("{comma}{}{}", self.separator, to_json(&json_object(&item, &KEY))?))?;
+            count += 1;
+        }
+        self.text(if count == 0 { "[]" } else { "]" })?;
+        Ok(count)
+    }
+
+    fn text(&mut self, text: &str) -> Result<()> {
+        self.writer.write_all(text.as_bytes()).context(CANNOT_WRITE)
+    }
 }

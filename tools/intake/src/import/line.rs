@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use anyhow::{Context as _, Result};
 use model::customer::is_reserved;
 use model::identifier::RequestIdentifier;
 use model::json::{JsonText, Value};
@@ -12,6 +13,7 @@ use model::pointer::JsonPointer;
 use model::timestamp::Timestamp;
 use model::validation::{FieldErrorCode, FieldErrors};
 
+use super::chunks::{Chunk, Kind};
 use super::outcome::LineError;
 use crate::time_args::rfc3339;
 
@@ -26,10 +28,44 @@ pub(super) struct ImportLine<'a> {
     line: JsonText<'a>,
     /// What a client would have sent, if the line has more: one request, or several of a customer.
     rewritten: Vec<String>,
-    /// When the signal was received, or the customer updated.
-    pub(super) time: Option<Timestamp>,
+    /// When the signal was received, or the customer updated, if the line says so.
+    time: Option<Timestamp>,
     /// The request that the signal came with, and its index in that request.
     pub(super) origin: Option<(RequestIdentifier, usize)>,
+}
+
+/// Parses the lines to import of a chunk, with their numbers and times. Those that cannot be parsed go to `reject`.
+///
+/// # Errors
+/// A line has no time, and there is no `received_at`.
+pub(super) fn parse_lines(
+    chunk: &Chunk,
+    kind: Kind,
+    received_at: Option<Timestamp>,
+    mut reject: impl FnMut(u64, LineError),
+) -> Result<Vec<(u64, Timestamp, ImportLine<'_>)>> {
+    let (now, mut parsed) = (Timestamp::now(), Vec::with_capacity(chunk.lines.len()));
+    for (number, line) in &chunk.lines {
+        let text = line.as_deref().map_err(Clone::clone);
+        let json = text.and_then(|text| {
+            JsonText::parse(text).map_err(|error| {
+                LineError::malformed(format!("The line is not JSON: {} at column {}.", error.reason, error.column))
+            })
+        });
+        match json.and_then(|json| ImportLine::read(json, kind, now)) {
+            Ok(line) => {
+                let time = line.time.or(received_at).with_context(|| {
+                    format!(
+                        "Line {number} has no {}. Give --received-at TIME, which such lines get, in this and each further run.",
+                        kind.time_field()
+                    )
+                })?;
+                parsed.push((*number, time, line));
+            }
+            Err(error) => reject(*number, error),
+        }
+    }
+    Ok(parsed)
 }
 
 impl<'a> ImportLine<'a> {
@@ -45,44 +81,45 @@ impl<'a> ImportLine<'a> {
         self.rewritten.is_empty().then_some(self.line).into_iter().chain(rewritten)
     }
 
-    /// Reads the line of a signal, at `now`. `receivedAt` is when it was received. A line that has `requestIdentifier` as well is
-    /// one of `signals list --json`: with `index` these three make the key of the signal, so that it is stored once.
-    pub(super) fn of_signal(line: JsonText<'a>, now: Timestamp) -> Result<Self, LineError> {
+    /// Reads a line at `now`, without the fields that no client sends.
+    fn read(line: JsonText<'a>, kind: Kind, now: Timestamp) -> Result<Self, LineError> {
         let mut read = Self { line, rewritten: Vec::new(), time: None, origin: None };
-        let Some((received_at, mut fields)) = time_and_fields(line, "receivedAt") else { return Ok(read) };
-        read.time = Some(read_time("receivedAt", received_at, now)?);
-        if let Some(identifier) = take(&mut fields, "requestIdentifier") {
-            read.origin = Some((read_request_identifier(identifier)?, read_index(take(&mut fields, "index"))?));
-            // An expiry is computed anew: the retention may have changed.
-            take(&mut fields, "expiresAt");
-            if let Some(value) = take(&mut fields, "undocumented") {
-                fields.extend(self::fields(value).unwrap_or_else(|| vec![("undocumented".into(), value)]));
-            }
-        }
-        Ok(Self { rewritten: vec![object(texts(&fields))], ..read })
-    }
-
-    /// Reads the line of a customer, at `now`. `updatedAt` is when it was updated. A line that has it and no `customerData` is one of
-    /// `customers show --json`: its other fields are the profile, which several requests may have filled.
-    pub(super) fn of_customer(line: JsonText<'a>, now: Timestamp) -> Result<Self, LineError> {
-        let mut read = Self { line, rewritten: Vec::new(), time: None, origin: None };
-        let Some((updated_at, mut fields)) = time_and_fields(line, "updatedAt") else { return Ok(read) };
-        read.time = Some(read_time("updatedAt", updated_at, now)?);
-        let rewritten = if fields.iter().any(|(name, _)| name == "customerData") {
-            vec![object(texts(&fields))]
-        } else {
-            take(&mut fields, "accountId");
-            take(&mut fields, "createdAt");
-            let (own, profile): (Fields<'_>, Fields<'_>) = fields.into_iter().partition(|(name, _)| is_reserved(name));
-            let request = |fields: &[_]| object(texts(&own).chain([("customerData", object(texts(fields)).as_str())]));
-            if profile.is_empty() {
-                vec![request(&[])]
-            } else {
-                profile.chunks(MAX_UNKNOWN_FIELDS).map(request).collect()
+        let Some((time, mut fields)) = time_and_fields(line, kind.time_field()) else { return Ok(read) };
+        read.time = Some(read_time(kind.time_field(), time, now)?);
+        read.rewritten = match kind {
+            Kind::Customers => customer_requests(fields),
+            Kind::Signals => {
+                read.origin = take_origin(&mut fields)?;
+                vec![object(texts(&fields))]
             }
         };
-        Ok(Self { rewritten, ..read })
+        Ok(read)
     }
+}
+
+/// Removes what makes the key of a signal beside the time. A line that has `requestIdentifier` is one of `signals list --json`.
+fn take_origin(fields: &mut Fields<'_>) -> Result<Option<(RequestIdentifier, usize)>, LineError> {
+    let Some(identifier) = take(fields, "requestIdentifier") else { return Ok(None) };
+    let origin = (read_request_identifier(identifier)?, read_index(take(fields, "index"))?);
+    // An expiry is computed anew: the retention may have changed.
+    take(fields, "expiresAt");
+    if let Some(value) = take(fields, "undocumented") {
+        fields.extend(self::fields(value).unwrap_or_else(|| vec![("undocumented".into(), value)]));
+    }
+    Ok(Some(origin))
+}
+
+/// The requests of a customer. A line without `customerData` is one of `customers show --json`: its other fields are the profile,
+/// which several requests may have filled.
+fn customer_requests(mut fields: Fields<'_>) -> Vec<String> {
+    if fields.iter().any(|(name, _)| name == "customerData") {
+        return vec![object(texts(&fields))];
+    }
+    take(&mut fields, "accountId");
+    take(&mut fields, "createdAt");
+    let (own, profile): (Fields<'_>, Fields<'_>) = fields.into_iter().partition(|(name, _)| is_reserved(name));
+    let request = |fields: &[_]| object(texts(&own).chain([("customerData", object(texts(fields)).as_str())]));
+    if profile.is_empty() { vec![request(&[])] } else { profile.chunks(MAX_UNKNOWN_FIELDS).map(request).collect() }
 }
 
 type Fields<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
@@ -162,21 +199,17 @@ mod tests {
         let now = Timestamp::from_millis(1_795_214_024_123);
         let at = |time: Timestamp| json!({"receivedAt": time, "updatedAt": time}).to_string();
         let latest = now.plus(MAX_AHEAD);
-        let line = at(latest);
-        let line = JsonText::parse(&line).unwrap();
-        assert_eq!(ImportLine::of_signal(line, now).unwrap().time, Some(latest));
-        assert_eq!(ImportLine::of_customer(line, now).unwrap().time, Some(latest));
-        for ahead in [latest.plus(Duration::from_millis(1)), Timestamp::from_millis(u64::MAX)] {
-            let line = at(ahead);
-            let line = JsonText::parse(&line).unwrap();
-            for (refused, name) in
-                [(ImportLine::of_signal(line, now), "receivedAt"), (ImportLine::of_customer(line, now), "updatedAt")]
-            {
-                let error = refused.err().map(|error| serde_json::to_value(error).unwrap());
+        for (kind, name) in [(Kind::Signals, "receivedAt"), (Kind::Customers, "updatedAt")] {
+            let read = |line: &str| {
+                let read = ImportLine::read(JsonText::parse(line).unwrap(), kind, now);
+                read.map(|line| line.time).map_err(|error| serde_json::to_value(error).unwrap())
+            };
+            assert_eq!(read(&at(latest)), Ok(Some(latest)));
+            for ahead in [latest.plus(Duration::from_millis(1)), Timestamp::from_millis(u64::MAX)] {
                 let message = format!("{name} must not be more than five minutes ahead.");
                 let expected =
                     json!({"field": name, "pointer": format!("/{name}"), "code": "invalid-type", "message": message});
-                assert_eq!(error, Some(expected));
+                assert_eq!(read(&at(ahead)), Err(expected));
             }
         }
     }

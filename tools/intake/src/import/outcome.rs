@@ -1,30 +1,37 @@
 //! What became of the lines of an import.
 
 use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::PathBuf;
 
+use anyhow::{Context as _, Result};
 use model::pointer::JsonPointer;
 use model::validation::{FieldError, FieldErrorCode};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::json;
+
+use super::chunks::Kind;
+use crate::output::{Format, escape_control, note, to_json};
 
 /// The most names of unknown fields that are kept: a file may have any number of them, of any length.
 const MAX_NAMES: usize = 20;
 const MAX_NAME_CHARS: usize = 64;
 
 /// How many lines had which outcome. An empty line has none.
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) struct Outcomes {
-    pub(super) stored: u64,
-    pub(super) rejected: u64,
+    kind: Kind,
+    stored: u64,
+    rejected: u64,
     /// Signals that DynamoDB would delete at once; not stored.
-    pub(super) expired: u64,
+    expired: u64,
     /// Updates of customers of which a newer update is stored.
-    pub(super) skipped: u64,
+    skipped: u64,
     /// The names of fields that are not in the contract.
-    pub(super) unknown_fields: BTreeSet<String>,
-    /// The rejected lines since the checkpoint was saved.
-    #[serde(skip)]
-    rejected_lines: Vec<RejectedLine>,
+    unknown_fields: BTreeSet<String>,
+    /// The file of the rejected lines and their errors, and the numbers and errors of those that are not in it yet.
+    error_path: PathBuf,
+    rejected_lines: Vec<(u64, Vec<LineError>)>,
 }
 
 /// What became of a line.
@@ -33,13 +40,6 @@ pub(super) enum Outcome {
     Expired,
     Skipped,
     Rejected(Vec<LineError>),
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct RejectedLine {
-    /// The number of the line, counted from 1.
-    line: u64,
-    errors: Vec<LineError>,
 }
 
 /// One thing that is wrong with a line.
@@ -79,6 +79,11 @@ impl Outcome {
 }
 
 impl Outcomes {
+    pub(super) fn new(kind: Kind, error_path: PathBuf) -> Self {
+        let (unknown_fields, rejected_lines) = (BTreeSet::new(), Vec::new());
+        Self { kind, stored: 0, rejected: 0, expired: 0, skipped: 0, unknown_fields, error_path, rejected_lines }
+    }
+
     /// Counts a line.
     pub(super) fn add(&mut self, line: u64, outcome: Outcome) {
         match outcome {
@@ -87,7 +92,7 @@ impl Outcomes {
             Outcome::Skipped => self.skipped += 1,
             Outcome::Rejected(errors) => {
                 self.rejected += 1;
-                self.rejected_lines.push(RejectedLine { line, errors });
+                self.rejected_lines.push((line, errors));
             }
         }
     }
@@ -99,11 +104,48 @@ impl Outcomes {
         }
     }
 
-    /// The rejected lines since the last call, in their order.
-    pub(super) fn take_rejected(&mut self) -> Vec<RejectedLine> {
+    /// Appends the rejected lines since the last call to their file, in their order.
+    pub(super) fn write_rejected(&mut self) -> Result<()> {
         let mut lines = std::mem::take(&mut self.rejected_lines);
-        lines.sort_by_key(|rejected| rejected.line);
-        lines
+        if lines.is_empty() {
+            return Ok(());
+        }
+        lines.sort_by_key(|(line, _)| *line);
+        let texts = lines.iter().map(|(line, errors)| to_json(&json!({"line": line, "errors": errors})));
+        let texts: Vec<String> = texts.collect::<Result<_>>()?;
+        let mut options = OpenOptions::new();
+        // Only its owner can read it: names of fields and errors are the customers'.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.create(true).append(true).open(&self.error_path);
+        file.and_then(|mut file| file.write_all((texts.join("\n") + "\n").as_bytes()))
+            .with_context(|| format!("Cannot write {}", self.error_path.display()))
+    }
+
+    /// Prints the result of the import.
+    pub(super) fn print(&self, format: Format) -> Result<()> {
+        let Self { kind, stored, rejected, expired, skipped, unknown_fields, .. } = self;
+        let error_file = (*rejected > 0).then(|| self.error_path.display().to_string());
+        if let (Some(error_file), Format::Table) = (&error_file, format) {
+            note(&format!("The rejected lines and their errors are in {error_file}."));
+        }
+        let things = if *kind == Kind::Customers { "customers" } else { "signals" };
+        let mut text = format!("{stored} {things} stored, {rejected} lines rejected");
+        for (count, outcome) in [(expired, "expired: not stored"), (skipped, "skipped: a newer update is stored")] {
+            if *count > 0 {
+                text.extend([", ", &count.to_string(), " ", outcome]);
+            }
+        }
+        text.push('.');
+        if !unknown_fields.is_empty() {
+            let names: Vec<_> = unknown_fields.iter().map(|name| escape_control(name)).collect();
+            text.extend(["\nUnknown fields: ", &names.join(", "), "."]);
+        }
+        let json = json!({
+            "kind": kind, "stored": stored, "rejected": rejected, "expired": expired, "skipped": skipped,
+            "unknownFields": unknown_fields, "errorFile": error_file,
+        });
+        format.print(&text, &json)
     }
 
     /// Whether a line was stored, or none had to be.

@@ -1,19 +1,22 @@
-//! A key to create: what the operator says of it, its record, and `keys create`, which prints it once.
+//! New keys: those of `keys create`, which prints a key once, those of `keys import`, and those that `verify` creates for itself.
 
+use std::io::{IsTerminal as _, Read as _};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use console::Term;
 use model::account::AccountId;
-use model::api_key::{ApiKey, Endpoint};
+use model::api_key::{ApiKey, Endpoint, KeyHash, VERIFICATION_KEY_PREFIX};
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::table::KeyTable;
+use super::table::{KeyTable, StoredKey};
 use crate::output::{Format, note};
+use crate::stack::Stack;
 use crate::time_args::duration;
 
 #[derive(Args, Debug)]
@@ -69,6 +72,46 @@ pub(super) async fn create(keys: &KeyTable<'_>, record: &KeyEntry, format: Forma
     Ok(())
 }
 
+/// The shortest key to import, in visible ASCII characters.
+const MIN_KEY_CHARS: usize = 32;
+
+/// The longest key to import: it has to fit into a header.
+const MAX_KEY_CHARS: usize = 4096;
+
+/// `keys import`: stores a key that another system created, from standard input.
+pub(super) async fn import(keys: &KeyTable<'_>, record: &KeyEntry, format: Format) -> Result<()> {
+    let key = read_key().context("Cannot read a key from standard input")?;
+    if !keys.add(&KeyHash::of(&key), record).await? {
+        bail!("This key already exists. A key belongs to one account and has one name.");
+    }
+    let json = json!({"keyId": record.key_id, "accountId": record.account_id.as_str()});
+    format.print(&record.key_id, &json)?;
+    note_stored(record);
+    Ok(())
+}
+
+/// Reads the key from standard input; a terminal does not show it.
+fn read_key() -> Result<String> {
+    let mut key = String::new();
+    if std::io::stdin().is_terminal() {
+        note("Paste the key (it is not shown):");
+        key = Term::stderr().read_secure_line()?;
+    } else {
+        // One more than is valid, and the end of the line.
+        std::io::stdin().take(MAX_KEY_CHARS as u64 + 3).read_to_string(&mut key)?;
+    }
+    let key = key.trim_end_matches(['\r', '\n']);
+    if !(MIN_KEY_CHARS..=MAX_KEY_CHARS).contains(&key.len()) || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        bail!("a key is one line of {MIN_KEY_CHARS} to {MAX_KEY_CHARS} visible ASCII characters");
+    }
+    if key.starts_with(VERIFICATION_KEY_PREFIX) {
+        bail!(
+            "a key that begins with {VERIFICATION_KEY_PREFIX} is one of `cargo intake verify`: functions would reject it"
+        );
+    }
+    Ok(key.to_owned())
+}
+
 fn endpoint() -> impl TypedValueParser<Value = Endpoint> {
     PossibleValuesParser::new(Endpoint::ALL.map(Endpoint::as_str))
         .try_map(|name| Endpoint::ALL.into_iter().find(|endpoint| endpoint.as_str() == name).ok_or("no such endpoint"))
@@ -96,5 +139,38 @@ fn name(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err(format!("a key's name is 1 to {MAX_NAME_CHARS} printable characters"))
+    }
+}
+
+/// Keys that a command creates for itself and deletes when it ends.
+pub(crate) struct TemporaryKeys<'a> {
+    table: KeyTable<'a>,
+    account: &'a AccountId,
+    keys: Vec<StoredKey>,
+}
+
+impl<'a> TemporaryKeys<'a> {
+    pub(crate) fn new(stack: &'a Stack, account: &'a AccountId) -> Result<Self> {
+        Ok(Self { table: KeyTable::new(stack)?, account, keys: Vec::new() })
+    }
+
+    /// A key that expires at `end`, and is only for one endpoint if there is an `only`.
+    pub(crate) async fn create(&mut self, end: Timestamp, only: Option<Endpoint>) -> Result<ApiKey> {
+        let (account, name) = (self.account.clone(), "cargo intake verify".to_owned());
+        let new = NewKey { account, name, expires_in: None, only };
+        let record = KeyEntry { expires_at: Some(end), ..new.into_record() };
+        let key = ApiKey::random_for_verification().context("Cannot get random bytes from the system")?;
+        // Before the call: an interrupted one may have written the record.
+        self.keys.push(StoredKey::new(key.hash(), record.clone()));
+        self.table.add(&key.hash(), &record).await?;
+        Ok(key)
+    }
+
+    /// Deletes the keys: functions that cached one accept it for up to a minute more. Returns how many there were.
+    pub(crate) async fn delete(&self) -> Result<usize> {
+        for key in &self.keys {
+            self.table.delete(key).await?;
+        }
+        Ok(self.keys.len())
     }
 }

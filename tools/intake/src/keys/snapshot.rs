@@ -12,12 +12,11 @@ use store::environment::http_connector;
 use store::key_snapshot::{
     self, CONTENT_TYPE, KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey, write,
 };
-use store::s3::{Bucket, Object, Replaces, S3Connection, S3Error};
+use store::s3::{Bucket, ENDPOINT_VARIABLE, Object, Replaces, S3Connection, S3Error};
 
 use super::table::{KeyTable, StoredKey};
-use crate::aws_call::{S3, endpoint};
 use crate::check_result::Verdict;
-use crate::http::CONNECT_TIMEOUT;
+use crate::http::{CONNECT_TIMEOUT, endpoint};
 use crate::output::{Format, note};
 use crate::stack::{KEY_SNAPSHOT_BUCKET, Stack};
 
@@ -35,7 +34,7 @@ pub(crate) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
     let Some(name) = stack.optional(KEY_SNAPSHOT_BUCKET).filter(|_| !stack.is_local) else { return Ok(None) };
     let region = stack.config.region().context("No AWS region")?.to_string();
     let connection = S3Connection {
-        endpoint: endpoint(S3, &region).await?,
+        endpoint: endpoint("s3", ENDPOINT_VARIABLE, &region).await?,
         region,
         credentials: stack.config.credentials_provider().context("No AWS credentials")?,
         connector: http_connector(CONNECT_TIMEOUT)?,

@@ -15,9 +15,8 @@ use store::attributes::{from_item, to_item};
 use store::deadline::{Deadline, before};
 
 use crate::error::{call_error, store_error};
-use crate::item::{Item, text};
+use crate::items::{Item, scan, text};
 use crate::output::note;
-use crate::scan::scan;
 use crate::stack::{API_KEYS, Stack, WRITE_TIMEOUT};
 
 /// A key in the table.

@@ -4,28 +4,29 @@
 //! interruption, run the command again.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
 use model::json::JsonText;
 use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
 use model::validation::{FieldError, FieldErrorCode};
+use serde::Deserialize;
 use serde_json::json;
+use serde_json::value::RawValue;
 use store::batch_context::BatchContext;
 use store::deadline::Deadline;
 use store::signals::SignalsTable;
 
-use super::edited;
-use super::id::RejectedSignalId;
+use super::rejected_signal::RejectedSignalId;
 use super::table::{RejectedTable, days};
-use crate::error::{call_error, store_error};
-use crate::item::text as text_of;
+use crate::error::store_error;
+use crate::items::{Item, query_items, text as text_of};
 use crate::output::{Format, Table, print_line};
 use crate::stack::{SIGNALS, Stack, WRITE_TIMEOUT};
 use crate::time_args::timestamp;
@@ -89,7 +90,7 @@ impl Redrive {
             printed: Ok(()),
         };
         if let Some(file) = &self.from {
-            self.redrive_all(rejected, edited::read(file)?, &mut report).await?;
+            self.redrive_all(rejected, read_edited(file)?, &mut report).await?;
         } else {
             self.redrive_kept(rejected, &mut report).await?;
         }
@@ -181,14 +182,36 @@ impl Redrive {
             .key_condition_expression("pk = :pk AND begins_with(sk, :day)")
             .expression_attribute_values(":day", AttributeValue::S(day.to_owned()))
             .projection_expression("sk");
-        let mut items = query.into_paginator().items().send();
-        while let Some(item) = items.next().await {
-            if text_of(&item.map_err(|error| call_error(table, error))?, "sk").is_some_and(|key| key.ends_with(end)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let is_it = |item: Item| text_of(&item, "sk").is_some_and(|key| key.ends_with(end));
+        query_items(query).try_any(async |item| is_it(item)).await
     }
+}
+
+/// A line of the file of `--from`: a rejected signal, and what is to be stored in its place.
+#[derive(Deserialize)]
+struct Edited {
+    id: RejectedSignalId,
+    payload: Box<RawValue>,
+}
+
+/// Reads the whole file: an operator edited it, so it fits into memory, and an invalid line must stop the redrive
+/// before it begins.
+fn read_edited(file: &Path) -> Result<Vec<(RejectedSignalId, String)>> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).with_context(|| format!("Cannot read {name}"))?;
+    let mut ids = HashSet::new();
+    let lines = (1_usize..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let parse = |(number, line): (usize, &str)| {
+        let edited: Edited = serde_json::from_str(line)
+            .with_context(|| format!("Line {number} of {name} is not a line of `rejected list --json`"))?;
+        ensure!(
+            ids.insert(edited.id.clone()),
+            "Line {number} of {name} repeats the id of an earlier line: {}.",
+            edited.id
+        );
+        Ok((edited.id, Box::<str>::from(edited.payload).into()))
+    };
+    lines.map(parse).collect()
 }
 
 /// What is printed of the outcomes.

@@ -1,24 +1,87 @@
 //! One rejected signal: an item of the table, and a line of `rejected list --json`.
 
 use std::borrow::Cow;
+use std::fmt;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
 use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use model::validation::FieldError;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use store::attributes::from_item;
 use store::rejected_signals::RejectedSignalItem;
 
-use super::id::RejectedSignalId;
-use crate::item::{Item, as_text};
+use crate::items::{Item, text};
+
+/// Its key in the table without the account, so that one read finds it: `day#shard#requestIdentifier#index#payloadHash`. For
+/// people there is a short form.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(try_from = "String")]
+pub(crate) struct RejectedSignalId(String);
+
+/// The characters of `2026-11-20#07`.
+const PARTITION_CHARS: usize = 13;
+
+/// The first characters of a requestIdentifier that a short id has.
+const REQUEST_CHARS: usize = 8;
+
+impl RejectedSignalId {
+    /// The id of an item of this account.
+    pub(super) fn from_item(account: &AccountId, item: &Item) -> Option<Self> {
+        let partition = text(item, "pk")?.strip_prefix(&account.partition_key(""))?;
+        format!("{partition}#{}", text(item, "sk")?).try_into().ok()
+    }
+
+    /// The short form: `2026-11-20-07-3fa85f64-3`.
+    pub(super) fn short(&self) -> String {
+        let [day, shard, request, index, ..] = self.0.split('#').collect::<Vec<_>>()[..] else { return self.0.clone() };
+        let request = request.get(..REQUEST_CHARS).unwrap_or(request);
+        format!("{day}-{shard}-{request}-{}", index.trim_start_matches('0').parse().unwrap_or(0_u16))
+    }
+
+    /// What the sort key of the signal begins with once it is stored, the day, and what it ends with: `#requestIdentifier#index`.
+    pub(super) fn ends_of_sort_key(&self) -> (&str, &str) {
+        let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
+        let (day, _) = partition.split_once('#').unwrap_or_default();
+        let (end, _) = sort.rsplit_once('#').unwrap_or_default();
+        (day, end)
+    }
+
+    /// The key of the item in this account.
+    pub(super) fn key(&self, account: &AccountId) -> Item {
+        let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
+        Item::from([
+            ("pk".to_owned(), AttributeValue::S(account.partition_key(partition))),
+            ("sk".to_owned(), AttributeValue::S(sort.trim_start_matches('#').to_owned())),
+        ])
+    }
+}
+
+impl TryFrom<String> for RejectedSignalId {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let lengths: Vec<usize> = text.split('#').map(str::len).collect();
+        if lengths == [10, 2, 36, 4, 16] && text.is_ascii() {
+            Ok(Self(text))
+        } else {
+            Err("not an id of `rejected list --json`")
+        }
+    }
+}
+
+impl fmt::Display for RejectedSignalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RejectedSignal {
-    #[serde(with = "as_text")]
     pub(super) id: RejectedSignalId,
     pub(super) received_at: Timestamp,
     #[serde(serialize_with = "as_sent")]
@@ -85,7 +148,7 @@ struct HasSubject<'a>(&'a str);
 impl<'de> Visitor<'de> for HasSubject<'_> {
     type Value = bool;
 
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
@@ -109,7 +172,10 @@ mod tests {
 
     fn rejected(payload: &str) -> RejectedSignal {
         RejectedSignal {
-            id: "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff".parse().unwrap(),
+            id: "2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff"
+                .to_owned()
+                .try_into()
+                .unwrap(),
             request_identifier: RequestIdentifier::random(),
             index: 3,
             payload: payload.to_owned(),
@@ -149,5 +215,22 @@ mod tests {
         let json = |payload| serde_json::to_string(&rejected(payload)).unwrap();
         assert!(json("{\n\"a\": \"\\ud800\"\r\n}").ends_with(r#","payload":{ "a": "\ud800"  }}"#));
         assert!(json("{\"a\":\n").ends_with(r#","payload":"{\"a\":\n"}"#));
+    }
+
+    #[test]
+    fn id_is_the_key_without_the_account() {
+        let account: AccountId = "shop".parse().unwrap();
+        let parse = |text: &str| RejectedSignalId::try_from(text.to_owned());
+        let id = parse("2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff").unwrap();
+        let key = id.key(&account);
+        assert_eq!(text(&key, "pk"), Some("shop#2026-11-20#07"));
+        assert_eq!(text(&key, "sk"), Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff"));
+        assert_eq!(RejectedSignalId::from_item(&account, &key), Some(id.clone()));
+        assert_eq!(id.ends_of_sort_key(), ("2026-11-20", "#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003"));
+        assert_eq!(id.short(), "2026-11-20-07-3fa85f64-3");
+        assert_eq!(parse(&id.to_string()), Ok(id));
+        for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003", "shop#2026-11-20#07#x#0003"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
     }
 }

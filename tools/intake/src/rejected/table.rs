@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use futures_util::TryStreamExt as _;
 use futures_util::future::try_join_all;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use store::rejected_signals::{RETENTION, SHARDS, day, partition_key};
 
-use super::id::RejectedSignalId;
-use super::rejected_signal::RejectedSignal;
-use crate::batch_delete::batch_delete;
-use crate::error::call_error;
-use crate::item::Item;
+use super::rejected_signal::{RejectedSignal, RejectedSignalId};
+use crate::items::{Item, batch_delete, query_items};
 use crate::output::note;
 use crate::stack::{REJECTED_SIGNALS, Stack};
 use crate::time_args::before;
@@ -46,15 +44,15 @@ impl<'a> RejectedTable<'a> {
     }
 
     async fn of_shard(&self, account: &AccountId, partition: String) -> Result<Vec<RejectedSignal>> {
-        let mut items = self.stack.query(self.table, partition).into_paginator().items().send();
-        let mut signals = Vec::new();
-        while let Some(item) = items.next().await {
-            match RejectedSignal::from_item(account, item.map_err(|error| call_error(self.table, error))?) {
-                Some(signal) => signals.push(signal),
-                None => note(&format!("Skipped an item of {} that is no rejected signal.", self.table)),
+        let items: Vec<Item> = query_items(self.stack.query(self.table, partition)).try_collect().await?;
+        let signals = items.into_iter().filter_map(|item| {
+            let signal = RejectedSignal::from_item(account, item);
+            if signal.is_none() {
+                note(&format!("Skipped an item of {} that is no rejected signal.", self.table));
             }
-        }
-        Ok(signals)
+            signal
+        });
+        Ok(signals.collect())
     }
 
     /// The signal with this id, if this account has it.

@@ -1,17 +1,18 @@
-//! The API as a client application calls it: requests, responses, and how long they took.
+//! The API as a client application calls it: requests, responses and how long they took, and what a response has to be.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use aws_smithy_runtime_api::http::Headers;
 use consistency::Micros;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
-use crate::http::{HttpClient, Received, request};
+use crate::check_result::Verdict;
+use crate::http::{HttpClient, Received};
 
 pub(super) const CUSTOMERS: &str = "/api/customers";
 pub(super) const SIGNALS: &str = "/api/event-flows/signal";
@@ -19,8 +20,6 @@ pub(super) const PING: &str = "/api/sdk/ping";
 
 /// How long a client library waits for a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Attempts of a request above the route's request rate, and the pause before each further one.
 const THROTTLED_ATTEMPTS: usize = 10;
@@ -58,7 +57,7 @@ pub(super) struct Response {
 
 impl Api {
     pub(super) fn new(base_url: String, host: Option<String>, key: String) -> Result<Self> {
-        Ok(Self { client: HttpClient::new(CONNECT_TIMEOUT)?, base_url, host, key })
+        Ok(Self { client: HttpClient::new(RESPONSE_TIMEOUT)?, base_url, host, key })
     }
 
     /// Sends a request, and again when API Gateway answers that there are too many: it did not call the function.
@@ -81,10 +80,8 @@ impl Api {
         headers.extend(call.headers.iter().map(|(name, value)| (*name, value.as_deref())));
         let headers = headers.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let url = format!("{}{}", self.base_url, call.path);
-        let request =
-            request(call.method, url, headers, call.bytes()?).context("The address of the API is not a URL")?;
         let began = Instant::now();
-        let Received { status, headers, body } = self.client.send(request, RESPONSE_TIMEOUT).await?;
+        let Received { status, headers, body } = self.client.send(call.method, url, headers, call.bytes()?).await?;
         let body = serde_json::from_slice(&body).unwrap_or_default();
         Ok(Response { status, headers, body, received: now(), took: began.elapsed() })
     }
@@ -158,5 +155,85 @@ impl Response {
     pub(super) fn summary(&self) -> String {
         let body: String = self.body.to_string().chars().take(300).collect();
         format!("{} {body}", self.status)
+    }
+}
+
+/// What a response has to be.
+#[derive(Clone, Default)]
+pub(super) struct Expected {
+    status: u16,
+    body: Vec<(&'static str, Value)>,
+    headers: Vec<(&'static str, &'static str)>,
+}
+
+impl Expected {
+    pub(super) fn status(status: u16) -> Self {
+        Self { status, ..Self::default() }
+    }
+
+    /// A problem, as a function writes it.
+    pub(super) fn problem(status: u16, code: &str) -> Self {
+        Self::status(status)
+            .body("/code", code.into())
+            .body("/status", status.into())
+            .header("content-type", "application/problem+json")
+            .header("x-request-id", "")
+    }
+
+    /// A response of API Gateway itself.
+    pub(super) fn gateway(status: u16) -> Self {
+        Self::status(status).header("content-type", "application/json").body("/code", Value::Null)
+    }
+
+    /// The counts of a batch.
+    pub(super) fn counts(status: u16, received: usize, accepted: usize) -> Self {
+        Self::status(status)
+            .body("/received", received.into())
+            .body("/accepted", accepted.into())
+            .body("/rejected", received.saturating_sub(accepted).into())
+    }
+
+    /// With this value at this pointer of the body; null: with nothing there.
+    pub(super) fn body(mut self, pointer: &'static str, value: Value) -> Self {
+        self.body.push((pointer, value));
+        self
+    }
+
+    /// With a header that has this text in it.
+    pub(super) fn header(mut self, name: &'static str, text: &'static str) -> Self {
+        self.headers.push((name, text));
+        self
+    }
+
+    /// Whether this is the response.
+    pub(super) fn verdict(&self, response: &Result<Response>) -> Verdict {
+        match self.check(response) {
+            Ok(response) => Verdict::held(format!("{} in {} ms", response.status, response.took.as_millis())),
+            Err(difference) => Verdict::failed(difference),
+        }
+    }
+
+    /// The response, if it is this one; or else the first difference.
+    pub(super) fn check<'r>(&self, response: &'r Result<Response>) -> Result<&'r Response, String> {
+        let response = response.as_ref().map_err(|error| format!("no response: {error:#}"))?;
+        match self.first_difference(response) {
+            None => Ok(response),
+            Some(difference) => Err(format!("{difference}; the response is {}", response.summary())),
+        }
+    }
+
+    fn first_difference(&self, response: &Response) -> Option<String> {
+        if response.status != self.status {
+            return Some(format!("expected status {}", self.status));
+        }
+        for (pointer, value) in &self.body {
+            if response.body.pointer(pointer).unwrap_or(&Value::Null) != value {
+                return Some(format!("expected {value} at {pointer}"));
+            }
+        }
+        let header = |name: &str| response.headers.get(name).unwrap_or_default();
+        let has = |name: &str, text: &str| response.headers.contains_key(name) && header(name).contains(text);
+        let missing = self.headers.iter().find(|(name, text)| !has(name, text));
+        missing.map(|(name, text)| format!("expected the header {name}: {text}, got {:?}", header(name)))
     }
 }

@@ -9,8 +9,7 @@ use futures_util::future::join;
 use futures_util::stream;
 use serde_json::json;
 
-use super::api::{Call, Response, SIGNALS, now};
-use super::check::Expected;
+use super::api::{Call, Expected, Response, SIGNALS, now};
 use super::load::Batch;
 use super::run::Run;
 use crate::check_result::Verdict;

@@ -4,10 +4,20 @@ use anyhow::Result;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use super::check::Check;
-use super::clean_up::Cleanup;
+use super::stored::Cleanup;
 use crate::check_result::CheckResult;
 use crate::output::{Format, Table, print_json, print_line};
+
+/// One check.
+#[derive(Serialize)]
+pub(super) struct Check {
+    pub(super) name: String,
+    /// The section of docs/api.md with the promise.
+    pub(super) promise: &'static str,
+    pub(super) result: CheckResult,
+    /// What was seen, or why it was skipped.
+    pub(super) detail: String,
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -40,7 +50,7 @@ impl Report {
     fn to_text(&self) -> String {
         let mut table = Table::new(Format::Table, ["RESULT", "PROMISE", "CHECK", "SEEN"]);
         for check in &self.checks {
-            table.row([&check.result.to_string(), check.promise, &check.name, &check.detail]);
+            table.row([check.result.as_str(), check.promise, &check.name, &check.detail]);
         }
         let mut lines = table.lines();
         for Check { name, detail, .. } in self.with_result(CheckResult::Failed) {

@@ -5,8 +5,7 @@ use model::api_key::{ApiKey, KEY_PREFIX};
 use model::limits::{MAX_BODY_BYTES, MAX_IDENTIFIER_CHARS, MAX_SIGNAL_BYTES, MAX_SIGNALS_PER_REQUEST};
 use serde_json::{Value, json};
 
-use super::api::{CUSTOMERS, Call, PING, SIGNALS, now};
-use super::check::Expected;
+use super::api::{CUSTOMERS, Call, Expected, PING, SIGNALS, now};
 use super::load::subject_id;
 use super::run::{Run, outcome};
 use crate::check_result::Verdict;

@@ -7,9 +7,9 @@ use consistency::{History, Micros, Outcome, Request, Update};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use super::api::{Api, Call, Response, SIGNALS, now};
-use super::check::{Check, Expected};
+use super::api::{Api, Call, Expected, Response, SIGNALS, now};
 use super::load::Batch;
+use super::report::Check;
 use crate::check_result::Verdict;
 
 /// How far the clocks of two functions may be apart.

@@ -1,5 +1,5 @@
-//! Reads back what is stored of the account, with consistent reads of the partitions that were written to. Must not know what
-//! is correct.
+//! Reads back what is stored of the account, and removes it: by the partitions that were written to, since a scan of a large
+//! table would take long and cost money. Must not know what is correct.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,12 +9,14 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
 use model::customer::is_reserved;
 use model::timestamp::Timestamp;
-use store::rejected_signals::{SHARDS, day, partition_key};
+use serde::Serialize;
+use store::rejected_signals::{self, SHARDS, day};
 
 use super::load::{SUBJECTS, subject_id};
-use crate::error::call_error;
-use crate::item::{Item, dynamodb_json, text};
-use crate::stack::{CUSTOMERS, REJECTED_SIGNALS, SIGNALS, Stack};
+use super::run::Run;
+use crate::items::{Item, batch_delete, dynamodb_json, key, partition_key, query_items, text};
+use crate::keys::TemporaryKeys;
+use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// Calls at the same time.
 const CONCURRENCY: usize = 8;
@@ -42,23 +44,75 @@ fn fields(item: &Item) -> HashMap<String, String> {
 }
 
 /// The partition of each customer and emitter.
-pub(super) fn subjects(account: &AccountId) -> Vec<String> {
+fn subjects(account: &AccountId) -> Vec<String> {
     (0..SUBJECTS).map(|who| account.partition_key(&subject_id(who))).collect()
 }
 
 /// The partitions of the signals that were rejected since then.
-pub(super) fn rejected_partitions(account: &AccountId, since: Timestamp) -> Vec<String> {
+fn rejected_partitions(account: &AccountId, since: Timestamp) -> Vec<String> {
     let days = BTreeSet::from([day(since), day(Timestamp::now())]);
-    days.iter().flat_map(|day| (0..SHARDS).map(|shard| partition_key(account, day, shard))).collect()
+    days.iter().flat_map(|day| (0..SHARDS).map(|shard| rejected_signals::partition_key(account, day, shard))).collect()
 }
 
 /// The items of these partitions, in the same order.
-pub(super) async fn partitions(stack: &Stack, variable: &str, partitions: Vec<String>) -> Result<Vec<Vec<Item>>> {
+async fn partitions(stack: &Stack, variable: &str, partitions: Vec<String>) -> Result<Vec<Vec<Item>>> {
     let table = stack.table(variable)?;
-    let read = |partition| async move {
-        let pages = stack.query(table, partition).into_paginator().items().send();
-        pages.collect::<Result<Vec<_>, _>>().await.map_err(|error| call_error(table, error))
-    };
+    let read = |partition| query_items(stack.query(table, partition)).try_collect();
     let reads: Vec<_> = partitions.into_iter().map(read).collect();
     stream::iter(reads).buffered(CONCURRENCY).try_collect().await
+}
+
+/// What was removed, and what was not.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Cleanup {
+    pub(super) removed: Vec<String>,
+    pub(super) left: Vec<String>,
+}
+
+impl Cleanup {
+    fn note(&mut self, what: &str, outcome: Result<usize>) {
+        match outcome {
+            Ok(count) => self.removed.push(format!("{count} {what}")),
+            Err(error) => self.left.push(format!("{what}: {error:#}")),
+        }
+    }
+}
+
+/// Removes the keys first, so that nothing is added.
+pub(super) async fn clean_up(
+    stack: &Stack,
+    keys: &TemporaryKeys<'_>,
+    account: &AccountId,
+    run: Option<&Run<'_>>,
+    since: Timestamp,
+) -> Cleanup {
+    let mut cleanup = Cleanup::default();
+    cleanup.note("API keys", keys.delete().await);
+    cleanup.note("signals", delete(stack, SIGNALS, &["pk", "sk"], subjects(account)).await);
+    let rejected = rejected_partitions(account, since);
+    cleanup.note("rejected signals", delete(stack, REJECTED_SIGNALS, &["pk", "sk"], rejected).await);
+    cleanup.note("customers", delete(stack, CUSTOMERS, &["pk"], subjects(account)).await);
+    // DynamoDB refuses a batch with a key twice.
+    let identifiers: BTreeSet<String> = run.into_iter().flat_map(Run::identifiers).collect();
+    let records = identifiers.iter().map(|identifier| partition_key(account.partition_key(identifier))).collect();
+    cleanup.note("idempotency records", delete_items(stack, IDEMPOTENCY, records).await);
+    let deferred = run.map_or(0, |run| run.seen.borrow().deferred);
+    if deferred > 0 {
+        cleanup.left.push(format!("those of {deferred} deferred signals that the overflow function stores after this"));
+    }
+    if !cleanup.left.is_empty() {
+        cleanup.left.push(format!("to remove the rest: `cargo intake accounts erase {account}`"));
+    }
+    cleanup
+}
+
+async fn delete(stack: &Stack, variable: &str, names: &[&str], of: Vec<String>) -> Result<usize> {
+    let items = partitions(stack, variable, of).await?;
+    let keys: Vec<Item> = items.iter().flatten().map(|item| key(item, names)).collect();
+    delete_items(stack, variable, keys).await
+}
+
+async fn delete_items(stack: &Stack, variable: &str, keys: Vec<Item>) -> Result<usize> {
+    batch_delete(&stack.client, stack.table(variable)?, &keys).await?;
+    Ok(keys.len())
 }

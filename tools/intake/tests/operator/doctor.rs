@@ -119,7 +119,7 @@ fn other_faults() -> Vec<Case> {
         (
             "Alarms",
             "intake-test-DefectsAlarm-1A fires",
-            change("DescribeAlarms", "", |answer| {
+            change("DescribeAlarms", "DefectsAlarm", |answer| {
                 answer["MetricAlarms"][0]["StateValue"] = "ALARM".into();
             }),
         ),
@@ -144,7 +144,7 @@ fn other_faults() -> Vec<Case> {
         ),
         (
             "Alarms",
-            "unknown: GraniteServiceVersion20100801.DescribeAlarms: 400 AccessDenied not you",
+            "unknown: DescribeAlarms: 400 AccessDenied not you",
             change("DescribeAlarms", "", |answer| {
                 *answer = json!({"__type": "AccessDenied", "message": "not you"});
             }),

@@ -2,11 +2,17 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy};
 
-use crate::operator::Operator;
+use crate::operator::{Operator, Outcome};
+
+/// Imports a file whose lines may have no time.
+fn import(operator: &Operator, file: &str) -> Outcome {
+    operator.run(&["import", "--account", "shop", "--received-at", &Timestamp::now().to_string(), file])
+}
 
 fn lines_of(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -38,21 +44,20 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
             json!({"line": 4, "errors": [{"code": "malformed-json", "message": "The line is not JSON: expected ident at column 2."}]}),
         ]
     );
-    for name in ["s.ndjson.import.json", "s.ndjson.errors.ndjson"] {
-        let mode = std::fs::metadata(operator.home.path().join(name)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "{name}");
-    }
+    let errors = operator.home.path().join("s.ndjson.errors.ndjson");
+    assert_eq!(std::fs::metadata(errors).unwrap().permissions().mode() & 0o777, 0o600);
     let ada = &app.history("shop", "ada").await[0];
     assert_eq!(ada["receivedAt"].as_s().unwrap(), "2026-01-01T12:00:00.000Z");
     assert_eq!(ada["expiresAt"].as_n().unwrap(), "4920868800");
     assert_eq!(ada["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
-    assert!(ada["sk"].as_s().unwrap().ends_with("-000000000000#0000"), "{ada:?}");
+    let key = ada["sk"].as_s().unwrap();
+    assert!(key.get(39..40) == Some("8") && key.ends_with("#0000"), "a UUID of version 8: {key}");
     assert!(app.history("shop", "e").await[0]["sk"].as_s().unwrap().ends_with("#0004"));
 
+    let (stored, errors) = (app.items("SignalsTable").await, operator.read("s.ndjson.errors.ndjson"));
     let again = operator.run(&import).success();
     assert_eq!(again.stdout, "2 signals stored, 2 lines rejected.\n");
-    assert!(again.stderr.contains("s.ndjson is already imported"), "{}", again.stderr);
-    assert_eq!(app.items("SignalsTable").await.len(), 2);
+    assert_eq!((app.items("SignalsTable").await, operator.read("s.ndjson.errors.ndjson")), (stored, errors));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,14 +78,14 @@ async fn line_that_dynamodb_refuses_is_rejected_alone() {
         line(refused),
     ];
     operator.file("s", &lines.concat());
-    let imported = operator.run(&["import", "--account", "shop", "s"]).success();
+    let imported = import(&operator, "s").success();
     assert_eq!(imported.stdout, "2 signals stored, 2 lines rejected.\n");
     let errors = lines_of(&operator.read("s.errors.ndjson"));
     let errors: Vec<_> = errors.iter().map(|line| (&line["line"], &line["errors"][0]["code"])).collect();
     assert_eq!(errors, [(&json!(3), &json!("refused-by-store")), (&json!(5), &json!("refused-by-store"))]);
 
     operator.file("c", "{\"customerId\":\"ada\",\"customerData\":{\"city\":\"an-invalid-value\"}}\n");
-    let refused = operator.run(&["import", "--account", "shop", "c"]);
+    let refused = import(&operator, "c");
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), "0 customers stored, 1 lines rejected.\n"));
 }
 
@@ -98,7 +103,7 @@ async fn lines_of_one_customer_take_effect_in_order() {
     }
     file += "{\"customerId\":\"c0\",\"customerData\":{\"pk\":\"x\"}}\n";
     operator.file("c.ndjson", &file);
-    let done = operator.run(&["import", "--account", "shop", "c.ndjson"]).success();
+    let done = import(&operator, "c.ndjson").success();
     assert_eq!(done.stdout, "800 customers stored, 1 lines rejected.\n");
     assert_eq!(lines_of(&operator.read("c.ndjson.errors.ndjson"))[0]["line"], 801);
     let customers = app.items("CustomersTable").await;
@@ -110,19 +115,28 @@ async fn lines_of_one_customer_take_effect_in_order() {
 }
 
 #[tokio::test]
-async fn import_with_other_options_than_its_checkpoint_is_an_error() {
+async fn line_without_a_time_is_an_error_before_anything_is_stored() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
-    operator.run(&["import", "--account", "shop", "s"]).success();
-    let other = |arguments: &[&str]| operator.run(&[&["import", "s"], arguments].concat()).error_message();
-    let is_other = |error: &str| error.starts_with("s.import.json records an import with another account, table,");
-    assert!(is_other(&other(&["--account", "shop-2"])));
-    assert!(is_other(&other(&["--account", "shop", "--received-at", "2026-01-01"])));
-    operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n\n");
-    let changed = other(&["--account", "shop"]);
-    assert!(is_other(&changed) && changed.contains("or delete s.import.json"), "{changed}");
-    assert_eq!(app.items("SignalsTable").await.len(), 1);
+    let (signal, customer) =
+        (json!({"customerId": "a", "eventType": "t"}), json!({"customerId": "a", "customerData": {}}));
+    for (mut line, field) in [(signal, "receivedAt"), (customer, "updatedAt")] {
+        let without = line.to_string();
+        line[field] = json!("2026-01-01T00:00:00Z");
+        // In the second chunk.
+        operator.file("f", &format!("{}not JSON\n\n{without}\n", (line.to_string() + "\n").repeat(600)));
+        let refused = operator.run(&["import", "--account", "shop", "f"]).error_message();
+        assert_eq!(
+            refused,
+            format!(
+                "Line 603 has no {field}. Give --received-at TIME, which such lines get, in this and each further run."
+            )
+        );
+        assert_eq!((app.items("SignalsTable").await, app.items("CustomersTable").await), (Vec::new(), Vec::new()));
+    }
+    // An age would be another time in each run.
+    let age = operator.run(&["import", "--account", "shop", "--received-at", "7d", "f"]);
+    assert!(age.code == Some(2) && age.stderr.contains("write a time such as 2026-11-20"), "{age:?}");
 }
 
 #[tokio::test]
@@ -131,15 +145,16 @@ async fn import_received_before_the_retention_is_an_error() {
     let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "30");
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     operator.file("c", "{\"customerId\":\"ada\",\"customerData\":{}}\n");
-    let import = |file, received_at| operator.run(&["import", "--account", "shop", file, "--received-at", received_at]);
+    let import =
+        |file, received_at: &str| operator.run(&["import", "--account", "shop", file, "--received-at", received_at]);
     assert_eq!(
         import("s", "2026-01-01T12:00:00Z").error_message(),
         "The signals would already be expired: --received-at is 2026-01-01T12:00:00.000Z, and signals are kept for 30 \
          days (SIGNAL_RETENTION_DAYS). Use a later --received-at."
     );
-    assert!(!operator.home.path().join("s.import.json").exists());
     assert_eq!(app.items("SignalsTable").await.len(), 0);
-    import("s", "29d").success();
+    let usable = Timestamp::from_millis(Timestamp::now().millis() - 29 * 86_400_000);
+    import("s", &usable.to_string()).success();
     assert_eq!(app.items("SignalsTable").await.len(), 1);
     // A customer does not expire.
     import("c", "2026-01-01T12:00:00Z").success();
@@ -153,7 +168,6 @@ async fn time_far_ahead_is_refused_as_an_option_and_in_a_line() {
     operator.file("d", &format!("\n{}\n", json!({"customerId": "ada", "customerData": {}, "updatedAt": ahead})));
     let import = operator.run(&["import", "--account", "shop", "d", "--received-at", ahead]);
     assert_eq!(import.error_message(), format!("--received-at is {ahead}: more than five minutes ahead."));
-    assert!(!operator.home.path().join("d.import.json").exists());
     assert_eq!(operator.run(&["import", "--account", "shop", "d"]).code, Some(1));
     let errors = &lines_of(&operator.read("d.errors.ndjson"))[0];
     assert_eq!((&errors["line"], &errors["errors"][0]["pointer"]), (&json!(2), &json!("/updatedAt")));
@@ -171,17 +185,18 @@ async fn unknown_fields_are_named() {
         file += &(signal.to_string() + "\n");
     }
     operator.file("s", &file);
-    let summary = operator.run(&["import", "--account", "shop", "s", "--json"]).success().json().remove(0);
+    let arguments = ["import", "--account", "shop", "--received-at", "2026-01-01", "s", "--json"];
+    let summary = operator.run(&arguments).success().json().remove(0);
     assert_eq!(summary["unknownFields"].as_array().unwrap().len(), 20);
     assert_eq!(summary["unknownFields"][1], "field\u{7}01");
-    let text = operator.run(&["import", "--account", "shop", "s"]).success().stdout;
+    let text = import(&operator, "s").success().stdout;
     let (first, second) = text.split_once('\n').unwrap();
     assert_eq!(first, "3 signals stored, 0 lines rejected.");
     let start = "Unknown fields: field\\u{7}00, field\\u{7}01, ";
     assert!(second.starts_with(start) && second.ends_with("field\\u{7}19.\n"), "{second}");
 
     operator.file("c", "{\"customerId\":\"a\",\"customerData\":{\"phone\":\"1\"},\"segment\":1}\n");
-    let text = operator.run(&["import", "--account", "shop", "c"]).success().stdout;
+    let text = import(&operator, "c").success().stdout;
     assert!(text.ends_with("Unknown fields: customerData.phone, segment.\n"), "{text}");
 }
 
@@ -197,13 +212,13 @@ async fn import_that_stores_no_line_fails() {
         ("expired", "0 signals stored, 0 lines rejected, 1 expired: not stored.\n"),
     ] {
         for _ in 0..2 {
-            let outcome = operator.run(&["import", "--account", "shop", file]);
+            let outcome = import(&operator, file);
             assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), summary));
             assert!(outcome.stderr.ends_with(&format!("error: No line of {file} was stored.\n")), "{}", outcome.stderr);
         }
     }
     operator.file("empty", "\n");
-    operator.run(&["import", "--account", "shop", "empty"]).success();
+    import(&operator, "empty").success();
 }
 
 #[tokio::test]
@@ -211,13 +226,10 @@ async fn file_that_cannot_be_imported_is_an_error() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
-    let import = |operator: &Operator, file| operator.run(&["import", "--account", "shop", file]).error_message();
-    assert!(import(&operator, "none").starts_with("Cannot read none: No such file"));
-    assert!(import(&operator, ".").starts_with("Cannot read .:"));
-    operator.file("s.import.json", "{}");
-    assert!(import(&operator, "s").contains("s.import.json is not the checkpoint of an import"));
+    assert!(import(&operator, "none").error_message().starts_with("Cannot read none: No such file"));
+    assert!(import(&operator, ".").error_message().starts_with("Cannot read .:"));
     let no_retention = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "");
     no_retention.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
-    assert!(import(&no_retention, "s").contains("SIGNAL_RETENTION_DAYS"));
+    assert!(import(&no_retention, "s").error_message().contains("SIGNAL_RETENTION_DAYS"));
     assert_eq!(app.items("SignalsTable").await.len(), 0);
 }

@@ -1,81 +1,92 @@
-//! An import that is killed and run again.
+//! An import that ends in the middle of its file.
 
-use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::types::Select;
 use serde_json::{Value, json};
-use testkit::{Tables, TestApp};
+use testkit::TestApp;
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
 use crate::operator::Operator;
+use crate::running::Running;
 
-/// Signals, 20 for each customer, with an invalid line after each thousand.
-fn file_with_invalid_lines(signals: usize) -> String {
-    let mut text = String::new();
-    for number in 1..=signals {
-        let customer = format!("customer-{}", number % (signals / 20 + 1));
-        let data = json!({"productId": format!("product-{}", number % 977), "brand": "Fernweh", "n": number});
-        text += &json!({"customerId": customer, "eventType": "productView", "data": data}).to_string();
-        text += "\n";
-        if number % 1_000 == 0 {
-            text += "{\"customerId\":\"c\"}\n";
+const IMPORT: [&str; 6] = ["import", "--account", "shop", "--received-at", "2026-01-01T12:00:00Z", "s t.ndjson"];
+
+/// Each hundredth line is invalid.
+const LINES: usize = 3_000;
+const VALID: usize = LINES - LINES / 100;
+
+/// An import that is at line 1,601, in the fourth chunk: DynamoDB does not answer its calls.
+struct Import {
+    app: TestApp,
+    proxy: FaultProxy,
+    operator: Operator,
+    running: Running,
+}
+
+impl Import {
+    async fn start() -> Self {
+        let app = TestApp::start();
+        let held = Fault::Stall.where_body_has("held up");
+        let proxy = FaultProxy::start(&app.emulator.endpoint(), held).await.unwrap();
+        let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+        let line = |number: usize| match number {
+            _ if number.is_multiple_of(100) => "{\"customerId\":\"c\"}\n".to_owned(),
+            1_601 => json!({"customerId": "c", "eventType": "held up"}).to_string() + "\n",
+            _ => json!({"customerId": format!("c-{}", number % 50), "eventType": "view"}).to_string() + "\n",
+        };
+        operator.file("s t.ndjson", &(1..=LINES).map(line).collect::<String>());
+        let running = Running::start(&operator, &IMPORT);
+        while proxy.counts().faulted == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
+        Self { app, proxy, operator, running }
     }
-    text
 }
 
+/// How many signals are stored.
 async fn count(app: &TestApp) -> usize {
-    // The functions' timeout is too short for a page of a table of this size in the emulator.
-    let config = app.client.config().to_builder().timeout_config(TimeoutConfig::disabled()).build();
-    let scan = Client::from_conf(config).scan().table_name(Tables::name("SignalsTable")).select(Select::Count);
-    let mut pages = scan.into_paginator().send();
-    let mut count = 0;
-    while let Some(page) = pages.next().await {
-        count += page.unwrap().count;
-    }
-    usize::try_from(count).unwrap()
+    app.items("SignalsTable").await.len()
 }
 
-/// Starts the import, and kills it when its checkpoint is past half of the file.
-fn kill_half_way(operator: &Operator, bytes: u64) {
-    let mut command = operator.command(&["import", "--account", "shop", "s.ndjson"]);
-    let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let half_done = || {
-        let json = std::fs::read_to_string(operator.home.path().join("s.ndjson.import.json")).unwrap_or_default();
-        let checkpoint: Value = serde_json::from_str(&json).unwrap_or_default();
-        checkpoint["position"]["byte"].as_u64().is_some_and(|byte| byte > bytes / 2)
-    };
-    let deadline = Instant::now() + Duration::from_mins(10);
-    while !half_done() {
-        assert!(Instant::now() < deadline, "the import does not reach half of the file");
-        assert!(process.try_wait().unwrap().is_none(), "the import ended before it was killed");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    process.kill().unwrap();
-    process.wait().unwrap();
+/// The numbers of the rejected lines.
+fn rejected(operator: &Operator) -> Vec<usize> {
+    let errors = operator.read("s t.ndjson.errors.ndjson");
+    let number = |line| serde_json::from_str::<Value>(line).unwrap()["line"].as_u64().unwrap();
+    errors.lines().map(|line| usize::try_from(number(line)).unwrap()).collect()
 }
 
-#[tokio::test]
-async fn killed_import_continues_and_stores_nothing_twice() {
-    let signals = 10_000;
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    let text = file_with_invalid_lines(signals);
-    operator.file("s.ndjson", &text);
-    kill_half_way(&operator, text.len() as u64);
+fn every_hundredth() -> Vec<usize> {
+    (1..=LINES / 100).map(|number| number * 100).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_import_that_runs_again_stores_each_signal_once() {
+    let Import { app, proxy, operator, running } = Import::start().await;
+    running.end("KILL");
+    proxy.set(Plan::none());
     let before = count(&app).await;
-    let invalid = signals / 1_000;
-    assert!(before < signals, "{before}");
-    let done = operator.run(&["import", "--account", "shop", "s.ndjson", "--json"]).success().json();
-    assert_eq!(
-        (done[0]["stored"].as_u64(), done[0]["rejected"].as_u64()),
-        (Some(signals as u64), Some(invalid as u64))
-    );
-    assert_eq!(count(&app).await, signals);
-    let errors = operator.read("s.ndjson.errors.ndjson");
-    let numbers: Vec<u64> =
-        errors.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["line"].as_u64().unwrap()).collect();
-    assert_eq!(numbers, (1..=invalid as u64).map(|number| number * 1_001).collect::<Vec<_>>());
+    assert!((1_485..VALID).contains(&before), "{before}");
+    let done = operator.run(&IMPORT).success().stdout;
+    assert_eq!(done, format!("{VALID} signals stored, {} lines rejected.\n", LINES / 100));
+    assert_eq!((count(&app).await, rejected(&operator)), (VALID, every_hundredth()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn interrupted_import_prints_the_command_that_completes_it() {
+    let Import { app, proxy, operator, running } = Import::start().await;
+    let (code, _, notes) = running.interrupt();
+    let command =
+        "cargo intake import --account shop --received-at 2026-01-01T12:00:00.000Z --from-line 1501 's t.ndjson'";
+    let note = format!("To continue: {command}");
+    assert_eq!((code, notes), (Some(1), vec![note.clone(), "error: Interrupted.".to_owned()]));
+    let arguments = command.strip_prefix("cargo intake ").unwrap().replace("'s t.ndjson'", "FILE");
+    let arguments: Vec<_> = arguments.split(' ').map(|word| if word == "FILE" { "s t.ndjson" } else { word }).collect();
+
+    // An error prints it, too.
+    proxy.set(Fault::AccessDenied.always());
+    let failed = operator.run(&arguments);
+    assert!(failed.code == Some(1) && failed.stderr.starts_with(&note), "{failed:?}");
+    proxy.set(Plan::none());
+    assert_eq!(operator.run(&arguments).success().stdout, "1485 signals stored, 15 lines rejected.\n");
+    assert_eq!((count(&app).await, rejected(&operator)), (VALID, every_hundredth()));
 }

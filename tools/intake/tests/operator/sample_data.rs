@@ -14,7 +14,8 @@ async fn sample_data_is_stored_whole_with_events_and_steps() {
     for (name, stored) in [("customers.ndjson", 200), ("signals.ndjson", 1957)] {
         let path = format!("{}/../../events/seed/{name}", env!("CARGO_MANIFEST_DIR"));
         operator.file(name, &std::fs::read_to_string(path).unwrap());
-        let summary = &operator.run(&["import", "--account", "dev", name, "--json"]).success().json()[0];
+        let import = ["import", "--account", "dev", "--received-at", "2026-01-01", name, "--json"];
+        let summary = &operator.run(&import).success().json()[0];
         assert_eq!((summary["stored"].as_u64(), summary["rejected"].as_u64()), (Some(stored), Some(0)), "{name}");
     }
     let ids = |items: &[HashMap<String, AttributeValue>], name: &str| -> HashSet<String> {

@@ -117,14 +117,17 @@ fn answer(operation: &str, call: &Value) -> Value {
         }
         "Scan" => json!({"Items": [], "Count": 0, "ScannedCount": 0}),
         "DescribeAlarms" => {
-            assert_eq!(call["AlarmNamePrefix"], "intake-test-");
-            json!({"MetricAlarms": [
-                {"AlarmName": "intake-test-DefectsAlarm-1A", "StateValue": "OK"},
-                {"AlarmName": "intake-test-Monitoring-2B-QuietAlarm-3C", "StateValue": "INSUFFICIENT_DATA"},
+            let alarms = [
+                ("intake-test-DefectsAlarm-1A", "OK"),
+                ("intake-test-Monitoring-2B-QuietAlarm-3C", "INSUFFICIENT_DATA"),
                 // Of the stacks intake-test-dev and intake-test-delivery.
-                {"AlarmName": "intake-test-dev-DefectsAlarm-4D", "StateValue": "ALARM"},
-                {"AlarmName": "intake-test-delivery-AgeAlarm-5E", "StateValue": "ALARM"},
-            ]})
+                ("intake-test-dev-DefectsAlarm-4D", "ALARM"),
+                ("intake-test-delivery-AgeAlarm-5E", "ALARM"),
+            ];
+            let prefix = call["AlarmNamePrefix"].as_str().unwrap();
+            let named = alarms.iter().filter(|(name, _)| name.starts_with(prefix));
+            let named = named.map(|(name, state)| json!({"AlarmName": name, "StateValue": state}));
+            json!({"MetricAlarms": named.collect::<Vec<_>>()})
         }
         "GetMetricStatistics" => {
             assert_eq!(call["Dimensions"], json!([{"Name": "FunctionName", "Value": "intake-test-overflow"}]));
