@@ -15,10 +15,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::error::call_error;
-use crate::item::{Item, Json, text};
+use crate::items::{Item, Json, text};
 use crate::output::{NOTE_INTERVAL, note, to_json};
 use crate::stack::{SIGNALS, Stack};
 
@@ -82,28 +82,23 @@ impl Read {
     /// Gives the signals to the program, which writes the results as lines of JSON.
     async fn give(&self, stack: &Stack, mut judge: Process) -> Result<()> {
         let mut judge = judge.stdin(Stdio::piped()).spawn().context("Cannot start `contracts`")?;
-        let mut lines = BufWriter::new(judge.stdin.take().context("The program has no standard input")?);
+        let mut lines = BufWriter::new(judge.stdin.take().context("`contracts` has no standard input")?);
         let table = stack.table(SIGNALS)?;
-        let (mut left, mut count, mut noted_at, mut after) = (self.items.get(), 0, Instant::now(), None);
-        // A program that cannot use the contracts has said so, and reads nothing.
-        let mut is_read = true;
-        while left > 0 && is_read {
-            let scan = stack
-                .client
-                .scan()
-                .table_name(table)
-                .limit(left.min(PAGE).cast_signed())
-                .set_exclusive_start_key(after);
-            let account = AttributeValue::S(self.account.to_string());
-            let scan = scan.filter_expression("accountId = :account").expression_attribute_values(":account", account);
-            let page = scan.send().await.map_err(|error| call_error(table, error))?;
-            left -= page.scanned_count.unsigned_abs().min(left);
+        let scan = stack.client.scan().table_name(table).limit(self.items.get().min(PAGE).cast_signed());
+        let scan = scan.filter_expression("accountId = :account");
+        let scan = scan.expression_attribute_values(":account", AttributeValue::S(self.account.to_string()));
+        let mut pages = scan.into_paginator().send();
+        let (mut read, mut count, mut noted_at, mut part) = (0, 0, Instant::now(), "");
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(|error| call_error(table, error))?;
             for item in page.items() {
-                is_read &= writeln!(lines, "{}", line(item)?).is_ok();
+                // A program that cannot use the contracts has said so, and reads nothing.
+                let _ = writeln!(lines, "{}", to_json(&Line::of(item))?);
                 count += 1;
             }
-            after = page.last_evaluated_key;
-            if after.is_none() {
+            read += page.scanned_count.unsigned_abs();
+            if read >= self.items.get() && page.last_evaluated_key.is_some() {
+                part = ": a part of the table. --items reads more";
                 break;
             }
             if noted_at.elapsed() >= NOTE_INTERVAL {
@@ -112,8 +107,7 @@ impl Read {
             }
         }
         drop(lines);
-        let status = judge.wait().context("Cannot wait for the program")?;
-        let part = if after.is_some() { ": a part of the table. --items reads more" } else { "" };
+        let status = judge.wait().context("Cannot wait for `contracts`")?;
         note(&format!("{count} signals of {} were read{part}.", self.account));
         match status.code() {
             Some(0) => Ok(()),
@@ -123,11 +117,21 @@ impl Read {
     }
 }
 
-/// A signal as the program reads it. Its name is its key, and its type the eventType or the stepNodeId.
-fn line(item: &Item) -> Result<String> {
-    let of = text(item, "eventType").or_else(|| text(item, "stepNodeId"));
-    let [pk, sk] = ["pk", "sk"].map(|name| text(item, name).unwrap_or_default());
-    to_json(&json!({"type": of, "name": format!("{pk} {sk}"), "data": item.get("data").map(Json)}))
+/// A signal as the program reads it. Its name is its key.
+#[derive(Serialize)]
+struct Line<'a> {
+    name: String,
+    /// The eventType or the stepNodeId.
+    r#type: Option<&'a str>,
+    data: Option<Json<'a>>,
+}
+
+impl<'a> Line<'a> {
+    fn of(item: &'a Item) -> Self {
+        let [pk, sk] = ["pk", "sk"].map(|name| text(item, name).unwrap_or_default());
+        let of = text(item, "eventType").or_else(|| text(item, "stepNodeId"));
+        Self { name: format!("{pk} {sk}"), r#type: of, data: item.get("data").map(Json) }
+    }
 }
 
 /// The program: built where cargo runs this one, and beside it in a release.

@@ -47,6 +47,12 @@ async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
         (&report["type"], &report["breaks"]),
         (&json!("purchase"), &json!([{"pointer": "/price", "message": "value is not of type \"number\""}]))
     );
+    // With every digit: a float would be the maximum itself.
+    fs::write(folder.path().join("purchase.json"), r#"{"properties": {"price": {"maximum": 9007199254740992}}}"#)
+        .unwrap();
+    check(&[]).success();
+    store(&app, "shop", &[json!({"price": 9_007_199_254_740_993_u64})]).await;
+    assert_eq!(check(&[]).code, Some(1));
     let part = check(&["--items", "1"]);
     assert!(part.stderr.contains("a part of the table"), "{}", part.stderr);
     fs::write(folder.path().join("refund.json"), "{").unwrap();
