@@ -29,8 +29,8 @@ class Package(unittest.TestCase):
         files = {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()}
         sources = {Path(file).parent / function["Properties"]["CodeUri"] for file in DEPLOYED
                    for function in template.of_type(template.written(file), "AWS::Serverless::Function").values()}
-        built = {"THIRD-PARTY-LICENSES.txt", "dev", "intake", *(f"{source}/bootstrap" for source in sources),
-                 *(f"sbom/{program}.cdx.json" for program in (*FUNCTIONS, "dev", "intake"))}
+        built = {"THIRD-PARTY-LICENSES.txt", "contracts", "dev", "intake", *(f"{source}/bootstrap" for source in sources),
+                 *(f"sbom/{program}.cdx.json" for program in (*FUNCTIONS, "contracts", "dev", "intake"))}
         copied = {"CHANGELOG.md", "LICENSE", "deploy/deployment-role.yaml", "deploy/monitoring.yaml", "samconfig.toml",
                   "events/seed/customers.ndjson", "events/seed/signals.ndjson"}
         self.assertEqual(files, built | copied | set(DEPLOYED))

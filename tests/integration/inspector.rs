@@ -1,6 +1,7 @@
 //! The inspector of `cargo dev`: its API, and who may use it (docs/clients.md, Inspector).
 #![expect(clippy::indexing_slicing, reason = "only tests are in here: to panic is to fail the test")]
 
+mod contracts;
 mod signals;
 
 use std::io::Write as _;

@@ -62,6 +62,7 @@ async fn each_signal_has_its_verdict_and_is_counted_once() {
     let mut expected = verdicts([1, 2, 3, 3]);
     expected["byType"] = json!({"purchase": verdicts([1, 1, 1, 1])});
     (expected["requests"], expected["warnings"], expected["otherTypes"]) = (json!(6), json!(0), json!(0));
+    expected["contracts"] = json!({"ok": 0, "broken": 0, "none": 0});
     assert_eq!(inspector.get("/counts?count=9"), expected);
     let unauthorized = &inspector.get("/signals?after=3&count=2")["signals"][0]["errors"][0]["message"];
     assert!(unauthorized.as_str().unwrap().ends_with(" (unknown)"), "{unauthorized}");

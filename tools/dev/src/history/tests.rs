@@ -58,7 +58,7 @@ fn counts_are_of_all_signals_until_they_are_cleared() {
     let counts = history.with(|state| json!(state.counts));
     let by_type = json!({"purchase": tally([1, 2, 0, 1, 2]), "start": tally([1, 1, 0, 0, 1])});
     let verdicts = json!({"stored": 2, "replayed": 3, "deferred": 0, "rejected": 1, "refused": 3});
-    let mut expected = json!({"requests": 3, "warnings": 2, "byType": by_type, "otherTypes": 0});
+    let mut expected = json!({"requests": 3, "warnings": 2, "byType": by_type, "otherTypes": 0, "contracts": {"ok": 0, "broken": 0, "none": 0}});
     expected.as_object_mut().unwrap().extend(verdicts.as_object().unwrap().clone());
     assert_eq!(counts, expected);
     history.clear();
