@@ -43,8 +43,8 @@ async fn import(operator: &Operator, lines: &str, days_ago: usize) -> Result<()>
     let folder = tempfile::tempdir().context(CANNOT_WRITE)?;
     let file = folder.path().join("sample.ndjson");
     std::fs::write(&file, lines).context(CANNOT_WRITE)?;
-    let mut command = operator.command(&["import", "--account", ACCOUNT_ID, "--received-at", &received_at.to_string()]);
-    command.arg(&file).stdout(Stdio::null());
+    let mut command = operator.command(&["import"]);
+    command.arg(&file).args(["--account", ACCOUNT_ID, "--received-at", &received_at.to_string()]).stdout(Stdio::null());
     if succeeds(command).await? {
         return Ok(());
     }

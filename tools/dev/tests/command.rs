@@ -7,6 +7,7 @@ mod sandbox;
 use std::net::TcpListener;
 
 use emulator::{Emulator, Storage, Template};
+use model::timestamp::Timestamp;
 use sandbox::{Sandbox, dev};
 use serde_json::json;
 
@@ -221,8 +222,9 @@ fn seed_imports_copies_with_signals_over_seven_days() {
 
     assert!(ended.error().starts_with("error: The function customers ended"), "{}", ended.stderr);
     let calls = sandbox.read("calls");
-    let days: Vec<_> = calls.lines().map(|call| call.rsplit(' ').next().unwrap()).collect();
-    assert_eq!(days, ["7d", "6d", "5d", "4d", "3d", "2d", "1d", "0d"], "{calls}");
+    let time = |call: &str| -> Timestamp { call.rsplit(' ').next().unwrap().parse().unwrap() };
+    let days = |call| Timestamp::now().duration_since(time(call)).as_secs() / (24 * 60 * 60);
+    assert_eq!(calls.lines().map(days).collect::<Vec<_>>(), [7, 6, 5, 4, 3, 2, 1, 0], "{calls}");
     assert!(calls.lines().all(|call| call.contains(" --account dev ") && !call.contains("events/seed")), "{calls}");
     assert_eq!(sandbox.read("lines"), "customer\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n");
     let environment = sandbox.read("environment");

@@ -1,8 +1,7 @@
 //! HTTP requests that no SDK makes, over the connections that the SDKs' clients have, too: those of `verify`, and calls to CloudWatch
 //! and its logs, signed with the operator's credentials.
 //!
-//! These are only a few calls that read: the two SDKs would make the first build of the tool half a minute longer, and CloudWatch's
-//! speaks CBOR.
+//! These are four calls that read: the two SDKs take 40 s of processor time to build, and CloudWatch's speaks CBOR.
 
 use std::time::{Duration, SystemTime};
 
@@ -26,8 +25,10 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Attempts of a call that does not succeed, and the pause before each further one.
+/// Attempts of a call that does not succeed.
 const ATTEMPTS: usize = 4;
+
+/// The pause before each further attempt.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Sends requests, on connections that it keeps.
@@ -109,18 +110,11 @@ impl<'a> AwsClient<'a> {
 
     /// Calls an operation, and again after a pause if the service is busy.
     pub(crate) async fn call(&self, service: &Service, operation: &str, body: &Value) -> Result<Value> {
-        let mut attempt = 1;
-        loop {
-            let answer = self.send(service, operation, &body.to_string()).await;
-            if attempt == ATTEMPTS || answer.as_ref().is_ok_and(is_final) {
-                return answer.and_then(|received| read(&received)).with_context(|| operation.to_owned());
-            }
-            tokio::time::sleep(PAUSE).await;
-            attempt += 1;
-        }
+        let answer = repeat(ATTEMPTS, || self.send(service, operation, body.to_string()), is_final).await;
+        answer.and_then(|received| read(&received)).with_context(|| operation.to_owned())
     }
 
-    async fn send(&self, service: &Service, operation: &str, body: &str) -> Result<Received> {
+    async fn send(&self, service: &Service, operation: &str, body: String) -> Result<Received> {
         let region = self.config.region().context("No AWS region")?.as_ref();
         let url = endpoint(service.name, service.variable, region).await?;
         let target = format!("{}.{operation}", service.target);
@@ -143,9 +137,23 @@ impl<'a> AwsClient<'a> {
     }
 }
 
+/// Makes so many attempts, with a pause before each further one, until the outcome of one is final.
+pub(crate) async fn repeat<T>(attempts: usize, attempt: impl AsyncFn() -> T, is_final: impl Fn(&T) -> bool) -> T {
+    let mut outcome = attempt().await;
+    for _ in 1..attempts {
+        if is_final(&outcome) {
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
+        outcome = attempt().await;
+    }
+    outcome
+}
+
 /// Whether another attempt would be answered in the same way.
-fn is_final(answer: &Received) -> bool {
-    answer.status == 200 || answer.status < 500 && !String::from_utf8_lossy(&answer.body).contains("Throttl")
+fn is_final(answer: &Result<Received>) -> bool {
+    let is_throttled = |answer: &Received| String::from_utf8_lossy(&answer.body).contains("Throttl");
+    answer.as_ref().is_ok_and(|answer| answer.status == 200 || answer.status < 500 && !is_throttled(answer))
 }
 
 /// The answer, or why the service refused the call, in its own words.

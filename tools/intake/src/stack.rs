@@ -127,7 +127,7 @@ impl StackArgs {
         if let Some(file) = &self.local {
             let variables = Variables::of_file(file)?;
             let config = local_config(&variables)?.load().await;
-            let arguments = format!(" --local={}", file.display());
+            let arguments = format!(" --local='{}'", file.display());
             return Ok(Stack { arguments, ..Stack::new(&config, variables, true) });
         }
         let config = loader()?.load().await;

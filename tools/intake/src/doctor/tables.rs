@@ -2,7 +2,8 @@
 
 use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::types::{
-    BillingMode, ContinuousBackupsStatus, PointInTimeRecoveryStatus, StreamViewType, TableStatus, TimeToLiveStatus,
+    BillingMode, ContinuousBackupsStatus, PointInTimeRecoveryStatus, StreamViewType, TableDescription, TableStatus,
+    TimeToLiveStatus,
 };
 
 use crate::check_result::Verdict;
@@ -39,14 +40,16 @@ fn table(name: &'static str, variable: &'static str) -> Expected {
 const TIME_TO_LIVE: &str = "expiresAt";
 
 pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<Verdict> {
-    let seen = if stack.is_local { "status and time to live as the template says" } else { "as the template says" };
-    Ok(Verdict::of(&faults_of(stack, expected).await?, seen))
-}
-
-async fn faults_of(stack: &Stack, expected: &Expected) -> Result<Vec<String>> {
-    let mut faults = described(stack, expected).await?;
-    let table = stack.table(expected.variable)?;
-    let described = stack.client.describe_time_to_live().table_name(table).send().await;
+    // The tables of `cargo dev` have no streams, no protection, no billing mode and no backups.
+    if stack.is_local {
+        return Ok(Verdict::skipped("only the tables of a deployed stack have all that the template says"));
+    }
+    let (client, table) = (&stack.client, stack.table(expected.variable)?);
+    let described = client.describe_table().table_name(table).send().await;
+    let described =
+        described.map_err(|error| call_error(table, error))?.table.context("DynamoDB did not describe it")?;
+    let mut faults = faults_of(stack, expected, &described);
+    let described = client.describe_time_to_live().table_name(table).send().await;
     let ttl = described.map_err(|error| call_error(table, error))?.time_to_live_description;
     let is_on = |status: Option<&TimeToLiveStatus>| {
         matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling))
@@ -55,48 +58,38 @@ async fn faults_of(stack: &Stack, expected: &Expected) -> Result<Vec<String>> {
     if attribute != expected.expires.then_some(TIME_TO_LIVE) {
         faults.push(format!("the time to live is that of {}", attribute.unwrap_or("no attribute")));
     }
-    // The emulator has no backups.
-    if !stack.is_local {
-        let described = stack.client.describe_continuous_backups().table_name(table).send().await;
-        let backups = described.map_err(|error| call_error(table, error))?.continuous_backups_description;
-        let backups = backups.filter(|backups| backups.continuous_backups_status == ContinuousBackupsStatus::Enabled);
-        let recovery = backups.and_then(|backups| backups.point_in_time_recovery_description);
-        let status = recovery.and_then(|recovery| recovery.point_in_time_recovery_status);
-        let is_on = status == Some(PointInTimeRecoveryStatus::Enabled);
-        if is_on != expected.is_backed_up {
-            faults.push(format!("point-in-time recovery is {}", if is_on { "on" } else { "off" }));
-        }
+    let described = client.describe_continuous_backups().table_name(table).send().await;
+    let backups = described.map_err(|error| call_error(table, error))?.continuous_backups_description;
+    let backups = backups.filter(|backups| backups.continuous_backups_status == ContinuousBackupsStatus::Enabled);
+    let recovery = backups.and_then(|backups| backups.point_in_time_recovery_description);
+    let is_on = recovery.and_then(|recovery| recovery.point_in_time_recovery_status)
+        == Some(PointInTimeRecoveryStatus::Enabled);
+    if is_on != expected.is_backed_up {
+        faults.push(format!("point-in-time recovery is {}", if is_on { "on" } else { "off" }));
     }
-    Ok(faults)
+    Ok(Verdict::of(&faults, "as the template says"))
 }
 
-async fn described(stack: &Stack, expected: &Expected) -> Result<Vec<String>> {
-    let table = stack.table(expected.variable)?;
-    let described = stack.client.describe_table().table_name(table).send().await;
-    let described =
-        described.map_err(|error| call_error(table, error))?.table.context("DynamoDB did not describe it")?;
+/// What is wrong with the table itself.
+fn faults_of(stack: &Stack, expected: &Expected, table: &TableDescription) -> Vec<String> {
     let mut faults = Vec::new();
-    if !matches!(described.table_status(), Some(TableStatus::Active | TableStatus::Updating)) {
-        faults.push(format!("its status is {}", described.table_status().map_or("unknown", TableStatus::as_str)));
+    if !matches!(table.table_status(), Some(TableStatus::Active | TableStatus::Updating)) {
+        faults.push(format!("its status is {}", table.table_status().map_or("unknown", TableStatus::as_str)));
     }
-    // The tables of `cargo dev` have no streams, no protection and no billing mode.
-    if stack.is_local {
-        return Ok(faults);
-    }
-    let billing = described.billing_mode_summary().and_then(|summary| summary.billing_mode());
+    let billing = table.billing_mode_summary().and_then(|summary| summary.billing_mode());
     if billing != Some(&BillingMode::PayPerRequest) {
         faults.push("it is not on demand".to_owned());
     }
-    let stream = described.stream_specification().filter(|stream| stream.stream_enabled);
+    let stream = table.stream_specification().filter(|stream| stream.stream_enabled);
     let stream = stream.and_then(|stream| stream.stream_view_type());
     if stream != expected.stream.as_ref() {
         faults.push(format!("its stream has {}", stream.map_or("nothing", StreamViewType::as_str)));
     }
     if let Some(protection) = stack.optional(DELETION_PROTECTION) {
-        let is_protected = described.deletion_protection_enabled == Some(true);
+        let is_protected = table.deletion_protection_enabled == Some(true);
         if is_protected != (protection == "true") {
             faults.push(format!("deletion protection is {is_protected}, the parameter says {protection}"));
         }
     }
-    Ok(faults)
+    faults
 }

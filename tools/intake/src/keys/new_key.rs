@@ -123,7 +123,7 @@ pub(super) fn end_after(begin: Timestamp, lifetime: Duration) -> Timestamp {
 }
 
 /// Shows the operator the key that was stored.
-pub(super) fn note_stored(record: &KeyEntry) {
+fn note_stored(record: &KeyEntry) {
     let KeyEntry { key_id, account_id, name, expires_at, only, .. } = record;
     let end = expires_at.map_or_else(|| "does not expire".to_owned(), |end| format!("expires at {end}"));
     let only = only.map(|endpoint| format!(" and is only for {}", endpoint.as_str())).unwrap_or_default();

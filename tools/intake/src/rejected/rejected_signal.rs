@@ -6,9 +6,10 @@ use std::fmt;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
 use model::identifier::RequestIdentifier;
+use model::json::JsonText;
+use model::pointer::JsonPointer;
 use model::timestamp::Timestamp;
-use model::validation::FieldError;
-use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use model::validation::{FieldError, FieldErrors};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use store::attributes::from_item;
@@ -119,12 +120,20 @@ impl RejectedSignal {
 
     /// Whether the signal is about this customer or emitter, as far as an invalid payload shows it.
     pub(super) fn is_about(&self, subject_id: &str) -> bool {
-        self.subject_id.as_deref() == Some(subject_id)
-            || match serde_json::Deserializer::from_str(&self.payload).deserialize_any(HasSubject(subject_id)) {
-                Ok(has_subject) => has_subject,
-                // Truncated, or not valid Unicode: then any mention counts, since an erasure must not miss one.
-                Err(_) => serde_json::to_string(subject_id).is_ok_and(|quoted| self.payload.contains(&quoted)),
-            }
+        if self.subject_id.as_deref() == Some(subject_id) {
+            return true;
+        }
+        let Ok(text) = JsonText::parse(&self.payload) else {
+            // Most likely truncated: any mention counts, since an erasure must not miss one.
+            return serde_json::to_string(subject_id).is_ok_and(|quoted| self.payload.contains(&quoted));
+        };
+        // A duplicate field counts, too.
+        let (mut errors, mut object) = (FieldErrors::default(), text.value().as_object(&JsonPointer::Root));
+        let mut fields = std::iter::from_fn(|| object.as_mut()?.next_field(&mut errors));
+        fields.any(|field| {
+            let value = field.value.as_string().and_then(|value| value.decode().ok());
+            ["customerId", "emitterId"].contains(&&*field.name) && value.is_some_and(|value| value == subject_id)
+        })
     }
 }
 
@@ -140,30 +149,6 @@ fn serialize_payload<S: Serializer>(payload: &str, serializer: S) -> Result<S::O
 /// Writes a requestIdentifier as the client sent it.
 fn as_sent<S: Serializer>(id: &RequestIdentifier, serializer: S) -> Result<S::Ok, S::Error> {
     id.as_sent().serialize(serializer)
-}
-
-/// Finds out whether an object has this customerId or emitterId; a duplicate member counts, too.
-struct HasSubject<'a>(&'a str);
-
-impl<'de> Visitor<'de> for HasSubject<'_> {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<bool, A::Error> {
-        let mut found = false;
-        while let Some(name) = members.next_key::<String>()? {
-            if name == "customerId" || name == "emitterId" {
-                let value: &RawValue = members.next_value()?;
-                found |= serde_json::from_str::<String>(value.get()).is_ok_and(|value| value == self.0);
-            } else {
-                members.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(found)
-    }
 }
 
 #[cfg(test)]
@@ -193,6 +178,7 @@ mod tests {
             r#"{"customerId":"ada","emitterId":"bob"}"#,
             r#"{"emitterId":"ada"}"#,
             r#"{"customerId":"ada","customerId":"bob"}"#,
+            r#"{"customerId":"bob","customerId":"ada"}"#,
             r#"{"customerId":"\u0061da"}"#,
             r#"{"customerId":"ada","data":{"#,
             r#"{"eventType":"\ud800","customerId":"ada"}"#,
@@ -203,7 +189,7 @@ mod tests {
             r#"{"customerId":"Ada"}"#,
             r#"{"data":{"customerId":"ada"}}"#,
             "17",
-            r#"{"eventType":"ada"}"#,
+            r#"{"eventType":"ada","eventType":"t"}"#,
             r#"{"emitterId":"adam"#,
         ] {
             assert!(!rejected(other).is_about("ada"), "{other}");

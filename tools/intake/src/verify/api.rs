@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use crate::check_result::Verdict;
-use crate::http::{HttpClient, Received};
+use crate::http::{HttpClient, Received, repeat};
 
 pub(super) const CUSTOMERS: &str = "/api/customers";
 pub(super) const SIGNALS: &str = "/api/event-flows/signal";
@@ -21,9 +21,8 @@ pub(super) const PING: &str = "/api/sdk/ping";
 /// How long a client library waits for a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Attempts of a request above the route's request rate, and the pause before each further one.
+/// Attempts of a request above the route's request rate.
 const THROTTLED_ATTEMPTS: usize = 10;
-const THROTTLED_PAUSE: Duration = Duration::from_secs(1);
 
 /// The address of the API and a key of it.
 pub(super) struct Api {
@@ -62,15 +61,8 @@ impl Api {
 
     /// Sends a request, and again when API Gateway answers that there are too many: it did not call the function.
     pub(super) async fn send(&self, call: &Call) -> Result<Response> {
-        let mut response = self.send_once(call).await;
-        for _ in 1..THROTTLED_ATTEMPTS {
-            if !response.as_ref().is_ok_and(|response| response.status == 429) {
-                break;
-            }
-            tokio::time::sleep(THROTTLED_PAUSE).await;
-            response = self.send_once(call).await;
-        }
-        response
+        let is_final = |response: &Result<Response>| !response.as_ref().is_ok_and(|response| response.status == 429);
+        repeat(THROTTLED_ATTEMPTS, || self.send_once(call), is_final).await
     }
 
     async fn send_once(&self, call: &Call) -> Result<Response> {
