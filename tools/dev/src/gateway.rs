@@ -169,8 +169,8 @@ impl Gateway {
     fn no_such_path(&self, sent: &Sent) -> String {
         let path = sent.uri.path();
         let mistake = match path.strip_suffix('/') {
-            _ if path.starts_with("//") => "the base address ends with a slash, and is to have none: ",
-            Some(path) if self.routes.iter().any(|route| route.path == path) => "the path ends with a slash: ",
+            _ if path.starts_with("//") => "remove the slash at the end of the base address: ",
+            Some(path) if self.routes.iter().any(|route| route.path == path) => "remove the slash at the end: ",
             _ if sent.method == Method::OPTIONS => "a page learns only that its request failed: ",
             _ => "",
         };

@@ -20,6 +20,7 @@ use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::middleware::{self, Next};
 use axum::routing::{get, post};
 use data_encoding::BASE64;
+use emulator::development_key::API_KEY;
 use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -46,6 +47,8 @@ pub(crate) struct Inspector {
     pub(crate) names: OwnNames,
     pub(crate) stored: Stored,
     pub(crate) queue: Option<Queue>,
+    /// Of the API, for the page without requests.
+    pub(crate) base_url: String,
 }
 
 /// The signals that a test asked for.
@@ -116,7 +119,7 @@ async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> 
     response
 }
 
-async fn page() -> Response<Body> {
+async fn page(State(inspector): Shared) -> Response<Body> {
     // Both are allowed by their hash, so nothing that a client sent can run or restyle the page.
     let hash = |tag: &str| {
         let inside = PAGE.split_once(&format!("<{tag}>")).and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")));
@@ -128,7 +131,8 @@ async fn page() -> Response<Body> {
         hash("script"),
         hash("style")
     );
-    let mut response = with_type(StatusCode::OK, "text/html; charset=utf-8", PAGE.to_owned());
+    let page = PAGE.replace("%BASE_URL%", &inspector.base_url).replace("%API_KEY%", API_KEY);
+    let mut response = with_type(StatusCode::OK, "text/html; charset=utf-8", page);
     if let Ok(policy) = HeaderValue::from_str(&policy) {
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     }

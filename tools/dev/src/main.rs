@@ -155,7 +155,8 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
         overflow.drain(functions);
     }
     let stored = Stored::new(Arc::clone(&emulator), &template, operator)?;
-    Inspector { gateway, names, stored, queue: overflow.as_ref().map(Overflow::queue) }.serve(listeners.inspector)?;
+    let queue = overflow.as_ref().map(Overflow::queue);
+    Inspector { gateway, names, stored, queue, base_url: stack_info.base_url.clone() }.serve(listeners.inspector)?;
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
         status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));
