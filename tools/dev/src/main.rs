@@ -127,7 +127,8 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     let keys = Keys { emulator: Arc::clone(&emulator), table: template.table("ApiKeysTable")?.name.clone() };
     let deferred = overflow.as_ref().map(Overflow::deferred_signals);
     let sources = Sources { log: log.clone(), keys: Some(keys), deferred };
-    let gateway = Arc::new(Gateway::new(routes, names.clone(), cors, answers, sources));
+    let gateway =
+        Arc::new(Gateway { routes, names: names.clone(), cors, injected: answers, sources, ..Gateway::default() });
     gateway.serve(listeners.api)?;
 
     functions::build(&programs, &template, options.release).await?;
