@@ -3,9 +3,11 @@ has it.
 """
 
 import importlib
+import json
 import os
 import pkgutil
 import sys
+import urllib.request
 import uuid
 
 import intake_client
@@ -50,6 +52,11 @@ def main() -> None:
 
     invalid = post_signals.sync_detailed(client=client, body=SignalBatch(signals=[]))
     expect("an empty batch", (400, Problem), (invalid.status_code, type(invalid.parsed)))
+
+    # One call says what arrived, as in the tests of an application.
+    with urllib.request.urlopen(f"{os.environ['INSPECTOR_URL']}/signals?subject=c-python&count=4&wait=10s") as response:
+        arrived = [(signal["type"], signal["verdict"].replace("deferred", "stored")) for signal in json.load(response)["signals"]]
+    expect("what arrived", [("purchase", "stored"), ("", "rejected"), ("purchase", "replayed"), ("", "replayed")], arrived)
 
     # A later version may add results and codes.
     later = {"customerId": "c", "result": "later", "updatedAt": "2026-11-20T22:33:44.123Z", "warnings": [

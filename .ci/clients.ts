@@ -45,4 +45,10 @@ for (const replayed of [false, true]) {
 const invalid = await client.POST("/api/event-flows/signal", { body: { signals: [] } });
 expect("an empty batch", [400, true], [invalid.response.status, invalid.error !== undefined && "code" in invalid.error]);
 
+// One call says what arrived, as in the tests of an application.
+const response = await fetch(`${process.env.INSPECTOR_URL}/signals?subject=c-typescript&count=4&wait=10s`);
+const { signals } = await response.json() as { signals: { type: string; verdict: string; errors: { code: string }[] }[] };
+const arrived = signals.map(({ type, verdict, errors }) => [type, verdict.replace("deferred", "stored"), ...errors.map(({ code }) => code)]);
+expect("what arrived", [["purchase", "stored"], ["", "rejected", "blank"], ["purchase", "replayed"], ["", "replayed", "blank"]], arrived);
+
 console.log("The TypeScript client sent a batch and read every response.");

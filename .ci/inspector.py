@@ -144,7 +144,7 @@ class Inspector:
         self.client.send("GET", "/api/nothing")
         self.client.send("GET", "/api/sdk/ping")
         expect(self.rows).to_have_count(3)
-        for text, wanted in (("4xx", "/api/nothing"), ("purchase", "ada"), ("ADA 200", "ada"), ("dev signal", "ada"), ("ping", "ping")):
+        for text, wanted in (("4xx", "/api/nothing"), ("purchase", "ada"), ("ADA 200", "ada"), ("dev purchase", "ada"), ("ping 200", "ping")):
             self.page.keyboard.press("/")
             self.page.keyboard.press("Control+A")
             self.page.keyboard.type(text)
@@ -166,17 +166,76 @@ class Inspector:
         body = BATCH.replace("0b0c7a52", "1b0c7a52")
         self.client.signals(body)
         self._open_newest("2 accepted, 2 rejected")
-        self.page.get_by_role("button", name="Send again").click()
+        edit, send = (self.page.get_by_role("button", name=name, exact=True) for name in ("Edit and send", "Send"))
+        edit.click()
+        send.click()
         expect(self.detail).to_contain_text("Sent again: 200, replayed.")
-        self.page.get_by_role("button", name="Again with a new id").click()
+        edit.click()
+        edit.click()
+        expect(self.detail.locator("textarea")).to_have_count(1)
+        self.page.get_by_label("with a new requestIdentifier").check()
+        send.click()
         expect(self.detail).to_contain_text("Sent again: 200.")
         shown = self.detail.locator("pre").first
         expect(shown).not_to_contain_text("1b0c7a52")
         expect(shown).to_contain_text(DIGITS)
-        self.page.get_by_role("button", name="Edit and send").click()
+        edit.click()
         self.page.locator("textarea").fill('{"signals":[{"customerId":"edited","eventType":"e"}]}')
-        self.page.get_by_role("button", name="Send", exact=True).click()
+        send.click()
         expect(shown).to_contain_text("edited")
+
+    def request_has_an_address_that_survives_a_reload(self) -> None:
+        self.client.signals(BATCH)
+        self._open_newest("2 accepted, 2 rejected")
+        n = self.detail.get_attribute("data-n")
+        assert self.page.url.endswith(f"#{n}"), self.page.url
+        self.client.send("GET", "/api/sdk/ping")
+        self.page.reload()
+        expect(self.detail).to_contain_text(f"#{n} POST /api/event-flows/signal")
+        self.page.keyboard.press("Escape")
+        expect(self.detail).to_be_hidden()
+
+    def keyboard_leads_from_a_row_into_its_detail(self) -> None:
+        self._clear()
+        for _ in range(2):
+            self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(2)
+        self.page.locator("body").press("ArrowDown")
+        self.page.keyboard.press("ArrowDown")
+        self.page.keyboard.press("Tab")
+        expect(self.page.get_by_role("button", name="Copy as curl")).to_be_focused()
+        expect(self.detail).to_have_attribute("data-n", self.rows.nth(1).get_attribute("data-n"))
+        self.page.keyboard.press("Shift+Tab")
+        expect(self.rows.nth(1)).to_be_focused()
+
+    def error_of_a_long_body_is_one_jump_away(self) -> None:
+        signals = [{"customerId": "many", "eventType": f"type-{n}"} for n in range(497)]
+        self.client.signals(json.dumps({"signals": signals + [{"customerId": "last"}] * 3}))
+        self._open_newest("497 accepted, 3 rejected")
+        expect(self.rows.first).to_contain_text("required /signals/497/eventType (+2)")
+        jumps = self.detail.locator(".jumps button")
+        expect(jumps).to_have_count(3)
+        jumps.nth(2).click()
+        expect(self.detail.locator("mark.note").nth(2)).to_be_in_viewport()
+
+    def narrow_page_has_one_column(self) -> None:
+        self._clear()
+        self.client.send("GET", "/api/nothing")
+        wide = self.page.viewport_size
+        self.page.set_viewport_size({"width": 390, "height": 800})
+        self._open_newest("404")
+        expect(self.rows.first).to_be_hidden()
+        assert self.detail.bounding_box()["width"] == 390
+        self.page.get_by_role("button", name="Close").click()
+        expect(self.rows.first).to_be_visible()
+        assert self.page.evaluate("document.documentElement.scrollWidth") == 390
+        self.page.set_viewport_size(wide)
+
+    def empty_page_says_how_to_begin(self) -> None:
+        self._clear()
+        empty = self.page.locator("#empty")
+        expect(empty).to_contain_text(self.client.base_url)
+        assert f"curl -sS {self.client.base_url}/api/event-flows/signal" in empty.inner_text() and self.client.key in empty.inner_text()
 
     def request_is_copied_and_saved_without_a_secret_key(self) -> None:
         self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -186,8 +245,16 @@ class Inspector:
         expect(self.detail).to_contain_text("Copied.")
         curl = self.page.evaluate("navigator.clipboard.readText()")
         assert '-H "Authorization: Bearer $API_KEY"' in curl and self.client.key not in curl and r"it'\''s" in curl, curl
+        self.client.send("GET", "/api/sdk/ping", key="intake_sk_" + "0" * 64)
+        self._open_newest("unknown")
+        self.page.get_by_role("button", name="Copy as curl").click()
+        expect(self.detail).to_contain_text("Copied.")
+        other = self.page.evaluate("navigator.clipboard.readText()")
+        assert '-H "Authorization: Bearer $OTHER_KEY"' in other and "$API_KEY" not in other, other
+        self.rows.nth(1).click()
+        expect(self.detail).to_contain_text("it's")
         with self.page.expect_download() as download:
-            self.page.get_by_role("button", name="Save as event").click()
+            self.page.get_by_role("link", name="Save as event").click()
         event = json.loads(Path(download.value.path()).read_text())
         assert event["version"] == "2.0" and json.loads(event["body"])["signals"][0]["customerId"] == "it's", event
 

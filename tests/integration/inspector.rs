@@ -190,8 +190,8 @@ fn inspector_says_why_a_request_was_refused() {
     let allowed = "allowed are authorization,baggage,content-encoding,content-type,prefer,traceparent,tracestate";
     let header = format!("no page may send the header x-own, so the browser sends no request: {allowed}");
     let paths = "the paths are /api/customers, /api/sdk/ping, /api/event-flows/signal";
-    let slash = format!("no such path: the base address ends with a slash, and is to have none: {paths}");
-    let behind = format!("no such path: the path ends with a slash: {paths}");
+    let slash = format!("no such path: remove the slash at the end of the base address: {paths}");
+    let behind = format!("no such path: remove the slash at the end: {paths}");
     let beacon = "missing: no Authorization header (a page sends one only after a preflight, so neither with mode: \"no-cors\" nor with sendBeacon)";
     let large = vec![b' '; 10 * 1024 * 1024 + 1];
     let foreign = preflight("http://page.example", "authorization");

@@ -5,6 +5,7 @@
 
 mod tables;
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::thread::JoinHandle;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use dynoxide::Database;
 use dynoxide::actions::scan::ScanResponse;
+use dynoxide::types::{AttributeValue, Item};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -138,12 +140,41 @@ impl Emulator {
     /// # Errors
     /// What DynamoDB would answer.
     pub fn for_each_item(&self, table: &str, mut each: impl FnMut(&mut Value)) -> Result<()> {
+        self.read_all(table, |item| {
+            each(&mut serde_json::to_value(item)?);
+            Ok(())
+        })
+    }
+
+    /// Up to `most` items whose `pk` begins with `prefix`, those with the last texts in the attribute `order`, in this order, and
+    /// in DynamoDB's own JSON.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn newest(&self, table: &str, prefix: &str, order: &str, most: usize) -> Result<Vec<Value>> {
+        let mut newest = BTreeMap::new();
+        self.read_all(table, |item| {
+            let [partition, sort, order] = ["pk", "sk", order].map(|name| match item.get(name) {
+                Some(AttributeValue::S(text)) => text.clone(),
+                _ => String::new(),
+            });
+            if partition.starts_with(prefix) {
+                newest.insert((order, partition, sort), item);
+                // To read the JSON of all items would take most of the time.
+                if newest.len() > most {
+                    newest.pop_first();
+                }
+            }
+            Ok(())
+        })?;
+        Ok(newest.into_values().map(serde_json::to_value).collect::<Result<_, _>>()?)
+    }
+
+    fn read_all(&self, table: &str, mut each: impl FnMut(Item) -> Result<()>) -> Result<()> {
         let mut after = Value::Null;
         loop {
             let page = self.scan(table, PAGE, &after)?;
-            for item in page.items.into_iter().flatten() {
-                each(&mut serde_json::to_value(item)?);
-            }
+            page.items.into_iter().flatten().try_for_each(&mut each)?;
             let Some(last) = page.last_evaluated_key else { return Ok(()) };
             after = serde_json::to_value(last)?;
         }

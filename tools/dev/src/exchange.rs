@@ -87,11 +87,6 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// The index of the signal in which it is.
-    pub(crate) fn signal(&self) -> Option<usize> {
-        self.pointer.strip_prefix("/signals/")?.split('/').next()?.parse().ok()
-    }
-
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + self.code.len() + self.pointer.len() + self.message.len()
     }

@@ -48,30 +48,20 @@ pub(crate) struct Sources {
     pub(crate) contracts: Option<Contracts>,
 }
 
+#[derive(Default)]
 pub(crate) struct Gateway {
     /// Once they run.
-    functions: OnceLock<Functions>,
-    routes: Vec<Route>,
-    names: OwnNames,
-    cors: CorsPolicy,
+    pub(crate) functions: OnceLock<Functions>,
+    pub(crate) routes: Vec<Route>,
+    pub(crate) names: OwnNames,
+    pub(crate) cors: CorsPolicy,
     /// Answers that are given in place of the functions'.
-    injected: Vec<InjectedShare>,
-    sources: Sources,
+    pub(crate) injected: Vec<InjectedShare>,
+    pub(crate) sources: Sources,
     pub(crate) history: History,
 }
 
 impl Gateway {
-    /// A gateway without functions.
-    pub(crate) fn new(
-        routes: Vec<Route>,
-        names: OwnNames,
-        cors: CorsPolicy,
-        injected: Vec<InjectedShare>,
-        sources: Sources,
-    ) -> Self {
-        Self { functions: OnceLock::new(), routes, names, cors, injected, sources, history: History::default() }
-    }
-
     /// Sends requests to these from here on.
     pub(crate) fn set_functions(&self, functions: Functions) {
         self.functions.get_or_init(|| functions);
@@ -121,11 +111,8 @@ impl Gateway {
         response.headers_mut().extend(added);
         let outcome = Outcome::parse(response.status().as_u16(), response.body(), reason.as_deref());
         let key = self.sources.keys.as_ref().map(|keys| keys.read(&sent.headers)).unwrap_or_default();
-        let taken = self
-            .sources
-            .deferred
-            .as_ref()
-            .map(|deferred| deferred.take(key.account.as_deref(), outcome.request_identifier.as_deref()));
+        let (account, identifier) = (key.account.as_deref(), outcome.request_identifier.as_deref());
+        let taken = self.sources.deferred.as_ref().map(|deferred| deferred.take(account, identifier));
         let mut exchange =
             Exchange::new(sent, (response, outcome), duration, (reason, key), &taken.unwrap_or_default());
         if let Some(contracts) = &self.sources.contracts {
@@ -140,10 +127,8 @@ impl Gateway {
     /// The response, and what the line of the request says about it.
     async fn respond(&self, sent: &Sent) -> (Response<Bytes>, Option<Cow<'static, str>>) {
         if !self.names.include_host_of(&sent.headers) {
-            return (
-                own_response(StatusCode::FORBIDDEN, "Forbidden"),
-                Some("the Host is another one: see --host-name".into()),
-            );
+            let why = "the Host is another one: see --host-name";
+            return (own_response(StatusCode::FORBIDDEN, "Forbidden"), Some(why.into()));
         }
         if sent.body.is_none() {
             let response = own_response(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
@@ -156,27 +141,23 @@ impl Gateway {
         // A page would learn only that its request failed.
         let injected =
             if *method == Method::OPTIONS { None } else { injected::choose(&self.injected, fastrand::f64()) };
-        match injected {
-            None => (self.forward(sent, function).await, None),
-            Some(Injected::TooManyRequests) => {
-                (own_response(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"), Some(BY_OPTION.into()))
-            }
-            Some(Injected::Unavailable) => {
-                (own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"), Some(BY_OPTION.into()))
-            }
-            Some(Injected::Timeout) => {
-                let (_, ()) = tokio::join!(self.forward(sent, function), tokio::time::sleep(INTEGRATION_TIMEOUT));
-                (own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"), Some(BY_OPTION.into()))
-            }
+        let (status, message) = match injected {
+            None => return (self.forward(sent, function).await, None),
+            Some(Injected::TooManyRequests) => (StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"),
+            Some(Injected::Unavailable | Injected::Timeout) => (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
+        };
+        if injected == Some(Injected::Timeout) {
+            tokio::join!(self.forward(sent, function), tokio::time::sleep(INTEGRATION_TIMEOUT));
         }
+        (own_response(status, message), Some(BY_OPTION.into()))
     }
 
     /// Why no function gets this request.
     fn no_such_path(&self, sent: &Sent) -> String {
         let path = sent.uri.path();
         let mistake = match path.strip_suffix('/') {
-            _ if path.starts_with("//") => "the base address ends with a slash, and is to have none: ",
-            Some(path) if self.routes.iter().any(|route| route.path == path) => "the path ends with a slash: ",
+            _ if path.starts_with("//") => "remove the slash at the end of the base address: ",
+            Some(path) if self.routes.iter().any(|route| route.path == path) => "remove the slash at the end: ",
             _ if sent.method == Method::OPTIONS => "a page learns only that its request failed: ",
             _ => "",
         };

@@ -18,8 +18,10 @@ use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::middleware::{self, Next};
+use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
 use data_encoding::BASE64;
+use emulator::development_key::API_KEY;
 use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -27,7 +29,7 @@ use sha2::{Digest as _, Sha256};
 use self::query::{AccountQuery, CountsQuery, Nothing, RequestsQuery, SignalsQuery};
 pub(crate) use self::stored::Stored;
 use crate::gateway::Gateway;
-use crate::history::Kept;
+use crate::history::{Counts, Kept};
 use crate::overflow::Queue;
 use crate::own_names::OwnNames;
 use crate::signal::Signal;
@@ -46,6 +48,8 @@ pub(crate) struct Inspector {
     pub(crate) names: OwnNames,
     pub(crate) stored: Stored,
     pub(crate) queue: Option<Queue>,
+    /// Of the API, for the page without requests.
+    pub(crate) base_url: String,
 }
 
 /// The signals that a test asked for.
@@ -102,11 +106,12 @@ async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> 
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     let is_cross_site = request.headers().get("sec-fetch-site").is_some_and(|site| site == "cross-site");
     let mut response = if is_cross_site {
-        text(StatusCode::FORBIDDEN, "The inspector answers no page of another site.")
+        (StatusCode::FORBIDDEN, "The inspector answers no page of another site.").into_response()
     } else if !names.include_host_of(request.headers()) {
-        text(StatusCode::FORBIDDEN, "The inspector answers to localhost, to addresses, and to each --host-name.")
+        (StatusCode::FORBIDDEN, "The inspector answers to localhost, to addresses, and to each --host-name.")
+            .into_response()
     } else if changes && !request.headers().contains_key(OWN_HEADER) {
-        text(StatusCode::FORBIDDEN, "This request needs the header X-Intake-Inspector: 1.")
+        (StatusCode::FORBIDDEN, "This request needs the header X-Intake-Inspector: 1.").into_response()
     } else {
         next.run(request).await
     };
@@ -116,7 +121,7 @@ async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> 
     response
 }
 
-async fn page() -> Response<Body> {
+async fn page(State(inspector): Shared) -> Response<Body> {
     // Both are allowed by their hash, so nothing that a client sent can run or restyle the page.
     let hash = |tag: &str| {
         let inside = PAGE.split_once(&format!("<{tag}>")).and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")));
@@ -128,15 +133,13 @@ async fn page() -> Response<Body> {
         hash("script"),
         hash("style")
     );
-    let mut response = with_type(StatusCode::OK, "text/html; charset=utf-8", PAGE.to_owned());
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
-        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
-    }
-    response
+    let page = PAGE.replace("%BASE_URL%", &inspector.base_url).replace("%API_KEY%", API_KEY);
+    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8".to_owned()), (CONTENT_SECURITY_POLICY, policy)];
+    (headers, page).into_response()
 }
 
 async fn list(State(inspector): Shared, Query(wanted): Query<RequestsQuery>) -> Response<Body> {
-    let found = inspector.gateway.history.wait(wanted.wait.0, |state| {
+    let found = inspector.gateway.history.wait(wanted.wait, |state| {
         let found: Vec<_> = state.after(wanted.after).filter(|kept| wanted.include(&kept.exchange)).cloned().collect();
         (!found.is_empty(), (found, state.oldest(), state.last))
     });
@@ -146,7 +149,7 @@ async fn list(State(inspector): Shared, Query(wanted): Query<RequestsQuery>) -> 
 }
 
 async fn signals(State(inspector): Shared, Query(wanted): Query<SignalsQuery>) -> Response<Body> {
-    let found = inspector.gateway.history.wait(wanted.wait.0, |state| {
+    let found = inspector.gateway.history.wait(wanted.wait, |state| {
         let kept: Vec<_> = state.after(wanted.after).cloned().collect();
         let found = kept.iter().map(|kept| wanted.select(&kept.exchange).count()).sum::<usize>();
         (found >= wanted.count.unwrap_or(1), (kept, state.oldest(), state.last))
@@ -161,10 +164,8 @@ async fn signals(State(inspector): Shared, Query(wanted): Query<SignalsQuery>) -
 }
 
 async fn counts(State(inspector): Shared, Query(wanted): Query<CountsQuery>) -> Response<Body> {
-    let counts = inspector
-        .gateway
-        .history
-        .wait(wanted.wait.0, |state| (state.counts.signals.sum() >= wanted.count.unwrap_or(1), state.counts.clone()));
+    let is_enough = |counts: &Counts| counts.signals.sum() >= wanted.count.unwrap_or(1);
+    let counts = inspector.gateway.history.wait(wanted.wait, |state| (is_enough(&state.counts), state.counts.clone()));
     json_body(&counts.await)
 }
 
@@ -188,13 +189,13 @@ async fn one(State(inspector): Shared, Path(n): Path<u64>, Query(Nothing {}): Qu
 async fn event(State(inspector): Shared, Path(n): Path<u64>) -> Response<Body> {
     inspector.gateway.history.find(n).map_or_else(not_kept, |kept| {
         let text = serde_json::to_string_pretty(&kept.exchange.event()).unwrap_or_default();
-        with_type(StatusCode::OK, "application/json", format!("{text}\n"))
+        output(Ok(format!("{text}\n")))
     })
 }
 
 async fn clear(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
     inspector.gateway.history.clear();
-    text(StatusCode::NO_CONTENT, "")
+    StatusCode::NO_CONTENT.into_response()
 }
 
 /// Sends a request again: as it was, or with the body of this one.
@@ -202,7 +203,7 @@ async fn replay(State(inspector): Shared, Path(n): Path<u64>, body: Bytes) -> Re
     let Some(kept) = inspector.gateway.history.find(n) else { return not_kept() };
     let sent = kept.exchange.sent.clone();
     if sent.body.is_none() && body.is_empty() {
-        return text(StatusCode::NOT_FOUND, "The body was too large to be kept.");
+        return (StatusCode::NOT_FOUND, "The body was too large to be kept.").into_response();
     }
     let sent = if body.is_empty() { sent } else { sent.with_body(body) };
     let kept = inspector.gateway.exchange(sent).await;
@@ -228,26 +229,15 @@ async fn accounts(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -
 /// What is stored, or what a command of the operator printed: no digit of a number changes.
 fn output(result: Result<String>) -> Response<Body> {
     match result {
-        Ok(json) => with_type(StatusCode::OK, "application/json", json),
-        Err(error) => text(StatusCode::BAD_GATEWAY, &format!("{error:#}")),
+        Ok(json) => ([(CONTENT_TYPE, "application/json")], json).into_response(),
+        Err(error) => (StatusCode::BAD_GATEWAY, format!("{error:#}")).into_response(),
     }
 }
 
 fn not_kept() -> Response<Body> {
-    text(StatusCode::NOT_FOUND, "There is no such request, or it is no longer kept.")
+    (StatusCode::NOT_FOUND, "There is no such request, or it is no longer kept.").into_response()
 }
 
 fn json_body(value: &impl Serialize) -> Response<Body> {
     output(serde_json::to_string(value).map_err(Into::into))
-}
-
-fn text(status: StatusCode, text: &str) -> Response<Body> {
-    with_type(status, "text/plain; charset=utf-8", text.to_owned())
-}
-
-fn with_type(status: StatusCode, content_type: &'static str, body: String) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    response
 }

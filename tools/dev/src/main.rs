@@ -133,7 +133,8 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
         None => None,
     };
     let sources = Sources { log: log.clone(), keys: Some(keys), deferred, contracts };
-    let gateway = Arc::new(Gateway::new(routes, names.clone(), cors, answers, sources));
+    let gateway =
+        Arc::new(Gateway { routes, names: names.clone(), cors, injected: answers, sources, ..Gateway::default() });
     gateway.serve(listeners.api)?;
 
     functions::build(&programs, &template, options.release).await?;
@@ -161,7 +162,8 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
         overflow.drain(functions);
     }
     let stored = Stored::new(Arc::clone(&emulator), &template, operator)?;
-    Inspector { gateway, names, stored, queue: overflow.as_ref().map(Overflow::queue) }.serve(listeners.inspector)?;
+    let queue = overflow.as_ref().map(Overflow::queue);
+    Inspector { gateway, names, stored, queue, base_url: stack_info.base_url.clone() }.serve(listeners.inspector)?;
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
         status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));

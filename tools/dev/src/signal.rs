@@ -1,6 +1,7 @@
 //! The signals of a request as the inspector knows them: made once, when the request is answered; lists, counts and the page read them.
 //! Knows the members of the contract that it shows, and no rule.
 
+use std::collections::HashMap;
 use std::mem::size_of;
 
 use axum::body::Bytes;
@@ -92,11 +93,9 @@ pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Ve
     if is_unreadable {
         signals.push((0, Listed::default()));
     }
+    let (mut all_errors, mut all_warnings) = (by_signal(&outcome.field_errors), by_signal(&outcome.warnings));
     let signal = |(index, listed): (usize, Listed<'_>)| {
-        let of_signal = |findings: &[Finding]| {
-            findings.iter().filter(|finding| finding.signal() == Some(index)).cloned().collect::<Vec<_>>()
-        };
-        let mut errors = of_signal(&outcome.field_errors);
+        let mut errors = all_errors.remove(&index).unwrap_or_default();
         let verdict = match outcome.received {
             None => Verdict::Refused,
             Some(_) if outcome.accepted == Some(0) => Verdict::Rejected,
@@ -115,7 +114,7 @@ pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Ve
             subject: listed.subject(),
             verdict,
             errors,
-            warnings: of_signal(&outcome.warnings),
+            warnings: all_warnings.remove(&index).unwrap_or_default(),
             data: listed.data.map(|data| JsonText(body.slice_ref(data.get().as_bytes()))),
             judgement: None,
         }
@@ -129,6 +128,18 @@ impl Signal {
         let texts = self.r#type.iter().chain(&self.subject).map(String::len).sum::<usize>();
         size_of::<Self>() + texts + self.errors.iter().chain(&self.warnings).map(Finding::bytes).sum::<usize>()
     }
+}
+
+/// Those in signals, under the index of each. (Of 500 signals, each may have five.)
+fn by_signal(findings: &[Finding]) -> HashMap<usize, Vec<Finding>> {
+    let mut all = HashMap::<_, Vec<_>>::new();
+    for finding in findings {
+        let index = finding.pointer.strip_prefix("/signals/").and_then(|rest| rest.split('/').next()?.parse().ok());
+        if let Some(index) = index {
+            all.entry(index).or_default().push(finding.clone());
+        }
+    }
+    all
 }
 
 /// The first one of these that is a text.

@@ -7,11 +7,10 @@ use emulator::template::{Cors, Route};
 use sandbox::runtime_api::{EventQueue, Invocation};
 use serde_json::{Value, json};
 
-use super::{Gateway, Sources};
+use super::Gateway;
 use crate::cors::CorsPolicy;
 use crate::functions::Functions;
 use crate::injected::InjectedShare;
-use crate::own_names::OwnNames;
 
 /// A function that returns the events that it gets.
 fn echo() -> Functions {
@@ -46,8 +45,7 @@ fn gateway_with(functions: Option<Functions>, origins: &[&str], answers: &[&str]
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let answers = answers.iter().map(|text| InjectedShare::parse(text).unwrap()).collect();
-    let gateway =
-        Arc::new(Gateway::new(routes.map(route).into(), OwnNames::default(), cors, answers, Sources::default()));
+    let gateway = Arc::new(Gateway { routes: routes.map(route).into(), cors, injected: answers, ..Gateway::default() });
     if let Some(functions) = functions {
         gateway.set_functions(functions);
     }

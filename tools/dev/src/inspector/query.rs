@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use emulator::development_key::ACCOUNT_ID;
 use model::account::AccountId;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::exchange::Exchange;
 use crate::signal::{Signal, Verdict};
@@ -17,10 +18,12 @@ const MAX_WAIT: u64 = 60;
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RequestsQuery {
     pub(super) after: u64,
-    pub(super) wait: Wait,
+    #[serde(deserialize_with = "wait")]
+    pub(super) wait: Duration,
     account: Option<String>,
     r#type: Option<String>,
-    status: Option<Status>,
+    #[serde(deserialize_with = "status")]
+    status: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -32,14 +35,16 @@ pub(super) struct SignalsQuery {
     verdict: Option<Verdict>,
     pub(super) after: u64,
     pub(super) count: Option<usize>,
-    pub(super) wait: Wait,
+    #[serde(deserialize_with = "wait")]
+    pub(super) wait: Duration,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct CountsQuery {
     pub(super) count: Option<u64>,
-    pub(super) wait: Wait,
+    #[serde(deserialize_with = "wait")]
+    pub(super) wait: Duration,
 }
 
 #[derive(Deserialize)]
@@ -59,43 +64,25 @@ fn development_account() -> AccountId {
 pub(super) struct Nothing {}
 
 /// A number of seconds.
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(try_from = "String")]
-pub(super) struct Wait(pub(super) Duration);
-
-impl TryFrom<String> for Wait {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        let seconds = text.strip_suffix('s').unwrap_or(&text).parse().ok().filter(|seconds| *seconds <= MAX_WAIT);
-        let seconds = seconds.ok_or(format!("a number of seconds up to {MAX_WAIT}, such as 5s"))?;
-        Ok(Self(Duration::from_secs(seconds)))
-    }
+fn wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let seconds = text.strip_suffix('s').unwrap_or(&text).parse().ok().filter(|seconds| *seconds <= MAX_WAIT);
+    let wrong = || D::Error::custom(format!("a number of seconds up to {MAX_WAIT}, such as 5s"));
+    seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
 /// A status, or the first digit of several.
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct Status(String);
-
-impl TryFrom<String> for Status {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, &'static str> {
-        let class = text.strip_suffix("xx").filter(|class| ["1", "2", "3", "4", "5"].contains(class));
-        let status = || text.parse::<u16>().is_ok_and(|status| (100..600).contains(&status));
-        match class {
-            Some(class) => Ok(Self(class.to_owned())),
-            None if status() => Ok(Self(text)),
-            None => Err("a status, such as 401, or a class of them, such as 4xx"),
-        }
-    }
+fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let digits = text.strip_suffix("xx").unwrap_or(&text);
+    let is_status = matches!(digits.as_bytes(), [b'1'..=b'5'] | [b'1'..=b'5', b'0'..=b'9', b'0'..=b'9']);
+    let wrong = || D::Error::custom("a status, such as 401, or a class of them, such as 4xx");
+    (is_status && [3, digits.len() + 2].contains(&text.len())).then(|| Some(digits.to_owned())).ok_or_else(wrong)
 }
 
 impl RequestsQuery {
     pub(super) fn include(&self, exchange: &Exchange) -> bool {
-        let is_status = |Status(wanted): &Status| exchange.response.status().as_str().starts_with(wanted);
-        self.status.as_ref().is_none_or(is_status)
+        self.status.as_ref().is_none_or(|wanted| exchange.response.status().as_str().starts_with(wanted))
             && is_wanted(self.account.as_ref(), exchange.key.account.as_ref())
             && (self.r#type.is_none() || exchange.signals.iter().any(|signal| signal.r#type == self.r#type))
     }

@@ -82,20 +82,12 @@ impl Stored {
     /// The newest rejected signals, oldest first, in JSON: entries as `intake rejected list --json` has them.
     pub(crate) fn rejected(&self, account: &AccountId) -> Result<String> {
         let [.., table, _] = &self.names;
-        let mut newest = BTreeMap::new();
-        let account = account.partition_key("");
-        self.emulator.for_each_item(table, |item| {
-            let (partition, sort) = (text(item, "pk"), text(item, "sk"));
-            if let Some(partition) = partition.strip_prefix(&account) {
-                let id = format!("{partition}#{sort}");
-                newest.insert((text(item, "receivedAt").to_owned(), id), item.take());
-                if newest.len() > MAX_REJECTED {
-                    newest.pop_first();
-                }
-            }
-        })?;
-        let entries = newest.into_iter().map(|((_, id), item)| rejected_entry(&id, &item));
-        Ok(serde_json::to_string(&entries.collect::<Result<Vec<_>>>()?)?)
+        let newest = self.emulator.newest(table, &account.partition_key(""), "receivedAt", MAX_REJECTED)?;
+        let entry = |item: &Value| {
+            let (_, partition) = text(item, "pk").split_once('#').unwrap_or_default();
+            rejected_entry(&format!("{partition}#{}", text(item, "sk")), item)
+        };
+        Ok(serde_json::to_string(&newest.iter().map(entry).collect::<Result<Vec<_>>>()?)?)
     }
 
     /// Parses and stores a rejected signal again, as `signal` has it: an entry of the list, maybe with another payload.
