@@ -51,7 +51,6 @@ struct Targets {
     entries: Vec<Value>,
     records: Vec<String>,
     objects: BTreeMap<String, String>,
-    away: Vec<Target>,
     /// The share of calls, and of entries and records, that fail by chance.
     faults: f64,
     random: fastrand::Rng,
@@ -77,12 +76,9 @@ impl FakeTargets {
         self.0.endpoint()
     }
 
-    /// Whether every call to `target` fails from here on.
-    pub fn set_away(&self, target: Target, is_away: bool) {
-        self.0.service.with(|targets| {
-            targets.away.retain(|away| *away != target);
-            targets.away.extend(is_away.then_some(target));
-        });
+    /// Every call to `target` fails from here on.
+    pub fn take_away(&self, target: Target) {
+        self.answer(target, "", 500, error("InternalFailure"));
     }
 
     /// Entries or records of `target` that contain `text` fail with `code` from here on.
@@ -169,7 +165,7 @@ impl Targets {
     fn answer(&mut self, call: Call) -> (u16, Value) {
         self.calls.push(call.clone());
         let is_faulted = self.random.f64() < self.faults;
-        if self.away.contains(&call.target) || is_faulted && self.random.bool() {
+        if is_faulted && self.random.bool() {
             return (500, error("InternalFailure"));
         }
         let text = if call.target == Target::Lake { records_of(&call.body).concat() } else { call.body.clone() };

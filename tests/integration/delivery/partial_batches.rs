@@ -39,7 +39,7 @@ async fn target_that_is_away_delays_its_records_and_loses_none() {
     let mut delivery = Delivery::start(BOTH).await;
     let batch = signals(0..3);
     for (target, name) in [(Target::Bus, "bus"), (Target::Lake, "lake")] {
-        delivery.targets.set_away(target, true);
+        delivery.targets.take_away(target);
         assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s0"));
         let line = delivery.line().await;
         assert_eq!((&line["failedTarget"], &line["cause"]), (&json!(name), &json!("InternalFailure")), "{line}");
@@ -47,7 +47,7 @@ async fn target_that_is_away_delays_its_records_and_loses_none() {
         assert_eq!(tries, 3, "the SDK's retries");
         assert_eq!(delivery.on_the_bus().len(), 0);
         delivery.targets.take_records();
-        delivery.targets.set_away(target, false);
+        delivery.targets.refuse_nothing();
         assert_eq!(delivery.first_undelivered(&batch).await, None);
         assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..3));
         assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of(0..3));

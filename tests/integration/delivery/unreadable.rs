@@ -71,12 +71,12 @@ async fn record_that_cannot_be_kept_is_delivered_again() {
     let mut delivery = Delivery::start(BOTH).await;
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
-    delivery.targets.set_away(Target::Bucket, true);
+    delivery.targets.take_away(Target::Bucket);
     assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s2"));
     assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 1]));
     let line = delivery.line().await;
     assert_eq!((&line["failedTarget"], &line["cause"]), (&json!("failure bucket"), &json!("ServerError")), "{line}");
-    delivery.targets.set_away(Target::Bucket, false);
+    delivery.targets.refuse_nothing();
     assert_eq!(delivery.first_undelivered(&batch[2..]).await, None);
     assert_eq!(delivery.kept().keys().collect::<Vec<_>>(), [&key(2)]);
 }
