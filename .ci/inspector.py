@@ -271,13 +271,13 @@ class Inspector:
     def customer_and_rejected_signals_are_shown_and_redriven(self) -> None:
         self.client.send("POST", "/api/customers", '{"customerId":"-c1","customerData":{"firstName":"Ada"}}')
         self.client.signals('{"signals":[{"customerId":"-c1","eventType":"e","data":{"price":' + DIGITS + "}}]}")
-        self.page.get_by_role("button", name="Customer").click()
+        self.page.get_by_role("button", name="Customer", exact=True).click()
         self.page.get_by_label("customerId or emitterId").fill("-c1")
         self.page.get_by_role("button", name="Show").click()
         customer = self.page.locator("#customer pre")
         expect(customer).to_contain_text('"firstName": "Ada"')
         expect(customer).to_contain_text(DIGITS.rstrip("0"))
-        self.page.get_by_role("button", name="Rejected").click()
+        self.page.get_by_role("button", name="Rejected", exact=True).click()
         rejected = self.page.locator("#rejected")
         expect(rejected.locator("mark.note").first).to_contain_text(re.compile("required|blank"))
         payloads = rejected.get_by_label("Payload")
@@ -285,7 +285,7 @@ class Inspector:
         payloads.first.fill('{"customerId":"c-1001","eventType":"mended"}')
         rejected.get_by_role("button", name="Redrive").first.click()
         expect(payloads).to_have_count(count - 1, timeout=BUILT_WITHIN_MS)
-        self.page.get_by_role("button", name="Requests").click()
+        self.page.get_by_role("button", name="Requests", exact=True).click()
 
 
 def check(program: str, variables: dict, folder: Path) -> tuple[int, int]:

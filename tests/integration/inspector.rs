@@ -195,6 +195,10 @@ fn inspector_says_why_a_request_was_refused() {
     let beacon = "missing: no Authorization header (a page sends one only after a preflight, so neither with mode: \"no-cors\" nor with sendBeacon)";
     let large = vec![b' '; 10 * 1024 * 1024 + 1];
     let foreign = preflight("http://page.example", "authorization");
+    let method =
+        "no page may send the method patch, so the browser sends no request: allowed are GET,PATCH,POST,OPTIONS";
+    let with_method =
+        [("Origin", "http://own.example"), ("Access-Control-Request-Method", "patch"), ("Authorization", "")];
     let with_header = preflight("http://own.example", "Content-Type, x-own");
     for (method, path, headers, body, expected) in [
         (
@@ -220,6 +224,7 @@ fn inspector_says_why_a_request_was_refused() {
         ("POST", SIGNALS, &[], &large, json!([413, null, "larger than 10 MB"])),
         ("OPTIONS", SIGNALS, &foreign, b"", json!([204, null, not_allowed])),
         ("OPTIONS", SIGNALS, &with_header, b"", json!([204, null, header])),
+        ("OPTIONS", "/api/customers", &with_method, b"", json!([204, null, method])),
     ] {
         let status = stack.send(method, path, headers, body).status;
         assert_eq!(json!(inspector.newest(["status", "code", "reason"])), expected, "{method} {path}");
@@ -269,6 +274,8 @@ fn inspector_answers_no_other_page_and_no_other_name() {
     assert_eq!(inspector.call("GET", "/requests", &[("Sec-Fetch-Site", "cross-site")], b"").status, 403);
     let page = inspector.call("GET", "", &[("Origin", "https://other.example")], b"");
     assert!(page.headers.keys().all(|name| !name.as_str().starts_with("access-control-")));
+    let name = inspector.call("GET", "", &[("Host", "localhost:1")], b"").text;
+    assert!(name.contains(&stack.variable("BASE_URL").replace("127.0.0.1", "localhost")), "{name}");
     let policy = page.header("content-security-policy");
     assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
     stack.stop("TERM");

@@ -1,9 +1,12 @@
 //! What a test of a client asks the inspector: signals, counts, and a clean start.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use testkit::{LocalStack, call};
+
+use crate::page::{Page, quoted};
 
 use super::{BATCH, Inspector, OWN_PAGE, SIGNALS, other_key};
 
@@ -66,6 +69,33 @@ async fn each_signal_has_its_verdict_and_is_counted_once() {
     assert_eq!(inspector.get("/counts?count=9"), expected);
     let unauthorized = &inspector.get("/signals?after=3&count=2")["signals"][0]["errors"][0]["message"];
     assert!(unauthorized.as_str().unwrap().ends_with(" (unknown)"), "{unauthorized}");
+    stack.stop("TERM");
+}
+
+#[test]
+fn fields_of_the_answers_are_those_of_the_guide() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
+    let page = Page::read("docs/clients.md");
+    let table = page.table("Test a client", "field of");
+    let described = |of: &str| {
+        let row = table.iter().find(|row| row[0] == of).unwrap();
+        quoted(&row[1]).map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let fields = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    let (signals, list) = (inspector.get("/signals"), inspector.get("/requests"));
+    let (of_list, of_signal, verdicts) = (described("every list"), described("a signal"), described("a verdict"));
+    let of_error = fields(&signals["signals"][1]["errors"][0]);
+    let of_signal_and_error = fields(&signals["signals"][1]).union(&of_error).cloned().collect::<BTreeSet<_>>();
+    assert_eq!(of_signal, of_signal_and_error);
+    for (answer, names) in [(&signals, "signals"), (&list, "requests")] {
+        assert_eq!(fields(answer), &of_list | &BTreeSet::from([names.to_owned()]));
+    }
+    assert_eq!(fields(&inspector.get("/counts")), &described("counts") | &verdicts);
+    let of_request = fields(&inspector.get("/requests/1"));
+    assert_eq!(&described("a request") - &BTreeSet::from(["$API_KEY".to_owned()]), of_request);
+    assert!(of_request.is_superset(&fields(&list["requests"][0])));
     stack.stop("TERM");
 }
 

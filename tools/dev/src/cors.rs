@@ -41,8 +41,9 @@ impl CorsPolicy {
             .chain(headers.map(|name| ("header", ACCESS_CONTROL_ALLOW_HEADERS, name)));
         asked.find_map(|(what, list, name)| {
             let allowed = self.cors.preflight.iter().find(|(header, _)| list == *header).map_or("", |(_, names)| names);
-            let is_allowed =
-                name.is_empty() || allowed.split(',').any(|one| one == "*" || one.eq_ignore_ascii_case(name));
+            // Of a method, the case counts: a browser sends `patch` as it is.
+            let is_name = |one: &str| one == name || (what == "header" && one.eq_ignore_ascii_case(name));
+            let is_allowed = name.is_empty() || allowed.split(',').any(|one| one == "*" || is_name(one));
             (!is_allowed).then(|| {
                 format!("no page may send the {what} {name}, so the browser sends no request: allowed are {allowed}")
             })

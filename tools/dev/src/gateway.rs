@@ -62,11 +62,6 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Sends requests to these from here on.
-    pub(crate) fn set_functions(&self, functions: Functions) {
-        self.functions.get_or_init(|| functions);
-    }
-
     /// Answers on `listener` until the runtime ends.
     ///
     /// # Errors

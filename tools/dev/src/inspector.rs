@@ -15,8 +15,8 @@ use anyhow::Result;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderValue, Method, Response, StatusCode};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
@@ -48,8 +48,8 @@ pub(crate) struct Inspector {
     pub(crate) names: OwnNames,
     pub(crate) stored: Stored,
     pub(crate) queue: Option<Queue>,
-    /// Of the API, for the page without requests.
-    pub(crate) base_url: String,
+    /// The port of the API, for the page without requests.
+    pub(crate) api_port: u16,
 }
 
 /// The signals that a test asked for.
@@ -121,7 +121,7 @@ async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> 
     response
 }
 
-async fn page(State(inspector): Shared) -> Response<Body> {
+async fn page(State(inspector): Shared, headers: HeaderMap) -> Response<Body> {
     // Both are allowed by their hash, so nothing that a client sent can run or restyle the page.
     let hash = |tag: &str| {
         let inside = PAGE.split_once(&format!("<{tag}>")).and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")));
@@ -133,7 +133,10 @@ async fn page(State(inspector): Shared) -> Response<Body> {
         hash("script"),
         hash("style")
     );
-    let page = PAGE.replace("%BASE_URL%", &inspector.base_url).replace("%API_KEY%", API_KEY);
+    // The API has the name by which the page was reached.
+    let host = headers.get(HOST).and_then(|host| Some(host.to_str().ok()?.rsplit_once(':')?.0)).unwrap_or("127.0.0.1");
+    let base_url = format!("http://{host}:{}", inspector.api_port);
+    let page = PAGE.replace("%BASE_URL%", &base_url).replace("%API_KEY%", API_KEY);
     let headers = [(CONTENT_TYPE, "text/html; charset=utf-8".to_owned()), (CONTENT_SECURITY_POLICY, policy)];
     (headers, page).into_response()
 }
@@ -186,7 +189,7 @@ async fn one(State(inspector): Shared, Path(n): Path<u64>, Query(Nothing {}): Qu
     inspector.gateway.history.find(n).map_or_else(not_kept, |kept| json_body(&kept.exchange.detail(n)))
 }
 
-async fn event(State(inspector): Shared, Path(n): Path<u64>) -> Response<Body> {
+async fn event(State(inspector): Shared, Path(n): Path<u64>, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
     inspector.gateway.history.find(n).map_or_else(not_kept, |kept| {
         let text = serde_json::to_string_pretty(&kept.exchange.event()).unwrap_or_default();
         output(Ok(format!("{text}\n")))
@@ -199,7 +202,12 @@ async fn clear(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -> R
 }
 
 /// Sends a request again: as it was, or with the body of this one.
-async fn replay(State(inspector): Shared, Path(n): Path<u64>, body: Bytes) -> Response<Body> {
+async fn replay(
+    State(inspector): Shared,
+    Path(n): Path<u64>,
+    Query(Nothing {}): Query<Nothing>,
+    body: Bytes,
+) -> Response<Body> {
     let Some(kept) = inspector.gateway.history.find(n) else { return not_kept() };
     let sent = kept.exchange.sent.clone();
     if sent.body.is_none() && body.is_empty() {

@@ -156,14 +156,14 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     tokio::spawn(log::show(lines, log));
     status("Starting the functions");
     let functions = Functions::start(&template, &programs, options, &environment, &printed);
-    gateway.set_functions(started.get_or_init(|| functions.clone()).clone());
+    gateway.functions.get_or_init(|| started.get_or_init(|| functions.clone()).clone());
     functions.wait_until_ready(&gateway).await?;
     if let Some(overflow) = &overflow {
         overflow.drain(functions);
     }
     let stored = Stored::new(Arc::clone(&emulator), &template, operator)?;
-    let queue = overflow.as_ref().map(Overflow::queue);
-    Inspector { gateway, names, stored, queue, base_url: stack_info.base_url.clone() }.serve(listeners.inspector)?;
+    let queue = overflow.as_ref().map(|overflow| overflow.queue.clone());
+    Inspector { gateway, names, stored, queue, api_port: api.port() }.serve(listeners.inspector)?;
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
         status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));

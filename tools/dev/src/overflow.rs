@@ -43,7 +43,7 @@ impl Queue {
 
 /// The queue. Dropping it prints what becomes of messages that are left.
 pub(crate) struct Overflow {
-    queue: Queue,
+    pub(crate) queue: Queue,
     /// Where it is kept; `None` for in memory.
     file: Option<PathBuf>,
     /// The name of its function in the template.
@@ -81,11 +81,6 @@ impl Overflow {
     /// Which signals it takes from here on.
     pub(crate) fn deferred_signals(&self) -> DeferredSignals {
         DeferredSignals::of(self.queue.sqs.sent_messages())
-    }
-
-    /// Its messages.
-    pub(crate) fn queue(&self) -> Queue {
-        self.queue.clone()
     }
 
     /// Has its function drain it until the runtime ends.

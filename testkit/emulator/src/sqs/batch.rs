@@ -1,5 +1,5 @@
-//! What Lambda receives of the queue and counts in it, and what it makes of messages for a function and of the function's response. Must not know
-//! what is in a message.
+//! What is counted in the queue and what Lambda receives of it, and what Lambda makes of messages for a function and of the
+//! function's response. Must not know what is in a message.
 
 use std::time::{Duration, Instant};
 

@@ -74,11 +74,7 @@ fn apply(queues: &mut Queues, line: &str) {
 impl FakeSqs {
     /// Deletes every message of both queues.
     pub fn clear(&self) {
-        self.0.service.queues(|queues| {
-            queues.keep(&json!({"cleared": true}));
-            queues.overflow.messages.clear();
-            queues.dead_letters.messages.clear();
-        });
+        self.0.service.queues(Queues::clear);
     }
 
     /// The messages that the overflow queue takes from here on.
@@ -90,6 +86,12 @@ impl FakeSqs {
 }
 
 impl Queues {
+    fn clear(&mut self) {
+        self.keep(&json!({"cleared": true}));
+        self.overflow.messages.clear();
+        self.dead_letters.messages.clear();
+    }
+
     /// Keeps a change, if the queues are in a file; whether it is kept.
     fn keep(&mut self, change: &Value) -> bool {
         self.journal.as_mut().is_none_or(|journal| journal.append(change).is_ok())
@@ -159,5 +161,7 @@ mod tests {
         }
         open(&path).unwrap().answer("StartMessageMoveTask", json!({})).unwrap();
         assert_eq!(open(&path).unwrap().overflow.messages.len(), 3);
+        open(&path).unwrap().clear();
+        assert_eq!(open(&path).unwrap().overflow.contents(), []);
     }
 }

@@ -1,5 +1,5 @@
 use std::net::TcpListener;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::{Method, Request, Response};
@@ -45,10 +45,14 @@ fn gateway_with(functions: Option<Functions>, origins: &[&str], answers: &[&str]
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let answers = answers.iter().map(|text| InjectedShare::parse(text).unwrap()).collect();
-    let gateway = Arc::new(Gateway { routes: routes.map(route).into(), cors, injected: answers, ..Gateway::default() });
-    if let Some(functions) = functions {
-        gateway.set_functions(functions);
-    }
+    let functions = functions.map(OnceLock::from).unwrap_or_default();
+    let gateway = Arc::new(Gateway {
+        functions,
+        routes: routes.map(route).into(),
+        cors,
+        injected: answers,
+        ..Gateway::default()
+    });
     gateway.serve(listener).unwrap();
     address
 }
