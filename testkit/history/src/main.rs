@@ -9,6 +9,7 @@ use clap::Parser;
 use fault_proxy::Fault;
 use history::{Options, Outage, attacks, run};
 use testkit::build_functions;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// The share of the calls to DynamoDB that are faulted independently, beside the windows in which many fail.
 const FAULTS: f64 = 0.1;
@@ -49,7 +50,15 @@ async fn main() -> ExitCode {
         }
     };
     let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
-    if arguments.attack { attack(&programs, seed).await } else { history(arguments, programs, seed).await }
+    let work = async {
+        if arguments.attack { attack(&programs, seed).await } else { history(arguments, programs.clone(), seed).await }
+    };
+    let mut terminated = signal(SignalKind::terminate()).expect("the process may listen to SIGTERM");
+    tokio::select! {
+        code = work => code,
+        // To drop the work ends its processes, which would look for their Runtime API for ever.
+        _ = terminated.recv() => ExitCode::FAILURE,
+    }
 }
 
 async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode {
