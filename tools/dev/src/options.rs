@@ -72,7 +72,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub(crate) cors: Vec<String>,
 
-    /// Judge the data of signals by the JSON Schemas of this folder, DIR/<eventType>.json
+    /// Judge the data of signals by the JSON Schemas of this folder, a file TYPE.json for each eventType or stepNodeId
     #[arg(long, value_name = "DIR")]
     pub(crate) contracts: Option<PathBuf>,
 
