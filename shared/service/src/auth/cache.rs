@@ -17,8 +17,7 @@ pub(crate) const POSITIVE_TTL: Duration = Duration::from_mins(1);
 /// How long an invalid key is rejected without another look-up.
 pub(crate) const NEGATIVE_TTL: Duration = Duration::from_secs(10);
 
-/// How old a look-up may be to be used while the key table cannot be read (RFC 5861, section 4). Where there is a key snapshot,
-/// this is only for a table that refuses to be read; one that does not answer has no such limit.
+/// How old a look-up may be to be used while the key table cannot be read and there is no key snapshot (RFC 5861, section 4).
 pub(crate) const STALE_IF_ERROR: Duration = Duration::from_mins(15);
 
 /// How long the key table is not asked again after a failed look-up for which a stale one was used: otherwise every request
