@@ -59,8 +59,8 @@ pub(crate) enum Cause {
     #[error(transparent)]
     Bucket(S3Error),
     /// `EventBridge` will never take this event. Other errors can pass, or be mended by the operator.
-    #[error("MalformedDetail")]
-    MalformedDetail,
+    #[error("{0}")]
+    InvalidEvent(String),
     /// The target will never take this call, because of what is in it: it does not say which event.
     #[error("{0}")]
     InvalidCall(String),
@@ -70,9 +70,8 @@ impl Cause {
     /// The cause of an error code.
     pub(crate) fn of_code(code: &str) -> Self {
         match code {
-            "MalformedDetail" => Self::MalformedDetail,
-            "InvalidArgument"
-            | "InvalidArgumentException"
+            "InvalidArgument" | "MalformedDetail" => Self::InvalidEvent(code.to_owned()),
+            "InvalidArgumentException"
             | "RequestEntityTooLargeException"
             | "SerializationException"
             | "ValidationError"
@@ -87,7 +86,7 @@ impl Cause {
 
     /// Whether the target will never take the event, because of what is in it.
     fn is_for_good(&self) -> bool {
-        matches!(self, Self::MalformedDetail | Self::InvalidCall(_))
+        matches!(self, Self::InvalidEvent(_) | Self::InvalidCall(_))
     }
 }
 

@@ -163,20 +163,23 @@ async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
 
 #[tokio::test]
 async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_reference() {
-    let delivery = Delivery::start(BOTH).await;
-    delivery.targets.refuse(Target::Bus, "\"odd\"", "MalformedDetail");
-    let mut batch = signals(0..15);
-    batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
-    assert_eq!(delivery.first_undelivered(&batch).await, None);
-    let events = delivery.on_the_bus();
-    let references: Vec<_> = events.iter().filter(|event| event.get("dataref").is_some()).collect();
-    assert_eq!(references, [&reference(11, &format!("s3://{BUCKET}/{}", key(11)))]);
-    // The rest of the call that failed comes twice.
-    assert_eq!(ids(&events), ids_of([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 12, 13, 14, 11]));
-    assert_eq!(delivery.kept()[&key(11)]["reason"], "EventBridge does not take the event: MalformedDetail");
-    // EventBridge does not take the reference either: the shard goes on.
-    delivery.targets.refuse(Target::Bus, "dataref", "MalformedDetail");
-    assert_eq!(delivery.first_undelivered(&batch).await, None);
+    for code in ["MalformedDetail", "InvalidArgument"] {
+        let delivery = Delivery::start(BOTH).await;
+        delivery.targets.refuse(Target::Bus, "\"odd\"", code);
+        let mut batch = signals(0..15);
+        batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
+        assert_eq!(delivery.first_undelivered(&batch).await, None);
+        let events = delivery.on_the_bus();
+        let references: Vec<_> = events.iter().filter(|event| event.get("dataref").is_some()).collect();
+        assert_eq!(references, [&reference(11, &format!("s3://{BUCKET}/{}", key(11)))]);
+        // The rest of the call that failed comes twice.
+        assert_eq!(ids(&events), ids_of([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 12, 13, 14, 11]));
+        let reason = format!("EventBridge does not take the event: {code}");
+        assert_eq!(delivery.kept()[&key(11)]["reason"], reason);
+        // EventBridge does not take the reference either: the shard goes on.
+        delivery.targets.refuse(Target::Bus, "dataref", code);
+        assert_eq!(delivery.first_undelivered(&batch).await, None);
+    }
 }
 
 #[tokio::test]
