@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use emulator::development_key;
 use lambda_http::http::Request;
-use lambda_http::{Body, http};
+use lambda_http::{Body, Context, RequestExt as _, http};
 use model::json::JsonText;
 use model::limits::MAX_BODY_BYTES;
 use service::body::read_body;
@@ -74,7 +74,7 @@ fn check_event(event: &[u8]) {
 /// Any headers and any bytes: a body is read as text within the limit, or refused with a 4xx. The input is lines of
 /// `name: value`, an empty line, and the body.
 fn check_headers(input: &[u8]) {
-    let mut request = Request::new(Body::Empty);
+    let mut request = Request::new(Body::Empty).with_lambda_context(Context::default());
     let mut rest = input;
     while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
         let (line, after) = (&rest[..end], &rest[end + 1..]);

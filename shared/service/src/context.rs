@@ -39,13 +39,12 @@ pub struct RequestContext {
 impl RequestContext {
     /// The context of `request`, received now.
     pub fn from_request(request: &Request) -> Self {
-        let lambda = request.lambda_context_ref();
+        let lambda = request.lambda_context_ref().expect("the runtime gives each request its invocation's context");
         let received_at = Timestamp::now();
-        let invocation_ends = lambda.map_or(0, |lambda| lambda.deadline);
         Self {
-            request_id: lambda.map(|lambda| lambda.request_id.clone()).unwrap_or_default(),
+            request_id: lambda.request_id.clone(),
             received_at,
-            deadline: Deadline::after(time_left(invocation_ends, received_at, MAX_REQUEST_DURATION)),
+            deadline: Deadline::after(time_left(lambda.deadline, received_at, MAX_REQUEST_DURATION)),
             path: None,
             key: None,
             key_table_is_unavailable: false,

@@ -159,7 +159,7 @@ fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
 
 #[cfg(test)]
 mod tests {
-    use lambda_http::RequestExt as _;
+    use lambda_http::{Context, RequestExt as _};
     use store::api_keys::ApiKeysTable;
     use store::client::dynamodb;
     use store::environment::{CONNECT_TIMEOUT, defaults};
@@ -189,7 +189,7 @@ mod tests {
         let keys = ApiKeysTable::new(dynamodb(&config), "keys");
         let function = Panicking(Authenticator::new(keys, None));
         let send = async |method: Method| {
-            let mut request = Request::new(Body::Empty).with_raw_http_path("/");
+            let mut request = Request::new(Body::Empty).with_raw_http_path("/").with_lambda_context(Context::default());
             *request.method_mut() = method;
             let mut context = RequestContext::from_request(&request);
             context.request_id = "i1".to_owned();

@@ -146,7 +146,7 @@ impl Authenticator {
 
 #[cfg(test)]
 mod tests {
-    use lambda_http::{Body, Request};
+    use lambda_http::{Body, Context, Request, RequestExt as _};
     use store::api_keys::ApiKeysTable;
     use store::client::dynamodb;
     use store::environment::{CONNECT_TIMEOUT, defaults};
@@ -167,7 +167,8 @@ mod tests {
             revoked_at: None,
             only: None,
         });
-        let mut context = RequestContext::from_request(&Request::new(Body::Empty));
+        let mut context =
+            RequestContext::from_request(&Request::new(Body::Empty).with_lambda_context(Context::default()));
         let (hash, read_at) = (KeyHash::of("k"), context.received_at);
         lookup.with_cache(|cache| cache.insert(hash, Some(entry.clone()), read_at));
         for (seconds, is_unavailable) in [(59, false), (61, true)] {
