@@ -4,39 +4,13 @@ use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Mutex;
 
 use crate::programs::Programs;
-use crate::signal::Signal;
-
-/// Whether the data of a signal keeps the contract of its type.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Contract {
-    Ok,
-    Broken,
-    /// Its type has none.
-    None,
-}
-
-/// What the program says of a signal.
-#[derive(Deserialize, Serialize)]
-pub(crate) struct Judgement {
-    pub(crate) contract: Contract,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) breaks: Vec<Break>,
-}
-
-/// What breaks a contract: the place in `data`, and a sentence without the value.
-#[derive(Deserialize, Serialize)]
-pub(crate) struct Break {
-    pub(crate) pointer: String,
-    pub(crate) message: String,
-}
+use crate::signal::{Judgement, Signal};
 
 /// The running program.
 pub(crate) struct Contracts(Mutex<Judge>);

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
@@ -12,7 +12,7 @@ use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::exchange::{Sent, milliseconds};
+use crate::sent::Sent;
 
 /// Types of text that do not begin with `text/`.
 const TEXT_TYPES: [&str; 3] = ["application/json", "application/javascript", "application/xml"];
@@ -104,6 +104,11 @@ pub(crate) fn response(returned: &[u8]) -> Option<Response<Bytes>> {
     Some(response)
 }
 
+/// Whole milliseconds.
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use axum::body::Bytes;
@@ -111,7 +116,7 @@ mod tests {
     use serde_json::json;
 
     use super::{event, response};
-    use crate::exchange::Sent;
+    use crate::sent::Sent;
 
     #[test]
     fn body_is_base64_unless_its_type_is_of_text() {

@@ -2,41 +2,22 @@
 //! it shows, and no rule.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
-use std::mem::size_of;
 use std::time::{Duration, SystemTime};
 
 use axum::body::Bytes;
-use axum::http::header::{AUTHORIZATION, CONTENT_ENCODING};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response};
 use emulator::development_key::API_KEY;
-use flate2::read::MultiGzDecoder;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::api_key::SentKey;
-use crate::contracts::Break;
-use crate::event::{Event, event};
-use crate::signal::{Listed, Signal, signals};
-
-/// The most that a compressed body may become, in bytes: more than the functions accept.
-const MAX_DECODED_BYTES: u64 = 8 * 1024 * 1024;
+use crate::event::{Event, event, milliseconds};
+use crate::outcome::{Finding, Outcome};
+use crate::sent::Sent;
+use crate::signal::{Break, Listed, Signal, signals};
 
 /// The largest body that is read for a list or kept, in bytes: what the functions accept.
 pub(crate) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
-
-/// What the path of a batch ends with, also where its beginning is wrong.
-const BATCH_PATH: &str = "/event-flows/signal";
-
-/// A request, as the client sent it.
-#[derive(Clone)]
-pub(crate) struct Sent {
-    pub(crate) method: Method,
-    pub(crate) uri: Uri,
-    pub(crate) headers: HeaderMap,
-    /// `None` if it is larger than API Gateway accepts, or than what is kept.
-    pub(crate) body: Option<Bytes>,
-}
 
 /// A request and its response.
 pub(crate) struct Exchange {
@@ -54,88 +35,6 @@ pub(crate) struct Exchange {
     subject: Option<String>,
     /// The size of the body, also of one that is not kept.
     body_bytes: Option<usize>,
-}
-
-/// The members of a response that are shown.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Outcome {
-    pub(crate) code: Option<String>,
-    pub(crate) detail: Option<String>,
-    message: Option<String>,
-    pub(crate) result: Option<String>,
-    pub(crate) request_identifier: Option<String>,
-    pub(crate) received: Option<u64>,
-    pub(crate) accepted: Option<u64>,
-    pub(crate) rejected: Option<u64>,
-    pub(crate) deferred: Option<u64>,
-    pub(crate) replayed: Option<bool>,
-    pub(crate) field_errors: Vec<Finding>,
-    pub(crate) warnings: Vec<Finding>,
-    /// What the whole response says, as an error of each signal.
-    #[serde(skip)]
-    pub(crate) refusal: Finding,
-}
-
-/// An error or a warning.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
-pub(crate) struct Finding {
-    pub(crate) code: String,
-    pub(crate) pointer: String,
-    pub(crate) message: String,
-}
-
-impl Finding {
-    pub(crate) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.code.len() + self.pointer.len() + self.message.len()
-    }
-}
-
-impl Outcome {
-    /// What a response with this body says, and why it does.
-    pub(crate) fn parse(status: u16, body: &[u8], reason: Option<&str>) -> Self {
-        let mut outcome: Self = serde_json::from_slice(body).unwrap_or_default();
-        let message = outcome.detail.as_ref().or(outcome.message.as_ref()).cloned().unwrap_or_default();
-        let message = reason.map(|reason| format!("{message} ({reason})")).unwrap_or(message);
-        // API Gateway's own responses have no code.
-        let code = outcome.code.clone().unwrap_or_else(|| status.to_string());
-        outcome.refusal = Finding { code, pointer: String::new(), message };
-        outcome
-    }
-}
-
-impl Sent {
-    /// The body, decompressed where it is gzip.
-    pub(crate) fn decoded(&self) -> Option<Bytes> {
-        let body = self.body.as_ref()?;
-        if !self.is_compressed() {
-            return Some(body.clone());
-        }
-        let mut decoded = Vec::new();
-        let read = MultiGzDecoder::new(&body[..]).take(MAX_DECODED_BYTES).read_to_end(&mut decoded);
-        read.ok().map(|_| decoded.into())
-    }
-
-    /// The same request with another body, not compressed.
-    pub(crate) fn with_body(mut self, body: Bytes) -> Self {
-        self.headers.remove(CONTENT_ENCODING);
-        self.body = Some(body);
-        self
-    }
-
-    /// Whether it is to store signals, wherever it was sent to.
-    fn is_batch(&self) -> bool {
-        self.method == Method::POST && self.uri.path().trim_end_matches('/').ends_with(BATCH_PATH)
-    }
-
-    fn is_compressed(&self) -> bool {
-        self.headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding == "gzip" || encoding == "x-gzip")
-    }
-
-    fn path(&self) -> String {
-        self.uri.path_and_query().map_or("/", |path| path.as_str()).replace(API_KEY, "$API_KEY")
-    }
 }
 
 impl Exchange {
@@ -255,9 +154,4 @@ impl Exchange {
 
 fn members<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
     members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
-}
-
-/// Whole milliseconds.
-pub(crate) fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or_default()
 }

@@ -1,41 +1,27 @@
-//! The functions: built first, so that a failed build is reported at once, then run as processes over Lambda's Runtime API, then
-//! checked until they are ready. Must not know what a request does.
+//! The functions: built first, so that a failed build is reported at once, then run as processes over Lambda's Runtime API. Must not
+//! know what a request does.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use axum::body::Bytes;
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, Method, Uri};
-use emulator::{Template, development_key};
+use emulator::Template;
 use sandbox::function_process::ProcessOptions;
 use sandbox::pool::{Failure, Pool, PoolOptions};
 use sandbox::runtime_api::EventQueue;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::exchange::Sent;
-use crate::gateway::Gateway;
 use crate::options::Options;
 use crate::programs::Programs;
 use crate::progress::status;
 use crate::stack_info::ENDPOINT_VARIABLE;
 
-/// How long the functions may take to start.
-const READY_TIMEOUT: Duration = Duration::from_mins(1);
-
 /// How long a process may take to end when it is asked to: one without work ends at once.
 const GRACE: Duration = Duration::from_secs(2);
-
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-/// A request of which only Intake has this response: the path, the body that is posted to it or nothing to get it, the status, and a
-/// part of the response. One for each function of the API, after which the function knows the development key: `--faults` come later.
-const HEALTH_CHECKS: [(&str, &str, u16, &str); 2] =
-    [("/api/sdk/ping", "", 200, "\"pong\""), ("/api/event-flows/signal", "{}", 400, "validation-failed")];
 
 /// Builds the functions with cargo's own progress.
 ///
@@ -107,41 +93,10 @@ impl Functions {
         pools.map(|pool| async move { pool.end(GRACE).await }).collect::<JoinSet<()>>().join_all().await;
     }
 
-    /// Waits until every function passes its health check behind the gateway.
-    ///
-    /// # Errors
-    /// A function ends, or a health check does not pass in time.
-    pub(crate) async fn wait_until_ready(&self, gateway: &Gateway) -> Result<()> {
-        let start = Instant::now();
-        for (path, body, expected, words) in HEALTH_CHECKS {
-            while let Some(function) = gateway.function_of(&Method::POST, path) {
-                let response = gateway.forward(&health_check(path, body), function).await;
-                let text = String::from_utf8_lossy(response.body());
-                if response.status() == expected && text.contains(words) {
-                    break;
-                }
-                for (name, pool) in &self.pools {
-                    ensure!(pool.counts().ended == 0, "The function {name} ended by itself: see its output above.");
-                }
-                if start.elapsed() > READY_TIMEOUT {
-                    let seconds = READY_TIMEOUT.as_secs();
-                    bail!(
-                        "{path} does not have the expected response after {seconds} s; the last response was: {text}"
-                    );
-                }
-                tokio::time::sleep(POLL_INTERVAL).await;
-            }
-        }
-        Ok(())
+    /// One that has ended by itself, if there is one.
+    pub(crate) fn ended(&self) -> Option<&str> {
+        self.pools.iter().find(|(_, pool)| pool.counts().ended > 0).map(|(name, _)| name.as_str())
     }
-}
-
-fn health_check(path: &'static str, body: &'static str) -> Sent {
-    let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
-    headers
-        .extend(HeaderValue::try_from(format!("Bearer {}", development_key::API_KEY)).map(|key| (AUTHORIZATION, key)));
-    let method = if body.is_empty() { Method::GET } else { Method::POST };
-    Sent { method, uri: Uri::from_static(path), headers, body: Some(Bytes::from_static(body.as_bytes())) }
 }
 
 fn report(program: &Path, failure: Failure) {
@@ -153,26 +108,6 @@ fn report(program: &Path, failure: Failure) {
         Failure::NotStarted(error) => status(&format!("The function {name} does not start: {error:#}")),
         Failure::Ended(how) => {
             status(&format!("The function {name} ended by itself ({how}); the next event starts it again."));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use emulator::Template;
-
-    use super::HEALTH_CHECKS;
-
-    #[test]
-    fn each_function_of_the_template_is_built_and_has_a_health_check() {
-        let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
-        let builds_first = include_str!("../../start/src/main.rs");
-
-        for function in &template.functions {
-            let is_ready_without = function.routes.is_empty();
-            let asked = function.routes.iter().any(|route| HEALTH_CHECKS.iter().any(|(path, ..)| *path == route.path));
-            assert!(builds_first.contains(&format!("\"{}\"", function.package)), "{}", function.package);
-            assert!(asked || is_ready_without, "nothing is asked of {}", function.logical_id);
         }
     }
 }

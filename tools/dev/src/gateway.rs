@@ -21,13 +21,15 @@ use crate::contracts::Contracts;
 use crate::cors::CorsPolicy;
 use crate::deferred::DeferredSignals;
 use crate::event;
-use crate::exchange::{Exchange, Outcome, Sent};
+use crate::exchange::Exchange;
 use crate::functions::Functions;
 use crate::history::{History, Kept};
 use crate::injected::{self, Injected, InjectedShare};
 use crate::log::{self, RequestLog};
+use crate::outcome::Outcome;
 use crate::own_names::OwnNames;
 use crate::request_line::line;
+use crate::sent::Sent;
 
 /// How long API Gateway waits for a function.
 const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(30);

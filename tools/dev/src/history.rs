@@ -8,9 +8,8 @@ use serde::{Serialize, Serializer};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::contracts::Contract;
 use crate::exchange::{Exchange, MAX_BODY_BYTES};
-use crate::signal::{Signal, Verdict};
+use crate::signal::{Contract, Signal, Verdict};
 
 /// Exchanges that are kept.
 const MAX_EXCHANGES: usize = 500;

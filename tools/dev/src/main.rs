@@ -19,13 +19,16 @@ mod inspector;
 mod log;
 mod operator;
 mod options;
+mod outcome;
 mod overflow;
 mod own_names;
 mod process;
 mod programs;
 mod progress;
+mod ready;
 mod request_line;
 mod seed;
+mod sent;
 mod signal;
 mod stack_info;
 
@@ -55,6 +58,7 @@ use crate::overflow::Overflow;
 use crate::own_names::OwnNames;
 use crate::programs::Programs;
 use crate::progress::status;
+use crate::ready::wait_until_ready;
 use crate::stack_info::StackInfo;
 
 /// How often items whose time to live has passed are deleted.
@@ -157,7 +161,7 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     status("Starting the functions");
     let functions = Functions::start(&template, &programs, options, &environment, &printed);
     gateway.functions.get_or_init(|| started.get_or_init(|| functions.clone()).clone());
-    functions.wait_until_ready(&gateway).await?;
+    wait_until_ready(&functions, &gateway).await?;
     if let Some(overflow) = &overflow {
         overflow.drain(functions);
     }

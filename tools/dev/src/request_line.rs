@@ -2,7 +2,8 @@
 
 use axum::http::StatusCode;
 
-use crate::exchange::{Exchange, Finding};
+use crate::exchange::Exchange;
+use crate::outcome::Finding;
 
 /// The line, without its time. Its status may have a colour.
 pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
@@ -63,7 +64,9 @@ mod tests {
     use axum::http::{HeaderMap, Method, Response, Uri};
 
     use crate::api_key::SentKey;
-    use crate::exchange::{Exchange, Outcome, Sent};
+    use crate::exchange::Exchange;
+    use crate::outcome::Outcome;
+    use crate::sent::Sent;
 
     fn line(status: u16, body: &'static str, note: Option<&str>) -> String {
         line_of(status, body, note, false)

@@ -9,8 +9,7 @@ use model::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNALS_PER_REQUEST};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::contracts::Judgement;
-use crate::exchange::{Finding, Outcome};
+use crate::outcome::{Finding, Outcome};
 
 /// What became of a signal, as the response and the local queue say.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -50,6 +49,31 @@ pub(crate) struct Signal {
     /// With `--contracts`.
     #[serde(flatten)]
     pub(crate) judgement: Option<Judgement>,
+}
+
+/// Whether the data of a signal keeps the contract of its type.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Contract {
+    Ok,
+    Broken,
+    /// Its type has none.
+    None,
+}
+
+/// What `--contracts` says of a signal.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Judgement {
+    pub(crate) contract: Contract,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) breaks: Vec<Break>,
+}
+
+/// What breaks a contract: the place in `data`, and a sentence without the value.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Break {
+    pub(crate) pointer: String,
+    pub(crate) message: String,
 }
 
 /// A value as it was sent, with every digit.
@@ -159,7 +183,7 @@ mod tests {
     use serde_json::json;
 
     use super::signals;
-    use crate::exchange::Outcome;
+    use crate::outcome::Outcome;
 
     /// Index, type, verdict and code of each signal of a batch with this response.
     fn of(body: &'static str, response: &str, deferred: &[usize]) -> serde_json::Value {

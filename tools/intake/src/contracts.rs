@@ -18,9 +18,9 @@ use model::account::AccountId;
 use serde::Serialize;
 
 use crate::error::call_error;
-use crate::items::{Item, Json, text};
+use crate::items::{Json, text};
 use crate::output::{NOTE_INTERVAL, note, to_json};
-use crate::stack::{SIGNALS, Stack};
+use crate::stack::{Item, SIGNALS, Stack};
 
 /// Signals of one call.
 const PAGE: u32 = 1_000;

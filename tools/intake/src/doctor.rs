@@ -9,10 +9,9 @@ use serde_json::{Value, json};
 use crate::check_result::{CheckResult, Verdict};
 use crate::http::{AwsClient, CLOUDWATCH};
 use crate::keys::{KeyTable, snapshot};
-use crate::options::OWN_VERSION;
 use crate::output::{Format, Table, print_line};
 use crate::overflow::Queues;
-use crate::stack::{OVERFLOW_FUNCTION, Stack, VERSION};
+use crate::stack::{OVERFLOW_FUNCTION, OWN_VERSION, Stack, VERSION};
 
 /// The period in seconds whose failed drains count, that of `OverflowDrainFailuresAlarm`.
 const FAILURES_SECONDS: u64 = 1_800;

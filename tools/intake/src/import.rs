@@ -6,6 +6,7 @@
 
 mod chunks;
 mod line;
+mod line_error;
 mod outcome;
 mod writer;
 

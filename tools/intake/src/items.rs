@@ -21,10 +21,7 @@ use store::table_access::TableAccess;
 
 use crate::error::{call_error, store_error};
 use crate::output::{NOTE_INTERVAL, note};
-use crate::stack::{Stack, WRITE_TIMEOUT};
-
-/// An item, as the SDK has it.
-pub(crate) type Item = HashMap<String, AttributeValue>;
+use crate::stack::{Item, Stack, WRITE_TIMEOUT};
 
 /// The string attribute `name` of `item`.
 pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {

@@ -13,9 +13,6 @@ use crate::stack::{StackArgs, local_account};
 use crate::verify::Verify;
 use crate::{accounts, contracts, customers, doctor, keys, overflow, rejected, signals};
 
-/// The version of the tool.
-pub(crate) const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
-
 const EXAMPLES: &str = "\
 Examples:
   cargo intake --local keys list

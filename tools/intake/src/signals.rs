@@ -13,9 +13,9 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 
 use crate::interrupt::until_interrupted;
-use crate::items::{Item, Json, display, json_object, query_items, text};
+use crate::items::{Json, display, json_object, query_items, text};
 use crate::output::{Format, Table, note};
-use crate::stack::{SIGNALS, Stack};
+use crate::stack::{Item, SIGNALS, Stack};
 use crate::time_args::{before, timestamp};
 
 /// How many signals are listed unless the operator asks for another number.

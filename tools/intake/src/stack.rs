@@ -2,6 +2,7 @@
 
 mod variables;
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,10 +22,12 @@ use store::environment::http_client;
 use self::variables::{DEFAULT_FILE, Variables};
 use crate::error::call_error;
 use crate::http::CONNECT_TIMEOUT;
-use crate::items::Item;
 
 /// The timeout of one attempt of a call. An operator may be far from the region, on a slow line.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// An item, as the SDK has it.
+pub(crate) type Item = HashMap<String, AttributeValue>;
 
 /// The timeout of a write with all its attempts. No client waits for it, as one waits for a function.
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -51,6 +54,9 @@ pub(crate) const BASE_URL: &str = "BASE_URL";
 
 /// The variable that says whether the tables have deletion protection.
 pub(crate) const DELETION_PROTECTION: &str = "DELETION_PROTECTION";
+
+/// The version of this command line, which is compared with the deployed one.
+pub(crate) const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The variable that holds the version of Intake that is deployed.
 pub(crate) const VERSION: &str = "INTAKE_VERSION";

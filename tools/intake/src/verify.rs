@@ -31,9 +31,8 @@ use crate::check_result::CheckResult;
 use crate::confirm::confirm;
 use crate::interrupt::until_interrupted;
 use crate::keys::TemporaryKeys;
-use crate::options::OWN_VERSION;
 use crate::output::{Format, note};
-use crate::stack::Stack;
+use crate::stack::{OWN_VERSION, Stack};
 use crate::time_args::before;
 
 /// How long the keys are valid, should the command not be able to delete them.

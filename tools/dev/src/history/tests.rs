@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::*;
 use crate::api_key::SentKey;
-use crate::exchange::{Outcome, Sent};
+use crate::outcome::Outcome;
+use crate::sent::Sent;
 
 fn add(history: &History, body: &[u8], response: &'static str) -> u64 {
     let uri = Uri::from_static("/api/event-flows/signal");

@@ -14,11 +14,11 @@ use serde_json::json;
 
 use crate::confirm::confirm_by_name;
 use crate::interrupt::until_interrupted;
-use crate::items::{Item, batch_delete, key, scan};
+use crate::items::{batch_delete, key, scan};
 use crate::keys::{KeyTable, StoredKey, snapshot};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
-use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
+use crate::stack::{CUSTOMERS, IDEMPOTENCY, Item, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// How long functions may store signals of a key after its revocation: they cache the key for a minute, and then complete the
 /// requests that they accepted in the last second of it.

@@ -16,10 +16,10 @@ use super::profiles::stored;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::interrupt::until_interrupted;
-use crate::items::{Item, batch_delete, partition_key, query_items};
+use crate::items::{batch_delete, partition_key, query_items};
 use crate::output::{Format, note};
 use crate::rejected::RejectedTable;
-use crate::stack::{CUSTOMERS, SIGNALS, Stack};
+use crate::stack::{CUSTOMERS, Item, SIGNALS, Stack};
 
 /// How many keys of signals are read before they are deleted: a history may be longer than the memory.
 const DELETED_AT_ONCE: usize = 1_000;

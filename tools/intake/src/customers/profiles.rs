@@ -13,10 +13,10 @@ use store::customers::times_of_fields;
 
 use super::Target;
 use crate::error::store_error;
-use crate::items::{Item, Json, display, json_object, partition_key, query_items, scan, text};
+use crate::items::{Json, display, json_object, partition_key, query_items, scan, text};
 use crate::output::{Format, Table, note, print_json, to_json};
 use crate::rejected::RejectedTable;
-use crate::stack::{CUSTOMERS, REJECTED_SIGNALS, SIGNALS, Stack};
+use crate::stack::{CUSTOMERS, Item, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// The attributes of a signal that only the tables need.
 const KEY: [&str; 2] = ["pk", "sk"];

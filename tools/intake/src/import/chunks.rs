@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 use uuid::Builder;
 
-use super::outcome::LineError;
+use super::line_error::LineError;
 
 /// The most lines of a chunk: a chunk of signals is stored like a request, and keyed like one.
 const CHUNK_LINES: usize = MAX_SIGNALS_PER_REQUEST;

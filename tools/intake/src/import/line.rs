@@ -14,7 +14,7 @@ use model::timestamp::Timestamp;
 use model::validation::{FieldErrorCode, FieldErrors};
 
 use super::chunks::{Chunk, Kind};
-use super::outcome::LineError;
+use super::line_error::LineError;
 use crate::time_args::rfc3339;
 
 /// The largest index of a signal in its request: the sort key has four digits for it.

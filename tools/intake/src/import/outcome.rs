@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use model::pointer::JsonPointer;
-use model::validation::{FieldError, FieldErrorCode};
-use serde::Serialize;
+use model::validation::FieldError;
 use serde_json::json;
 
 use super::chunks::Kind;
+use super::line_error::LineError;
 use crate::output::{Format, escape_control, note, to_json};
 
 /// The most names of unknown fields that are kept: a file may have any number of them, of any length.
@@ -40,30 +40,6 @@ pub(super) enum Outcome {
     Expired,
     Skipped,
     Rejected(Vec<LineError>),
-}
-
-/// One thing that is wrong with a line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub(super) enum LineError {
-    /// The line cannot be parsed: `malformed-json` or `too-large`.
-    Syntax { code: &'static str, message: String },
-    /// The line breaks a rule.
-    Validation(FieldError),
-}
-
-impl LineError {
-    pub(super) fn malformed(message: impl Into<String>) -> Self {
-        Self::Syntax { code: "malformed-json", message: message.into() }
-    }
-
-    pub(super) fn too_long() -> Self {
-        Self::Syntax { code: "too-large", message: "The line is longer than a request may be.".to_owned() }
-    }
-
-    pub(super) fn field(name: &str, code: FieldErrorCode, predicate: &str) -> Self {
-        Self::Validation(FieldError::new(&JsonPointer::Member(&JsonPointer::Root, name), code, predicate))
-    }
 }
 
 impl Outcome {

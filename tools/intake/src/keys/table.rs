@@ -15,9 +15,9 @@ use store::attributes::{from_item, to_item};
 use store::deadline::{Deadline, before};
 
 use crate::error::{call_error, store_error};
-use crate::items::{Item, scan, text};
+use crate::items::{scan, text};
 use crate::output::note;
-use crate::stack::{API_KEYS, Stack, WRITE_TIMEOUT};
+use crate::stack::{API_KEYS, Item, Stack, WRITE_TIMEOUT};
 
 /// A key in the table.
 #[derive(Debug)]

@@ -26,9 +26,9 @@ use store::signals::SignalsTable;
 use super::rejected_signal::RejectedSignalId;
 use super::table::{RejectedTable, days};
 use crate::error::store_error;
-use crate::items::{Item, query_items, text as text_of};
+use crate::items::{query_items, text as text_of};
 use crate::output::{Format, Table, print_line};
-use crate::stack::{SIGNALS, Stack, WRITE_TIMEOUT};
+use crate::stack::{Item, SIGNALS, Stack, WRITE_TIMEOUT};
 use crate::time_args::timestamp;
 
 /// How many signals are stored at once.

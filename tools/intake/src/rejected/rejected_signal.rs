@@ -15,7 +15,8 @@ use serde_json::value::RawValue;
 use store::attributes::from_item;
 use store::rejected_signals::RejectedSignalItem;
 
-use crate::items::{Item, text};
+use crate::items::text;
+use crate::stack::Item;
 
 /// Its key in the table without the account, so that one read finds it: `day#shard#requestIdentifier#index#payloadHash`. For
 /// people there is a short form.

@@ -10,9 +10,9 @@ use model::timestamp::Timestamp;
 use store::rejected_signals::{RETENTION, SHARDS, day, partition_key};
 
 use super::rejected_signal::{RejectedSignal, RejectedSignalId};
-use crate::items::{Item, batch_delete, query_items};
+use crate::items::{batch_delete, query_items};
 use crate::output::note;
-use crate::stack::{REJECTED_SIGNALS, Stack};
+use crate::stack::{Item, REJECTED_SIGNALS, Stack};
 use crate::time_args::before;
 
 /// How long a rejected signal may wait in the overflow queue before it is kept: SQS's longest retention, once more in the

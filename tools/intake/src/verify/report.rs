@@ -4,7 +4,6 @@ use anyhow::Result;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use super::stored::Cleanup;
 use crate::check_result::CheckResult;
 use crate::output::{Format, Table, print_json, print_line};
 
@@ -17,6 +16,23 @@ pub(super) struct Check {
     pub(super) result: CheckResult,
     /// What was seen, or why it was skipped.
     pub(super) detail: String,
+}
+
+/// What was removed, and what was not.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Cleanup {
+    pub(super) removed: Vec<String>,
+    pub(super) left: Vec<String>,
+}
+
+impl Cleanup {
+    /// Notes how many of these were removed, or why not.
+    pub(super) fn note(&mut self, what: &str, outcome: Result<usize>) {
+        match outcome {
+            Ok(count) => self.removed.push(format!("{count} {what}")),
+            Err(error) => self.left.push(format!("{what}: {error:#}")),
+        }
+    }
 }
 
 #[derive(Serialize)]

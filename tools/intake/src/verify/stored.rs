@@ -9,14 +9,14 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
 use model::customer::is_reserved;
 use model::timestamp::Timestamp;
-use serde::Serialize;
 use store::rejected_signals::{self, SHARDS, day};
 
 use super::load::{SUBJECTS, subject_id};
+use super::report::Cleanup;
 use super::run::Run;
-use crate::items::{Item, batch_delete, dynamodb_json, key, partition_key, query_items, text};
+use crate::items::{batch_delete, dynamodb_json, key, partition_key, query_items, text};
 use crate::keys::TemporaryKeys;
-use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
+use crate::stack::{CUSTOMERS, IDEMPOTENCY, Item, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// Calls at the same time.
 const CONCURRENCY: usize = 8;
@@ -60,22 +60,6 @@ async fn partitions(stack: &Stack, variable: &str, partitions: Vec<String>) -> R
     let read = |partition| query_items(stack.query(table, partition)).try_collect();
     let reads: Vec<_> = partitions.into_iter().map(read).collect();
     stream::iter(reads).buffered(CONCURRENCY).try_collect().await
-}
-
-/// What was removed, and what was not.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Cleanup {
-    pub(super) removed: Vec<String>,
-    pub(super) left: Vec<String>,
-}
-
-impl Cleanup {
-    fn note(&mut self, what: &str, outcome: Result<usize>) {
-        match outcome {
-            Ok(count) => self.removed.push(format!("{count} {what}")),
-            Err(error) => self.left.push(format!("{what}: {error:#}")),
-        }
-    }
 }
 
 /// Removes the keys first, so that nothing is added.

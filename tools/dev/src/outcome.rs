@@ -1,0 +1,54 @@
+//! What a response says of a request: the members of the contract that are shown, and no rule.
+
+use std::mem::size_of;
+
+use serde::{Deserialize, Serialize};
+
+/// The members of a response that are shown.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Outcome {
+    pub(crate) code: Option<String>,
+    pub(crate) detail: Option<String>,
+    message: Option<String>,
+    pub(crate) result: Option<String>,
+    pub(crate) request_identifier: Option<String>,
+    pub(crate) received: Option<u64>,
+    pub(crate) accepted: Option<u64>,
+    pub(crate) rejected: Option<u64>,
+    pub(crate) deferred: Option<u64>,
+    pub(crate) replayed: Option<bool>,
+    pub(crate) field_errors: Vec<Finding>,
+    pub(crate) warnings: Vec<Finding>,
+    /// What the whole response says, as an error of each signal.
+    #[serde(skip)]
+    pub(crate) refusal: Finding,
+}
+
+/// An error or a warning.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct Finding {
+    pub(crate) code: String,
+    pub(crate) pointer: String,
+    pub(crate) message: String,
+}
+
+impl Finding {
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.code.len() + self.pointer.len() + self.message.len()
+    }
+}
+
+impl Outcome {
+    /// What a response with this body says, and why it does.
+    pub(crate) fn parse(status: u16, body: &[u8], reason: Option<&str>) -> Self {
+        let mut outcome: Self = serde_json::from_slice(body).unwrap_or_default();
+        let message = outcome.detail.as_ref().or(outcome.message.as_ref()).cloned().unwrap_or_default();
+        let message = reason.map(|reason| format!("{message} ({reason})")).unwrap_or(message);
+        // API Gateway's own responses have no code.
+        let code = outcome.code.clone().unwrap_or_else(|| status.to_string());
+        outcome.refusal = Finding { code, pointer: String::new(), message };
+        outcome
+    }
+}
