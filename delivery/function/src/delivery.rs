@@ -213,7 +213,7 @@ impl<'a> Delivery<'a> {
         self.failed = Some((position, Failure { target, cause: cause.to_string() }));
     }
 
-    /// Ends the batch before the record of an event.
+    /// Ends the batch before the record of an event; at its beginning if a defect names no event, so that nothing is passed over.
     fn fail_event(&mut self, index: usize, target: &'static str, cause: &Cause) {
         self.fail(self.events.get(index).map_or(0, |pending| pending.position), target, cause);
     }

@@ -33,6 +33,7 @@ use store::overflow::{Deferred, DeferredBatch, DeferredUpdate, MessageError};
 use store::queue::Queue;
 use store::rejected_signals::{self, RejectedSignalItem, RejectedSignalsTable};
 use store::signals::SignalsTable;
+use tracing::Instrument as _;
 
 pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 
@@ -109,8 +110,10 @@ impl OverflowFunction {
 
     /// Drains a message. Returns whether SQS may delete it.
     async fn drain_or_report(&self, body: String, drain: Drain<'_>) -> bool {
+        // Each line of the log, also a panic's, has the id of the invocation.
+        let span = tracing::info_span!("drain", requestId = drain.request_id);
         // A defect that one message meets must not cost the others.
-        let drained = AssertUnwindSafe(self.drain_message(&body, drain)).catch_unwind().await;
+        let drained = AssertUnwindSafe(self.drain_message(&body, drain)).catch_unwind().instrument(span).await;
         let Err(error) = drained.unwrap_or(Err(DrainError::Panic)) else { return true };
         let is_dead_letter = match &error {
             // Delivered again, it would fail again.

@@ -135,7 +135,7 @@ impl BatchTable {
 
     /// Sends the items in batches, until a call fails: then it is time to wait. The calls that are under way are waited for.
     async fn put_once<I: BatchItem>(&self, items: Vec<I>, max_calls: &mut usize, access: &TableAccess) -> Sent<I> {
-        let mut unsent = chunks(items);
+        let mut unsent = chunks(items, |item| item.text_bytes());
         let mut sent = Sent { unprocessed: Vec::new(), invalid: Vec::new(), error: None };
         let mut calls = FuturesUnordered::new();
         loop {

@@ -5,15 +5,15 @@
 
 mod deferred_batch;
 mod deferred_update;
+mod format;
 
+use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
 
 pub use self::deferred_batch::{DeferredBatch, DeferredSignal};
 pub use self::deferred_update::DeferredUpdate;
-
-/// The version of the messages that this version writes, and the highest that it reads.
-const VERSION: u32 = 1;
+pub use self::format::MessageError;
+use self::format::{VERSION, read};
 
 /// What a message of the overflow queue holds.
 #[derive(Clone, Debug)]
@@ -22,17 +22,6 @@ pub enum Deferred<'a> {
     Batch(DeferredBatch<'a>),
     /// The update of a customer.
     Update(DeferredUpdate<'a>),
-}
-
-/// Why a message is not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MessageError {
-    /// A newer version wrote it, and only that can read all of it.
-    #[error("NewerMessage")]
-    Newer,
-    /// It is not a message of any version up to this one.
-    #[error("UnreadableMessage")]
-    Unreadable,
 }
 
 /// What tells messages apart.
@@ -57,19 +46,5 @@ impl<'a> Deferred<'a> {
             None => read(text).map(Self::Batch),
             Some(_) => read(text).map(Self::Update),
         }
-    }
-}
-
-fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MessageError> {
-    serde_json::from_str(text).map_err(|_| MessageError::Unreadable)
-}
-
-/// As JSON. SQS rejects U+FFFE and U+FFFF (`SendMessage` in the SQS API reference), which JSON has only inside strings.
-fn json(value: &impl Serialize) -> String {
-    let json = serde_json::to_string(value).expect("strings, numbers and lists of them serialize");
-    if json.contains(['\u{fffe}', '\u{ffff}']) {
-        json.replace('\u{fffe}', "\\ufffe").replace('\u{ffff}', "\\uffff")
-    } else {
-        json
     }
 }

@@ -44,7 +44,7 @@ impl Authenticator {
         if let Some(snapshot) = &self.snapshot {
             let now = Timestamp::now();
             snapshot.latest(now, Deadline::after(SNAPSHOT_TIMEOUT)).await;
-            self.ask_snapshot_first(now);
+            self.note_failure(Some(&error), now);
         }
     }
 
@@ -101,7 +101,7 @@ impl Authenticator {
             if let Some(found @ Ok(_)) = found {
                 return found;
             }
-            self.ask_snapshot_first(now());
+            self.note_failure(found.as_ref().and_then(|found| found.as_ref().err()), now());
         }
         if let Some(newest) = snapshot.newest(hash, last_read, now(), context.deadline).await {
             context.key_table_is_unavailable = true;
@@ -111,10 +111,7 @@ impl Authenticator {
             Some(found) => found,
             None => in_table.await,
         };
-        if found.is_err() {
-            self.ask_snapshot_first(now());
-        }
-        found
+        found.inspect_err(|error| self.note_failure(Some(error), now()))
     }
 
     async fn ask_table(
@@ -132,10 +129,13 @@ impl Authenticator {
         self.snapshot_first_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| now < until)
     }
 
-    /// Remembers that the table could not be read by a look-up that ended at `now`.
-    fn ask_snapshot_first(&self, now: Timestamp) {
-        let until = now.plus(SNAPSHOT_FIRST);
-        *self.snapshot_first_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+    /// Remembers a look-up that ended at `now`, if the table did not answer it. A corrupt item is an answer: it says nothing of
+    /// other keys.
+    fn note_failure(&self, error: Option<&StoreError>, now: Timestamp) {
+        if error != Some(&StoreError::Corrupt) {
+            let until = now.plus(SNAPSHOT_FIRST);
+            *self.snapshot_first_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        }
     }
 
     fn with_cache<T>(&self, work: impl FnOnce(&mut Cache) -> T) -> T {

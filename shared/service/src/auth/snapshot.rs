@@ -11,6 +11,7 @@ use store::key_snapshot::{KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJEC
 use store::s3::Bucket;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
+use tracing::Instrument as _;
 
 use super::cache::LastRead;
 
@@ -78,7 +79,7 @@ impl SnapshotReader {
         let mut state = before(deadline, self.state.lock()).await.ok()?;
         while state.read_again_at.is_none_or(|at| at <= now) {
             let (began_at, reading) =
-                state.reading.get_or_insert_with(|| (now, tokio::spawn(read(self.bucket.clone()))));
+                state.reading.get_or_insert_with(|| (now, tokio::spawn(read(self.bucket.clone()).in_current_span())));
             let (began_at, read) = (*began_at, before(deadline, reading).await);
             let Ok(read) = read else { break };
             state.reading = None;

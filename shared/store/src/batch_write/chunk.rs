@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::BatchItem;
 use crate::deadline::{Deadline, before};
 use crate::error::{Cause, StoreError};
 
@@ -27,11 +26,11 @@ pub(super) struct Chunk<I> {
     pub(super) bytes: usize,
 }
 
-/// Splits items into chunks within the limits of one call.
-pub(super) fn chunks<I: BatchItem>(items: Vec<I>) -> VecDeque<Chunk<I>> {
+/// Splits items of so many bytes of payload text into chunks within the limits of one call.
+pub(super) fn chunks<I>(items: Vec<I>, bytes_of: impl Fn(&I) -> usize) -> VecDeque<Chunk<I>> {
     let mut chunks: VecDeque<Chunk<I>> = VecDeque::new();
     for item in items {
-        let bytes = item.text_bytes();
+        let bytes = bytes_of(&item);
         match chunks.back_mut() {
             Some(last) if last.items.len() < CHUNK_ITEMS && last.bytes + bytes <= CHUNK_BYTES => {
                 last.items.push(item);

@@ -10,7 +10,7 @@ use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{MessageError, VERSION, json};
+use super::format::{MessageError, VERSION, json};
 use crate::batch_context::BatchContext;
 use crate::idempotency::RequestHashes;
 use crate::rejected_signals::RejectedSignalItem;

@@ -9,7 +9,7 @@ use serde::ser::{Error as _, SerializeMap as _};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{VERSION, json};
+use super::format::{VERSION, json};
 use crate::customers::UpdateMark;
 
 /// What the message has beside the update itself.

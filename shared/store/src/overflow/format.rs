@@ -1,0 +1,32 @@
+//! What all messages of the overflow queue have in common: their version and their JSON. Must not know what is in one.
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the messages that this version writes, and the highest that it reads.
+pub(super) const VERSION: u32 = 1;
+
+/// Why a message is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MessageError {
+    /// A newer version wrote it, and only that can read all of it.
+    #[error("NewerMessage")]
+    Newer,
+    /// It is not a message of any version up to this one.
+    #[error("UnreadableMessage")]
+    Unreadable,
+}
+
+/// Reads a message, or a part of one.
+pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MessageError> {
+    serde_json::from_str(text).map_err(|_| MessageError::Unreadable)
+}
+
+/// As JSON. SQS rejects U+FFFE and U+FFFF (`SendMessage` in the SQS API reference), which JSON has only inside strings.
+pub(super) fn json(value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value).expect("strings, numbers and lists of them serialize");
+    if json.contains(['\u{fffe}', '\u{ffff}']) {
+        json.replace('\u{fffe}', "\\ufffe").replace('\u{ffff}', "\\uffff")
+    } else {
+        json
+    }
+}
