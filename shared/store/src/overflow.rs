@@ -28,8 +28,6 @@ pub enum Deferred<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kind {
-    /// The first messages had none.
-    #[serde(default)]
     version: u32,
     customer_data: Option<IgnoredAny>,
 }

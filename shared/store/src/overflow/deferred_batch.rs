@@ -23,7 +23,6 @@ const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeferredBatch<'a> {
-    #[serde(default)]
     version: u32,
     /// The account of the request.
     pub account_id: Cow<'a, AccountId>,
@@ -44,7 +43,6 @@ pub struct DeferredBatch<'a> {
     #[serde(borrow)]
     pub signals: Vec<DeferredSignal<'a>>,
     /// Rejected signals of the request, as they are to be stored. They expire when the drain says.
-    #[serde(default)]
     pub rejected: Vec<RejectedSignalItem<'a>>,
 }
 
