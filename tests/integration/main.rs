@@ -22,7 +22,6 @@ mod openapi;
 mod overflow;
 mod page;
 mod properties;
-mod protocol;
 mod readme;
 mod rejected_signals;
 mod resource_limits;

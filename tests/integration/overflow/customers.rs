@@ -27,6 +27,20 @@ impl Stack {
         self.sqs.take_messages()
     }
 
+    /// Drains messages of an update, and does `work` after the drain has met a newer item and before it writes the rest.
+    async fn drain_with_between(&self, messages: &[String], work: impl Future<Output = ()>) {
+        self.proxy.set(Fault::InternalServerError.where_body_has("attribute_exists"));
+        let between = async {
+            while self.proxy.counts().faulted == 0 {
+                tokio::task::yield_now().await;
+            }
+            work.await;
+            self.proxy.set(Plan::none());
+        };
+        let (undrained, ()) = tokio::join!(self.drain_all(messages), between);
+        assert_eq!(undrained, [""; 0]);
+    }
+
     async fn customer(&self) -> Item {
         self.app.customer("shop", "c").await.unwrap()
     }
@@ -105,23 +119,24 @@ async fn attempt_that_takes_effect_after_the_drain_changes_nothing() {
 }
 
 #[tokio::test]
+async fn field_that_is_changed_during_the_drain_is_kept() {
+    let stack = Stack::start(Plan::none()).await;
+    let messages = stack.deferred(json!({"city": "Ulm", "zip": "89073"}), NOW).await;
+    assert_eq!(stack.update(json!({"city": "Bonn"}), later(1)).await.0, 200);
+    let update = async { assert_eq!(stack.update(json!({"zip": "53111"}), later(2)).await.0, 200) };
+    stack.drain_with_between(&messages, update).await;
+    let item = stack.customer().await;
+    assert_eq!((text(&item, "city"), text(&item, "zip")), (Some("Bonn"), Some("53111")));
+}
+
+#[tokio::test]
 async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
     let stack = Stack::start(Plan::none()).await;
     let messages = stack.deferred(json!({"city": "Ulm", "zip": "89073"}), NOW).await;
     assert_eq!(stack.update(json!({"city": "Bonn"}), later(1)).await.0, 200);
-    // The drain has met the newer item and repeats the write of the rest, until the item is gone.
-    stack.proxy.set(Fault::InternalServerError.where_body_has("attribute_exists"));
-    let erase = async {
-        while stack.proxy.counts().faulted == 0 {
-            tokio::task::yield_now().await;
-        }
-        let key = AttributeValue::S("shop#c".to_owned());
-        let delete = stack.app.client.delete_item().table_name(Tables::name("CustomersTable")).key("pk", key);
-        delete.send().await.unwrap();
-        stack.proxy.set(Plan::none());
-    };
-    let (undrained, ()) = tokio::join!(stack.drain_all(&messages), erase);
-    assert_eq!(undrained, [""; 0]);
+    let key = AttributeValue::S("shop#c".to_owned());
+    let delete = stack.app.client.delete_item().table_name(Tables::name("CustomersTable")).key("pk", key);
+    stack.drain_with_between(&messages, async { drop(delete.send().await.unwrap()) }).await;
     let item = stack.customer().await;
     assert_eq!((text(&item, "city"), text(&item, "zip")), (Some("Ulm"), Some("89073")));
     assert_eq!(text(&item, "customerId"), Some("c"));
