@@ -13,7 +13,7 @@ use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-pub(crate) use self::new_key::TemporaryKeys;
+pub(crate) use self::new_key::VerificationKey;
 use self::new_key::{NewKey, create, import};
 use self::rotate::Rotate;
 use self::snapshot::bucket;

@@ -19,21 +19,18 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use model::account::AccountId;
-use model::api_key::Endpoint;
 use model::timestamp::Timestamp;
 
 use self::api::{Api, Call, PING};
 use self::report::Report;
-use self::requests::OtherKeys;
 use self::run::Run;
 use self::stored::clean_up;
 use crate::check_result::CheckResult;
 use crate::confirm::confirm;
 use crate::interrupt::until_interrupted;
-use crate::keys::TemporaryKeys;
+use crate::keys::VerificationKey;
 use crate::output::{Format, note};
 use crate::stack::{OWN_VERSION, Stack};
-use crate::time_args::before;
 
 /// How long the keys are valid, should the command not be able to delete them.
 const KEY_LIFETIME: Duration = Duration::from_hours(1);
@@ -80,22 +77,16 @@ impl Verify {
         let account: AccountId = format!("verify-{}", random.get(..12).unwrap_or(&random)).parse()?;
         let base_url =
             self.base_url.as_deref().map_or_else(|| stack.base_url(), |url| Ok(url.trim_end_matches('/')))?;
-        let mut keys = TemporaryKeys::new(stack, &account)?;
-        let mut run = None;
+        let key = VerificationKey::new(stack, &account, began_at.plus(KEY_LIFETIME))?;
+        let run = Run::new(Api::new(base_url.to_owned(), self.host.clone(), key.expose_secret().to_owned())?, &account);
         let work = async {
-            let end = began_at.plus(KEY_LIFETIME);
-            let key = keys.create(end, None).await?;
-            let others = OtherKeys {
-                expired: keys.create(before(began_at, KEY_LIFETIME), None).await?,
-                restricted: keys.create(end, Some(Endpoint::Customers)).await?,
-            };
-            let api = Api::new(base_url.to_owned(), self.host.clone(), key.expose_secret().to_owned())?;
-            self.phases(run.insert(Run::new(api, &account)), stack, &others, began_at).await
+            key.store().await?;
+            self.phases(&run, stack, began_at).await
         };
         let outcome = until_interrupted(Box::pin(work)).await;
         let remove_all = async || {
             note("Cleaning up ...");
-            clean_up(stack, &keys, &account, run.as_ref(), began_at).await
+            clean_up(stack, &key, &run, began_at).await
         };
         let mut removed_at_once = Vec::new();
         if !matches!(outcome, Ok(Some(_))) {
@@ -105,7 +96,7 @@ impl Verify {
             tokio::time::sleep(ABANDONED_REQUESTS).await;
         }
         let cleanup = remove_all().await;
-        let (Some(signals), Some(run)) = (outcome.inspect_err(|_| note_left(&cleanup.left))?, run) else {
+        let Some(signals) = outcome.inspect_err(|_| note_left(&cleanup.left))? else {
             note_left(&cleanup.left);
             bail!("Interrupted. Removed: {}.", removed_at_once.join(", "));
         };
@@ -130,19 +121,16 @@ impl Verify {
     }
 
     /// Returns how many signals are stored.
-    async fn phases(&self, run: &Run<'_>, stack: &Stack, keys: &OtherKeys, began_at: Timestamp) -> Result<usize> {
-        note(&format!("1/4 Keys, customers, errors, under the account {} ...", run.account));
+    async fn phases(&self, run: &Run<'_>, stack: &Stack, began_at: Timestamp) -> Result<usize> {
+        note(&format!("1/3 Keys, customers, API Gateway, under the account {} ...", run.account));
         run.api.send(&Call::new("GET", PING)).await.context("The API does not answer")?;
-        requests::keys(run, keys).await;
+        requests::keys(run).await;
         requests::customers(run).await;
-        requests::signals(run).await;
-        requests::errors(run).await;
-        note("2/4 Limits ...");
-        requests::limits(run).await;
+        requests::handed_over(run).await;
         requests::gateway(run, !stack.is_local && run.api.base_url.starts_with("https:")).await;
-        note("3/4 Batches ...");
+        note("2/3 Batches ...");
         batches::send(run, self.signals.get()).await;
-        note("4/4 Reading back ...");
+        note("3/3 Reading back ...");
         compare::compare(run, stack, began_at).await
     }
 }

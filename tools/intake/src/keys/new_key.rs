@@ -1,4 +1,4 @@
-//! New keys: those of `keys create`, which prints a key once, those of `keys import`, and those that `verify` creates for itself.
+//! New keys: those of `keys create`, which prints a key once, those of `keys import`, and that of `verify`.
 
 use std::io::{IsTerminal as _, Read as _};
 use std::time::Duration;
@@ -142,35 +142,35 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Keys that a command creates for itself and deletes when it ends.
-pub(crate) struct TemporaryKeys<'a> {
+/// The key that `verify` creates for itself and deletes when it ends.
+pub(crate) struct VerificationKey<'a> {
     table: KeyTable<'a>,
-    account: &'a AccountId,
-    keys: Vec<StoredKey>,
+    key: ApiKey,
+    stored: StoredKey,
 }
 
-impl<'a> TemporaryKeys<'a> {
-    pub(crate) fn new(stack: &'a Stack, account: &'a AccountId) -> Result<Self> {
-        Ok(Self { table: KeyTable::new(stack)?, account, keys: Vec::new() })
-    }
-
-    /// A key that expires at `end`, and is only for one endpoint if there is an `only`.
-    pub(crate) async fn create(&mut self, end: Timestamp, only: Option<Endpoint>) -> Result<ApiKey> {
-        let (account, name) = (self.account.clone(), "cargo intake verify".to_owned());
-        let new = NewKey { account, name, expires_in: None, only };
-        let record = KeyEntry { expires_at: Some(end), ..new.into_record() };
+impl<'a> VerificationKey<'a> {
+    /// A key that expires at `end`. It is not stored yet.
+    pub(crate) fn new(stack: &'a Stack, account: &AccountId, end: Timestamp) -> Result<Self> {
+        let (account, name) = (account.clone(), "cargo intake verify".to_owned());
+        let new = NewKey { account, name, expires_in: None, only: None };
         let key = ApiKey::random_for_verification().context("Cannot get random bytes from the system")?;
-        // Before the call: an interrupted one may have written the record.
-        self.keys.push(StoredKey::new(key.hash(), record.clone()));
-        self.table.add(&key.hash(), &record).await?;
-        Ok(key)
+        let stored = StoredKey::new(key.hash(), KeyEntry { expires_at: Some(end), ..new.into_record() });
+        Ok(Self { table: KeyTable::new(stack)?, key, stored })
     }
 
-    /// Deletes the keys: functions that cached one accept it for up to a minute more. Returns how many there were.
+    pub(crate) fn expose_secret(&self) -> &str {
+        self.key.expose_secret()
+    }
+
+    pub(crate) async fn store(&self) -> Result<()> {
+        self.table.add(&self.key.hash(), &self.stored.record).await?;
+        Ok(())
+    }
+
+    /// Deletes the key: functions that cached it accept it for up to a minute more. Returns how many there were.
     pub(crate) async fn delete(&self) -> Result<usize> {
-        for key in &self.keys {
-            self.table.delete(key).await?;
-        }
-        Ok(self.keys.len())
+        self.table.delete(&self.stored).await?;
+        Ok(1)
     }
 }

@@ -58,7 +58,7 @@ fn plan(run: &Run<'_>, signals: usize) -> Vec<(Batch, Retry)> {
     let batch = |(n, size): (usize, usize)| {
         // Some requests have a signal that breaks a rule beside valid ones.
         let is_mixed = n % 5 == 2 && size > 1;
-        let batch = if is_mixed { run.batch(size - 1).with(run.account, "") } else { run.batch(size) };
+        let batch = if is_mixed { run.batch(size - 1).with_invalid(run.account) } else { run.batch(size) };
         match n % 4 {
             1 => (batch, Retry::After),
             3 => (batch, Retry::During),

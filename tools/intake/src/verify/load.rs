@@ -1,8 +1,7 @@
 //! What is sent. Must not know what is received.
 
-use consistency::{Fingerprint, Sent, Signal};
+use consistency::{Sent, Signal};
 use model::account::AccountId;
-use model::limits::{MAX_IDENTIFIER_CHARS, MAX_SIGNAL_BYTES};
 
 /// The customers and emitters that signals are for.
 pub(super) const SUBJECTS: u32 = 100;
@@ -28,32 +27,14 @@ impl Batch {
         batch
     }
 
-    /// With a further signal of this type, which is valid unless the type is blank or too long.
-    pub(super) fn with(mut self, account: &AccountId, event_type: &str) -> Self {
-        self.push(account, 0, event_type);
+    /// With a further signal, which is invalid: its type is blank.
+    pub(super) fn with_invalid(mut self, account: &AccountId) -> Self {
+        self.push(account, 0, "");
         self
     }
 
     pub(super) fn identifier(self, identifier: Option<String>) -> Self {
         Self { identifier, ..self }
-    }
-
-    /// For a request that has to be rejected whole: none of its signals may be stored, not even as a rejected one.
-    pub(super) fn rejected_whole(mut self) -> Self {
-        self.sent.iter_mut().for_each(|sent| sent.refused = false);
-        self
-    }
-
-    /// With blanks inside the first signal, so that it has this many bytes, which may be too many.
-    pub(super) fn with_first_signal_of(mut self, bytes: usize) -> Self {
-        if let Some((text, sent)) = self.texts.first_mut().zip(self.sent.first_mut()) {
-            let blanks = " ".repeat(bytes.saturating_sub(text.len()));
-            text.insert_str(1, &blanks);
-            if bytes > MAX_SIGNAL_BYTES {
-                *sent = Sent { refused: true, content: Fingerprint::of(text), ..*sent };
-            }
-        }
-        self
     }
 
     fn push(&mut self, account: &AccountId, who: u32, event_type: &str) {
@@ -66,7 +47,7 @@ impl Batch {
             n: self.sent.len(),
             price: u16::try_from(self.sent.len()).unwrap_or_default(),
         };
-        let refused = event_type.trim().is_empty() || event_type.len() > MAX_IDENTIFIER_CHARS;
+        let refused = event_type.is_empty();
         self.sent.push(Sent { who, refused, content: signal.stored(refused) });
         self.texts.push(signal.text());
     }

@@ -15,7 +15,7 @@ use super::load::{SUBJECTS, subject_id};
 use super::report::Cleanup;
 use super::run::Run;
 use crate::items::{batch_delete, dynamodb_json, key, partition_key, query_items, text};
-use crate::keys::TemporaryKeys;
+use crate::keys::VerificationKey;
 use crate::stack::{CUSTOMERS, IDEMPOTENCY, Item, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// Calls at the same time.
@@ -62,25 +62,19 @@ async fn partitions(stack: &Stack, variable: &str, partitions: Vec<String>) -> R
     stream::iter(reads).buffered(CONCURRENCY).try_collect().await
 }
 
-/// Removes the keys first, so that nothing is added.
-pub(super) async fn clean_up(
-    stack: &Stack,
-    keys: &TemporaryKeys<'_>,
-    account: &AccountId,
-    run: Option<&Run<'_>>,
-    since: Timestamp,
-) -> Cleanup {
-    let mut cleanup = Cleanup::default();
-    cleanup.note("API keys", keys.delete().await);
+/// Removes the key first, so that nothing is added.
+pub(super) async fn clean_up(stack: &Stack, key: &VerificationKey<'_>, run: &Run<'_>, since: Timestamp) -> Cleanup {
+    let (mut cleanup, account) = (Cleanup::default(), run.account);
+    cleanup.note("API key", key.delete().await);
     cleanup.note("signals", delete(stack, SIGNALS, &["pk", "sk"], subjects(account)).await);
     let rejected = rejected_partitions(account, since);
     cleanup.note("rejected signals", delete(stack, REJECTED_SIGNALS, &["pk", "sk"], rejected).await);
     cleanup.note("customers", delete(stack, CUSTOMERS, &["pk"], subjects(account)).await);
     // DynamoDB refuses a batch with a key twice.
-    let identifiers: BTreeSet<String> = run.into_iter().flat_map(Run::identifiers).collect();
+    let identifiers: BTreeSet<String> = run.identifiers().into_iter().collect();
     let records = identifiers.iter().map(|identifier| partition_key(account.partition_key(identifier))).collect();
     cleanup.note("idempotency records", delete_items(stack, IDEMPOTENCY, records).await);
-    let deferred = run.map_or(0, |run| run.seen.borrow().deferred);
+    let deferred = run.seen.borrow().deferred;
     if deferred > 0 {
         cleanup.left.push(format!("those of {deferred} deferred signals that the overflow function stores after this"));
     }
