@@ -136,7 +136,8 @@ async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
     assert_eq!(stack.update(json!({"city": "Bonn"}), later(1)).await.0, 200);
     let key = AttributeValue::S("shop#c".to_owned());
     let delete = stack.app.client.delete_item().table_name(Tables::name("CustomersTable")).key("pk", key);
-    stack.drain_with_between(&messages, async { drop(delete.send().await.unwrap()) }).await;
+    let erase = Box::pin(async { drop(delete.send().await.unwrap()) });
+    stack.drain_with_between(&messages, erase).await;
     let item = stack.customer().await;
     assert_eq!((text(&item, "city"), text(&item, "zip")), (Some("Ulm"), Some("89073")));
     assert_eq!(text(&item, "customerId"), Some("c"));
