@@ -90,7 +90,7 @@ class Targets(DeliveryTemplate):
 
 
 class Consumer(unittest.TestCase):
-    """The consumer of a stream in Python. The one in Rust is tried by tests/integration."""
+    """The consumer of a stream that docs/data-model.md names."""
 
     def setUp(self):
         self.consumer = {}

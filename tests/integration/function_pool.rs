@@ -72,28 +72,6 @@ async fn idle_process_serves_until_its_program_changes() {
 }
 
 #[tokio::test]
-async fn process_that_is_killed_or_at_its_end_is_replaced() {
-    let customers = Customers::start(1, 2..=2);
-    let first = [customers.ping_is_first().await, customers.ping_is_first().await, customers.ping_is_first().await];
-    assert_eq!(first, [true, false, true]);
-    assert!(customers.pool.kill(&mut fastrand::Rng::with_seed(0)));
-    assert!(customers.ping_is_first().await);
-    assert_eq!(customers.pool.counts().started, 3);
-    customers.pool.end(Duration::ZERO).await;
-}
-
-#[tokio::test]
-async fn events_beyond_those_at_once_wait_for_a_process() {
-    let customers = Customers::start(2, 100..=100);
-    let pings = tokio::join!(customers.ping(), customers.ping(), customers.ping(), customers.ping());
-    for ping in [pings.0, pings.1, pings.2, pings.3] {
-        assert_eq!(ping.unwrap().json()["statusCode"], Value::from(200));
-    }
-    assert_eq!(customers.pool.counts().at_once, 2);
-    customers.pool.end(Duration::ZERO).await;
-}
-
-#[tokio::test]
 async fn event_of_a_process_that_ends_gets_no_response() {
     let customers = Customers::start(1, 100..=100);
     std::fs::remove_file(customers.folder.path().join("customers")).unwrap();

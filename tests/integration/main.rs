@@ -28,4 +28,3 @@ mod resource_limits;
 mod routes;
 mod s3;
 mod sample_events;
-mod stream_consumer;

@@ -4,7 +4,6 @@
 
 mod document;
 mod examples;
-mod schema_vs_parser;
 
 use std::collections::BTreeSet;
 

@@ -188,12 +188,4 @@ mod tests {
             assert_eq!(invalid.parse::<KeyHash>(), Err(InvalidKeyHash), "{invalid}");
         }
     }
-
-    #[test]
-    fn verification_key_is_accepted_for_verified_accounts_only() {
-        let (shop, verified) = ("shop".parse().unwrap(), "verify-0123".parse().unwrap());
-        let (key, verification) = (KeyHash::of("intake_sk_1"), KeyHash::of("intake_vk_1"));
-        assert!(key.is_accepted_for(&shop) && key.is_accepted_for(&verified));
-        assert!(!verification.is_accepted_for(&shop) && verification.is_accepted_for(&verified));
-    }
 }

@@ -132,21 +132,3 @@ fn detail(problem: &Problem) -> String {
         ),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn problem_has_every_field_that_clients_parse() {
-        let body = serde_json::to_string(&ProblemDocument::new(&Problem::NotFound, "r1")).unwrap();
-        assert_eq!(
-            body,
-            concat!(
-                r#"{"type":"urn:intake:problem:not-found","title":"No such endpoint","status":404,"#,
-                r#""detail":"No such endpoint.","message":"No such endpoint.","#,
-                r#""code":"not-found","requestId":"r1","fieldErrors":[]}"#
-            )
-        );
-    }
-}

@@ -28,24 +28,3 @@ impl Route {
         format!("{}, {}", self.methods.join(", "), Method::OPTIONS)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ROUTES: &[Route] = &[Route { path: "/api/customers", methods: &["PATCH", "POST"] }];
-
-    #[test]
-    fn route_is_found_by_its_path_and_has_its_methods() {
-        let find = |path: &str| Route::find(ROUTES, &Request::default().with_raw_http_path(path));
-        assert_eq!(find("/api/customers"), Some(&ROUTES[0]));
-        assert_eq!(find("/api/customers/"), None);
-        for method in ["PATCH", "POST", "OPTIONS"] {
-            assert!(ROUTES[0].has(&method.parse().unwrap()), "{method}");
-        }
-        for method in ["GET", "HEAD", "PUT", "DELETE", "TRACE", "CONNECT", "options"] {
-            assert!(!ROUTES[0].has(&method.parse().unwrap()), "{method}");
-        }
-        assert_eq!(ROUTES[0].allow(), "PATCH, POST, OPTIONS");
-    }
-}

@@ -46,7 +46,6 @@ impl ApiKeysTable {
 #[cfg(test)]
 mod tests {
     use aws_sdk_dynamodb::types::AttributeValue;
-    use model::api_key::Endpoint;
     use model::timestamp::Timestamp;
 
     use super::*;
@@ -61,16 +60,6 @@ mod tests {
             expires_at: Some(Timestamp::from_millis(1_795_214_000_000)),
             revoked_at: None,
             only: None,
-        }
-    }
-
-    #[test]
-    fn entry_is_read_as_it_was_written() {
-        let revoked = KeyEntry { revoked_at: Some(Timestamp::from_millis(1_795_213_500_500)), ..entry() };
-        let restricted = KeyEntry { only: Some(Endpoint::Signals), ..entry() };
-        for entry in [entry(), KeyEntry { expires_at: None, ..entry() }, revoked, restricted] {
-            let item = to_item(&entry).unwrap();
-            assert_eq!(from_item::<KeyEntry>(item), Ok(entry));
         }
     }
 

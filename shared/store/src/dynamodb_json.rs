@@ -96,28 +96,3 @@ impl DynamoDbJson {
         self.0
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use model::json::JsonText;
-    use model::pointer::JsonPointer;
-    use model::signal::Signal;
-
-    use super::*;
-
-    #[test]
-    fn value_is_written_as_dynamodb_json() {
-        let data = r#"{ "s" : "a\u0062\n", "n": [1, -2.50, 1e3], "t": true, "f": false, "z": null, "m": {}, "l": [] }"#;
-        let signal = format!(r#"{{"customerId":"c","eventType":"t","data":{data}}}"#);
-        let signal = Signal::parse(JsonText::parse(&signal).unwrap().value(), 0, &JsonPointer::Root).unwrap();
-        let mut json = DynamoDbJson::default();
-        json.attribute_value(signal.data());
-        assert_eq!(
-            String::from_utf8(json.into_bytes()).unwrap(),
-            concat!(
-                r#"{"M":{"s":{"S":"a\u0062\n"},"n":{"L":[{"N":"1"},{"N":"-2.50"},{"N":"1E3"}]},"#,
-                r#""t":{"BOOL":true},"f":{"BOOL":false},"z":{"NULL":true},"m":{"M":{}},"l":{"L":[]}}}"#
-            )
-        );
-    }
-}

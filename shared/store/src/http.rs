@@ -146,33 +146,3 @@ fn metadata(connection: &CaptureConnection) -> Option<ConnectionMetadata> {
         ConnectionMetadata::builder().proxied(false).poison_fn(poison).build()
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_that_waited_a_second_replace_their_pool_once() {
-        let tcp = HttpConnector::new();
-        let tls = crate::tls::client_config().unwrap();
-        let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
-        let connector = connector.wrap_connector(tcp);
-        let first = new_pool(connector.clone());
-        let pooled = PooledConnector { connector, pool: Arc::new(Mutex::new(first.clone())) };
-        let current = || pooled.pool.lock().unwrap().clone();
-        let waited = |seconds| Unanswered {
-            connector: pooled.clone(),
-            pool: first.clone(),
-            since: Instant::now().checked_sub(Duration::from_secs(seconds)),
-        };
-        waited(0).answered();
-        waited(5).answered();
-        drop(waited(0));
-        assert!(Arc::ptr_eq(&current(), &first), "answered, or too early to tell");
-        drop(waited(1));
-        let second = current();
-        assert!(!Arc::ptr_eq(&second, &first));
-        drop(waited(1));
-        assert!(Arc::ptr_eq(&current(), &second), "the pool of this call has been replaced before");
-    }
-}

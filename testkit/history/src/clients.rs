@@ -8,10 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use consistency::{History, Micros, Outcome, Request, Update};
 use serde_json::Value;
-use tokio::task::JoinSet;
 
-use crate::load::{Batch, FEW, MANY, Profile, subject};
-use crate::options::Rate;
+use crate::load::{Batch, Profile, subject};
 use sandbox::runtime_api::EventQueue;
 use testkit::RequestBuilder;
 
@@ -103,31 +101,9 @@ pub(super) async fn signals(shared: Rc<Shared>, client: Client, quota: u64, end:
             // Enough signals were sent for the check: a few are, until the end.
             pause(&mut random).await;
         }
-        let batch = Batch::random(&mut random, client.account, number, MANY);
+        let batch = Batch::random(&mut random, client.account, number);
         acknowledged += send(&shared, &client, batch, &mut random.fork()).await;
     }
-}
-
-/// Sends requests until `end`, so many each second, whatever came of those before: updates of customers, or signals.
-pub(super) async fn at_rate(shared: Rc<Shared>, client: Client, rate: Rate, end: Instant) {
-    let (mut random, mut requests) = (client.random(), JoinSet::new());
-    let mut ticks = tokio::time::interval(Duration::from_secs(1) / rate.per_second);
-    for number in 0.. {
-        ticks.tick().await;
-        if Instant::now() >= end {
-            break;
-        }
-        let (shared, client, mut random) = (shared.clone(), client.clone(), random.fork());
-        requests.spawn_local(async move {
-            if rate.of_updates {
-                send_update(&shared, &client, number, &mut random).await;
-            } else {
-                let batch = Batch::random(&mut random, client.account, number, FEW);
-                send(&shared, &client, batch, &mut random).await;
-            }
-        });
-    }
-    requests.join_all().await;
 }
 
 /// Sends a request and notes what came of it. Returns how many signals were acknowledged.

@@ -25,6 +25,9 @@ use sandbox::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
 use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, create_key, emulator_options};
 
+/// The share of the calls to DynamoDB that are faulted independently, beside the windows in which many fail.
+const FAULTS: f64 = 0.1;
+
 /// How long signals are kept.
 pub(super) const RETENTION: Duration = Duration::from_hours(30 * 24);
 
@@ -85,26 +88,25 @@ impl Deployment {
         queue.allow_all_receives();
         let keys = create_keys(&emulator.endpoint(), &s3).await;
         let plan = |faults| Plan::of(windows.rules_of_others().into_iter().chain(faults)).seed(options.seed);
-        let sqs = FaultProxy::start(&queue.endpoint(), plan(queue_faults(options.faults))).await?;
+        let sqs = FaultProxy::start(&queue.endpoint(), plan(queue_faults())).await?;
         let snapshot = FaultProxy::start(&s3.endpoint(), plan(Vec::new())).await?;
         let capacity = Capacity::new(if options.outage.is_some() { Limits::default() } else { LIMITS });
         let events = <[EventQueue; FUNCTIONS.len()]>::default();
         let mut functions = Vec::new();
         for (((program, timeout), events), number) in FUNCTIONS.into_iter().zip(&events).zip(0..) {
             let seed = options.seed.wrapping_mul(1_000).wrapping_add(number);
-            let plan = Plan::of(windows.rules().into_iter().chain(faults(options.faults)));
+            let plan = Plan::of(windows.rules().into_iter().chain(faults()));
             let proxy = FaultProxy::start(&emulator.endpoint(), plan.capacity(capacity.clone()).seed(seed)).await?;
             let mut process = emulator_options(&options.programs.join(program), &proxy.endpoint());
             process.log = Some(log.clone());
             process.invocation_timeout = timeout;
             let sqs = if program == "overflow" { queue.endpoint() } else { sqs.endpoint() };
             process.variables.extend(variables(sqs, snapshot.endpoint()));
-            let lifetime = options.replaced_after.map_or(LIFETIME, |after| after..=after);
             let of_pool = PoolOptions {
                 events: events.clone(),
                 process: numbered(process, clock.clone()),
                 at_once: usize::MAX,
-                lifetime,
+                lifetime: LIFETIME,
                 seed,
                 report,
             };
@@ -189,8 +191,8 @@ fn variables(sqs: String, s3: String) -> [(String, OsString); 6] {
     .map(|(name, value)| (name.to_owned(), value.into()))
 }
 
-/// Every kind of fault but refused credentials, which end a process, in about `share` of the calls.
-fn faults(share: f64) -> impl Iterator<Item = Rule> {
+/// Every kind of fault but refused credentials, which end a process.
+fn faults() -> impl Iterator<Item = Rule> {
     let parts = [
         (Fault::Throttled, 0.2),
         (Fault::TableThrottled, 0.08),
@@ -207,11 +209,11 @@ fn faults(share: f64) -> impl Iterator<Item = Rule> {
         (Fault::Unprocessed { done: 1 }, 0.04),
         (Fault::Unprocessed { done: 12 }, 0.06),
     ];
-    parts.into_iter().map(move |(fault, part)| fault.in_share(share * part))
+    parts.into_iter().map(move |(fault, part)| fault.in_share(FAULTS * part))
 }
 
 /// Seldom enough that no message fails three times in a row.
-fn queue_faults(share: f64) -> Vec<Rule> {
+fn queue_faults() -> Vec<Rule> {
     let parts = [(Fault::ServiceUnavailable, 0.04), (Fault::ResetAfter, 0.04), (Fault::CutBody, 0.02)];
-    parts.into_iter().map(|(fault, part)| fault.in_share(share * part)).collect()
+    parts.into_iter().map(|(fault, part)| fault.in_share(FAULTS * part)).collect()
 }

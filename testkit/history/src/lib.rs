@@ -9,7 +9,6 @@
     reason = "only tests call this: to panic is to fail the test"
 )]
 
-mod attack;
 mod clients;
 mod clock;
 mod deployment;
@@ -22,7 +21,6 @@ mod stored;
 mod summary;
 mod windows;
 
-pub use attack::attacks;
-pub use options::{Options, Outage};
+pub use options::Options;
 pub use run::run;
 pub use summary::Summary;

@@ -23,14 +23,8 @@ const UPDATES_PER_WINDOW: u64 = 25;
 /// Customers that all clients of an account write at one time.
 const WINDOW: u32 = 8;
 
-/// Sizes of requests, each as often as the others.
-pub(super) type Sizes = &'static [RangeInclusive<usize>];
-
-/// One signal to as many as a request may have.
-pub(super) const MANY: Sizes = &[1..=10, 1..=10, 25..=100, 25..=100, 100..=500];
-
-/// As of a website's visitor.
-pub(super) const FEW: Sizes = &[1..=5];
+/// The sizes of requests, each as often as the others.
+const SIZES: [RangeInclusive<usize>; 5] = [1..=10, 1..=10, 25..=100, 25..=100, 100..=500];
 
 /// A request with signals.
 #[derive(Clone, Debug)]
@@ -43,9 +37,9 @@ pub(super) struct Batch {
 
 impl Batch {
     /// A client's next one, with one of these sizes. The signals that break the contract are known as such here already.
-    pub(super) fn random(random: &mut fastrand::Rng, account: u32, number: u64, sizes: Sizes) -> Self {
-        let sizes = &sizes[random.usize(..sizes.len())];
-        let size = random.usize(sizes.clone());
+    pub(super) fn random(random: &mut fastrand::Rng, account: u32, number: u64) -> Self {
+        let sizes = SIZES[random.usize(..SIZES.len())].clone();
+        let size = random.usize(sizes);
         let identifier = (random.u8(..10) != 0).then(|| uuid_of(random.u128(..)));
         let some_break = random.u8(..5) == 0;
         let mut sent = Vec::with_capacity(size);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use consistency::{History, Outcome, checker};
+use consistency::{History, checker};
 use fault_proxy::FaultProxy;
 use sandbox::pool::Pool;
 use tokio::sync::mpsc;
@@ -27,6 +27,9 @@ use crate::windows::Windows;
 /// Clients that send signals, and clients that update customers.
 const CLIENTS: [u64; 2] = [12, 24];
 
+/// How long clients send before an outage, so that the functions have read their keys.
+const BEFORE_OUTAGE: Duration = Duration::from_secs(20);
+
 /// How often a run reports its progress.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -41,9 +44,9 @@ pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Result<
 async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
     let start = Instant::now();
     let (windows, end) = match options.outage {
-        Some(outage) => {
-            let begin = start + outage.after;
-            (Windows::outage(outage, begin), begin + outage.lasts + outage.before_end)
+        Some(lasts) => {
+            let begin = start + BEFORE_OUTAGE;
+            (Windows::outage(begin, begin + lasts), begin + lasts)
         }
         None => (Windows::random(options.seed, start), start),
     };
@@ -73,7 +76,6 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     Ok(Summary {
         report: checker::check(&history, &stored),
         updates: customers.counts.acknowledged.get(),
-        unknown_updates: history.updates.iter().filter(|update| update.outcome == Outcome::Unknown).count(),
         requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
         unexplained: of_signals.iter().chain(&of_customers).filter(is_unexplained).count(),
         unavailable: [&of_signals, &of_customers].map(|failures| Failures::of(failures)),
@@ -107,17 +109,13 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
     let (signals, customers) = (Rc::new(Shared::new(signals)), Rc::new(Shared::new(customers)));
     let (stop, is_over) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
     let quota = options.signals.div_ceil(CLIENTS[0]);
-    let [signal_clients, customer_clients] = if options.rate.is_some() { [0; 2] } else { CLIENTS };
+    let [signal_clients, customer_clients] = CLIENTS;
     let updating: Vec<_> = clients(customer_clients, !options.seed, &deployment.keys)
         .map(|client| tokio::task::spawn_local(clients::updates(customers.clone(), client, stop.clone())))
         .collect();
-    let mut sending: Vec<_> = clients(signal_clients, options.seed, &deployment.keys)
+    let sending: Vec<_> = clients(signal_clients, options.seed, &deployment.keys)
         .map(|client| tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end)))
         .collect();
-    if let Some((rate, client)) = options.rate.zip(clients(1, options.seed, &deployment.keys).next()) {
-        let shared = if rate.of_updates { &customers } else { &signals };
-        sending.push(tokio::task::spawn_local(clients::at_rate(shared.clone(), client, rate, end)));
-    }
     let draining = {
         let (queue, is_over) = (deployment.queue.clone(), is_over.clone());
         let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use consistency::checker::{Report, Violation};
+use consistency::checker::Report;
 
 use crate::clients::Unavailable;
 use crate::deployment::Deployment;
@@ -18,8 +18,6 @@ pub struct Summary {
     pub report: Report,
     /// Updates of customers that were acknowledged.
     pub updates: u64,
-    /// Updates of customers that got no 200.
-    pub unknown_updates: usize,
     /// Requests with signals and with customers, each attempt counted.
     pub requests: [u64; 2],
     /// 503s of requests with signals, and with customers.
@@ -105,15 +103,6 @@ impl Summary {
         let Self { report, leaks, unexplained, dead_letters, .. } = self;
         let ProcessCounts { ended, errors, .. } = self.calls.processes;
         report.holds() && leaks.is_empty() && [ended, errors] == [0; 2] && [*unexplained, *dead_letters] == [0; 2]
-    }
-
-    /// The percentage of the signals and updates that got no 200, or were not stored after it.
-    #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
-    pub fn lost_percent(&self) -> f64 {
-        let Report { acknowledged, unknown, .. } = self.report;
-        let lost = self.report.count(Violation::Lost) + self.report.count(Violation::Stale);
-        let unknown = unknown as f64 + self.unknown_updates as f64;
-        (unknown + lost as f64) * 100.0 / (unknown + acknowledged as f64 + self.updates as f64).max(1.0)
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use crate::clients::Unavailable;
 use crate::load::CANARY;
-use crate::options::Outage;
 use fault_proxy::{Fault, Rule};
 use testkit::Tables;
 
@@ -25,8 +24,6 @@ struct Window {
     end: Instant,
     target: Target,
     fault: Fault,
-    /// Whether the table of the keys is away, too.
-    keys: bool,
     /// Whether SQS and S3 are away too.
     others: bool,
 }
@@ -76,30 +73,15 @@ impl Windows {
                 _ => Target::Everything,
             };
             let fault = FAULTS[random.usize(..FAULTS.len())];
-            windows.push(Window { begin, end, target, fault, keys: true, others: random.u8(..4) == 0 });
+            windows.push(Window { begin, end, target, fault, others: random.u8(..4) == 0 });
             begin = end;
         }
         Self(windows)
     }
 
-    /// An outage that begins at `begin`.
-    pub(super) fn outage(Outage { fault, table, is_flapping, lasts, .. }: Outage, begin: Instant) -> Self {
-        let (target, keys) = (table.map_or(Target::Everything, Target::Table), table.is_none());
-        let seconds = if is_flapping { Duration::from_secs(1) } else { lasts };
-        let mut windows = Vec::new();
-        let mut from = Duration::ZERO;
-        while from < lasts {
-            windows.push(Window {
-                begin: begin + from,
-                end: begin + from + seconds,
-                target,
-                fault,
-                keys,
-                others: false,
-            });
-            from += 2 * seconds;
-        }
-        Self(windows)
+    /// An outage of all tables that begins at `begin`.
+    pub(super) fn outage(begin: Instant, end: Instant) -> Self {
+        Self(vec![Window { begin, end, target: Target::Everything, fault: Fault::ServiceUnavailable, others: false }])
     }
 
     /// What fails in DynamoDB.
@@ -131,7 +113,8 @@ impl Window {
             }
             Target::Everything => vec![self.fault.always()],
         };
-        let keys = self.keys.then(|| self.fault.where_body_has(Tables::name("ApiKeysTable")));
-        rules.into_iter().chain(keys).map(|rule| rule.within(self.begin, self.end)).collect()
+        // The table of the keys is away, too.
+        let keys = self.fault.where_body_has(Tables::name("ApiKeysTable"));
+        rules.into_iter().chain([keys]).map(|rule| rule.within(self.begin, self.end)).collect()
     }
 }

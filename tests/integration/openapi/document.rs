@@ -1,6 +1,6 @@
 //! Reads openapi.yaml: its operations, examples and schemas.
 
-use jsonschema::{Draft, Validator};
+use jsonschema::Draft;
 use serde_json::{Value, json};
 
 use crate::page::root;
@@ -100,20 +100,11 @@ impl Document {
 
     /// The errors of `value` by `schema`.
     pub(super) fn errors(&self, schema: &Value, value: &Value) -> Vec<String> {
-        Self::errors_by(&self.validator(schema), value)
-    }
-
-    /// A validator for `schema`, which is a part of this document.
-    pub(super) fn validator(&self, schema: &Value) -> Validator {
         // References start at the root of the document, so the validator needs its components.
         let mut schema = json!({"allOf": [schema]});
         schema["components"] = self.at("/components").clone();
         let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
-        options.build(&schema).expect("a schema")
-    }
-
-    /// The errors of `value`.
-    pub(super) fn errors_by(validator: &Validator, value: &Value) -> Vec<String> {
+        let validator = options.build(&schema).expect("a schema");
         validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
     }
 }

@@ -37,16 +37,3 @@ problem_types! {
     INTERNAL_ERROR = 500 "internal-error" "Internal error";
     STORAGE_UNAVAILABLE = 503 "storage-unavailable" "Storage temporarily unavailable";
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn problem_types_have_distinct_codes() {
-        let mut codes: Vec<_> = ProblemType::ALL.iter().map(|problem_type| problem_type.code).collect();
-        codes.sort_unstable();
-        codes.dedup();
-        assert_eq!(codes.len(), ProblemType::ALL.len());
-    }
-}

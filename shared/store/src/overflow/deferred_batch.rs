@@ -213,18 +213,4 @@ mod tests {
         let message = read_batch(sample);
         assert_eq!(message.signals.iter().map(|signal| signal.index).collect::<Vec<_>>(), [0, 2]);
     }
-
-    #[test]
-    fn large_batch_is_several_messages_within_the_limit() {
-        // As many backslashes as a signal may have: each is two bytes in the message, and four with those of the message.
-        let signal = |n: usize| {
-            format!(r#"{{"customerId":"c{n}","eventType":"t","data":{{"x":"{}"}}}}"#, "\\\\".repeat(100 * 1024))
-        };
-        let signals: Vec<_> = (0..15).map(signal).collect();
-        let messages = messages_of(&format!("{{\"signals\":[{}]}}", signals.join(",")));
-        assert!(messages.len() > 4 && messages.iter().all(|message| message.len() <= MAX_MESSAGE_BYTES));
-        let read: Vec<_> = messages.iter().flat_map(|message| read_batch(message).signals).collect();
-        assert_eq!(read.iter().map(|signal| signal.index).collect::<Vec<_>>(), (0..15).collect::<Vec<_>>());
-        assert!(read.iter().zip(&signals).all(|(read, sent)| read.text == *sent));
-    }
 }

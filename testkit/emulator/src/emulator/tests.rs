@@ -1,5 +1,3 @@
-use std::net::TcpStream;
-
 use serde_json::{Value, json};
 
 use super::{Emulator, Storage};
@@ -25,10 +23,6 @@ fn template() -> Template {
     Template::parse(TEMPLATE).unwrap()
 }
 
-fn start() -> Emulator {
-    Emulator::start(&template(), &Storage::Memory, 0).unwrap()
-}
-
 /// One request of DynamoDB's protocol, as an SDK sends it.
 fn call(emulator: &Emulator, operation: &str, body: &Value) -> Value {
     let credential = "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request";
@@ -44,15 +38,6 @@ fn call(emulator: &Emulator, operation: &str, body: &Value) -> Value {
 
 fn count(emulator: &Emulator, table: &str) -> Value {
     call(emulator, "Scan", &json!({"TableName": table, "Select": "COUNT"}))["Count"].clone()
-}
-
-#[test]
-fn started_emulator_has_the_tables_of_the_template() {
-    let emulator = start();
-
-    assert_eq!(call(&emulator, "ListTables", &json!({}))["TableNames"], json!(["ApiKeysTable", "SignalsTable"]));
-    let expiry = call(&emulator, "DescribeTimeToLive", &json!({"TableName": "SignalsTable"}));
-    assert_eq!(expiry["TimeToLiveDescription"]["AttributeName"], "expiresAt");
 }
 
 #[test]
@@ -79,21 +64,4 @@ fn file_with_other_keys_than_the_template_is_an_error() {
         error,
         "The data file's table ApiKeysTable is not as the template declares it: delete the file, or name another."
     );
-}
-
-#[test]
-fn taken_port_is_an_error_that_names_it() {
-    let emulator = start();
-    let error = format!("{:#}", Emulator::start(&template(), &Storage::Memory, emulator.port()).err().unwrap());
-    assert!(error.starts_with(&format!("Cannot listen on port {} of 127.0.0.1: ", emulator.port())), "{error}");
-}
-
-#[test]
-fn stopped_emulator_closes_its_port() {
-    let mut emulator = start();
-    let idle = TcpStream::connect(("127.0.0.1", emulator.port())).unwrap();
-    emulator.stop();
-
-    assert!(TcpStream::connect(("127.0.0.1", emulator.port())).is_err());
-    drop(idle);
 }

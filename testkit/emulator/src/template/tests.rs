@@ -53,30 +53,6 @@ fn template_of_this_repository_is_valid() {
     assert!(environment.iter().all(|(name, _)| name != "OVERFLOW_QUEUE_URL" && name != "KEY_SNAPSHOT_BUCKET"));
 }
 
-#[test]
-fn function_has_global_and_own_variables_with_local_values() {
-    let template = parse(&format!(
-        "{KEYS}
-  Signals:
-    Type: AWS::Serverless::Function
-    Properties:
-      CodeUri: functions/signals/
-      Environment: {{Variables: {{RETENTION: !Ref Days, LEVEL: debug, RATE: 5, ON: true}}}}
-      Events:
-        Nightly: {{Type: Schedule, Properties: {{Schedule: rate(1 day)}}}}
-        Take: {{Type: HttpApi, Properties: {{Path: /take, Method: post, ApiId: !Ref Api}}}}
-"
-    ))
-    .unwrap();
-
-    let function = &template.functions[0];
-    assert_eq!(function.package, "signals");
-    let variables = function.environment.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>();
-    assert_eq!(variables, ["KEYS=Keys", "LEVEL=debug", "ON=true", "RATE=5", "RETENTION=7"]);
-    assert_eq!(function.routes.len(), 1);
-    assert_eq!((function.routes[0].method.as_str(), function.routes[0].path.as_str()), ("POST", "/take"));
-}
-
 fn function_with(name: &str, variable: &str) -> String {
     format!(
         "
@@ -101,22 +77,6 @@ fn variable_without_a_local_value_is_an_error() {
         let error = parse(&format!("{KEYS}{}", function_with("Signals", variable))).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
-}
-
-#[test]
-fn function_without_a_route_or_a_queue_is_left_out_with_its_variables() {
-    let deliver = "
-  Deliver:
-    Type: AWS::Serverless::Function
-    Properties:
-      CodeUri: functions/deliver
-      Environment: {Variables: {LEVEL: error, STREAM: !GetAtt Keys.StreamArn}}
-      Events: {Stream: {Type: DynamoDB, Properties: {Stream: !GetAtt Keys.StreamArn}}}
-";
-    let template = parse(&format!("{KEYS}{deliver}{}", function_with("Signals", "A: b"))).unwrap();
-
-    assert_eq!(template.functions.iter().map(|function| &function.logical_id).collect::<Vec<_>>(), ["Signals"]);
-    assert!(template.environment().unwrap().contains(&("LEVEL".into(), "info".into())));
 }
 
 #[test]

@@ -48,21 +48,6 @@ fn send(port: u16, host: &str) -> String {
 }
 
 #[test]
-fn status_has_a_colour_on_a_terminal_unless_its_user_wants_none() {
-    for (no_color, expected) in [("", " \x1b[33m404\x1b[0m "), ("1", " 404 ")] {
-        let sandbox = Sandbox::new();
-        sandbox.function("touch running; exec sleep 600");
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut running = sandbox.start_in_terminal(&["--port", &port.to_string()], no_color);
-        sandbox.wait_for("running");
-        send(port, "localhost");
-        running.wait_for_line(expected);
-        running.signal("INT");
-        running.end();
-    }
-}
-
-#[test]
 fn unknown_path_is_the_404_of_api_gateway_and_a_line_in_the_log() {
     let sandbox = Sandbox::new();
     sandbox.function("touch running; exec sleep 600");

@@ -1,17 +1,13 @@
 //! A workspace for one run of `cargo dev`, with scripts in place of the programs that it starts.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read};
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
-
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// Longer than any step takes, so that only a hang reaches it.
 const DEADLINE: Duration = Duration::from_mins(2);
@@ -98,17 +94,6 @@ impl Sandbox {
         );
     }
 
-    /// Builds the functions without the variables that cargo gives to tests. A shell may have cargo's settings, too.
-    pub(crate) fn build_in_a_shell(&self) {
-        let mut command = Command::new(&self.cargo);
-        command.args(["build", "--locked", "--bin", "customers"]).current_dir(self.folder.path());
-        let is_setting = |name: &str| ["CARGO_HOME", "CARGO_INCREMENTAL"].contains(&name);
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_") && !is_setting(name)) {
-            command.env_remove(name);
-        }
-        assert!(command.status().unwrap().success());
-    }
-
     pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.folder.path().join(path)).unwrap()
     }
@@ -130,17 +115,6 @@ impl Sandbox {
         let mut child = self.command(arguments).stdout(Stdio::piped()).spawn().unwrap();
         let stdout = lines(child.stdout.take().unwrap());
         Running::new(child, stdout)
-    }
-
-    /// Starts it with its output on a terminal.
-    pub(crate) fn start_in_terminal(&self, arguments: &[&str], no_color: &str) -> Running {
-        let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&screen).unwrap();
-        unlockpt(&screen).unwrap();
-        let name = ptsname(&screen, Vec::new()).unwrap();
-        let output = fs::File::options().write(true).open(OsStr::from_bytes(name.to_bytes())).unwrap();
-        let child = self.command(arguments).env("NO_COLOR", no_color).stdout(output).spawn().unwrap();
-        Running::new(child, lines(fs::File::from(screen)))
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
