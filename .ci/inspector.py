@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from browser_client import Client
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 # Only a hang reaches them. A redrive builds `cargo intake` first.
 SHOWN_WITHIN_MS = 30_000
@@ -264,39 +264,36 @@ class Inspector:
         self.page.get_by_role("button", name="Requests", exact=True).click()
 
 
-def check(program: str, variables: dict, folder: Path) -> tuple[int, int]:
+def check(browser: Browser, variables: dict, folder: Path) -> tuple[int, int]:
     """How many checks there were and how many failed; screenshots go to `folder`."""
     checks = [name for name in vars(Inspector) if not name.startswith("_")]
     failed = 0
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1240, "height": 620}, accept_downloads=True)
-        page.set_default_timeout(SHOWN_WITHIN_MS)
-        expect.set_options(timeout=SHOWN_WITHIN_MS)
-        trouble = []
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and trouble.append(message.text))
-        page.goto(variables["INSPECTOR_URL"])
-        inspector = Inspector(page, Client(variables))
-        for name in checks:
-            try:
-                getattr(inspector, name)()
-            except AssertionError as error:
-                failed += 1
-                print(f"error: inspector: {name}: {error}", flush=True)
-                page.screenshot(path=folder / f"{name}.png")
-        if trouble:
+    page = browser.new_page(viewport={"width": 1240, "height": 620}, accept_downloads=True)
+    page.set_default_timeout(SHOWN_WITHIN_MS)
+    expect.set_options(timeout=SHOWN_WITHIN_MS)
+    trouble = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", lambda message: message.type == "error" and trouble.append(message.text))
+    page.goto(variables["INSPECTOR_URL"])
+    inspector = Inspector(page, Client(variables))
+    for name in checks:
+        try:
+            getattr(inspector, name)()
+        except AssertionError as error:
             failed += 1
-            print(f"error: inspector: the browser complains: {trouble}")
-        page.set_viewport_size({"width": 1500, "height": 560})
-        inspector._clear()
-        inspector.client.send("GET", "/api/sdk/ping", key="intake_sk_" + "0" * 64)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            for name, body, text in (("malformed", MALFORMED, "malformed-json"), ("partial", BATCH, "2 accepted, 2 rejected")):
-                # Another identifier, so that it is not a replay.
-                inspector.client.signals(body.replace("0b0c7a52", {"light": "2b0c7a52", "dark": "3b0c7a52"}[scheme]))
-                inspector._open_newest(text)
-                page.screenshot(path=folder / f"inspector-{name}-{scheme}.png")
-        browser.close()
+            print(f"error: inspector: {name}: {error}", flush=True)
+            page.screenshot(path=folder / f"{name}.png")
+    if trouble:
+        failed += 1
+        print(f"error: inspector: the browser complains: {trouble}")
+    page.set_viewport_size({"width": 1500, "height": 560})
+    inspector._clear()
+    inspector.client.send("GET", "/api/sdk/ping", key="intake_sk_" + "0" * 64)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for name, body, text in (("malformed", MALFORMED, "malformed-json"), ("partial", BATCH, "2 accepted, 2 rejected")):
+            # Another identifier, so that it is not a replay.
+            inspector.client.signals(body.replace("0b0c7a52", {"light": "2b0c7a52", "dark": "3b0c7a52"}[scheme]))
+            inspector._open_newest(text)
+            page.screenshot(path=folder / f"inspector-{name}-{scheme}.png")
     return len(checks), failed

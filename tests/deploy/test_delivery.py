@@ -21,36 +21,6 @@ class DeliveryTemplate(unittest.TestCase):
 
 
 class Reading(DeliveryTemplate):
-    def test_each_function_reads_both_streams_and_goes_on_after_the_first_failed_record(self):
-        mappings = of_type(self.processed, "AWS::Lambda::EventSourceMapping")
-        self.assertEqual(set(mappings), {f"{target}Function{table}" for target in ("Bus", "Lake") for table in ("Signals", "Customers")})
-        for name, mapping in mappings.items():
-            properties = mapping["Properties"]
-            function = name.removesuffix("Signals").removesuffix("Customers")
-            self.assertEqual(properties["FunctionName"], {"Ref": function}, name)
-            self.assertEqual(properties["EventSourceArn"], {"Ref": f"{name.removeprefix(function)}StreamArn"}, name)
-            self.assertEqual(properties["StartingPosition"], "TRIM_HORIZON", name)
-            self.assertEqual(properties["FunctionResponseTypes"], ["ReportBatchItemFailures"], name)
-            self.assertEqual(properties["BisectBatchOnFunctionError"], True, name)
-            self.assertEqual(mapping["Condition"], self.resources[function]["Condition"], name)
-
-    def test_record_is_tried_until_an_hour_before_it_leaves_the_stream_and_then_kept(self):
-        for name, mapping in of_type(self.processed, "AWS::Lambda::EventSourceMapping").items():
-            properties = mapping["Properties"]
-            self.assertEqual((properties["MaximumRetryAttempts"], properties["MaximumRecordAgeInSeconds"]), (-1, 23 * 60 * 60), name)
-            kept = {"OnFailure": {"Destination": {"Fn::GetAtt": ["FailureBucket", "Arn"]}}}
-            self.assertEqual(properties["DestinationConfig"], kept, name)
-
-    def test_only_new_signals_are_delivered_and_the_filter_of_the_bus_leaves_the_lake_complete(self):
-        def filters(name: str):
-            return self.resources[name]["Properties"].get("FilterCriteria")
-        new = '{"eventName":["INSERT"]}'
-        self.assertEqual(filters("LakeFunctionSignals"), {"Filters": [{"Pattern": new}]})
-        self.assertEqual(filters("BusFunctionSignals"), {"Filters": [{"Pattern": {"Ref": "BusFilter"}}]})
-        self.assertEqual(self.template["Parameters"]["BusFilter"]["Default"], new)
-        for function in ("BusFunction", "LakeFunction"):
-            self.assertIsNone(filters(f"{function}Customers"))
-
     def test_streams_are_outputs_of_the_other_template(self):
         self.assertLessEqual(set(STREAMS), set(template.written()["Outputs"]))
         without_default = {name for name, parameter in self.template["Parameters"].items() if "Default" not in parameter}

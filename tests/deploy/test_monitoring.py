@@ -81,11 +81,6 @@ class Metrics(unittest.TestCase):
             self.assertEqual(alarm["Properties"]["AlarmActions"], to(kind), name)
             self.assertEqual(alarm["Properties"].get("OKActions"), to(kind) if name in pages else None, name)
 
-    def test_canary_sees_a_defect_within_its_five_minutes(self):
-        alarm = self.alarms["DefectsAlarm"]["Properties"]
-        self.assertEqual({query["MetricStat"]["Period"] for query in alarm["Metrics"] if "MetricStat" in query}, {60})
-        self.assertEqual((alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]), (1, 5))
-
     def test_calculated_alarm_uses_every_metric_that_it_reads_and_fills_none(self):
         for name, alarm in (template.alarms() | template.of_type(template.written("delivery/template.yaml"), "AWS::CloudWatch::Alarm")).items():
             queries = alarm["Properties"].get("Metrics", [])

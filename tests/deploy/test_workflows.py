@@ -88,12 +88,6 @@ class Permissions(unittest.TestCase):
             self.assertNotRegex(scripts, r"\b(cargo|rustup|rustc|sam build|pip|npm)\b|\.ci/(?!unpack |image )", name)
             self.assertEqual(set(re.findall(r"run\.py (\w+)", scripts)), {"sam"} if name == "deploy.deploy" else set())
 
-    def test_image_runs_nothing_at_its_build_and_has_a_base_with_a_digest(self):
-        written = (PROJECT / "tools" / "dev" / "Containerfile").read_text()
-        instructions = [line.split()[0] for line in written.splitlines() if not line.startswith("#")]
-        self.assertEqual(instructions, ["FROM", "ARG", "COPY", "ENV", "WORKDIR", "USER", "EXPOSE", "ENTRYPOINT"])
-        self.assertRegex(written, r"\nFROM \S+@sha256:[0-9a-f]{64}\n")
-
     def test_job_that_runs_the_compiled_command_line_cannot_assume_the_role_that_deploys(self):
         deploying, verifying = jobs()["deploy.deploy"], jobs()["deploy.verify"]
         # deploy/deployment-role.yaml names the environments so.
