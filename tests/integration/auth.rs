@@ -140,7 +140,7 @@ async fn key_with_a_corrupt_item_cannot_be_checked() {
     app.send(RequestBuilder::ping().key(&key)).await.assert_problem(503, "storage-unavailable");
 }
 
-async fn set_attribute(app: &TestApp, key: &str, name: &str, value: &str) {
+pub(crate) async fn set_attribute(app: &TestApp, key: &str, name: &str, value: &str) {
     let update = app
         .client
         .update_item()

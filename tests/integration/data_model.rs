@@ -175,7 +175,8 @@ fn tables_keys_time_to_live_and_streams_are_those_of_the_template() {
         .tables
         .iter()
         .map(|table| {
-            let mut keys = table.key_attributes().into_iter().map(str::to_owned);
+            let schema = table.definition["KeySchema"].as_array().unwrap();
+            let mut keys = schema.iter().map(|key| key["AttributeName"].as_str().unwrap().to_owned());
             let short = table.logical_id.strip_suffix("Table").unwrap().to_owned();
             let stream = stream_of(&table.logical_id);
             (short, keys.next(), keys.next(), table.time_to_live_attribute.clone(), stream)

@@ -54,7 +54,7 @@ pub(crate) async fn count(workload: Workload) -> Result<Instructions> {
 ///
 /// Callgrind makes a function some fifty times slower, and its timeouts stay the same: on a busy machine it closes a
 /// connection during the handshake and opens another. Such a run is repeated.
-pub(crate) async fn run(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
+async fn run(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
     for _ in 1..ATTEMPTS {
         if let Ok(counted) = run_once(workload, requests, file).await {
             return Ok(counted);

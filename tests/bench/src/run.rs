@@ -1,9 +1,7 @@
 //! What `cargo bench` does. Must not know how anything is measured.
 
-use std::path::PathBuf;
-
-use anyhow::{Context as _, Result};
-use clap::{Parser, ValueEnum as _};
+use anyhow::Result;
+use clap::Parser;
 
 use crate::baseline::{self, Counts};
 use crate::instructions::Instructions;
@@ -18,15 +16,6 @@ pub struct Options {
     /// Makes the counts the new baseline
     #[arg(long)]
     accept: bool,
-    /// Only counts requests into a file for `callgrind_annotate`
-    #[arg(long, value_name = "FILE", requires = "of")]
-    profile: Option<PathBuf>,
-    /// What is profiled
-    #[arg(long, value_enum)]
-    of: Option<Workload>,
-    /// How many requests are profiled; 0 shows the start alone
-    #[arg(long, default_value_t = 20)]
-    requests: u64,
     // Cargo adds it.
     #[arg(long, hide = true)]
     bench: bool,
@@ -38,15 +27,10 @@ pub struct Options {
 /// When something cannot be built or measured.
 pub async fn run(options: &Options) -> Result<bool> {
     program::build_functions()?;
-    if let Some(file) = &options.profile {
-        let counted = instructions::run(options.of.context("--profile needs --of")?, options.requests, file).await?;
-        println!("{} instructions, {} of them SHA-256", counted.instructions, counted.sha256);
-        return Ok(true);
-    }
     let (mut counted, mut counts) = (Vec::new(), Counts::new());
-    for workload in Workload::value_variants() {
+    for workload in Workload::ALL {
         step(format!("counting instructions: {workload:?}"));
-        let instructions = instructions::count(*workload).await?;
+        let instructions = instructions::count(workload).await?;
         let Instructions { start, first, warm } = instructions;
         for (what, count) in [("start", start), ("first request", first), ("warm request", warm.instructions)] {
             let name = format!("{workload:?}: {what}");

@@ -1,7 +1,6 @@
 //! The events that are measured: one customer, and a batch of signals. Must not know what they cost.
 
 use anyhow::{Context as _, Result};
-use clap::ValueEnum;
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 
@@ -9,7 +8,7 @@ const CUSTOMERS: &str = include_str!("../../../events/customers-create.json");
 const SIGNALS: &str = include_str!("../../../events/signals-events.json");
 
 /// What instructions are counted of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Workload {
     /// One customer
     Customer,
@@ -20,6 +19,8 @@ pub(crate) enum Workload {
 }
 
 impl Workload {
+    pub(crate) const ALL: [Self; 3] = [Self::Customer, Self::Signal, Self::Batch];
+
     /// The function that serves it.
     pub(crate) fn function(self) -> &'static str {
         match self {

@@ -43,16 +43,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// The names of the partition key and, if there is one, of the sort key.
-    pub fn key_attributes(&self) -> Vec<&str> {
-        let of_kind = |kind: &str| {
-            let schema = self.definition.get("KeySchema").and_then(Value::as_array);
-            let key = schema.into_iter().flatten().find(|key| key.get("KeyType").and_then(Value::as_str) == Some(kind));
-            key.and_then(|key| key.get("AttributeName")).and_then(Value::as_str)
-        };
-        [of_kind("HASH"), of_kind("RANGE")].into_iter().flatten().collect()
-    }
-
     pub(super) fn read(logical_id: &str, properties: &Value) -> Result<Self> {
         let wrong = |what: String| anyhow!("the table {logical_id} {what}");
         let properties = properties.as_object().ok_or_else(|| wrong("has no properties.".to_owned()))?;
