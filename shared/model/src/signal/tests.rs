@@ -26,30 +26,6 @@ fn errors(json: &str) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn event_has_a_customer_and_an_event_type() {
-    let signal = accepted(r#"{"customerId":"c1","eventType":"view","data":{"price":1.5}}"#);
-    assert_eq!(signal.identity, [("customerId", "c1".into()), ("eventType", "view".into())]);
-    assert_eq!(signal.data.as_str(), r#"{"price":1.5}"#);
-    assert_eq!((signal.index, signal.subject_id()), (3, "c1"));
-}
-
-#[test]
-fn step_has_an_emitter_a_node_and_an_eventflow() {
-    let json = format!(r#"{{"emitterId":"e","stepNodeId":"n","eventflowIdentifier":"{FLOW}","data":{{}}}}"#);
-    let signal = accepted(&json);
-    assert_eq!(signal.identity, [("emitterId", "e".into()), ("stepNodeId", "n".into())]);
-    assert_eq!(signal.eventflow_identifier.unwrap(), FLOW);
-}
-
-#[test]
-fn absent_or_null_data_is_an_empty_object() {
-    assert_eq!(accepted(r#"{"customerId":"c","eventType":"t"}"#).data.as_str(), "{}");
-    assert_eq!(accepted(r#"{"customerId":"c","eventType":"t","data":null}"#).data.as_str(), "{}");
-    let step = format!(r#"{{"emitterId":"e","stepNodeId":"n","eventflowIdentifier":"{FLOW}","data":null}}"#);
-    assert_eq!(accepted(&step).data.as_str(), "{}");
-}
-
-#[test]
 fn null_field_counts_as_absent() {
     let signal = accepted(
         r#"{"customerId":"c","eventType":"t","emitterId":null,"stepNodeId":null,"eventflowIdentifier":null,"extra":null}"#,
@@ -116,17 +92,6 @@ fn signal_over_256_kib_with_padding_is_too_large() {
     };
     assert_eq!(accepted(&padded(MAX_SIGNAL_BYTES)).payload().len(), MAX_SIGNAL_BYTES);
     assert_eq!(errors(&padded(MAX_SIGNAL_BYTES + 1)), [(String::new(), "too-large")]);
-}
-
-#[test]
-fn unknown_fields_are_stored_with_a_warning() {
-    let signal = accepted(
-        r#"{"customerId":"c","priority":[1],"d\u0061ta":{"x":1},"none":null,"us\u0065r":"ada","eventType":"t","emitterId":null}"#,
-    );
-    let names: Vec<_> = signal.warnings.iter().map(|warning| warning.at.pointer.as_str()).collect();
-    assert_eq!(names, ["/signals/3/priority", "/signals/3/user"]);
-    let kept: Vec<_> = signal.unknown_fields().unwrap().map(|(name, value)| (name.quoted(), value.as_str())).collect();
-    assert_eq!(kept, [("\"priority\"", "[1]"), (r#""us\u0065r""#, "\"ada\"")]);
 }
 
 #[test]
