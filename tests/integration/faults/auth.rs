@@ -90,6 +90,9 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
     for seconds in [59, 60, 300, 899] {
         assert_eq!(app.send(ping(seconds)).await.status, 200, "after {seconds} s");
     }
+    let reads = proxy.counts().of("GetItem");
+    assert_eq!(app.send(ping(899)).await.status, 200);
+    assert_eq!(proxy.counts().of("GetItem"), reads, "the table is left alone for some seconds");
     assert_eq!(app.send(customer().key(&key).at(at(899))).await.status, 200);
     assert_eq!(app.send(without_identifier(1).key(&key).at(at(899))).await.status, 200);
     assert_unavailable(&app.send(ping(900).within(Duration::from_secs(1))).await);

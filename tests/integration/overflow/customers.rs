@@ -37,7 +37,8 @@ impl Stack {
             work.await;
             self.proxy.set(Plan::none());
         };
-        let (undrained, ()) = tokio::join!(self.drain_all(messages), between);
+        let both = async { tokio::join!(self.drain_all(messages), between) };
+        let (undrained, ()) = tokio::time::timeout(Duration::from_mins(1), both).await.expect("a write of the rest");
         assert_eq!(undrained, [""; 0]);
     }
 
@@ -127,6 +128,19 @@ async fn field_that_is_changed_during_the_drain_is_kept() {
     stack.drain_with_between(&messages, update).await;
     let item = stack.customer().await;
     assert_eq!((text(&item, "city"), text(&item, "zip")), (Some("Bonn"), Some("53111")));
+}
+
+#[tokio::test]
+async fn drain_behind_the_clock_of_other_updates_takes_nothing_back() {
+    let stack = Stack::start(Plan::none()).await;
+    let messages = stack.deferred(json!({"city": "Ulm", "zip": "89073"}), NOW).await;
+    assert_eq!(stack.update(json!({"city": "Bonn"}), later(120)).await.0, 200);
+    let update = async { assert_eq!(stack.update(json!({"state": "NRW"}), later(180)).await.0, 200) };
+    stack.drain_with_between(&messages, update).await;
+    let item = stack.customer().await;
+    let fields = ["city", "zip", "state"].map(|name| text(&item, name));
+    assert_eq!(fields, [Some("Bonn"), Some("89073"), Some("NRW")]);
+    assert!(text(&item, "updatedAt") >= Some(later(180).to_string().as_str()), "{item:?}");
 }
 
 #[tokio::test]

@@ -15,6 +15,8 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
     stack.send(&named(60), NOW).await;
     let messages = stack.sqs.take_messages();
     assert_eq!(stack.drain_all(&messages).await, messages, "DynamoDB is still away");
+    stack.proxy.set(Fault::ResetBefore.always().of("PutItem"));
+    assert_eq!((stack.drain_all(&messages).await, stack.stored().await.len()), (messages.clone(), 0), "no record");
     stack.proxy.set(Fault::InternalServerError.where_body_has("\"59\"").of("BatchWriteItem"));
     assert_eq!(stack.drain_all(&messages).await, messages);
     assert_eq!(stack.stored().await.len(), 50);

@@ -197,36 +197,6 @@ mod tests {
     }
 
     #[test]
-    fn verdict_of_each_signal_is_what_the_response_and_the_queue_say() {
-        let body = r#"{"signals":[{"eventType":"a"},{"stepNodeId":"b"},7]}"#;
-        let error = r#""fieldErrors":[{"code":"invalid-type","pointer":"/signals/2"}]"#;
-        for (response, deferred, expected) in [
-            (
-                format!(r#"{{"received":3,"accepted":2,"replayed":false,{error}}}"#),
-                &[1][..],
-                json!([[0, "a", "stored", null], [1, "b", "deferred", null], [2, null, "rejected", "invalid-type"]]),
-            ),
-            (
-                format!(r#"{{"received":3,"accepted":2,"replayed":true,{error}}}"#),
-                &[1],
-                json!([[0, "a", "replayed", null], [1, "b", "replayed", null], [2, null, "replayed", "invalid-type"]]),
-            ),
-            (
-                format!(r#"{{"received":3,"accepted":0,"code":"validation-failed",{error}}}"#),
-                &[],
-                json!([[0, "a", "rejected", null], [1, "b", "rejected", null], [2, null, "rejected", "invalid-type"]]),
-            ),
-            (
-                r#"{"code":"storage-unavailable"}"#.to_owned(),
-                &[],
-                json!([0, 1, 2].map(|index| json!([index, (["a", "b"].get(index)), "refused", "storage-unavailable"]))),
-            ),
-        ] {
-            assert_eq!(of(body, &response, deferred), expected, "{response}");
-        }
-    }
-
-    #[test]
     fn body_in_which_no_signal_can_be_read_is_one_refused_object_without_index() {
         let many = format!("{{\"signals\":[{}]}}", vec!["0"; 501].join(",")).leak();
         for body in ["{", "", r#"{"signals":[]}"#, r#"{"signals":7}"#, many] {

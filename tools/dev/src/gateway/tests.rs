@@ -75,23 +75,6 @@ fn cors_headers(response: &Response<()>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn request_reaches_the_function_and_its_response_the_client() {
-    let address = gateway(echo(), &["http://page.example"]);
-    let request = Request::builder().method(Method::PATCH).uri(format!("{address}/a%20b?c=%C3%A4&d"));
-    let request = request.header("x", "1").header("x", "2").header("content-type", "application/json");
-    let (response, body) = send(request.body(&b"\x00\xff"[..]).unwrap()).await;
-    assert_eq!((response.status().as_u16(), cors_headers(&response)), (418, vec![]));
-    assert_eq!(response.headers()["x-request-id"], "i1");
-    let event: Value = serde_json::from_slice(&body).unwrap();
-    assert_eq!(
-        [&event["requestContext"]["http"]["method"], &event["rawPath"], &event["rawQueryString"], &event["body"]],
-        ["PATCH", "/a%20b", "c=%C3%A4&d", "AP8="]
-    );
-    let host = address.trim_start_matches("http://");
-    assert_eq!([&event["headers"]["host"], &event["headers"]["x"]], [host, "1,2"]);
-}
-
-#[tokio::test]
 async fn function_that_ends_or_returns_no_response_is_the_500_of_api_gateway() {
     let events = EventQueue::default();
     let address = gateway(Functions::of_test("F", events.clone()), &[]);
@@ -108,26 +91,6 @@ async fn function_that_ends_or_returns_no_response_is_the_500_of_api_gateway() {
         let (response, body) = send(Request::get(format!("{address}/get")).body(&b""[..]).unwrap()).await;
         assert_eq!((response.status().as_u16(), &body[..]), (500, &b"{\"message\":\"Internal Server Error\"}"[..]));
         function.await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn unknown_path_or_method_is_the_404_of_api_gateway() {
-    let address = gateway(echo(), &[]);
-    for (method, path, status) in [
-        ("GET", "/get", 418),
-        ("POST", "/get", 404),
-        ("GET", "/get/", 404),
-        ("GET", "/lambda-url/customers/get", 404),
-        ("GET", "//", 404),
-    ] {
-        let request = Request::builder().method(method).uri(format!("{address}{path}"));
-        let (response, body) = send(request.body(&b""[..]).unwrap()).await;
-        assert_eq!(response.status().as_u16(), status, "{method} {path}");
-        if status == 404 {
-            assert_eq!(response.headers()["content-type"], "application/json");
-            assert_eq!(body, b"{\"message\":\"Not Found\"}");
-        }
     }
 }
 

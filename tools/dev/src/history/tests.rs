@@ -35,38 +35,6 @@ fn history_is_bounded_in_number_and_bytes() {
     assert_eq!(kept(&history), (0, 522, 521));
 }
 
-#[tokio::test]
-async fn waiting_reader_gets_the_next_exchange() {
-    let history = Arc::new(History::default());
-    let reads = Arc::clone(&history);
-    let reader = tokio::spawn(async move {
-        reads.wait(Duration::from_mins(1), |state| (!state.kept.is_empty(), state.kept.len())).await
-    });
-    tokio::task::yield_now().await;
-    add(&history, b"{}", "{}");
-    assert_eq!(reader.await.unwrap(), 1);
-}
-
-#[test]
-fn counts_are_of_all_signals_until_they_are_cleared() {
-    let history = History::default();
-    let body = br#"{"signals":[{"eventType":"purchase"},{"stepNodeId":"start"},{"eventType":"purchase"}]}"#;
-    let counted = r#""received":3,"accepted":2,"fieldErrors":[{"pointer":"/signals/2/x"}],"warnings":[{"pointer":"/signals/0/x"}]"#;
-    add(&history, body, format!("{{{counted}}}").leak());
-    add(&history, body, format!("{{{counted},\"replayed\":true}}").leak());
-    add(&history, body, "{}");
-    let tally = |counts: [u64; 5]| json!(Tally(counts));
-    let counts = history.with(|state| json!(state.counts));
-    let by_type = json!({"purchase": tally([1, 2, 0, 1, 2]), "start": tally([1, 1, 0, 0, 1])});
-    let verdicts = json!({"stored": 2, "replayed": 3, "deferred": 0, "rejected": 1, "refused": 3});
-    let mut expected = json!({"requests": 3, "warnings": 2, "byType": by_type, "otherTypes": 0, "contracts": {"ok": 0, "broken": 0, "none": 0}});
-    expected.as_object_mut().unwrap().extend(verdicts.as_object().unwrap().clone());
-    assert_eq!(counts, expected);
-    history.clear();
-    assert_eq!(history.with(|state| state.counts.signals.sum()), 0);
-    assert_eq!(add(&history, b"", ""), 4);
-}
-
 #[test]
 fn signals_of_many_or_long_types_are_counted_together() {
     let history = History::default();
