@@ -1,7 +1,6 @@
-//! `cargo dev`, and `./dev` of a release, as a developer starts it: a process, an address, nothing left when it ends. Must not know what it serves.
+//! `cargo dev` as a developer starts it: a process, an address, nothing left when it ends. Must not know what it serves.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,7 +10,6 @@ use std::time::{Duration, Instant};
 use sandbox::cargo::cargo_command;
 use tempfile::TempDir;
 
-use crate::functions::build;
 use crate::request_builder::TestResponse;
 
 /// Far beyond a first build on a busy machine, for which the first answer of `cargo intake` waits, too: only a hang reaches it.
@@ -35,37 +33,10 @@ impl LocalStack {
         let folder = tempfile::tempdir().unwrap();
         let mut command = cargo_command(std::env::var_os("CARGO").expect("cargo runs the tests"));
         command.arg("dev").current_dir(root());
-        command.arg("--env-file").arg(folder.path().join("dev.env"));
-        Self::run(command, options, folder)
-    }
-
-    /// Starts the `dev` of a release, which lies in the folder `release` of the current one, without a variable of this process.
-    pub fn start_release(options: &[&str]) -> Self {
-        let functions = ["customers", "overflow", "signals"];
-        let built = build(&[&["dev", "intake"], &functions[..]].concat()).unwrap();
-        // Where links to the programs are possible.
-        let folder = tempfile::tempdir_in(&built).unwrap();
-        let release = folder.path().join("release");
-        fs::create_dir_all(release.join("events/seed")).unwrap();
-        for file in ["template.yaml", "events/seed/customers.ndjson", "events/seed/signals.ndjson"] {
-            fs::copy(root().join(file), release.join(file)).unwrap();
-        }
-        for program in ["dev", "intake"] {
-            fs::hard_link(built.join(program), release.join(program)).unwrap();
-        }
-        for function in functions {
-            let of_function = release.join("functions").join(function);
-            fs::create_dir_all(&of_function).unwrap();
-            fs::hard_link(built.join(function), of_function.join("bootstrap")).unwrap();
-        }
-        let mut command = Command::new(release.join("dev"));
-        command.env_clear().current_dir(folder.path());
-        Self::run(command, options, folder)
-    }
-
-    fn run(mut command: Command, options: &[&str], folder: TempDir) -> Self {
         let env_file = folder.path().join("dev.env");
         let mut process = command
+            .arg("--env-file")
+            .arg(&env_file)
             .args(["--port", "0", "--dynamodb-port", "0", "--inspector-port", "0"])
             .args(options)
             .stdout(Stdio::null())
@@ -84,11 +55,6 @@ impl LocalStack {
         let variables = variables.lines().filter_map(|line| line.split_once('='));
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         Self { process, stderr, variables, folder }
-    }
-
-    /// The folder of the env file.
-    pub fn folder(&self) -> &Path {
-        self.folder.path()
     }
 
     /// A variable of the env file.

@@ -1,8 +1,6 @@
 //! `cargo dev`, end to end: the compiled functions behind HTTP, and what they wrote, read through DynamoDB's protocol.
 
-use std::io::BufRead as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use emulator::{Emulator, Storage};
@@ -59,22 +57,6 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
 
     let stderr = stack.stop("INT");
     assert!(!stderr.contains("Error: "), "{stderr}");
-}
-
-#[test]
-fn release_serves_seeds_and_is_found_without_cargo() {
-    let stack = LocalStack::start_release(&["--seed"]);
-    let ping = stack.send("GET", "/api/sdk/ping", &[], b"");
-    assert_eq!((ping.status, ping.json()), (200, json!({"response": "pong"})));
-    let mut intake = Command::new(stack.folder().join("release/intake"));
-    let list = ["--local", "--json", "signals", "list", "--", "customer-00017"];
-    let listed = intake.args(list).env_clear().current_dir(stack.folder()).output().unwrap();
-    assert!(listed.status.success() && listed.stdout.lines().count() > 1, "{listed:?}");
-    let help = Command::new(stack.folder().join("release/dev")).arg("--help").output().unwrap().stdout;
-    let help = String::from_utf8(help).unwrap();
-    assert!(help.contains("Usage: ./dev ") && !help.contains("cargo") && !help.contains("--release"), "{help}");
-    let stderr = stack.stop("INT");
-    assert!(!stderr.contains("Building"), "{stderr}");
 }
 
 #[tokio::test]

@@ -56,14 +56,6 @@ impl Emulator {
     pub fn start(template: &Template, storage: &Storage, port: u16) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .with_context(|| format!("Cannot listen on port {port} of 127.0.0.1"))?;
-        Self::start_on(listener, template, storage)
-    }
-
-    /// As [`Emulator::start`], on a port that the caller has taken.
-    ///
-    /// # Errors
-    /// The file cannot be opened, or its tables are not those of the template.
-    pub fn start_on(listener: TcpListener, template: &Template, storage: &Storage) -> Result<Self> {
         let database = open(storage)?;
         for table in &template.tables {
             tables::ensure(&database, table)?;
@@ -88,11 +80,6 @@ impl Emulator {
     /// The URL to give to an SDK, such as `http://127.0.0.1:8000`.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
-    }
-
-    /// The port it listens on.
-    pub fn port(&self) -> u16 {
-        self.address.port()
     }
 
     /// Stores an item, given in DynamoDB's own JSON, without a request over HTTP.

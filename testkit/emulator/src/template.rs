@@ -2,8 +2,7 @@
 //! other origins may do.
 //!
 //! The local stack reads and evaluates nothing else of the template, so conditions, alarms, permissions or queues cannot stop
-//! it. It must understand all that it reads: a table property that is neither applied nor known to mean nothing on one machine
-//! is an error, and so is a variable that only AWS could evaluate.
+//! it. It must understand all that it reads: a key or a variable that only AWS could evaluate is an error.
 
 mod cors;
 mod function;

@@ -44,8 +44,6 @@ pub(super) struct Counts {
 pub(super) struct Unavailable {
     pub(super) sent: Instant,
     pub(super) received: Instant,
-    /// Whether it was the first response of its process.
-    pub(super) is_cold: bool,
 }
 
 /// A client with its key.
@@ -76,7 +74,7 @@ impl Shared {
         let body = response["body"].as_str().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
         let status = response["statusCode"].as_u64().unwrap_or_default();
         if status == 503 {
-            let failure = Unavailable { sent, received: Instant::now(), is_cold: invocation.is_first };
+            let failure = Unavailable { sent, received: Instant::now() };
             self.counts.unavailable.borrow_mut().push(failure);
         }
         Some((status, body))

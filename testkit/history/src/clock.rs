@@ -22,14 +22,12 @@ pub(super) struct SkewedClock {
 }
 
 impl SkewedClock {
-    /// Compiles it with the C compiler that Rust links with. `None` where a process cannot be given a clock.
+    /// Compiles it with the C compiler that Rust links with.
     ///
     /// # Errors
-    /// When there is no such compiler.
-    pub(super) fn compile() -> Result<Option<Self>> {
-        if !cfg!(target_os = "linux") {
-            return Ok(None);
-        }
+    /// When this is not Linux, or there is no such compiler.
+    pub(super) fn compile() -> Result<Self> {
+        ensure!(cfg!(target_os = "linux"), "a history needs Linux: elsewhere a process has no clock of its own");
         let folder = tempfile::tempdir()?;
         let library = folder.path().join("clock_offset.so");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/clock_offset.c");
@@ -38,7 +36,7 @@ impl SkewedClock {
             compiled.context("cc, which Rust links with, cannot be started")?.success(),
             "cc cannot compile the clock"
         );
-        Ok(Some(Self { library, _folder: folder }))
+        Ok(Self { library, _folder: folder })
     }
 
     /// Sets the clock of the `number`-th process, which will be started. Its deadlines are those of this machine's.

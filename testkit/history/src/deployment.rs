@@ -67,8 +67,6 @@ pub(super) struct Deployment {
     pub(super) events: [EventQueue; FUNCTIONS.len()],
     /// The API keys with the numbers of their accounts. The table and the snapshot have them.
     pub(super) keys: Vec<(u32, String)>,
-    /// Whether the clocks of the processes differ.
-    pub(super) has_skewed_clocks: bool,
     capacity: Capacity,
 }
 
@@ -83,7 +81,7 @@ impl Deployment {
         log: &mpsc::UnboundedSender<String>,
     ) -> Result<Self> {
         let emulator = TestApp::emulator();
-        let clock = SkewedClock::compile()?.map(Arc::new);
+        let clock = Arc::new(SkewedClock::compile()?);
         let (queue, s3) = (FakeSqs::start().await?, FakeS3::start().await?);
         queue.allow_all_receives();
         let keys = create_keys(&emulator.endpoint(), &s3).await;
@@ -120,7 +118,6 @@ impl Deployment {
             functions,
             events,
             keys,
-            has_skewed_clocks: clock.is_some(),
             capacity,
         })
     }
@@ -145,16 +142,11 @@ impl Deployment {
 }
 
 /// The options of a process by its number: every second one serves several events at once, and each has its own clock.
-fn numbered(
-    process: ProcessOptions,
-    clock: Option<Arc<SkewedClock>>,
-) -> Box<dyn Fn(u64) -> ProcessOptions + Send + Sync> {
+fn numbered(process: ProcessOptions, clock: Arc<SkewedClock>) -> Box<dyn Fn(u64) -> ProcessOptions + Send + Sync> {
     Box::new(move |number| {
         let at_once = if number.is_multiple_of(2) { 1 } else { AT_ONCE };
         let mut process = ProcessOptions { concurrency: Some(at_once), ..process.clone() };
-        if let Some(clock) = &clock {
-            clock.set(&mut process, number);
-        }
+        clock.set(&mut process, number);
         process
     })
 }

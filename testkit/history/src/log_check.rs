@@ -6,8 +6,6 @@ use tokio::sync::mpsc;
 /// What the functions logged.
 #[derive(Debug, Default)]
 pub(super) struct LogCheck {
-    /// How many lines.
-    pub(super) lines: u64,
     /// The lines that contain a secret.
     pub(super) leaks: Vec<String>,
     /// The lines that say that rejected signals could not be kept.
@@ -19,7 +17,6 @@ impl LogCheck {
     pub(super) async fn run(mut log: mpsc::UnboundedReceiver<String>, secrets: Vec<String>) -> Self {
         let mut check = Self::default();
         while let Some(line) = log.recv().await {
-            check.lines += 1;
             if line.contains("RejectedNotStored") {
                 check.unkept += 1;
             }

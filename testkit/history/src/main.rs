@@ -64,7 +64,8 @@ async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode
             return ExitCode::FAILURE;
         }
     };
-    println!("{summary}");
+    println!("{}\n{:#?}", summary.report, summary.counts);
+    summary.leaks.iter().take(5).for_each(|line| println!("a key or a value is logged: {line}"));
     if summary.holds() {
         return ExitCode::SUCCESS;
     }

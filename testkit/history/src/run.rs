@@ -21,7 +21,7 @@ use crate::load::CANARY;
 use crate::log_check::LogCheck;
 use crate::options::Options;
 use crate::stored;
-use crate::summary::{Calls, Failures, Summary};
+use crate::summary::{Counts, OfClients, Summary, calls_of, processes_of};
 use crate::windows::Windows;
 
 /// Clients that send signals, and clients that update customers.
@@ -58,8 +58,8 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let Traffic { signals, customers, drained, drain_took, kills, took } =
         send(&options, &deployment, end, &progress).await?;
     deployment.end().await;
-    let calls = Calls::of(&deployment);
-    let Deployment { emulator, queue, functions, has_skewed_clocks, .. } = deployment;
+    let ([calls, faulted_calls, throttled_writes], processes) = (calls_of(&deployment), processes_of(&deployment));
+    let Deployment { emulator, queue, functions, .. } = deployment;
     drop(functions);
     let log = log_check.await?;
     progress("reading what is stored");
@@ -73,23 +73,21 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     };
     let [of_signals, of_customers] = [&signals, &customers].map(|shared| shared.counts.unavailable.take());
     let is_unexplained = |failure: &&Unavailable| !windows.explains(failure);
-    Ok(Summary {
-        report: checker::check(&history, &stored),
-        updates: customers.counts.acknowledged.get(),
-        requests: [signals.counts.attempts.get(), customers.counts.attempts.get()],
-        unexplained: of_signals.iter().chain(&of_customers).filter(is_unexplained).count(),
-        unavailable: [&of_signals, &of_customers].map(|failures| Failures::of(failures)),
-        deferred: [signals.counts.deferred.get(), customers.counts.deferred.get()],
+    let counts = Counts {
+        signals: OfClients::of(&signals, &of_signals),
+        customers: OfClients::of(&customers, &of_customers),
+        unexplained_503s: of_signals.iter().chain(&of_customers).filter(is_unexplained).count(),
         drained,
         drain_took,
         dead_letters: queue.dead_letters(),
         kills,
         calls,
-        has_skewed_clocks,
-        log_lines: log.lines,
-        leaks: log.leaks,
+        faulted_calls,
+        throttled_writes,
+        processes,
         took,
-    })
+    };
+    Ok(Summary { report: checker::check(&history, &stored), leaks: log.leaks, counts })
 }
 
 /// What was sent, killed and drained.

@@ -65,8 +65,6 @@ struct State {
 pub struct ProcessCounts {
     /// Processes that were started.
     pub started: u64,
-    /// The most processes at one time.
-    pub at_once: u64,
     /// Processes that ended by themselves.
     pub ended: u64,
     /// Invocations that ended in an error or at their timeout.
@@ -241,7 +239,6 @@ impl Pool {
         if !state.has_ended {
             state.processes.insert(number, started);
         }
-        state.counts.at_once = state.counts.at_once.max(state.processes.len() as u64);
         Ok(chosen)
     }
 

@@ -43,8 +43,6 @@ pub struct Invocation {
     pub response: Bytes,
     /// From giving the event to the process to the last byte of its response.
     pub duration: Duration,
-    /// Whether it is the first one of its process.
-    pub is_first: bool,
 }
 
 impl Invocation {
@@ -99,7 +97,6 @@ struct State {
     timeout: Duration,
     /// The invocations that the process has not responded to yet, by their ids.
     open: Mutex<HashMap<String, Open>>,
-    given: AtomicU64,
     /// Requests for the next event that wait for one.
     waiting: watch::Sender<u64>,
     errors: AtomicU64,
@@ -109,7 +106,6 @@ struct State {
 #[derive(Debug)]
 struct Open {
     began: Instant,
-    is_first: bool,
     invocation: oneshot::Sender<Invocation>,
 }
 
@@ -123,7 +119,6 @@ impl RuntimeApi {
             events,
             timeout,
             open: Mutex::default(),
-            given: AtomicU64::new(0),
             waiting: watch::Sender::new(0),
             errors: AtomicU64::new(0),
         };
@@ -165,8 +160,7 @@ impl State {
         let event = self.events.next().await;
         self.waiting.send_modify(|waiting| *waiting -= 1);
         let Some(event) = event else { return response(410, &[], "") };
-        let is_first = self.given.fetch_add(1, Ordering::Relaxed) == 0;
-        let open = Open { began: Instant::now(), is_first, invocation: event.invocation };
+        let open = Open { began: Instant::now(), invocation: event.invocation };
         self.open().insert(event.id.clone(), open);
         let deadline = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default() + self.timeout;
         let headers = [
@@ -181,9 +175,9 @@ impl State {
 
     fn respond(&self, id: &str, response: Bytes) {
         let open = self.open().remove(id);
-        if let Some(Open { began, is_first, invocation }) = open {
+        if let Some(Open { began, invocation }) = open {
             // The caller may have given up.
-            let _ = invocation.send(Invocation { response, duration: began.elapsed(), is_first });
+            let _ = invocation.send(Invocation { response, duration: began.elapsed() });
         }
     }
 }

@@ -47,14 +47,12 @@ fn is_as_declared(database: &Database, table: &Table) -> Result<bool> {
 
 fn ensure_expiry(database: &Database, table: &Table) -> Result<()> {
     let described = database.describe_time_to_live(request(json!({"TableName": table.name}))?)?;
-    let found = described.time_to_live_description.attribute_name;
-    let change = match (&found, &table.time_to_live_attribute) {
-        (found, declared) if found == declared => return Ok(()),
-        (_, Some(attribute)) => json!({"AttributeName": attribute, "Enabled": true}),
-        (Some(attribute), None) => json!({"AttributeName": attribute, "Enabled": false}),
-        (None, None) => return Ok(()),
-    };
-    let change = json!({"TableName": table.name, "TimeToLiveSpecification": change});
-    database.update_time_to_live(request(change)?)?;
+    if let Some(attribute) = &table.time_to_live_attribute
+        && described.time_to_live_description.attribute_name.as_ref() != Some(attribute)
+    {
+        let specification = json!({"AttributeName": attribute, "Enabled": true});
+        let change = json!({"TableName": table.name, "TimeToLiveSpecification": specification});
+        database.update_time_to_live(request(change)?)?;
+    }
     Ok(())
 }

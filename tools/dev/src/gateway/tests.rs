@@ -21,7 +21,7 @@ fn echo() -> Functions {
             let body: Value = serde_json::from_slice(&event.body).unwrap();
             let headers = json!({"x-request-id": "i1", "content-type": "text/plain"});
             let response = json!({"statusCode": 418, "headers": headers, "body": body.to_string()}).to_string().into();
-            let _ = event.invocation.send(Invocation { response, duration: Duration::ZERO, is_first: false });
+            let _ = event.invocation.send(Invocation { response, duration: Duration::ZERO });
         }
     });
     Functions::of_test("F", events)
@@ -82,8 +82,7 @@ async fn function_that_ends_or_returns_no_response_is_the_500_of_api_gateway() {
         let events = events.clone();
         let function = tokio::spawn(async move {
             let event = events.next().await.unwrap();
-            let response =
-                returned.map(|text| Invocation { response: text.into(), duration: Duration::ZERO, is_first: true });
+            let response = returned.map(|text| Invocation { response: text.into(), duration: Duration::ZERO });
             if let Some(response) = response {
                 event.invocation.send(response).unwrap();
             }
