@@ -2,12 +2,13 @@
 
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 
 
 class Client:
     """The application under development."""
 
-    def __init__(self, variables: dict):
+    def __init__(self, variables: Mapping[str, str]):
         self.base_url, self.key = variables["BASE_URL"], variables["API_KEY"]
 
     def send(self, method: str, path: str, body: str | bytes | None = None, key: str | None = "", **headers: str) -> int:

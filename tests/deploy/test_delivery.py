@@ -1,11 +1,10 @@
 """What delivery/template.yaml alone can show: what is read, where it goes, how long it is tried, and what is watched."""
 
-import json
 import re
 import unittest
 
 import template
-from template import PROJECT, of_type
+from template import PROJECT
 from test_permissions import KEY
 
 STREAMS = {"SignalsStreamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/S/stream/1",
@@ -59,33 +58,6 @@ class Targets(DeliveryTemplate):
         self.assertFalse(lake["ErrorOutputPrefix"].startswith("events/"))
 
 
-class Consumer(unittest.TestCase):
-    """The consumer of a stream that docs/data-model.md names."""
-
-    def setUp(self):
-        self.consumer = {}
-        exec((PROJECT / "tests" / "examples" / "stream_consumer.py").read_text(), self.consumer)
-        self.event = json.loads((PROJECT / "events" / "stream" / "signals.json").read_text())
-
-    def test_consumer_gets_new_signals_with_all_their_digits(self):
-        items = []
-        self.consumer["handle"] = items.append
-        self.assertEqual(self.consumer["handler"](self.event, None), {"batchItemFailures": []})
-        self.assertEqual(len(items), 2, items)
-        self.assertIn('"price":12345678901234567890.123456789012345678', items[0])
-        self.assertEqual(json.loads(items[0])["data"]["tags"], ['new "é"', True, None])
-
-    def test_failed_record_is_reported_and_those_after_it_are_left(self):
-        def fail(item: str):
-            calls.append(item)
-            raise ConnectionError
-        calls = []
-        self.consumer["handle"] = fail
-        self.assertEqual(self.consumer["handler"](self.event, None),
-                         {"batchItemFailures": [{"itemIdentifier": "111100000000000000000000001"}]})
-        self.assertEqual(len(calls), 1)
-
-
 class Alarms(DeliveryTemplate):
 
     def test_alarms_over_both_functions_name_one_that_exists_when_the_other_is_off(self):
@@ -94,11 +66,6 @@ class Alarms(DeliveryTemplate):
         for name, metrics in (("AgeAlarm", 1), ("UndeliveredAlarm", 2)):
             functions = [metric["Dimensions"][0]["Value"] for metric in template.watched(self.resources[name])]
             self.assertEqual(functions, [bus, lake] * metrics, name)
-
-    def test_metric_of_unreadable_records_is_one_that_the_function_writes(self):
-        source = (PROJECT / "delivery" / "function" / "src" / "log.rs").read_text()
-        self.assertIn('("RecordsUnreadable", ', source)
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,7 +1,6 @@
 """What the alarms and the dashboard read, and what the functions and the access log write."""
 
 import fnmatch
-import json
 import re
 import unittest
 

@@ -171,14 +171,6 @@ class DeploymentRole(unittest.TestCase):
             parameters = tomlkit.parse((PROJECT / "samconfig.toml").read_text())[environment]
             self.assertEqual(parameters["deploy"]["parameters"]["s3_prefix"], parameters["global"]["parameters"]["stack_name"])
 
-    def test_role_maps_event_sources_to_functions_of_the_stack_only(self):
-        own = {"ArnLike": {"lambda:FunctionArn": {
-            "Fn::Sub": "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${StackName}-*"}}} | ONLY_CLOUDFORMATION
-        for action in ("Create", "Delete", "Get", "Update"):
-            # `lambda:*` on functions does not reach an event source mapping.
-            granting = [s for s in self.granting(f"lambda:{action}EventSourceMapping") if s["Resource"] == "*"]
-            self.assertEqual([s["Condition"] for s in granting], [own], action)
-
     def test_policies_are_within_the_sizes_that_iam_takes(self):
         def size(policy: dict) -> int:
             return len(json.dumps(resolved(self.account, policy["PolicyDocument"]), separators=(",", ":")))

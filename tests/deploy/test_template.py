@@ -117,16 +117,6 @@ class Parameters(unittest.TestCase):
             self.assertEqual(reaching, described, name)
             self.assertEqual(shared_by_all["AutoPublishAlias"], "live")
 
-    def test_every_route_invokes_an_alias(self):
-        processed = template.processed(self.template)
-        aliases = of_type(processed, "AWS::Lambda::Alias")
-        found = template.routes(processed)
-        self.assertEqual({path for _, path, _ in found},
-                         {"/api/customers", "/api/sdk/ping", "/api/event-flows/signal"})
-        for method, path, alias in found:
-            self.assertEqual(method, "ANY", path)
-            self.assertIn(alias, aliases, path)
-
     def test_only_a_gradual_deployment_uses_alarms_of_codedeploy(self):
         at_once = template.processed(self.template, GradualDeployment="false")
         self.assertFalse(of_type(at_once, "AWS::CodeDeploy::DeploymentGroup"))

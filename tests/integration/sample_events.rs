@@ -45,8 +45,7 @@ fn folder() -> std::path::PathBuf {
 
 #[test]
 fn every_sample_event_has_an_expected_response() {
-    // The sample data in events/seed is for `cargo intake import`, whose tests read it. The records in events/stream are for
-    // the consumers in tests/examples and the delivery.
+    // The sample data in events/seed is for `cargo intake import`, whose tests read it.
     let files = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     let names: BTreeSet<_> = files.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
     assert_eq!(names, expected().map(|expected| expected.file.to_owned()).into());
