@@ -67,5 +67,6 @@ class Alarms(DeliveryTemplate):
             functions = [metric["Dimensions"][0]["Value"] for metric in template.watched(self.resources[name])]
             self.assertEqual(functions, [bus, lake] * metrics, name)
 
+
 if __name__ == "__main__":
     unittest.main()

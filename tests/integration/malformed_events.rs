@@ -79,42 +79,6 @@ async fn assert_statuses(app: &TestApp, cases: impl IntoIterator<Item = (impl As
 }
 
 #[tokio::test]
-async fn unused_event_field_of_any_type_is_ignored() {
-    let (app, key) = TestApp::with_key("shop").await;
-    let odd = ["null", "true", "-1", "1.5e300", r#""\u0000""#, "[[{}]]", r#"{"a":{"b":[]}}"#];
-    let unused = [
-        "/version",
-        "/routeKey",
-        "/rawQueryString",
-        "/queryStringParameters",
-        "/cookies",
-        "/pathParameters",
-        "/stageVariables",
-        "/multiValueHeaders",
-        "/httpMethod",
-        "/type",
-        "/requestContext/stage",
-        "/requestContext/domainName",
-        "/requestContext/authorizer",
-        "/requestContext/authentication",
-        "/requestContext/timeEpoch",
-        "/requestContext/time",
-        "/requestContext/requestId",
-        "/requestContext/http/path",
-        "/requestContext/http/sourceIp",
-    ];
-    let cases =
-        unused.iter().flat_map(|pointer| odd.iter().map(move |value| (pointer, value))).map(|(pointer, value)| {
-            let (parent, name) = pointer.rsplit_once('/').unwrap();
-            let value: Value = serde_json::from_str(value).unwrap();
-            (ping(&key, |event| event.pointer_mut(parent).unwrap()[name] = value), 200)
-        });
-    assert_statuses(&app, cases.collect::<Vec<_>>()).await;
-    let query = "a=<b>|{c} \u{7f}&".repeat(100_000);
-    assert_statuses(&app, [(ping(&key, |event| event["rawQueryString"] = query.into()), 200)]).await;
-}
-
-#[tokio::test]
 async fn invalid_header_is_ignored() {
     let (app, key) = TestApp::with_key("shop").await;
     let bearer = format!("Bearer {key}");
@@ -202,10 +166,4 @@ async fn event_without_a_request_is_a_404() {
         assert_statuses(&app, [(event, 404)]).await;
     }
     assert_statuses(&app, [(&b"{\"rawPath\":\"\xff\xfe\"}"[..], 404), (b"\xff", 404)]).await;
-}
-
-#[tokio::test]
-async fn what_follows_an_event_is_ignored() {
-    let (app, key) = TestApp::with_key("shop").await;
-    assert_statuses(&app, [(format!("{} trailing", ping(&key, |_| {})), 200)]).await;
 }

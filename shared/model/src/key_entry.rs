@@ -98,26 +98,3 @@ impl KeyEntry {
 pub fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn key_is_active_until_the_second_it_expires() {
-        let end = Timestamp::from_millis(5_000);
-        let entry = KeyEntry {
-            key_id: "key_1".into(),
-            account_id: "shop".parse().unwrap(),
-            name: "web".into(),
-            created_at: Timestamp::from_millis(0),
-            expires_at: Some(end),
-            revoked_at: None,
-            only: None,
-        };
-        assert_eq!(entry.status(Timestamp::from_millis(4_999)), KeyStatus::Active);
-        assert_eq!(entry.status(end), KeyStatus::Expired);
-        let revoked = KeyEntry { revoked_at: Some(end), ..entry };
-        assert_eq!(revoked.status(Timestamp::from_millis(1)), KeyStatus::Revoked);
-    }
-}

@@ -91,16 +91,6 @@ async fn success_without_a_result_for_each_event_is_a_failure() {
 }
 
 #[tokio::test]
-async fn batch_that_is_delivered_again_has_the_same_events() {
-    let delivery = Delivery::start(BOTH).await;
-    let batch = signals(0..3);
-    assert_eq!(delivery.first_undelivered(&batch).await, None);
-    let (entries, records) = (delivery.targets.take_entries(), delivery.targets.take_records());
-    assert_eq!(delivery.first_undelivered(&batch).await, None);
-    assert_eq!((delivery.targets.take_entries(), delivery.targets.take_records()), (entries, records));
-}
-
-#[tokio::test]
 async fn record_without_a_sequence_number_delays_the_whole_batch() {
     let delivery = Delivery::start(BOTH).await;
     let mut batch = signals(0..3);
