@@ -69,33 +69,6 @@ async fn identifier_of_another_account_is_no_conflict() {
 }
 
 #[tokio::test]
-async fn equal_signals_of_one_request_are_both_stored() {
-    let (app, key) = TestApp::with_key("shop").await;
-    let signal = json!({"customerId": "c", "eventType": "view"});
-    let response = app.send(RequestBuilder::signals(json!({"signals": [signal, signal]})).key(&key)).await;
-    assert_eq!(response.json()["accepted"], 2);
-    assert_eq!(app.history("shop", "c").await.len(), 2);
-}
-
-#[tokio::test]
-async fn replay_with_rejected_signals_writes_the_same_items() {
-    let (app, key) = TestApp::with_key("shop").await;
-    let valid = json!({"customerId": "c", "eventType": "view"});
-    let body = json!({"requestIdentifier": REQUEST, "signals": [valid, 1, valid]});
-    for replayed in [false, true] {
-        let response = app.send(RequestBuilder::signals(&body).key(&key)).await;
-        assert_eq!((&response.json()["accepted"], &response.json()["replayed"]), (&json!(2), &json!(replayed)));
-    }
-    let keys: Vec<_> = app
-        .history("shop", "c")
-        .await
-        .iter()
-        .map(|item| item["sk"].as_s().unwrap().rsplit('#').next().unwrap().to_owned())
-        .collect();
-    assert_eq!(keys, ["0000", "0002"]);
-}
-
-#[tokio::test]
 async fn request_without_identifier_writes_no_idempotency_record() {
     let (app, key) = TestApp::with_key("shop").await;
     let response = app

@@ -108,17 +108,12 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
     for (path, sentence) in [
         ("/requests?stat=4xx", "unknown field `stat`, expected one of `after`, `wait`, `account`, `type`, `status`"),
         ("/requests?status=9xx", "status: a status, such as 401, or a class of them, such as 4xx"),
-        ("/requests?status=x", "status: a status, such as 401"),
         ("/requests?wait=soon", "wait: a number of seconds up to 60, such as 5s"),
         ("/requests?wait=61s", "wait: a number of seconds up to 60"),
         ("/requests?after=-1", "after: invalid digit"),
         (
             "/signals?verdict=ok",
             "unknown variant `ok`, expected one of `stored`, `replayed`, `deferred`, `rejected`, `refused`",
-        ),
-        (
-            "/signals?types=a",
-            "unknown field `types`, expected one of `account`, `type`, `subject`, `verdict`, `after`, `count`",
         ),
         ("/counts?after=1", "unknown field `after`, expected `count` or `wait`"),
         ("/customers/c?account=a%23b", "account: an account name is 1 to 64 of the characters"),

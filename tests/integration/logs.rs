@@ -160,24 +160,6 @@ async fn each_line_of_a_request_has_its_id() {
     assert!(lines.iter().all(|line| line["requestId"] == response["requestId"]), "{log}");
 }
 
-#[tokio::test]
-async fn preflight_line_has_status_204_and_no_metric() {
-    let preflights = async {
-        let app = TestApp::start();
-        for path in ["/api/customers", "/api/event-flows/signal"] {
-            app.send(RequestBuilder::new("OPTIONS", path)).await;
-        }
-    };
-    let ((), log) = log_of(preflights).await;
-    let lines = request_lines(&log);
-    let outcomes: Vec<_> = lines.iter().map(|line| [&line["path"], &line["status"], &line["code"]]).collect();
-    let outcome = |path| [json!(path), json!(204), json!(null)];
-    assert_eq!(json!(outcomes), json!([outcome("/api/customers"), outcome("/api/event-flows/signal")]));
-    for line in &lines {
-        assert!(metrics(line).is_empty() && line["calls"].is_null(), "{line}");
-    }
-}
-
 /// The names of the metrics that a line declares.
 fn metrics(line: &Value) -> Vec<&str> {
     let metrics = line.pointer("/_aws/CloudWatchMetrics/0/Metrics").and_then(Value::as_array);

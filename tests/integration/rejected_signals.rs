@@ -82,16 +82,3 @@ async fn payload_beyond_an_item_is_stored_truncated() {
     assert_eq!(items[0]["truncated"].as_bool(), Ok(&true));
     assert!(long.to_string().starts_with(items[0]["payload"].as_s().unwrap().as_str()));
 }
-
-#[tokio::test]
-async fn batch_of_500_rejected_signals_is_stored_whole() {
-    let (app, key) = TestApp::with_key("shop").await;
-    let invalid = [json!(1), json!("x"), json!({}), json!({"customerId": "c"})];
-    let signals: Vec<_> = invalid.iter().cycle().take(500).collect();
-    let response = app.send(RequestBuilder::signals(json!({"signals": signals})).key(&key)).await;
-    response.assert_problem(400, "validation-failed");
-    let items = app.items("RejectedSignalsTable").await;
-    assert_eq!(items.len(), 500);
-    let identifier = response.json()["requestIdentifier"].clone();
-    assert!(items.iter().all(|item| item["requestIdentifier"].as_s().unwrap() == &identifier));
-}

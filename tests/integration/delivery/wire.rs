@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::fake_targets::Target;
 
-use super::{BOTH, Delivery, id, ids, ids_of, ids_of_lines, signal, signals};
+use super::{BOTH, Delivery, id, signal, signals};
 
 #[tokio::test]
 async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {
@@ -67,34 +67,6 @@ async fn customer_change_has_its_own_detail_type_and_source() {
     let expected = json!({"specversion": "1.0", "id": "REMOVE", "source": "/accounts/acme/customers", "subject": "c",
         "type": "intake.customer.deleted", "time": "2026-11-20T22:33:44.000Z"});
     assert_eq!(deleted, expected);
-}
-
-#[tokio::test]
-async fn events_of_a_batch_share_calls_and_records_in_their_order() {
-    let delivery = Delivery::start(BOTH).await;
-    assert_eq!(delivery.first_undelivered(&signals(0..25)).await, None);
-    let calls: Vec<_> = delivery.targets.take_calls().iter().map(|call| call.target).collect();
-    assert_eq!(calls, [Target::Lake, Target::Bus, Target::Bus, Target::Bus]);
-    assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..25));
-    let records = delivery.targets.take_records();
-    assert_eq!(records.len(), 1);
-    let lines: Vec<_> = records[0].lines().map(ToOwned::to_owned).collect();
-    assert_eq!(ids_of_lines(&lines), ids_of(0..25));
-}
-
-#[tokio::test]
-async fn large_events_are_split_into_calls_within_the_limits() {
-    let delivery = Delivery::start(BOTH).await;
-    let large: Vec<_> = (0..20).map(|n| signal(n, &json!({"x": {"S": "x".repeat(240_000)}}))).collect();
-    assert_eq!(delivery.first_undelivered(&large).await, None);
-    assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..20));
-    let calls: Vec<_> = delivery.targets.take_calls().iter().map(|call| call.target).collect();
-    assert_eq!(calls.iter().filter(|target| **target == Target::Bus).count(), 20);
-    let records = delivery.targets.take_records();
-    let lengths: Vec<_> = records.iter().map(|record| record.lines().count()).collect();
-    assert_eq!(lengths, [4, 4, 4, 4, 4]);
-    assert_eq!(calls.iter().filter(|target| **target == Target::Lake).count(), 2);
-    assert!(records.iter().all(|record| record.len() <= 1_000_000));
 }
 
 #[tokio::test]

@@ -2,8 +2,6 @@
 
 pub(crate) mod fake_aws;
 
-use std::process::Stdio;
-
 use emulator::sqs::FakeSqs;
 use serde_json::{Value, json};
 use testkit::TestApp;
@@ -199,14 +197,4 @@ async fn doctor_without_a_deployed_stack_skips_what_only_that_has() {
         }
         assert_eq!(result("Key expiries"), "held");
     }
-}
-
-#[test]
-fn doctor_without_a_reader_fails_all_the_same() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let ended = operator.command(&["doctor"]).stdout(writer).stderr(Stdio::null()).status().unwrap();
-    assert_eq!(ended.code(), Some(1));
 }
