@@ -1,4 +1,4 @@
-//! README.md says what the code does: its endpoints and its examples; and it stays short.
+//! README.md says what the code does: its endpoints and its examples.
 
 use customers::CustomersFunction;
 use emulator::development_key;
@@ -9,11 +9,6 @@ use signals::SignalsFunction;
 use testkit::{RequestBuilder, TestApp};
 
 use crate::page::Page;
-
-#[test]
-fn readme_has_at_most_150_lines() {
-    assert!(Page::read("README.md").text.lines().count() <= 150);
-}
 
 #[test]
 fn endpoints_in_the_readme_and_in_the_contract_are_those_of_the_code() {

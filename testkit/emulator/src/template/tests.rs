@@ -39,20 +39,6 @@ const KEYS: &str = "
       TimeToLiveSpecification: {AttributeName: expiresAt, Enabled: true}
 ";
 
-#[test]
-fn template_of_this_repository_is_valid() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml");
-    let template = Template::read(path.as_ref()).unwrap();
-
-    assert!(template.table("ApiKeysTable").is_ok());
-    let batch_sizes = template.functions.iter().map(|function| (function.package.as_str(), function.batch_size));
-    assert_eq!(batch_sizes.collect::<Vec<_>>(), [("customers", None), ("overflow", Some(10)), ("signals", None)]);
-    assert!(template.routes().any(|route| route.path == "/api/customers" && route.function == "CustomersFunction"));
-    let environment = template.environment().unwrap();
-    assert!(environment.contains(&("SIGNALS_TABLE".into(), "SignalsTable".into())));
-    assert!(environment.iter().all(|(name, _)| name != "OVERFLOW_QUEUE_URL" && name != "KEY_SNAPSHOT_BUCKET"));
-}
-
 fn function_with(name: &str, variable: &str) -> String {
     format!(
         "
