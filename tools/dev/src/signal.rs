@@ -185,30 +185,16 @@ mod tests {
     use super::signals;
     use crate::outcome::Outcome;
 
-    /// Index, type, verdict and code of each signal of a batch with this response.
-    fn of(body: &'static str, response: &str, deferred: &[usize]) -> serde_json::Value {
-        let outcome = Outcome::parse(429, response.as_bytes(), None);
-        let signals = signals(&Bytes::from_static(body.as_bytes()), &outcome, deferred);
-        let shown = |signal: &super::Signal| {
-            let code = signal.errors.first().map(|error| error.code.clone());
-            json!([signal.index, signal.r#type, signal.verdict, code])
-        };
-        signals.iter().map(shown).collect()
-    }
-
     #[test]
     fn body_in_which_no_signal_can_be_read_is_one_refused_object_without_index() {
-        let many = format!("{{\"signals\":[{}]}}", vec!["0"; 501].join(",")).leak();
-        for body in ["{", "", r#"{"signals":[]}"#, r#"{"signals":7}"#, many] {
-            assert_eq!(of(body, r#"{"message":"x"}"#, &[]), json!([[null, null, "refused", "429"]]));
+        let many = format!("{{\"signals\":[{}]}}", vec!["0"; 501].join(","));
+        for body in ["{", "", r#"{"signals":[]}"#, r#"{"signals":7}"#, many.as_str()] {
+            let outcome = Outcome::parse(429, br#"{"message":"x"}"#, None);
+            let signals = signals(&Bytes::copy_from_slice(body.as_bytes()), &outcome, &[]);
+            let shown = signals
+                .iter()
+                .map(|signal| json!([signal.index, signal.r#type, signal.verdict, signal.errors[0].code]));
+            assert_eq!(shown.collect::<Vec<_>>(), [json!([null, null, "refused", "429"])]);
         }
-    }
-
-    #[test]
-    fn data_of_a_signal_has_its_digits() {
-        let body = br#"{"signals":[{"eventType":"a","data":{"n":12345678901234567890.10}}]}"#;
-        let signals = signals(&Bytes::from_static(body), &Outcome::default(), &[]);
-        let text = serde_json::to_string(&signals).unwrap();
-        assert!(text.contains(r#""data":{"n":12345678901234567890.10}"#), "{text}");
     }
 }
