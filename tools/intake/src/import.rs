@@ -75,7 +75,7 @@ impl Import {
             std::fs::remove_file(&error_path).with_context(|| format!("Cannot delete {}", error_path.display()))?;
         }
         let mut outcomes = Outcomes::new(kind, error_path);
-        let writer = Writer::new(stack.client.clone(), table, &self, retention);
+        let writer = Writer::new(stack.client.clone(), table, &self.account, retention);
         let mut next_line = self.from_line.get();
         let work = Box::pin(self.store(&writer, kind, &mut outcomes, &mut next_line));
         let stored = until_interrupted(work).await.and_then(|stored| stored.context("Interrupted."));
@@ -91,7 +91,7 @@ impl Import {
         let bytes = std::fs::metadata(&self.file)?.len();
         let mut noted_at = Instant::now();
         while let Some(chunk) = chunks.read().with_context(|| cannot_read(&self.file))? {
-            writer.store(&chunk, kind, outcomes).await?;
+            writer.store(&chunk, kind, self.received_at, outcomes).await?;
             outcomes.write_rejected()?;
             *next_line = self.from_line.get().max(chunks.next_line());
             if noted_at.elapsed() >= NOTE_INTERVAL {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use aws_sdk_dynamodb::Client;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use model::account::AccountId;
 use model::customer::CustomerUpdate;
 use model::identifier::RequestIdentifier;
 use model::pointer::JsonPointer;
@@ -17,7 +18,6 @@ use store::deadline::Deadline;
 use store::error::StoreError;
 use store::signals::SignalsTable;
 
-use super::Import;
 use super::chunks::{Chunk, Kind};
 use super::line::{ImportLine, parse_lines};
 use super::outcome::{Outcome, Outcomes};
@@ -29,7 +29,7 @@ const CONCURRENCY: usize = 32;
 
 /// Stores the chunks of one import, in one of the two tables.
 pub(super) struct Writer<'a> {
-    import: &'a Import,
+    account: &'a AccountId,
     table: &'a str,
     signals: SignalsTable,
     customers: CustomersTable,
@@ -50,15 +50,22 @@ type LineOutcome = (u64, Outcome);
 type Update<'a> = (u64, Timestamp, CustomerUpdate<'a>);
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(client: Client, table: &'a str, import: &'a Import, retention: Option<Duration>) -> Self {
+    pub(super) fn new(client: Client, table: &'a str, account: &'a AccountId, retention: Option<Duration>) -> Self {
         let signals = SignalsTable::new(client.clone(), table, retention);
-        Self { import, table, signals, customers: CustomersTable::new(client, table) }
+        Self { account, table, signals, customers: CustomersTable::new(client, table) }
     }
 
-    /// Stores the valid lines of a chunk. When it returns, DynamoDB has acknowledged them.
-    pub(super) async fn store(&self, chunk: &Chunk, kind: Kind, outcomes: &mut Outcomes) -> Result<()> {
+    /// Stores the valid lines of a chunk; those without a time were received at this one. When it returns, DynamoDB has acknowledged
+    /// them.
+    pub(super) async fn store(
+        &self,
+        chunk: &Chunk,
+        kind: Kind,
+        received_at: Option<Timestamp>,
+        outcomes: &mut Outcomes,
+    ) -> Result<()> {
         let reject = |number, error| outcomes.add(number, Outcome::Rejected(vec![error]));
-        let lines = parse_lines(chunk, kind, self.import.received_at, reject)?;
+        let lines = parse_lines(chunk, kind, received_at, reject)?;
         let stored = match kind {
             Kind::Signals => self.store_signals(chunk, &lines, outcomes).await?,
             Kind::Customers => self.store_customers(&lines, outcomes).await?,
@@ -109,7 +116,7 @@ impl<'a> Writer<'a> {
     async fn store_request(&self, request: Request<'_>) -> Result<Vec<LineOutcome>> {
         let (lines, signals): (Vec<_>, Vec<_>) = request.signals.into_values().unzip();
         let context = BatchContext {
-            account_id: &self.import.account,
+            account_id: self.account,
             key_id: "",
             request_identifier: request.identifier,
             received_at: request.received_at,
@@ -153,13 +160,12 @@ impl<'a> Writer<'a> {
         let mut outcomes = BTreeMap::new();
         for (number, updated_at, update) in updates {
             let deadline = Deadline::after(WRITE_TIMEOUT);
-            let outcome =
-                match self.customers.upsert_unless_newer(&self.import.account, update, *updated_at, deadline).await {
-                    Ok(true) => Outcome::Stored,
-                    Ok(false) => Outcome::Skipped,
-                    Err(StoreError::Invalid | StoreError::ItemTooLarge) => Outcome::refused(),
-                    Err(error) => return Err(store_error(self.table, &error)),
-                };
+            let outcome = match self.customers.upsert_unless_newer(self.account, update, *updated_at, deadline).await {
+                Ok(true) => Outcome::Stored,
+                Ok(false) => Outcome::Skipped,
+                Err(StoreError::Invalid | StoreError::ItemTooLarge) => Outcome::refused(),
+                Err(error) => return Err(store_error(self.table, &error)),
+            };
             // A line may be several updates: it is stored when all of them are.
             match outcome {
                 Outcome::Stored => drop(outcomes.entry(*number).or_insert(Outcome::Stored)),

@@ -1,4 +1,3 @@
-use super::batch::MAX_RECEIVES;
 use super::*;
 
 const HIDDEN: Duration = Duration::from_secs(5);
@@ -52,4 +51,36 @@ fn message_that_is_never_deleted_becomes_a_dead_letter_and_is_redriven() {
     queues.answer("StartMessageMoveTask", json!({})).unwrap();
     assert_eq!(counts(&mut queues, OVERFLOW_QUEUE), ["1", "0"]);
     assert_eq!(counts(&mut queues, DEAD_LETTER_QUEUE), ["0", "0"]);
+}
+
+/// The ids and bodies of the messages of a queue.
+fn contents(queue: &Queue) -> Vec<(&str, &str)> {
+    queue.messages.iter().map(|message| (message.id.as_str(), message.body.as_str())).collect()
+}
+
+#[test]
+fn queues_in_a_file_are_there_again_after_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dev.sqlite.queue");
+    let mut queues = Queues::open(&path).unwrap();
+    for (url, body) in [(OVERFLOW_QUEUE, "a"), (OVERFLOW_QUEUE, "b\n"), (DEAD_LETTER_QUEUE, "c"), (OVERFLOW_QUEUE, "d")]
+    {
+        queues.answer("SendMessage", json!({"QueueUrl": url, "MessageBody": body})).unwrap();
+    }
+    queues.receive(1, HIDDEN, Instant::now());
+    queues.delete("0");
+    drop(queues);
+    let unfinished = std::fs::read_to_string(&path).unwrap() + "{\"sent\":{\"id\":\"9\",\"bo";
+    std::fs::write(&path, unfinished).unwrap();
+
+    for _ in 0..2 {
+        let queues = Queues::open(&path).unwrap();
+        assert_eq!(contents(&queues.overflow), [("1", "b\n"), ("3", "d")]);
+        assert_eq!(contents(&queues.dead_letters), [("2", "c")]);
+        assert_eq!(queues.sent, 4);
+    }
+    Queues::open(&path).unwrap().answer("StartMessageMoveTask", json!({})).unwrap();
+    assert_eq!(Queues::open(&path).unwrap().overflow.messages.len(), 3);
+    Queues::open(&path).unwrap().clear();
+    assert_eq!(contents(&Queues::open(&path).unwrap().overflow), []);
 }
