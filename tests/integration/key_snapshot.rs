@@ -15,8 +15,6 @@ use testkit::fake_s3::{FakeS3, S3Fault};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{Endpoints, RequestBuilder, Tables, TestApp, TestResponse, key_record};
 
-use crate::auth::set_attribute;
-
 const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_000);
 
 /// A failure that DynamoDB answers at once, so that a test need not wait for it.
@@ -224,17 +222,6 @@ async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
     let stack = Stack::with_snapshot(Plan::none(), &key_record("shop")).await;
     stack.app.client.delete_table().table_name(Tables::name("ApiKeysTable")).send().await.unwrap();
     assert_eq!(stack.status(KEY, NOW).await, 200);
-}
-
-#[tokio::test]
-async fn corrupt_item_leaves_its_key_to_the_snapshot_and_the_others_to_the_table() {
-    let stack = Stack::start(Plan::none()).await;
-    let corrupt = stack.app.key("shop").await;
-    set_attribute(&stack.app, &corrupt, "only", "everything").await;
-    let other = stack.app.key("shop").await;
-    let of_snapshot = [(KeyHash::of(&corrupt), key_record("shop")), (KeyHash::of(&other), revoked(key_record("shop")))];
-    stack.s3.publish(&of_snapshot, earlier(3600));
-    assert_eq!([stack.status(&corrupt, NOW).await, stack.status(&other, later(1)).await], [200; 2]);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Snapshots that no `cargo intake` wrote: each is as none.
+//! Snapshots and items that no `cargo intake` wrote: each is as none.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -6,8 +6,10 @@ use model::api_key::KeyHash;
 use std::io::Write as _;
 use store::key_snapshot::MAX_OBJECT_BYTES;
 use testkit::fake_s3::KEY_SNAPSHOT_PATH;
+use testkit::fault_proxy::Plan;
 
-use super::{KEY, NOW, OUTAGE, Stack, earlier, key_record, later};
+use super::{KEY, NOW, OUTAGE, Stack, earlier, key_record, later, revoked};
+use crate::auth::set_attribute;
 
 fn gzip(json: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -49,4 +51,15 @@ async fn entry_that_cannot_be_read_costs_no_other_key() {
     for unreadable in ["later", "null"] {
         stack.ping(unreadable, NOW).await.assert_problem(503, "storage-unavailable");
     }
+}
+
+#[tokio::test]
+async fn corrupt_item_leaves_its_key_to_the_snapshot_and_the_others_to_the_table() {
+    let stack = Stack::start(Plan::none()).await;
+    let corrupt = stack.app.key("shop").await;
+    set_attribute(&stack.app, &corrupt, "only", "everything").await;
+    let other = stack.app.key("shop").await;
+    let of_snapshot = [(KeyHash::of(&corrupt), key_record("shop")), (KeyHash::of(&other), revoked(key_record("shop")))];
+    stack.s3.publish(&of_snapshot, earlier(3600));
+    assert_eq!([stack.status(&corrupt, NOW).await, stack.status(&other, later(1)).await], [200; 2]);
 }
