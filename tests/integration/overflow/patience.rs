@@ -18,6 +18,19 @@ async fn deferred(stack: &Stack, body: &Value) -> (u64, Duration) {
     (response.get("deferred").map_or(0, |deferred| deferred.as_u64().unwrap()), began.elapsed())
 }
 
+/// Sends signals until as many are deferred after less than their 2 seconds. On a busy machine one request may take longer.
+async fn soon_deferred(stack: &Stack, body: &Value, expected: u64) {
+    let mut requests = Vec::new();
+    while requests.len() < 20 {
+        let (count, took) = deferred(stack, body).await;
+        if count == expected && took < Duration::from_millis(1_500) {
+            return;
+        }
+        requests.push((count, took));
+    }
+    panic!("never {expected} deferred after a short time: {requests:?}");
+}
+
 /// A stack of which each table has just left a request without an answer.
 async fn silent_stack() -> Stack {
     let stack = Stack::start(Fault::Stall.always()).await;
@@ -31,11 +44,9 @@ async fn silent_stack() -> Stack {
 #[tokio::test]
 async fn table_that_left_a_request_unanswered_has_little_time_until_it_answers() {
     let stack = silent_stack().await;
-    for body in
-        [named(2), json!({"signals": signals(2)}), json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]})]
-    {
-        let (count, took) = deferred(&stack, &body).await;
-        assert!(count > 0 && took < Duration::from_millis(1_500), "{count} deferred after {took:?}");
+    let both = json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]});
+    for (body, expected) in [(named(2), 2), (json!({"signals": signals(2)}), 2), (both, 1)] {
+        soon_deferred(&stack, &body, expected).await;
     }
     stack.proxy.set(Plan::none());
     while deferred(&stack, &json!({"signals": signals(2)})).await.0 > 0 {}
@@ -70,9 +81,8 @@ async fn hot_customer_has_a_short_time_whatever_the_others_are_answered() {
     let (count, took) = deferred(&stack, &of("hot-customer")).await;
     assert!(count == 1 && took >= Duration::from_secs(1), "{count} deferred after {took:?}");
     for _ in 0..3 {
-        assert_eq!(deferred(&stack, &of("c")).await.0, 0, "a healthy answer between");
+        soon_deferred(&stack, &of("c"), 0).await;
         let both = json!({"signals": [of("hot-customer")["signals"][0], of("c")["signals"][0]]});
-        let (count, took) = deferred(&stack, &both).await;
-        assert!(count == 1 && took < Duration::from_secs(1), "{count} deferred after {took:?}");
+        soon_deferred(&stack, &both, 1).await;
     }
 }
