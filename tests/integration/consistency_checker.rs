@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use consistency::checker::{Report, Violation, check};
-use consistency::{Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
+use history::consistency::checker::{Report, Violation, check};
+use history::consistency::{
+    Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update,
+};
 
 const NAMED: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 const GENERATED: &str = "0c3b5a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use consistency::{History, Micros, Outcome, Request, Update};
+use crate::consistency::{History, Micros, Outcome, Request, Update};
 use serde_json::Value;
 
 use crate::load::{Batch, Profile, subject};

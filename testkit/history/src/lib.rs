@@ -11,6 +11,7 @@
 
 mod clients;
 mod clock;
+pub mod consistency;
 mod deployment;
 mod drain;
 mod load;

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use consistency::{Sent, Signal};
+use crate::consistency::{Sent, Signal};
 use serde_json::{Value, json};
 
 /// More customers and emitters than an account has.

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::consistency::{History, checker};
 use anyhow::Result;
-use consistency::{History, checker};
 use fault_proxy::FaultProxy;
 use sandbox::pool::Pool;
 use tokio::sync::mpsc;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use consistency::{Stored, kept_signal, stored_signal};
+use crate::consistency::{Stored, kept_signal, stored_signal};
 use emulator::Emulator;
 use model::customer::is_reserved;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use consistency::checker::Report;
+use crate::consistency::checker::Report;
 
 use crate::clients::{Shared, Unavailable};
 use crate::deployment::Deployment;

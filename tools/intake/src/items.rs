@@ -13,7 +13,6 @@ use futures_util::stream::{self, poll_fn, select_all};
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use store::circuit_breaker::CircuitBreaker;
 use store::deadline::Deadline;
 use store::error::Cause;
@@ -62,23 +61,6 @@ impl Serialize for Json<'_> {
 pub(crate) fn json_object<'a>(item: &'a Item, without: &[&str]) -> BTreeMap<&'a str, Json<'a>> {
     let attributes = item.iter().filter(|(name, _)| !without.contains(&name.as_str()));
     attributes.map(|(name, value)| (name.as_str(), Json(value))).collect()
-}
-
-/// An item as DynamoDB's JSON.
-pub(crate) fn dynamodb_json(item: &Item) -> Value {
-    item.iter().map(|(name, value)| (name.clone(), value_json(value))).collect()
-}
-
-fn value_json(value: &AttributeValue) -> Value {
-    match value {
-        AttributeValue::S(text) => json!({"S": text}),
-        AttributeValue::N(number) => json!({"N": number}),
-        AttributeValue::Bool(value) => json!({"BOOL": value}),
-        AttributeValue::L(list) => json!({"L": list.iter().map(value_json).collect::<Vec<_>>()}),
-        AttributeValue::M(map) => json!({"M": dynamodb_json(map)}),
-        // This service never writes sets and bytes.
-        _ => json!({"NULL": true}),
-    }
 }
 
 /// A value for people: a string as it is, anything else as JSON.

@@ -4,9 +4,8 @@
 //! Each phase is a module that adds checks to a [`Run`]. What API Gateway or Lambda alone can show is skipped on other stacks.
 
 mod api;
-mod batches;
+mod batch;
 mod compare;
-mod load;
 mod report;
 mod requests;
 mod run;
@@ -44,7 +43,7 @@ const ABANDONED_REQUESTS: Duration = Duration::from_secs(12);
     The exit code is 1 when a promise of docs/api.md did not hold. Everything is stored under an account of its own and \
     removed at the end, also after Ctrl-C or SIGTERM.")]
 pub(crate) struct Verify {
-    /// About how many signals to send; never fewer than 1,300
+    /// About how many signals to send; at least 526
     #[arg(long, value_name = "N", default_value = "10000")]
     signals: NonZeroUsize,
 
@@ -78,15 +77,19 @@ impl Verify {
         let base_url =
             self.base_url.as_deref().map_or_else(|| stack.base_url(), |url| Ok(url.trim_end_matches('/')))?;
         let key = VerificationKey::new(stack, &account, began_at.plus(KEY_LIFETIME))?;
-        let run = Run::new(Api::new(base_url.to_owned(), self.host.clone(), key.expose_secret().to_owned())?, &account);
+        let run = Run::new(
+            Api::new(base_url.to_owned(), self.host.clone(), key.expose_secret().to_owned())?,
+            &account,
+            began_at,
+        );
         let work = async {
             key.store().await?;
-            self.phases(&run, stack, began_at).await
+            self.phases(&run, stack).await
         };
         let outcome = until_interrupted(Box::pin(work)).await;
         let remove_all = async || {
             note("Cleaning up ...");
-            clean_up(stack, &key, &run, began_at).await
+            clean_up(stack, &key, &run).await
         };
         let mut removed_at_once = Vec::new();
         if !matches!(outcome, Ok(Some(_))) {
@@ -100,15 +103,13 @@ impl Verify {
             note_left(&cleanup.left);
             bail!("Interrupted. Removed: {}.", removed_at_once.join(", "));
         };
-        let seen = run.seen.into_inner();
         let report = Report {
             version: OWN_VERSION,
             began_at,
             seconds: began.elapsed().as_secs(),
             account: account.to_string(),
             signals,
-            requests: seen.attempts,
-            checks: seen.checks,
+            checks: run.checks.into_inner(),
             cleanup,
         };
         if let Some(path) = &self.report {
@@ -121,7 +122,7 @@ impl Verify {
     }
 
     /// Returns how many signals are stored.
-    async fn phases(&self, run: &Run<'_>, stack: &Stack, began_at: Timestamp) -> Result<usize> {
+    async fn phases(&self, run: &Run<'_>, stack: &Stack) -> Result<usize> {
         note(&format!("1/3 Keys, customers, API Gateway, under the account {} ...", run.account));
         run.api.send(&Call::new("GET", PING)).await.context("The API does not answer")?;
         requests::keys(run).await;
@@ -129,9 +130,9 @@ impl Verify {
         requests::handed_over(run).await;
         requests::gateway(run, !stack.is_local && run.api.base_url.starts_with("https:")).await;
         note("2/3 Batches ...");
-        batches::send(run, self.signals.get()).await;
+        requests::batches(run, self.signals.get()).await;
         note("3/3 Reading back ...");
-        compare::compare(run, stack, began_at).await
+        compare::compare(run, stack).await
     }
 }
 

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use aws_smithy_runtime_api::http::Headers;
-use consistency::Micros;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::check_result::Verdict;
 use crate::http::{HttpClient, Received, repeat};
@@ -50,7 +49,6 @@ pub(super) struct Response {
     pub(super) headers: Headers,
     /// The body as JSON; null when it is not.
     pub(super) body: Value,
-    pub(super) received: Micros,
     pub(super) took: Duration,
 }
 
@@ -75,7 +73,7 @@ impl Api {
         let began = Instant::now();
         let Received { status, headers, body } = self.client.send(call.method, url, headers, call.bytes()?).await?;
         let body = serde_json::from_slice(&body).unwrap_or_default();
-        Ok(Response { status, headers, body, received: now(), took: began.elapsed() })
+        Ok(Response { status, headers, body, took: began.elapsed() })
     }
 }
 
@@ -131,16 +129,11 @@ fn bearer(key: &str) -> String {
     format!("Bearer {key}")
 }
 
-/// Microseconds since 1970, by this machine's clock.
-pub(super) fn now() -> Micros {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_micros()).unwrap_or_default()
-}
-
 impl Response {
-    /// A number in the body.
-    pub(super) fn count(&self, name: &str) -> u64 {
-        self.body.get(name).and_then(Value::as_u64).unwrap_or_default()
+    /// How many signals, or updates of a customer, went to the overflow queue.
+    pub(super) fn deferred(&self) -> u64 {
+        let signals = self.body.get("deferred").and_then(Value::as_u64).unwrap_or_default();
+        signals + u64::from(self.body.get("result") == Some(&json!("deferred")))
     }
 
     /// The status and the beginning of the body. An error never repeats what was sent.
@@ -175,14 +168,6 @@ impl Expected {
     /// A response of API Gateway itself.
     pub(super) fn gateway(status: u16) -> Self {
         Self::status(status).header("content-type", "application/json").body("/code", Value::Null)
-    }
-
-    /// The counts of a batch.
-    pub(super) fn counts(status: u16, received: usize, accepted: usize) -> Self {
-        Self::status(status)
-            .body("/received", received.into())
-            .body("/accepted", accepted.into())
-            .body("/rejected", received.saturating_sub(accepted).into())
     }
 
     /// With this value at this pointer of the body; null: with nothing there.

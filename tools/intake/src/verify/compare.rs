@@ -1,84 +1,135 @@
-//! Compares what is stored with what was sent, by the checker of the tests' history.
+//! Compares what is stored with what was sent.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use consistency::History;
-use consistency::checker::{Report, Violation, check};
 use model::timestamp::Timestamp;
+use serde_json::Value;
 
-use super::load::subject_id;
+use super::batch::Batch;
+use super::requests::updated_fields;
 use super::run::Run;
-use super::stored;
-use crate::check_result::Verdict;
+use super::stored::{self, Stored};
+use crate::items::{json_object, text};
 use crate::output::note;
-use crate::stack::Stack;
+use crate::stack::{Item, Stack};
 
 /// How long deferred signals may take to be stored.
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(2);
 const INTERVAL: Duration = Duration::from_secs(3);
 
-/// What each violation is called, and the section of docs/api.md that excludes it.
-const VIOLATIONS: [(Violation, &str, &str); 7] = [
-    (Violation::Lost, "Signals", "Every acknowledged signal is stored"),
-    (Violation::Duplicate, "Retries", "No signal is stored twice"),
-    (Violation::Wrong, "Signals", "Each item holds what was sent"),
-    (Violation::Phantom, "Signals", "Nothing else is stored"),
-    (Violation::OutOfOrder, "Signals", "The order is kept"),
-    (Violation::Unkept, "Signals", "Rejected signals are kept as they were sent"),
-    (Violation::Stale, "Customers", "Each customer has its last update"),
-];
+/// What the service adds to a signal.
+const ADDED: [&str; 6] = ["pk", "sk", "accountId", "receivedAt", "requestIdentifier", "expiresAt"];
 
-/// Reads everything back and adds a check for each kind of violation. Returns how many signals
-/// are stored.
-pub(super) async fn compare(run: &Run<'_>, stack: &Stack, since: Timestamp) -> Result<usize> {
-    let (history, deferred) = (run.history(), run.seen.borrow().deferred);
-    let began = Instant::now();
-    let (signals, report) = loop {
-        let stored = stored::read(stack, run.account, since).await?;
-        let report = check(&history, &stored);
-        let is_draining = deferred > 0 && report.count(Violation::Lost) > 0;
-        if !is_draining || began.elapsed() > DRAIN_TIMEOUT {
-            break (stored.signals.len(), report);
+/// Reads everything back and adds the checks. Returns how many signals are stored.
+pub(super) async fn compare(run: &Run<'_>, stack: &Stack) -> Result<usize> {
+    let (began, retention, deferred) = (Instant::now(), stack.retention()?, run.deferred.get());
+    loop {
+        let stored = stored::read(stack, run).await?;
+        let [lost, twice, wrong] = signal_faults(&run.batches.borrow(), &stored.signals, retention);
+        let stale = stored.profile != Some(updated_fields());
+        if deferred > 0 && (!lost.is_empty() || stale) && began.elapsed() < DRAIN_TIMEOUT {
+            note("Waiting for what was deferred to be stored ...");
+            tokio::time::sleep(INTERVAL).await;
+            continue;
         }
-        note("Waiting for deferred signals to be stored ...");
-        tokio::time::sleep(INTERVAL).await;
-    };
-    for (violation, promise, name) in VIOLATIONS {
-        run.add(promise, name, verdict(&history, &report, violation));
+        let count = stored.signals.len();
+        let stale: Vec<_> = stale.then(|| format!("the fields are {:?}", stored.profile)).into_iter().collect();
+        for (promise, name, faults) in [
+            ("Signals", "Every acknowledged signal is stored", lost),
+            ("Retries", "No signal is stored twice", twice),
+            ("Signals", "Each item holds what was sent", wrong),
+            ("Signals", "Rejected signals are kept as they were sent", unkept(run, &stored)),
+            ("Customers", "Each customer has its last update", stale),
+        ] {
+            run.add_faults(promise, name, &faults, format!("{count} signals, {deferred} deferred"));
+        }
+        return Ok(count);
     }
-    if deferred > 0 {
-        let seconds = began.elapsed().as_secs();
-        let detail = format!("{deferred} signals, all stored {seconds} s after the last request");
-        let missing = report.count(Violation::Lost);
-        let verdict = if missing == 0 {
-            Verdict::held(detail)
-        } else {
-            Verdict::failed(format!("{missing} signals are missing after {} s", DRAIN_TIMEOUT.as_secs()))
-        };
-        run.add("When DynamoDB is unavailable", "Deferred signals are stored", verdict);
-    }
-    Ok(signals)
 }
 
-fn verdict(history: &History, report: &Report, violation: Violation) -> Verdict {
-    let count = report.count(violation);
-    if count == 0 {
-        let Report { acknowledged, refused, unknown, fields, .. } = report;
-        return Verdict::held(match violation {
-            Violation::Unkept | Violation::Phantom => format!("{refused} rejected signals"),
-            Violation::Stale => format!("{fields} fields"),
-            _ => format!("{acknowledged} acknowledged signals, {unknown} unknown"),
-        });
+/// Signals that were acknowledged and are not stored, that are stored twice, and items that are not as they have to be.
+fn signal_faults(batches: &BTreeMap<String, Batch>, stored: &[Item], retention: Option<Duration>) -> [Vec<String>; 3] {
+    let [mut lost, mut twice, mut wrong] = [const { Vec::new() }; 3];
+    let mut copies: HashMap<(&str, usize), usize> = HashMap::new();
+    for item in stored {
+        let identifier = text(item, "requestIdentifier").unwrap_or_default();
+        let key = text(item, "sk").unwrap_or_default();
+        let index = key.rsplit('#').next().and_then(|index| index.parse().ok()).unwrap_or(usize::MAX);
+        let sent = batches.get(identifier).and_then(|batch| batch.signals.get(..batch.valid)?.get(index));
+        if sent.is_none_or(|sent| content(item).ok().as_ref() != Some(sent)) || !expires_after(item, retention) {
+            wrong.push(format!("the item with the key {key}"));
+        }
+        *copies.entry((identifier, index)).or_default() += 1;
     }
-    let mut examples = report.examples().iter().filter(|example| example.violation == violation);
-    let Some(example) = examples.next() else { return Verdict::failed(format!("{count} cases")) };
-    let place = example.signal.and_then(|(number, index)| {
-        let request = history.requests.get(&number)?;
-        let subject = subject_id(request.signals.get(usize::try_from(index).ok()?)?.who);
-        let identifier = request.identifier.as_deref().unwrap_or("none");
-        Some(format!("signal {index} of the request with requestIdentifier {identifier}, of {subject}: "))
-    });
-    let place = place.unwrap_or_default();
-    Verdict::failed(format!("{count} case(s); the first: {place}{}", example.text))
+    for (identifier, batch) in batches {
+        for index in 0..batch.valid {
+            let place = || format!("signal {index} of the request with requestIdentifier {identifier}");
+            match copies.get(&(identifier.as_str(), index)) {
+                None if batch.is_acknowledged => lost.push(place()),
+                None | Some(1) => {}
+                Some(_) => twice.push(place()),
+            }
+        }
+    }
+    [lost, twice, wrong]
+}
+
+/// The signal in an item, as a client sends it.
+fn content(item: &Item) -> serde_json::Result<Value> {
+    serde_json::to_value(json_object(item, &ADDED))
+}
+
+fn expires_after(item: &Item, retention: Option<Duration>) -> bool {
+    let received_at = text(item, "receivedAt").and_then(|at| at.parse::<Timestamp>().ok());
+    let expected = received_at.zip(retention).map(|(at, retention)| at.plus(retention).seconds().to_string());
+    item.get("expiresAt").and_then(|at| at.as_n().ok()) == expected.as_ref()
+}
+
+/// Invalid signals of acknowledged batches that are not kept as they were sent.
+fn unkept(run: &Run<'_>, stored: &Stored) -> Vec<String> {
+    let kept: HashSet<&str> = stored.rejected.iter().filter_map(|item| text(item, "payload")).collect();
+    let batches = run.batches.borrow();
+    let acknowledged = batches.values().filter(|batch| batch.is_acknowledged);
+    let invalid = acknowledged.flat_map(|batch| batch.signals.iter().skip(batch.valid));
+    invalid.map(Value::to_string).filter(|signal| !kept.contains(signal.as_str())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use store::attributes::to_item;
+
+    use super::*;
+
+    #[test]
+    fn signal_that_is_missing_or_stored_twice_or_otherwise_is_a_fault() {
+        let batch = Batch { is_acknowledged: true, ..Batch::new(1, 1) };
+        let identifier = batch.identifier.clone();
+        let item = |index: usize, changes: Value| {
+            let mut item = to_item(&batch.signals[index]).unwrap();
+            let (at, key) = ("1970-01-01T00:00:00.000Z", format!("{identifier}#{index:04}"));
+            item.extend(
+                to_item(&json!({"sk": key, "receivedAt": at, "requestIdentifier": identifier, "expiresAt": 60}))
+                    .unwrap(),
+            );
+            item.extend(to_item(&changes).unwrap());
+            item
+        };
+        let sent = item(0, json!({}));
+        let all = [
+            (vec![sent.clone()], [0, 0, 0]),
+            (vec![], [1, 0, 0]),
+            (vec![sent.clone(), sent.clone()], [0, 1, 0]),
+            (vec![item(0, json!({"eventType": "other"}))], [0, 0, 1]),
+            (vec![item(0, json!({"expiresAt": 61}))], [0, 0, 1]),
+            (vec![sent, item(1, json!({}))], [0, 0, 1]),
+        ];
+        let batches = BTreeMap::from([(identifier.clone(), batch)]);
+        for (stored, expected) in all {
+            let faults = signal_faults(&batches, &stored, Some(Duration::from_mins(1)));
+            assert_eq!(faults.each_ref().map(Vec::len), expected, "{faults:?}");
+        }
+    }
 }

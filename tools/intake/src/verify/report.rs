@@ -44,7 +44,6 @@ pub(super) struct Report {
     /// The account of the customers and signals, which has nothing to do with AWS.
     pub(super) account: String,
     pub(super) signals: usize,
-    pub(super) requests: u64,
     pub(super) checks: Vec<Check>,
     pub(super) cleanup: Cleanup,
 }
@@ -78,8 +77,8 @@ impl Report {
         let [held, failed, skipped] = [CheckResult::Held, CheckResult::Failed, CheckResult::Skipped]
             .map(|result| self.with_result(result).count());
         lines.push(format!(
-            "{held} promises held, {failed} failed, {skipped} were skipped: {} signals in {} requests, {} s.",
-            self.signals, self.requests, self.seconds
+            "{held} promises held, {failed} failed, {skipped} were skipped: {} signals, {} s.",
+            self.signals, self.seconds
         ));
         lines.join("\n")
     }

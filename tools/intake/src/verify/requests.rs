@@ -1,19 +1,22 @@
-//! Single requests, for what a deployment can break: the table of the keys, API Gateway, and what it hands over. The rules of the
-//! functions have tests of their own: the same program is deployed.
+//! The requests, for what a deployment can break: the table of the keys, API Gateway, what it hands over, and what functions
+//! store. The rules of the functions have tests of their own: the same program is deployed.
 
-use consistency::{Outcome, Update};
+use futures_util::{StreamExt as _, stream};
 use model::api_key::KEY_PREFIX;
 use model::limits::MAX_BODY_BYTES;
 use serde_json::{Value, json};
 
-use super::api::{CUSTOMERS, Call, Expected, PING, SIGNALS, now};
-use super::load::subject_id;
-use super::run::{Run, outcome};
+use super::api::{CUSTOMERS, Call, Expected, PING, SIGNALS};
+use super::batch::{Batch, subject_id};
+use super::run::Run;
 use crate::check_result::Verdict;
 
-/// The customers whose profiles are updated.
-const MERGED: u32 = 0;
-const OVERWRITTEN: u32 = 2;
+/// The customer whose profile is updated.
+pub(super) const UPDATED: usize = 0;
+
+/// Requests with signals at the same time, and how many signals three of them have.
+const CONCURRENCY: usize = 4;
+const SIGNALS_OF_ROUND: usize = 526;
 
 /// More than the 10 MB that API Gateway takes.
 const TOO_LARGE_FOR_GATEWAY: usize = 11 * 1024 * 1024;
@@ -35,45 +38,68 @@ pub(super) async fn keys(run: &Run<'_>) {
     }
 }
 
-/// Updates of customers, which also read the clock of the functions.
+/// Updates of customers.
 pub(super) async fn customers(run: &Run<'_>) {
-    let text = |text: &str| Some(text.to_owned());
     let updates = [
-        (OVERWRITTEN, vec![("city", text("London"))]),
-        (MERGED, vec![("email", text("a@example.com")), ("phoneNumber", text("+49 1"))]),
-        (OVERWRITTEN, vec![("city", text("Paris"))]),
-        (MERGED, vec![("phoneNumber", None), ("gender", text(""))]),
-        (OVERWRITTEN, vec![("city", text("Rome"))]),
-        (MERGED, vec![("firstName", text("Zoë 😀"))]),
+        ("POST", json!({"email": "a@example.com", "phoneNumber": "+49 1", "city": "Oslo"})),
+        ("PATCH", json!({"phoneNumber": null, "city": "Paris"})),
+        ("POST", json!({"firstName": "Zoë 😀"})),
     ];
-    for ((customer, fields), method) in updates.into_iter().zip(["POST", "PATCH"].into_iter().cycle()) {
-        let data: Value = fields.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-        let body = json!({"customerId": subject_id(customer), "customerData": data});
+    for (method, data) in updates {
+        let body = json!({"customerId": subject_id(UPDATED), "customerData": data});
         let call = Call::post(CUSTOMERS, body.to_string()).method(method);
-        let sent = now();
-        let response = run.api.send(&call).await;
-        let outcome = outcome(&response);
-        let is_deferred =
-            response.as_ref().is_ok_and(|response| response.body.get("result") == Some(&json!("deferred")));
-        run.note_update(Update { customer, sent, outcome, is_deferred, fields });
-        let expected = Expected::status(200).body("/customerId", json!(subject_id(customer)));
-        run.add("Customers", format!("{method} of a customer"), expected.verdict(&response));
-        let updated_at = response.ok().and_then(|response| response.body.get("updatedAt")?.as_str()?.parse().ok());
-        if let (Some(at), Outcome::Acknowledged(received)) = (updated_at, outcome) {
-            run.note_clock(at, sent, received);
-        }
+        let expected = Expected::status(200).body("/customerId", json!(subject_id(UPDATED)));
+        run.check("Customers", &format!("{method} of a customer"), &call, &expected).await;
     }
+}
+
+/// The fields of the customer after these updates.
+pub(super) fn updated_fields() -> Value {
+    json!({"email": "a@example.com", "city": "Paris", "firstName": "Zoë 😀"})
 }
 
 /// What API Gateway hands over: a compressed body, the largest one, and a preflight request, which has no key.
 pub(super) async fn handed_over(run: &Run<'_>) {
-    let zipped = |call: Call| call.gzip().header("user-agent", "curl/8.7.1").header("accept", "*/*");
-    run.check_batch(("Endpoints", "gzip"), run.batch(25), zipped, &Expected::counts(200, 25, 25)).await;
-    let whole = |call: Call| call.padded_to(MAX_BODY_BYTES);
-    run.check_batch(("Limits", "A body of 4 MiB"), run.batch(1), whole, &Expected::counts(200, 1, 1)).await;
+    let (small, large) = (Batch::new(25, 0), Batch::new(1, 0));
+    let zipped = small.call().gzip().header("user-agent", "curl/8.7.1").header("accept", "*/*");
+    let whole = large.call().padded_to(MAX_BODY_BYTES);
+    for (promise, name, batch, call) in
+        [("Endpoints", "gzip", small, zipped), ("Limits", "A body of 4 MiB", large, whole)]
+    {
+        let (response, expected) = run.send_batch(batch, &call).await;
+        run.add(promise, name, expected.verdict(&response));
+    }
     let preflight = Call::new("OPTIONS", SIGNALS).key(None);
     let expected = Expected::status(204).header("allow", "POST");
     run.check("Endpoints", "OPTIONS without a key", &preflight, &expected).await;
+}
+
+/// Sends about as many signals, in batches of which every other one is sent twice.
+pub(super) async fn batches(run: &Run<'_>, signals: usize) {
+    let rounds = 0..signals.div_ceil(SIGNALS_OF_ROUND);
+    let sizes = rounds.flat_map(|round| [(1, 0), (500, 0), (24, 1)].map(|size| (size, round.is_multiple_of(2))));
+    let deliveries = sizes.map(|((valid, invalid), is_retried)| async move {
+        let batch = Batch::new(valid, invalid);
+        let call = batch.call();
+        let (response, expected) = run.send_batch(batch, &call).await;
+        let first = expected.clone().body("/replayed", json!(false)).check(&response).err();
+        if !is_retried {
+            return (first, None);
+        }
+        let retried = run.send(&call).await;
+        (first, Some(expected.body("/replayed", json!(true)).check(&retried).err()))
+    });
+    let results: Vec<_> = stream::iter(deliveries).buffer_unordered(CONCURRENCY).collect().await;
+    let (first, retries): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+    let retries: Vec<_> = retries.into_iter().flatten().collect();
+    for (promise, name, faults) in [
+        ("Signals", "Batches of 1, 25 and 500 signals, both shapes mixed", first),
+        ("Retries", "Retries after the response", retries),
+    ] {
+        let seen = format!("{} requests", faults.len());
+        let faults: Vec<String> = faults.into_iter().flatten().collect();
+        run.add_faults(promise, name, &faults, seen);
+    }
 }
 
 /// What API Gateway answers by itself.

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use uuid::{Builder, Uuid};
 
-use crate::record::Fingerprint;
+use super::record::Fingerprint;
 
 /// A signal.
 #[derive(Debug)]

@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::record::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal};
+use super::record::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal};
 
 /// Examples that a report keeps of each kind of violation.
 const EXAMPLES: usize = 5;
@@ -52,18 +52,8 @@ pub struct Report {
     /// Fields of customers that were compared.
     pub fields: u64,
     counts: BTreeMap<Violation, u64>,
-    examples: Vec<Example>,
-}
-
-/// One case of a violation. A report keeps the first five of each.
-#[derive(Clone, Debug)]
-pub struct Example {
-    /// What does not hold.
-    pub violation: Violation,
-    /// The request and the index of the signal, if it is about one.
-    pub signal: Option<(u64, u64)>,
-    /// What was found.
-    pub text: String,
+    /// The first five of each kind, and what was found.
+    examples: Vec<(Violation, String)>,
 }
 
 impl Report {
@@ -77,16 +67,11 @@ impl Report {
         self.counts.is_empty()
     }
 
-    /// The first cases of each violation.
-    pub fn examples(&self) -> &[Example] {
-        &self.examples
-    }
-
-    fn add(&mut self, violation: Violation, signal: Option<(u64, u64)>, text: impl FnOnce() -> String) {
+    fn add(&mut self, violation: Violation, text: impl FnOnce() -> String) {
         let count = self.counts.entry(violation).or_default();
         *count += 1;
         if *count <= EXAMPLES as u64 {
-            self.examples.push(Example { violation, signal, text: text() });
+            self.examples.push((violation, text()));
         }
     }
 }
@@ -103,7 +88,7 @@ impl fmt::Display for Report {
              {lost} lost, {twice} twice, {wrong} wrong, {phantom} phantom, {disorder} out of order, {unkept} not kept; \
              {fields} customer fields: {stale} stale"
         )?;
-        self.examples.iter().try_for_each(|Example { violation, text, .. }| write!(f, "\n  {violation:?}: {text}"))
+        self.examples.iter().try_for_each(|(violation, text)| write!(f, "\n  {violation:?}: {text}"))
     }
 }
 
@@ -126,13 +111,13 @@ fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
         let index = usize::try_from(found.index).unwrap_or(usize::MAX);
         let sent = history.requests.get(&found.request).and_then(|request| request.signals.get(index));
         let Some(sent) = sent.filter(|sent| Some(sent.who) == found.who) else {
-            report.add(Violation::Phantom, Some(place(found)), || format!("{found:?} was not sent"));
+            report.add(Violation::Phantom, || format!("{found:?} was not sent"));
             continue;
         };
         if let Some(what) =
             history.requests.get(&found.request).and_then(|request| wrong(history, request, sent, found))
         {
-            report.add(Violation::Wrong, Some(place(found)), || format!("{found:?}: {what}"));
+            report.add(Violation::Wrong, || format!("{found:?}: {what}"));
         }
         if let Some(copies) = copies.get_mut(&found.request).and_then(|copies| copies.get_mut(index)) {
             *copies += 1;
@@ -141,7 +126,6 @@ fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
     for (number, request) in &history.requests {
         for (index, sent) in request.signals.iter().enumerate() {
             let copies = copies.get(number).and_then(|copies| copies.get(index)).copied().unwrap_or_default();
-            let at = Some((*number, index as u64));
             let text = || format!("signal {index} of request {number}, {:?}: stored {copies} times", request.outcome);
             let (total, at_least, at_most) = match request.outcome {
                 _ if sent.refused => (&mut report.refused, 0, 0),
@@ -151,16 +135,12 @@ fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
             };
             *total += 1;
             if copies < at_least {
-                report.add(Violation::Lost, at, text);
+                report.add(Violation::Lost, text);
             } else if copies > at_most {
-                report.add(if at_most == 0 { Violation::Phantom } else { Violation::Duplicate }, at, text);
+                report.add(if at_most == 0 { Violation::Phantom } else { Violation::Duplicate }, text);
             }
         }
     }
-}
-
-fn place(found: &StoredSignal) -> (u64, u64) {
-    (found.request, found.index)
 }
 
 /// What is wrong with an item of this signal.
@@ -190,11 +170,9 @@ fn check_rejected(history: &History, stored: &Stored, report: &mut Report) {
         let index = usize::try_from(found.index).unwrap_or(usize::MAX);
         let sent = history.requests.get(&found.request).and_then(|request| request.signals.get(index));
         if sent.is_none_or(|sent| !sent.refused || sent.content != found.content) {
-            report.add(Violation::Phantom, Some((found.request, found.index)), || {
-                format!("{found:?} was not rejected as it was sent")
-            });
+            report.add(Violation::Phantom, || format!("{found:?} was not rejected as it was sent"));
         } else if !kept.insert((found.request, index)) {
-            report.add(Violation::Duplicate, Some((found.request, found.index)), || format!("{found:?} is kept twice"));
+            report.add(Violation::Duplicate, || format!("{found:?} is kept twice"));
         }
     }
     let is_answered = |request: &Request| !matches!(request.outcome, Outcome::Unknown);
@@ -206,7 +184,7 @@ fn check_rejected(history: &History, stored: &Stored, report: &mut Report) {
     // The log does not name signals: as many requests may lack some as the log has lines.
     let unlogged = usize::try_from(history.unkept).unwrap_or(usize::MAX);
     for (number, _) in unkept.skip(unlogged) {
-        report.add(Violation::Unkept, None, || format!("request {number}"));
+        report.add(Violation::Unkept, || format!("request {number}"));
     }
 }
 
@@ -223,7 +201,7 @@ fn check_order(history: &History, one: &[StoredSignal], report: &mut Report) {
             Outcome::Refused | Outcome::Unknown => true,
         };
         if !in_request || !in_time {
-            report.add(Violation::OutOfOrder, Some(place(found)), || format!("{found:?} stands after {before:?}"));
+            report.add(Violation::OutOfOrder, || format!("{found:?} stands after {before:?}"));
         }
         latest_sent = latest_sent.max(request.sent);
         before = Some(found);
@@ -265,10 +243,10 @@ fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
     let customers: BTreeSet<u32> = history.updates.iter().map(|update| update.customer).collect();
     for (customer, fields) in &stored.customers {
         if !customers.contains(customer) {
-            report.add(Violation::Phantom, None, || format!("customer {customer} was not sent"));
+            report.add(Violation::Phantom, || format!("customer {customer} was not sent"));
         }
         for field in fields.keys().filter(|field| !writes.contains_key(&(*customer, field.as_str()))) {
-            report.add(Violation::Phantom, None, || format!("{field} of customer {customer} was not sent"));
+            report.add(Violation::Phantom, || format!("{field} of customer {customer} was not sent"));
         }
     }
     for ((customer, field), writes) in &writes {
@@ -280,9 +258,7 @@ fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
         let may_be_last =
             |write: &Write<'_>| acknowledged.iter().all(|other| write.may_follow(other, history.clock_skew));
         if !candidates.any(|candidate| candidate.value == value && may_be_last(candidate)) {
-            report.add(Violation::Stale, None, || {
-                format!("{field} of customer {customer} is {value:?} after {writes:?}")
-            });
+            report.add(Violation::Stale, || format!("{field} of customer {customer} is {value:?} after {writes:?}"));
         }
     }
 }

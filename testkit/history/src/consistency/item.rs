@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::timestamp::Timestamp;
 use serde_json::Value;
 
-use crate::record::{Fingerprint, KeptSignal, StoredSignal};
+use super::record::{Fingerprint, KeptSignal, StoredSignal};
 
 /// The signal in `item`, DynamoDB's JSON of it, which loses the attributes that the service adds. Its request and its index are
 /// the numbers `request` and `n` in its `data`. `who` is its customer or emitter. It has to expire after `retention`, or never.

@@ -1,0 +1,58 @@
+//! Batches of signals, as `verify` sends them. Must not know what is stored of them.
+
+use serde_json::{Value, json};
+
+use super::api::{Call, Expected, SIGNALS};
+
+/// The customers (even numbers) and emitters that signals are for.
+pub(super) const SUBJECTS: usize = 100;
+
+/// A request with signals.
+pub(super) struct Batch {
+    pub(super) identifier: String,
+    pub(super) signals: Vec<Value>,
+    /// How many of the signals are valid: the first ones.
+    pub(super) valid: usize,
+    /// Whether it was answered with 200.
+    pub(super) is_acknowledged: bool,
+}
+
+impl Batch {
+    /// A batch with as many valid signals, of both shapes, and then as many whose type is blank.
+    pub(super) fn new(valid: usize, invalid: usize) -> Self {
+        let identifier = uuid::Uuid::new_v4().to_string();
+        let signal = |n: usize| {
+            let data =
+                json!({"request": identifier, "n": n, "price": 12.5, "note": "é\n😀", "list": [1, true, null, {}]});
+            let (id, action) = (subject_id(n % SUBJECTS), if n < valid { "view" } else { "" });
+            if n.is_multiple_of(2) {
+                json!({"customerId": id, "eventType": action, "data": data})
+            } else {
+                let flow = uuid::Uuid::new_v4();
+                json!({"emitterId": id, "stepNodeId": action, "eventflowIdentifier": flow, "data": data})
+            }
+        };
+        let signals = (0..valid.saturating_add(invalid)).map(signal).collect();
+        Self { identifier, signals, valid, is_acknowledged: false }
+    }
+
+    pub(super) fn call(&self) -> Call {
+        let body = json!({"requestIdentifier": self.identifier, "signals": self.signals});
+        Call::post(SIGNALS, body.to_string())
+    }
+
+    /// What every response has to be.
+    pub(super) fn expected(&self) -> Expected {
+        let received = self.signals.len();
+        Expected::status(200)
+            .body("/requestIdentifier", json!(self.identifier))
+            .body("/received", json!(received))
+            .body("/accepted", json!(self.valid))
+            .body("/rejected", json!(received.saturating_sub(self.valid)))
+    }
+}
+
+/// The id of a customer or an emitter.
+pub(super) fn subject_id(who: usize) -> String {
+    if who.is_multiple_of(2) { format!("customer-{who}") } else { format!("journey-{who}") }
+}
