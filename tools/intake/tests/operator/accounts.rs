@@ -120,8 +120,7 @@ async fn usage_of_the_stack_in_the_environment_is_counted_by_key() {
                 "lastSeen": "2026-11-20 22:33:44.123"}),
         ]
     );
-    let change =
-        Change { operation: "GetQueryResults", about: "q1", apply: |answer| answer["status"] = "Failed".into() };
+    let change = Change { operation: "GetQueryResults", about: "q1", place: "/status", value: "Failed".into() };
     let failed = run_at_aws(Some(change), &["accounts", "usage"]).await.error_message();
     assert_eq!(failed, "The logs of the functions cannot be read: the query ended as Failed");
 }

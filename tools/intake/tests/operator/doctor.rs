@@ -50,110 +50,70 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
     assert_eq!(found, expected.map(|(check, seen)| (json!(check), json!(seen))));
 }
 
-/// A check, what it says when the answer is changed so.
-type Case = (&'static str, &'static str, Change);
+/// A check and what it says where the answer to an operation with this text in its call is another one at this place.
+type Case = (&'static str, &'static str, [&'static str; 3], Value);
 
-const fn change(operation: &'static str, about: &'static str, apply: fn(&mut Value)) -> Change {
-    Change { operation, about, apply }
-}
-
-fn broken_tables() -> Vec<Case> {
-    vec![
+fn broken_conditions() -> [Case; 12] {
+    let (table, backups) = ("DescribeTable", "DescribeContinuousBackups");
+    let recovery = "/ContinuousBackupsDescription/PointInTimeRecoveryDescription/PointInTimeRecoveryStatus";
+    let unprotected = "deletion protection is false, the parameter says true";
+    let unreadable = "its status is INACCESSIBLE_ENCRYPTION_CREDENTIALS";
+    let refusal = json!({"__type": "AccessDenied", "message": "not you"});
+    [
         (
             "Table Signals",
             "its stream has nothing",
-            change("DescribeTable", "\"SignalsTable\"", |answer| {
-                answer["Table"]["StreamSpecification"] = Value::Null;
-            }),
+            [table, "\"SignalsTable\"", "/Table/StreamSpecification"],
+            Value::Null,
         ),
-        (
-            "Table Customers",
-            "deletion protection is false, the parameter says true",
-            change("DescribeTable", "CustomersTable", |answer| {
-                answer["Table"]["DeletionProtectionEnabled"] = false.into();
-            }),
-        ),
+        ("Table Customers", unprotected, [table, "CustomersTable", "/Table/DeletionProtectionEnabled"], json!(false)),
         (
             "Table Idempotency",
             "it is not on demand",
-            change("DescribeTable", "IdempotencyTable", |answer| {
-                answer["Table"]["BillingModeSummary"] = Value::Null;
-            }),
+            [table, "IdempotencyTable", "/Table/BillingModeSummary"],
+            Value::Null,
         ),
         (
             "Table Idempotency",
-            "its status is INACCESSIBLE_ENCRYPTION_CREDENTIALS",
-            change("DescribeTable", "IdempotencyTable", |answer| {
-                answer["Table"]["TableStatus"] = "INACCESSIBLE_ENCRYPTION_CREDENTIALS".into();
-            }),
+            unreadable,
+            [table, "IdempotencyTable", "/Table/TableStatus"],
+            json!("INACCESSIBLE_ENCRYPTION_CREDENTIALS"),
         ),
         (
             "Table RejectedSignals",
             "the time to live is that of no attribute",
-            change("DescribeTimeToLive", "RejectedSignalsTable", |answer| {
-                answer["TimeToLiveDescription"]["TimeToLiveStatus"] = "DISABLED".into();
-            }),
+            ["DescribeTimeToLive", "RejectedSignalsTable", "/TimeToLiveDescription/TimeToLiveStatus"],
+            json!("DISABLED"),
         ),
-        (
-            "Table ApiKeys",
-            "point-in-time recovery is off",
-            change("DescribeContinuousBackups", "ApiKeysTable", |answer| {
-                answer["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] =
-                    "DISABLED".into();
-            }),
-        ),
-    ]
-}
-
-fn other_faults() -> Vec<Case> {
-    vec![
-        (
-            "Key expiries",
-            "key_1 of shop ends in 5 day(s)",
-            change("Scan", "\"Segment\":0", |answer| {
-                answer["Items"] = json!([key(5)]);
-            }),
-        ),
+        ("Table ApiKeys", "point-in-time recovery is off", [backups, "ApiKeysTable", recovery], json!("DISABLED")),
+        ("Key expiries", "key_1 of shop ends in 5 day(s)", ["Scan", "\"Segment\":0", "/Items"], json!([key(5)])),
         (
             "Alarms",
             "intake-test-DefectsAlarm-1A fires",
-            change("DescribeAlarms", "DefectsAlarm", |answer| {
-                answer["MetricAlarms"][0]["StateValue"] = "ALARM".into();
-            }),
+            ["DescribeAlarms", "DefectsAlarm", "/MetricAlarms/0/StateValue"],
+            json!("ALARM"),
         ),
-        (
-            "Alarms",
-            "the stack has no alarms",
-            change("DescribeAlarms", "", |answer| answer["MetricAlarms"] = json!([])),
-        ),
+        ("Alarms", "the stack has no alarms", ["DescribeAlarms", "", "/MetricAlarms"], json!([])),
+        ("Alarms", "unknown: DescribeAlarms: 400 AccessDenied not you", ["DescribeAlarms", "", ""], refusal),
         (
             "Overflow queue",
             "3 message(s), 7 failed drain(s) in half an hour",
-            change("GetMetricStatistics", "DrainFailures", |answer| {
-                answer["Datapoints"] = json!([{"Sum": 7.0}]);
-            }),
+            ["GetMetricStatistics", "", "/Datapoints"],
+            json!([{"Sum": 7.0}]),
         ),
         (
             "Dead letters",
             "2 message(s): find out why, then `cargo intake overflow redrive`",
-            change("GetQueueAttributes", "dead-letters", |answer| {
-                answer["Attributes"]["ApproximateNumberOfMessages"] = "2".into();
-            }),
-        ),
-        (
-            "Alarms",
-            "unknown: DescribeAlarms: 400 AccessDenied not you",
-            change("DescribeAlarms", "", |answer| {
-                *answer = json!({"__type": "AccessDenied", "message": "not you"});
-            }),
+            ["GetQueueAttributes", "dead-letters", "/Attributes/ApproximateNumberOfMessages"],
+            json!("2"),
         ),
     ]
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_broken_condition_fails_its_check() {
-    for (check, seen, change) in broken_tables().into_iter().chain(other_faults()) {
-        let run = doctor(Some(change)).await;
+    for (check, seen, [operation, about, place], value) in broken_conditions() {
+        let run = doctor(Some(Change { operation, about, place, value })).await;
         assert_eq!(run.code, Some(1), "{check}: {run:?}");
         let failed: Vec<Value> = run.json().into_iter().filter(|one| one["result"] == "failed").collect();
         assert_eq!(failed, [json!({"check": check, "result": "failed", "seen": seen})]);

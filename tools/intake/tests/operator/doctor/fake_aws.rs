@@ -13,12 +13,12 @@ use crate::operator::VARIABLES;
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// Changes the answer to a call of this operation with this text in its body.
-#[derive(Clone, Copy)]
+/// Another value at this place (a JSON Pointer) of the answer to a call of this operation with this text in its body.
 pub(crate) struct Change {
     pub(crate) operation: &'static str,
     pub(crate) about: &'static str,
-    pub(crate) apply: fn(&mut Value),
+    pub(crate) place: &'static str,
+    pub(crate) value: Value,
 }
 
 /// The services that a command calls.
@@ -46,10 +46,9 @@ impl Service for FakeAws {
         };
         let call: Value = serde_json::from_str(&body).unwrap();
         let mut answer = answer(&operation, &call);
-        if let Some(Change { apply, .. }) =
-            self.change.filter(|change| change.operation == operation && body.contains(change.about))
-        {
-            apply(&mut answer);
+        let change = self.change.as_ref();
+        if let Some(change) = change.filter(|change| change.operation == operation && body.contains(change.about)) {
+            *answer.pointer_mut(change.place).unwrap() = change.value.clone();
         }
         let status = if answer["__type"].is_string() { 400 } else { 200 };
         Response::builder().status(status).body(Full::from(answer.to_string())).unwrap()
