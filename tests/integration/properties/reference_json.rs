@@ -1,10 +1,10 @@
-//! Compares a stored value with the sent one, digit for digit and character for character. It reads JSON by tokens and keeps
+//! Compares a stored value with the sent one, digit for digit and character for character. It reads JSON by serde_json and keeps
 //! numbers as text.
 
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use model::json::{JsonText, Lexer, Token};
+use serde_json::value::RawValue;
 
 /// A JSON value with decimal numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,34 +51,18 @@ impl Decimal {
 impl Exact {
     /// The value of a JSON text.
     pub(crate) fn of_text(text: &str) -> Self {
-        let mut lexer = JsonText::parse(text).unwrap().value().lexer();
-        let first = lexer.next().unwrap();
-        Self::of_token(first, &mut lexer)
-    }
-
-    fn of_token<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> Self {
-        match first {
-            Token::Null => Self::Null,
-            Token::Bool(truth) => Self::Bool(truth),
-            Token::Number(text) => Self::Number(Decimal::of(text)),
-            Token::String(text) => Self::String(text.decode().unwrap().into_owned()),
-            Token::BeginArray => {
-                let mut elements = Vec::new();
-                while let Some(element) = lexer.next_element() {
-                    elements.push(Self::of_token(element, lexer));
-                }
-                Self::Array(elements)
+        let of = |raw: &RawValue| Self::of_text(raw.get());
+        let text = text.trim();
+        match text.as_bytes()[0] {
+            b'n' => Self::Null,
+            b't' | b'f' => Self::Bool(text == "true"),
+            b'"' => Self::String(serde_json::from_str(text).unwrap()),
+            b'[' => Self::Array(serde_json::from_str::<Vec<_>>(text).unwrap().into_iter().map(of).collect()),
+            b'{' => {
+                let members: BTreeMap<String, _> = serde_json::from_str(text).unwrap();
+                Self::Object(members.into_iter().map(|(name, value)| (name, of(value))).collect())
             }
-            Token::BeginObject => {
-                let mut members = BTreeMap::new();
-                while let Some(name) = lexer.next_name() {
-                    let name = name.decode().unwrap().into_owned();
-                    let value = lexer.next().unwrap();
-                    members.insert(name, Self::of_token(value, lexer));
-                }
-                Self::Object(members)
-            }
-            Token::End => panic!("a value does not begin with an end"),
+            _ => Self::Number(Decimal::of(text)),
         }
     }
 
