@@ -105,98 +105,43 @@ impl Vocabulary {
 
 #[cfg(test)]
 mod tests {
+    use super::Vocabulary;
     use crate::batch::BATCH;
     use crate::customer::{CUSTOMER, PROFILE};
     use crate::limits::MAX_UNKNOWN_NAME_CHARS;
     use crate::signal::SIGNAL;
 
-    fn suggestion(name: &str) -> Option<&'static str> {
-        PROFILE.suggest(name)
-    }
-
-    #[test]
-    fn name_that_resembles_a_member_of_a_signal_gets_a_suggestion() {
-        for (name, like) in [
-            ("customer_id", "customerId"),
-            ("userId", "customerId"),
-            ("event", "eventType"),
-            ("type", "eventType"),
-            ("properties", "data"),
-            ("timestamp", "data.timestamp"),
-            ("emitter", "emitterId"),
-            ("step_node", "stepNodeId"),
-            ("date", "data.date"),
-            ("eventFlowIdentifier", "eventflowIdentifier"),
-        ] {
-            assert_eq!(SIGNAL.suggest(name), Some(like), "{name}");
+    /// Asserts the suggestions for names, as `name>suggestion`, and that other names have none.
+    fn assert_suggestions(vocabulary: &Vocabulary, similar: &str, others: &str) {
+        for (name, like) in similar.split_whitespace().map(|pair| pair.split_once('>').unwrap()) {
+            assert_eq!(vocabulary.suggest(name), Some(like), "{name}");
         }
-        for name in ["sessionId", "source", "channel", "id", "database", "dataVersion", "customerIdHash", "custom"] {
-            assert_eq!(SIGNAL.suggest(name), None, "{name}");
+        for name in others.split_whitespace() {
+            assert_eq!(vocabulary.suggest(name), None, "{name}");
         }
     }
 
     #[test]
-    fn name_that_resembles_a_member_of_an_envelope_gets_a_suggestion() {
-        for (name, like) in [
-            ("request_identifier", "requestIdentifier"),
-            ("requestId", "requestIdentifier"),
-            ("Signals", "signals"),
-            ("signal", "signals"),
-        ] {
-            assert_eq!(BATCH.suggest(name), Some(like), "{name}");
-        }
-        for (name, like) in [("customer_id", "customerId"), ("customerdata", "customerData"), ("userId", "customerId")]
-        {
-            assert_eq!(CUSTOMER.suggest(name), Some(like), "{name}");
-        }
-        for name in ["source", "client", "id", "debug"] {
-            assert_eq!((BATCH.suggest(name), CUSTOMER.suggest(name)), (None, None), "{name}");
-        }
-    }
-
-    #[test]
-    fn name_that_resembles_a_profile_field_gets_a_suggestion() {
-        for (name, like) in [
-            ("phone", "phoneNumber"),
-            ("Phone_Number", "phoneNumber"),
-            ("first_name", "firstName"),
-            ("LASTNAME", "lastName"),
-            ("emial", "email"),
-            ("zipCode", "zip"),
-            ("postal-code", "zip"),
-            ("dateOfBirth", "dob"),
-            ("countri", "country"),
-            ("first", "firstName"),
-        ] {
-            assert_eq!(suggestion(name), Some(like), "{name}");
-        }
+    fn name_that_resembles_a_member_of_the_contract_gets_a_suggestion() {
+        let similar = "customer_id>customerId userId>customerId event>eventType type>eventType properties>data timestamp>data.timestamp \
+            emitter>emitterId step_node>stepNodeId date>data.date eventFlowIdentifier>eventflowIdentifier";
+        let others = "sessionId source channel id database dataVersion customerIdHash custom";
+        assert_suggestions(&SIGNAL, similar, others);
+        let similar = "request_identifier>requestIdentifier requestId>requestIdentifier Signals>signals signal>signals";
+        assert_suggestions(&BATCH, similar, "source client id debug");
+        let similar = "customer_id>customerId customerdata>customerData userId>customerId";
+        assert_suggestions(&CUSTOMER, similar, "source client id debug");
+        let similar = "phone>phoneNumber Phone_Number>phoneNumber first_name>firstName LASTNAME>lastName emial>email zipCode>zip \
+            postal-code>zip dateOfBirth>dob countri>country first>firstName";
+        let others = "loyaltyTier company x tags newsletter age emailVerified stateful cityGuide phon vip job";
+        assert_suggestions(&PROFILE, similar, others);
+        assert_eq!(PROFILE.suggest(""), None);
     }
 
     #[test]
     fn name_longer_than_the_limit_gets_no_suggestion() {
         let of_length = |length: usize| format!("{:-<length$}", "email");
-        assert_eq!(suggestion(&of_length(MAX_UNKNOWN_NAME_CHARS)), Some("email"));
-        assert_eq!(suggestion(&of_length(MAX_UNKNOWN_NAME_CHARS + 1)), None);
-    }
-
-    #[test]
-    fn other_name_gets_no_suggestion() {
-        for name in [
-            "loyaltyTier",
-            "company",
-            "x",
-            "",
-            "tags",
-            "newsletter",
-            "age",
-            "emailVerified",
-            "stateful",
-            "cityGuide",
-            "phon",
-            "vip",
-            "job",
-        ] {
-            assert_eq!(suggestion(name), None, "{name}");
-        }
+        assert_eq!(PROFILE.suggest(&of_length(MAX_UNKNOWN_NAME_CHARS)), Some("email"));
+        assert_eq!(PROFILE.suggest(&of_length(MAX_UNKNOWN_NAME_CHARS + 1)), None);
     }
 }

@@ -154,17 +154,11 @@ mod tests {
     }
 
     #[test]
-    fn table_takes_the_sum_of_its_partitions_and_another_table_has_its_own() {
+    fn table_takes_the_sum_of_its_partitions_and_a_write_a_unit_for_every_kb_that_was_begun() {
         let (capacity, now) = (Capacity::new(LIMITS), Instant::now());
         assert_eq!(taken(&capacity, 500, now), 40);
-        assert!(capacity.take("Customers", "shop#0", 1, now));
-    }
-
-    #[test]
-    fn write_takes_a_unit_for_every_kb_that_was_begun() {
-        let (capacity, now) = (Capacity::new(LIMITS), Instant::now());
-        assert!(capacity.take("Signals", "shop#0", 9 * 1_024 + 1, now));
-        assert!(!capacity.take("Signals", "shop#0", 0, now));
+        assert!(capacity.take("Customers", "shop#0", 9 * 1_024 + 1, now), "another table has its own");
+        assert!(!capacity.take("Customers", "shop#0", 0, now));
     }
 
     #[test]
