@@ -137,33 +137,3 @@ async fn body_that_is_not_base64_is_a_400_after_authentication() {
         assert_statuses(&app, [(encoded("unknown"), 401), (encoded(&key), 400)]).await;
     }
 }
-
-#[tokio::test]
-async fn event_without_a_request_is_a_404() {
-    let app = TestApp::start();
-    let scheduled = r#"{"version":"0","source":"aws.events","detail-type":"Scheduled Event","detail":{}}"#;
-    let rest = r#"{"resource":"/","path":"/api/sdk/ping","httpMethod":"GET","headers":null,"requestContext":{}}"#;
-    let deep = format!(r#"{{"requestContext":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
-    for event in [
-        "",
-        " ",
-        "{}",
-        "[]",
-        "null",
-        "1",
-        "1e999",
-        "\"a\"",
-        "{",
-        "{\"rawPath\":\"/api/sdk/ping\"",
-        "{\"rawPath\":}",
-        r#"{"rawPath":"/api/sdk/ping","requestContext":{"http":{"method":["GET"]}}}"#,
-        r#"{"rawPath":"/api/sdk/ping","requestContext":{"http":null}}"#,
-        scheduled,
-        rest,
-        &deep,
-        r#"{"rawPath":"/api/sdk/ping","headers":{"prefer":"\ud800"}}"#,
-    ] {
-        assert_statuses(&app, [(event, 404)]).await;
-    }
-    assert_statuses(&app, [(&b"{\"rawPath\":\"\xff\xfe\"}"[..], 404), (b"\xff", 404)]).await;
-}

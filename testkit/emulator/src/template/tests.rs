@@ -53,7 +53,7 @@ fn function_with(name: &str, variable: &str) -> String {
 }
 
 #[test]
-fn variable_without_a_local_value_is_an_error() {
+fn variable_or_route_that_the_local_stack_cannot_have_is_an_error() {
     for (variable, why) in [
         ("TO: !Ref Mail", "has the variable TO, a reference to the parameter Mail, which has no default"),
         ("TO: !GetAtt Keys.Arn", "has the variable TO, whose Fn::GetAtt the local stack cannot evaluate"),
@@ -63,27 +63,11 @@ fn variable_without_a_local_value_is_an_error() {
         let error = parse(&format!("{KEYS}{}", function_with("Signals", variable))).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
-}
-
-#[test]
-fn variable_with_two_values_is_an_error_that_names_it() {
     let both = function_with("A", "MODE: one") + &function_with("B", "MODE: two");
     let error = parse(&format!("{KEYS}{both}")).unwrap().environment().unwrap_err().to_string();
     assert!(error.contains("the variable MODE different values"), "{error}");
-}
-
-#[test]
-fn route_with_a_variable_in_its_path_is_an_error() {
-    let error = parse(&format!(
-        "{KEYS}
-  Signals:
-    Type: AWS::Serverless::Function
-    Properties:
-      CodeUri: functions/signals
-      Events: {{One: {{Type: HttpApi, Properties: {{Path: '/signals/{{id}}', Method: GET}}}}}}
-"
-    ))
-    .unwrap_err();
+    let route = function_with("Signals", "MODE: one").replace("Path: /Signals", "Path: '/signals/{id}'");
+    let error = parse(&format!("{KEYS}{route}")).unwrap_err();
     assert!(error.contains("the function Signals has the route /signals/{id}, whose variables"), "{error}");
 }
 

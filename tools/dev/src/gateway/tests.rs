@@ -27,13 +27,8 @@ fn echo() -> Functions {
     Functions::of_test("F", events)
 }
 
-/// A gateway for pages of these origins, in front of these functions. Returns its address.
-fn gateway(functions: Functions, origins: &[&str]) -> String {
-    gateway_with(Some(functions), origins, &[])
-}
-
-/// A gateway that also gives these answers.
-fn gateway_with(functions: Option<Functions>, origins: &[&str], answers: &[&str]) -> String {
+/// A gateway for pages of these origins, in front of these functions, that gives these answers. Returns its address.
+fn gateway(functions: Option<Functions>, origins: &[&str], answers: &[&str]) -> String {
     let cors = Cors {
         preflight: vec![("access-control-allow-methods", "GET,POST".to_owned())],
         other: vec![("access-control-expose-headers", "x-request-id".to_owned())],
@@ -77,7 +72,7 @@ fn cors_headers(response: &Response<()>) -> Vec<String> {
 #[tokio::test]
 async fn function_that_ends_or_returns_no_response_is_the_500_of_api_gateway() {
     let events = EventQueue::default();
-    let address = gateway(Functions::of_test("F", events.clone()), &[]);
+    let address = gateway(Some(Functions::of_test("F", events.clone())), &[], &[]);
     for returned in [None, Some("{\"errorMessage\":\"x\"}")] {
         let events = events.clone();
         let function = tokio::spawn(async move {
@@ -106,7 +101,7 @@ async fn only_allowed_origins_get_cors_headers() {
         (&["https://*"], "http://a.example", None),
         (&["*"], "http://a.example", Some("*")),
     ] {
-        let address = gateway(functions.clone(), allowed);
+        let address = gateway(Some(functions.clone()), allowed, &[]);
         for (method, header, added) in [
             ("OPTIONS", preflight, "access-control-allow-methods: GET,POST"),
             ("OPTIONS", ("x", "y"), "access-control-expose-headers: x-request-id"),
@@ -124,7 +119,7 @@ async fn only_allowed_origins_get_cors_headers() {
 
 #[tokio::test]
 async fn functions_that_do_not_run_yet_are_the_503_of_api_gateway() {
-    let address = gateway_with(None, &["*"], &[]);
+    let address = gateway(None, &["*"], &[]);
     let request = Request::get(format!("{address}/")).header("origin", "http://a.example");
     let (response, body) = send(request.body(&b""[..]).unwrap()).await;
     assert_eq!(response.status().as_u16(), 503);
@@ -137,7 +132,7 @@ async fn answers_of_api_gateway_are_given_in_place_of_the_functions() {
     for (answer, status, message) in
         [("429:1", 429, "Too Many Requests"), ("503:1", 503, "Service Unavailable"), ("429:0", 418, "")]
     {
-        let address = gateway_with(Some(echo()), &["*"], &[answer]);
+        let address = gateway(Some(echo()), &["*"], &[answer]);
         let request =
             |method| Request::builder().method(method).uri(format!("{address}/")).header("origin", "http://a");
         let (response, body) = send(request(Method::POST).body(&b""[..]).unwrap()).await;
