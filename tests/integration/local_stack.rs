@@ -1,8 +1,10 @@
 //! `cargo dev`, end to end: the compiled functions behind HTTP, and what they wrote, read through DynamoDB's protocol.
 
+use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use emulator::{Emulator, Storage};
 use serde_json::{Value, json};
 use testkit::{LocalStack, call, client_at};
@@ -43,13 +45,11 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     assert_eq!((unknown.status, unknown.header("content-type")), (404, "application/json"));
     assert_eq!(unknown.json(), json!({"message": "Not Found"}));
 
-    let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
-    let stored = dynamodb.scan().table_name(stack.variable("CUSTOMERS_TABLE")).send().await.unwrap().items.unwrap();
-    assert_eq!(stored.len(), 1);
-    assert_eq!(stored[0]["accountId"].as_s().unwrap(), stack.variable("ACCOUNT_ID"));
-    assert_eq!(stored[0]["dob"].as_s().unwrap(), "");
-    let stored = dynamodb.scan().table_name(stack.variable("SIGNALS_TABLE")).send().await.unwrap();
-    assert_eq!(stored.count, 1);
+    let customers = stored(&stack, "CUSTOMERS_TABLE").await;
+    assert_eq!(customers.len(), 1);
+    assert_eq!(customers[0]["accountId"].as_s().unwrap(), stack.variable("ACCOUNT_ID"));
+    assert_eq!(customers[0]["dob"].as_s().unwrap(), "");
+    assert_eq!(stored(&stack, "SIGNALS_TABLE").await.len(), 1);
     if let Ok(other) = other {
         let customers = stack.variable("CUSTOMERS_TABLE");
         assert_eq!(client_at(&other.endpoint()).scan().table_name(customers).send().await.unwrap().count, 0);
@@ -72,8 +72,7 @@ async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
     assert_eq!(send(&stack, "/api/customers", customer), (200, Value::Null, json!("deferred"), Value::Null));
     assert_eq!(send(&stack, "/api/event-flows/signal", signals), (200, Value::Null, Value::Null, json!(1)));
     assert_eq!(queued(&stack, "OVERFLOW_QUEUE_URL"), 2, "their drains fail as well");
-    let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
-    dynamodb.scan().table_name(stack.variable("CUSTOMERS_TABLE")).send().await.unwrap();
+    stored(&stack, "CUSTOMERS_TABLE").await;
     let stderr = stack.stop("TERM");
     assert!(stderr.contains("Faults are on: a share of 1 of"), "{stderr}");
     assert!(
@@ -104,6 +103,20 @@ fn queued(stack: &LocalStack, variable: &str) -> u64 {
     count("ApproximateNumberOfMessages").unwrap() + count("ApproximateNumberOfMessagesNotVisible").unwrap()
 }
 
+async fn wait_until_drained(stack: &LocalStack) {
+    let began = Instant::now();
+    while queued(stack, "OVERFLOW_QUEUE_URL") > 0 {
+        assert!(began.elapsed() < Duration::from_mins(5), "the queue is not drained");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// What a table of the stack has.
+async fn stored(stack: &LocalStack, variable: &str) -> Vec<HashMap<String, AttributeValue>> {
+    let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
+    dynamodb.scan().table_name(stack.variable(variable)).send().await.unwrap().items.unwrap()
+}
+
 #[tokio::test]
 async fn overflow_queue_of_cargo_dev_is_drained_by_its_function() {
     let stack = LocalStack::start(&[]);
@@ -116,15 +129,9 @@ async fn overflow_queue_of_cargo_dev_is_drained_by_its_function() {
     for header in [("Origin", "http://page.example"), ("Host", "page.example")] {
         assert_eq!(call("POST", stack.variable("AWS_ENDPOINT_URL_SQS"), &[header], b"{}").status, 403);
     }
-    let began = Instant::now();
-    while queued(&stack, "OVERFLOW_QUEUE_URL") > 0 {
-        assert!(began.elapsed() < Duration::from_mins(5), "the queue is not drained");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    wait_until_drained(&stack).await;
     assert_eq!(queued(&stack, "DEAD_LETTER_QUEUE_URL"), 1, "the unreadable one");
-    let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
-    let stored = dynamodb.scan().table_name(stack.variable("SIGNALS_TABLE")).send().await.unwrap();
-    assert_eq!(stored.count, 2);
+    assert_eq!(stored(&stack, "SIGNALS_TABLE").await.len(), 2);
     stack.stop("TERM");
 }
 
@@ -143,13 +150,7 @@ async fn deferred_signals_of_a_stack_with_a_data_file_are_stored_by_the_next_one
     }
 
     let stack = LocalStack::start(&["--data", data.to_str().unwrap()]);
-    let began = Instant::now();
-    while queued(&stack, "OVERFLOW_QUEUE_URL") > 0 {
-        assert!(began.elapsed() < Duration::from_mins(5), "the queue is not drained");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    let dynamodb = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"));
-    let stored = dynamodb.scan().table_name(stack.variable("SIGNALS_TABLE")).send().await.unwrap();
-    assert_eq!(stored.count, 1);
+    wait_until_drained(&stack).await;
+    assert_eq!(stored(&stack, "SIGNALS_TABLE").await.len(), 1);
     stack.stop("TERM");
 }

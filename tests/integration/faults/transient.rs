@@ -27,11 +27,7 @@ async fn transient_fault_of_any_call_stores_each_signal_once() {
             let response = app.send(with_identifier(40).key(&key)).await;
             assert_eq!(response.status, 200, "{fault:?} at call {nth}: {}", response.text);
             assert_eq!(response.json()["accepted"], 40);
-            assert_eq!(
-                response.json()["replayed"],
-                false,
-                "{fault:?} at call {nth}: the record is this invocation's own"
-            );
+            assert_eq!(response.json()["replayed"], false, "{fault:?} at {nth}: the record is this invocation's own");
             assert_eq!(stored_numbers(&app).await, (0..40).collect::<Vec<_>>(), "{fault:?} at call {nth}");
             assert_eq!(proxy.counts().faulted, 1);
         }
@@ -53,12 +49,8 @@ async fn customer_created_by_a_lost_attempt_is_created() {
     for fault in transient() {
         let (app, _proxy, key) = app_behind_proxy(fault.at(1)).await;
         let response = app.send(customer().key(&key)).await;
-        assert_eq!(
-            (response.status, &response.json()["result"]),
-            (200, &json!("created")),
-            "{fault:?}: {}",
-            response.text
-        );
+        let result = &response.json()["result"];
+        assert_eq!((response.status, result), (200, &json!("created")), "{fault:?}: {}", response.text);
         assert_eq!(app.send(customer().key(&key)).await.json()["result"], "updated");
         assert_eq!(app.customer("shop", "c").await.unwrap()["city"].as_s().unwrap(), "Ulm");
     }

@@ -128,16 +128,3 @@ async fn refused_connection_is_a_503_on_both_endpoints() {
         assert!(response.json().get("requestIdentifier").is_none());
     }
 }
-
-#[tokio::test]
-async fn response_503_names_an_identifier_only_if_it_is_recorded() {
-    let batches_fail = Fault::InternalServerError.always().of("BatchWriteItem");
-    let (app, proxy, key) = app_behind_proxy(batches_fail.clone()).await;
-    let response = app.send(without_identifier(30).key(&key).within(PATIENCE)).await;
-    assert_unavailable(&response);
-    assert!(response.json()["requestIdentifier"].is_string(), "{}", response.text);
-    proxy.set(Plan::of([batches_fail, Fault::InternalServerError.always().of("PutItem")]));
-    let response = app.send(without_identifier(30).key(&key).within(PATIENCE)).await;
-    assert_unavailable(&response);
-    assert!(response.json().get("requestIdentifier").is_none(), "{}", response.text);
-}
