@@ -167,16 +167,6 @@ async fn record_that_arrives_late_changes_no_key() {
 }
 
 #[tokio::test]
-async fn response_is_a_503_when_neither_store_acknowledges() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
-    stack.sqs.set_unavailable(true);
-    for body in [named(3), json!({"signals": signals(3)})] {
-        let (status, response) = stack.send(&body, NOW).await;
-        assert_eq!((status, &response["code"]), (503, &json!("storage-unavailable")));
-    }
-}
-
-#[tokio::test]
 async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
     let stack = Stack::start(Fault::ResetBefore.where_body_has("\"29\"").of("BatchWriteItem")).await;
     stack.sqs.set_unavailable(true);
