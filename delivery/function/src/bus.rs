@@ -3,11 +3,12 @@
 //! Sources: `PutEvents`, `PutEventsRequestEntry` and `PutEventsResultEntry` in the EventBridge API reference; "Calculating
 //! `PutEvents` event entry size" in the EventBridge user guide.
 
+use std::borrow::Cow;
+
 use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::primitives::DateTime;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use model::timestamp::Timestamp;
-use std::borrow::Cow;
 use store::deadline::Deadline;
 use store::environment::ConfigError;
 

@@ -1,8 +1,9 @@
 //! Why DynamoDB did not do what it was asked to. An error of the SDK may contain an item, so only its kind is kept.
 
-use crate::deadline::DeadlineExceeded;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+
+use crate::deadline::DeadlineExceeded;
 
 /// Why a call to DynamoDB failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

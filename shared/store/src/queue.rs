@@ -1,5 +1,7 @@
 //! A queue of SQS: the overflow queue, and the dead-letter queue of the overflow function. Must not know what is in a message.
 
+use std::time::Duration;
+
 use aws_config::SdkConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_sqs::Client;
@@ -11,7 +13,6 @@ use data_encoding::HEXLOWER;
 use futures_util::future::try_join_all;
 use md5::{Digest as _, Md5};
 use model::account::AccountId;
-use std::time::Duration;
 
 use crate::client::retries;
 use crate::deadline::{Deadline, before};

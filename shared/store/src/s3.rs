@@ -6,7 +6,6 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::deadline::{Deadline, before};
 use aws_sdk_dynamodb::config::{ProvideCredentials as _, SharedCredentialsProvider};
 use aws_sigv4::http_request::{
     PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
@@ -21,6 +20,7 @@ use aws_smithy_types::byte_stream::ByteStream;
 use aws_smithy_types::date_time::{DateTime, Format};
 use model::timestamp::Timestamp;
 
+use crate::deadline::{Deadline, before};
 use crate::error::Cause;
 
 /// The variable of the endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference Guide).

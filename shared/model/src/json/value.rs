@@ -88,6 +88,7 @@ impl<'a> Value<'a> {
         let mut lexer = Lexer::inside(self.text);
         std::iter::from_fn(move || lexer.next_field())
     }
+
     /// A lexer before the first token of the value.
     pub fn lexer(self) -> Lexer<'a> {
         Lexer::new(self.text)
