@@ -97,7 +97,9 @@ impl FakeS3 {
 
     /// Writes an object, `/bucket/key`, as if at this time.
     pub fn put(&self, path: &str, body: impl Into<Bytes>, at: Timestamp) {
-        self.0.service.with(|objects| objects.put(path, body.into(), at));
+        self.0
+            .service
+            .with(|objects| objects.put(path, body.into(), at));
     }
 
     /// Writes a key snapshot, as if at this time.
@@ -109,17 +111,25 @@ impl FakeS3 {
     pub fn publish_as(&self, keys: &[(KeyHash, KeyEntry)], written_at: Timestamp, at: Timestamp) {
         let key = |(hash, entry): &(KeyHash, KeyEntry)| SnapshotKey::of(*hash, entry, written_at);
         let keys: Vec<_> = keys.iter().filter_map(key).collect();
-        self.put(KEY_SNAPSHOT_PATH, key_snapshot::write(&keys, written_at).unwrap(), at);
+        self.put(
+            KEY_SNAPSHOT_PATH,
+            key_snapshot::write(&keys, written_at).unwrap(),
+            at,
+        );
     }
 
     /// The object `/bucket/key`.
     pub fn object(&self, path: &str) -> Option<StoredObject> {
-        self.0.service.with(|objects| objects.by_path.get(path).cloned())
+        self.0
+            .service
+            .with(|objects| objects.by_path.get(path).cloned())
     }
 
     /// Takes the method and the path of each request so far, also of those that met a fault.
     pub fn take_requests(&self) -> Vec<String> {
-        self.0.service.with(|objects| std::mem::take(&mut objects.requests))
+        self.0
+            .service
+            .with(|objects| std::mem::take(&mut objects.requests))
     }
 }
 
@@ -132,7 +142,9 @@ impl State {
 impl Service for State {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let fault = self.with(|objects| {
-            objects.requests.push(format!("{} {}", request.method(), request.uri().path()));
+            objects
+                .requests
+                .push(format!("{} {}", request.method(), request.uri().path()));
             objects.fault
         });
         match fault {
@@ -155,7 +167,14 @@ impl Objects {
     fn put(&mut self, path: &str, body: Bytes, last_modified: Timestamp) {
         self.written += 1;
         let etag = format!("\"{:032x}\"", self.written);
-        self.by_path.insert(path.to_owned(), StoredObject { body, last_modified, etag });
+        self.by_path.insert(
+            path.to_owned(),
+            StoredObject {
+                body,
+                last_modified,
+                etag,
+            },
+        );
     }
 
     fn answer(&mut self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
@@ -166,12 +185,25 @@ impl Objects {
         match (request.method(), self.by_path.get(path)) {
             (&Method::GET | &Method::HEAD, None) => error(404, "NoSuchKey"),
             (method @ (&Method::GET | &Method::HEAD), Some(object)) => {
-                let body = if method == Method::GET { object.body.clone() } else { Bytes::new() };
+                let body = if method == Method::GET {
+                    object.body.clone()
+                } else {
+                    Bytes::new()
+                };
                 let written = http_date(object.last_modified);
-                response(200, &[("etag", &object.etag), ("last-modified", &written)], body)
+                response(
+                    200,
+                    &[("etag", &object.etag), ("last-modified", &written)],
+                    body,
+                )
             }
             (&Method::PUT, there) => {
-                let asked = |name| request.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+                let asked = |name| {
+                    request
+                        .headers()
+                        .get(name)
+                        .and_then(|value: &HeaderValue| value.to_str().ok())
+                };
                 let etag = there.map(|object| object.etag.as_str());
                 if asked(IF_MATCH).is_some() && etag.is_none() {
                     return error(404, "NoSuchKey");
@@ -196,6 +228,7 @@ fn http_date(time: Timestamp) -> String {
 }
 
 fn error(status: u16, code: &str) -> Response<Full<Bytes>> {
-    let text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code></Error>");
+    let text =
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code></Error>");
     response(status, &[], text)
 }

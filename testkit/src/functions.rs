@@ -14,8 +14,10 @@ use crate::test_app::template;
 /// # Errors
 /// When they cannot be built; cargo has shown why.
 pub fn build_functions() -> Result<PathBuf> {
-    static BUILT: LazyLock<Result<PathBuf, String>> =
-        LazyLock::new(|| build(&["customers", "deliver", "overflow", "signals"]).map_err(|error| format!("{error:#}")));
+    static BUILT: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        build(&["customers", "deliver", "overflow", "signals"])
+            .map_err(|error| format!("{error:#}"))
+    });
     BUILT.clone().map_err(Error::msg)
 }
 
@@ -31,19 +33,34 @@ pub fn build(programs: &[&str]) -> Result<PathBuf> {
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .status()
         .context("cargo cannot be started")?;
-    ensure!(built.success(), "{} cannot be built; cargo has shown why", programs.join(", "));
+    ensure!(
+        built.success(),
+        "{} cannot be built; cargo has shown why",
+        programs.join(", ")
+    );
     let own = std::env::current_exe().context("the folder of the programs is unknown")?;
-    let folder = own.parent().context("the folder of the programs is unknown")?;
+    let folder = own
+        .parent()
+        .context("the folder of the programs is unknown")?;
     // The program of a test is one folder deeper than others.
-    let folder = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
+    let folder = if folder.ends_with("deps") {
+        folder.parent().unwrap_or(folder)
+    } else {
+        folder
+    };
     Ok(folder.to_owned())
 }
 
 /// A process of `program` over the emulator that `dynamodb` leads to, with the variables of template.yaml.
 pub fn emulator_options(program: &Path, dynamodb: &str) -> ProcessOptions {
-    let variables = template().environment().expect("the functions agree on their variables");
+    let variables = template()
+        .environment()
+        .expect("the functions agree on their variables");
     ProcessOptions {
-        variables: variables.into_iter().map(|(name, value)| (name, value.into())).collect(),
+        variables: variables
+            .into_iter()
+            .map(|(name, value)| (name, value.into()))
+            .collect(),
         concurrency: Some(1),
         ..ProcessOptions::new(program, dynamodb)
     }

@@ -20,8 +20,11 @@ use crate::{RequestBuilder, TestApp, template};
 pub type Check = fn(&[u8]);
 
 /// Every target: the name of its folder in tests/fuzz/corpus, and what it does.
-pub const TARGETS: [(&str, Check); 3] =
-    [("event", check_event), ("headers", check_headers), ("request", check_request)];
+pub const TARGETS: [(&str, Check); 3] = [
+    ("event", check_event),
+    ("headers", check_headers),
+    ("request", check_request),
+];
 
 /// The emulator keeps everything in memory, so it is another one after so many inputs.
 const INPUTS_PER_APP: usize = 500;
@@ -35,10 +38,17 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
         let app = runtime.block_on(async { TestApp::start() });
         development_key::load(&app.emulator, template()).expect("the key can be stored");
-        Self { runtime, app, inputs: 0 }
+        Self {
+            runtime,
+            app,
+            inputs: 0,
+        }
     }
 }
 
@@ -50,7 +60,11 @@ thread_local! {
 fn on_app(work: impl AsyncFnOnce(&TestApp, usize)) {
     FIXTURE.with_borrow_mut(|fixture| {
         drop(fixture.take_if(|fixture| fixture.inputs >= INPUTS_PER_APP));
-        let Fixture { runtime, app, inputs } = fixture.get_or_insert_with(Fixture::new);
+        let Fixture {
+            runtime,
+            app,
+            inputs,
+        } = fixture.get_or_insert_with(Fixture::new);
         *inputs += 1;
         runtime.block_on(work(app, *inputs));
     });
@@ -79,7 +93,9 @@ fn check_headers(input: &[u8]) {
     while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
         let (line, after) = (&rest[..end], &rest[end + 1..]);
         rest = after;
-        let Some(colon) = line.iter().position(|byte| *byte == b':') else { break };
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else {
+            break;
+        };
         let name = http::HeaderName::from_bytes(line[..colon].trim_ascii());
         let value = http::HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
         if let (Ok(name), Ok(value)) = (name, value) {
@@ -89,7 +105,11 @@ fn check_headers(input: &[u8]) {
     *request.body_mut() = Body::Binary(rest.to_vec());
     let _ = prefers_strict_handling(request.headers());
     let mut context = RequestContext::from_request(&request);
-    let parse = |body: &str| JsonText::parse(body).map(|_| body.len()).map_err(Problem::from);
+    let parse = |body: &str| {
+        JsonText::parse(body)
+            .map(|_| body.len())
+            .map_err(Problem::from)
+    };
     match read_body(&request, &mut context).and_then(|body| parse(&body)) {
         Ok(length) => assert!(length <= MAX_BODY_BYTES),
         Err(problem) => assert!((400..500).contains(&problem.problem_type().status)),
@@ -102,7 +122,9 @@ fn check_request(input: &[u8]) {
     on_app(async |app, number| {
         let account = format!("account-{number}");
         let key = app.key(&account).await;
-        let (endpoint, body) = input.split_first().map_or((0, input), |(first, rest)| (first % 3, rest));
+        let (endpoint, body) = input
+            .split_first()
+            .map_or((0, input), |(first, rest)| (first % 3, rest));
         let call = match endpoint {
             0 => RequestBuilder::signals(""),
             1 => RequestBuilder::customer(""),
@@ -114,9 +136,17 @@ fn check_request(input: &[u8]) {
         let json = answer.json();
         let count = |name: &str| json[name].as_u64();
         if let Some(received) = count("received") {
-            assert_eq!(count("accepted").zip(count("rejected")).map(|(one, other)| one + other), Some(received));
+            assert_eq!(
+                count("accepted")
+                    .zip(count("rejected"))
+                    .map(|(one, other)| one + other),
+                Some(received)
+            );
             let items = app.items("SignalsTable").await;
-            let stored = items.iter().filter(|item| item["accountId"].as_s().is_ok_and(|id| *id == account)).count();
+            let stored = items
+                .iter()
+                .filter(|item| item["accountId"].as_s().is_ok_and(|id| *id == account))
+                .count();
             assert_eq!(Some(stored as u64), count("accepted"));
         }
     });

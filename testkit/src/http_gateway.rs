@@ -19,7 +19,11 @@ impl HttpGateway {
     /// Starts a gateway before the functions of `app`.
     pub async fn start(app: &Arc<TestApp>) -> Self {
         let app = App(Arc::clone(app));
-        Self(HttpServer::start(app, None).await.expect("loopback has a free port"))
+        Self(
+            HttpServer::start(app, None)
+                .await
+                .expect("loopback has a free port"),
+        )
     }
 
     /// The base address of the API.
@@ -31,10 +35,18 @@ impl HttpGateway {
 impl Service for App {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
-        if template().routes().all(|route| route.path != head.uri.path()) {
-            return response(404, &[("content-type", "application/json")], r#"{"message":"Not Found"}"#);
+        if template()
+            .routes()
+            .all(|route| route.path != head.uri.path())
+        {
+            return response(
+                404,
+                &[("content-type", "application/json")],
+                r#"{"message":"Not Found"}"#,
+            );
         }
-        let mut call = RequestBuilder::new(head.method.as_str(), head.uri.path()).without_header("content-type");
+        let mut call = RequestBuilder::new(head.method.as_str(), head.uri.path())
+            .without_header("content-type");
         for (name, value) in &head.headers {
             call = call.header(name.as_str(), value.to_str().unwrap());
         }
@@ -42,7 +54,10 @@ impl Service for App {
             call = call.bytes(&body);
         }
         let sent = self.0.send(call).await;
-        let headers = sent.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+        let headers = sent
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
         response(sent.status, &headers.collect::<Vec<_>>(), sent.text)
     }
 }

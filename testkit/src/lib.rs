@@ -16,7 +16,11 @@
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
 //! | [`fuzz_targets`] | what holds for every input of a fuzz target | where inputs come from |
 //! | `local_stack` | `cargo dev` as a process | what it serves |
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "only tests call this: to panic is to fail the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "only tests call this: to panic is to fail the test"
+)]
 
 pub mod fake_s3;
 mod functions;
@@ -34,5 +38,6 @@ pub use local_stack::{LocalStack, call};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use sandbox::{fake_targets, function_process, http_server, pool, runtime_api};
 pub use test_app::{
-    Endpoints, KEY_SNAPSHOT_BUCKET, Tables, TestApp, client_at, create_key, key_record, store_key, template,
+    Endpoints, KEY_SNAPSHOT_BUCKET, Tables, TestApp, client_at, create_key, key_record, store_key,
+    template,
 };

@@ -37,7 +37,14 @@ impl LocalStack {
         let mut process = command
             .arg("--env-file")
             .arg(&env_file)
-            .args(["--port", "0", "--dynamodb-port", "0", "--inspector-port", "0"])
+            .args([
+                "--port",
+                "0",
+                "--dynamodb-port",
+                "0",
+                "--inspector-port",
+                "0",
+            ])
             .args(options)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -48,13 +55,24 @@ impl LocalStack {
         while !env_file.exists() {
             assert!(began.elapsed() < START_TIMEOUT, "cargo dev did not start");
             let ended = process.try_wait().unwrap();
-            assert!(ended.is_none(), "cargo dev ended: {}", stderr.recv_timeout(STOP_TIMEOUT).unwrap_or_default());
+            assert!(
+                ended.is_none(),
+                "cargo dev ended: {}",
+                stderr.recv_timeout(STOP_TIMEOUT).unwrap_or_default()
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
         let variables = std::fs::read_to_string(env_file).unwrap();
         let variables = variables.lines().filter_map(|line| line.split_once('='));
-        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        Self { process, stderr, variables, folder }
+        let variables = variables
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        Self {
+            process,
+            stderr,
+            variables,
+            folder,
+        }
     }
 
     /// A variable of the env file.
@@ -63,12 +81,28 @@ impl LocalStack {
     }
 
     /// Sends a request to the API with the key of the env file and as JSON, or with these headers instead.
-    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> TestResponse {
+    pub fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> TestResponse {
         let authorization = format!("Bearer {}", self.variable("API_KEY"));
-        let own = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
-        let own = own.into_iter().filter(|(name, _)| headers.iter().all(|(other, _)| other != name));
+        let own = [
+            ("Authorization", authorization.as_str()),
+            ("Content-Type", "application/json"),
+        ];
+        let own = own
+            .into_iter()
+            .filter(|(name, _)| headers.iter().all(|(other, _)| other != name));
         let headers: Vec<_> = own.chain(headers.iter().copied()).collect();
-        call(method, &format!("{}{path}", self.variable("BASE_URL")), &headers, body)
+        call(
+            method,
+            &format!("{}{path}", self.variable("BASE_URL")),
+            &headers,
+            body,
+        )
     }
 
     /// Ends it with a signal, `INT` or `TERM`; asserts that it ends well and that nothing is left. Returns what it wrote to
@@ -76,7 +110,10 @@ impl LocalStack {
     pub fn stop(mut self, signal: &str) -> String {
         self.signal(signal);
         // Whatever runs below it has inherited its standard error: this waits for the last of them.
-        let stderr = self.stderr.recv_timeout(STOP_TIMEOUT).expect("every process ends");
+        let stderr = self
+            .stderr
+            .recv_timeout(STOP_TIMEOUT)
+            .expect("every process ends");
         assert!(self.process.wait().unwrap().success(), "{stderr}");
         assert!(!self.folder.path().join("dev.env").exists());
         stderr
@@ -84,7 +121,13 @@ impl LocalStack {
 
     fn signal(&self, signal: &str) {
         let kill = format!("kill -{signal} {}", self.process.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        assert!(
+            Command::new("sh")
+                .args(["-c", &kill])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }
 
@@ -104,8 +147,13 @@ fn root() -> PathBuf {
 
 /// Sends a request over HTTP. A header without a value is left out.
 pub fn call(method: &str, url: &str, headers: &[(&str, &str)], body: &[u8]) -> TestResponse {
-    let config = ureq::Agent::config_builder().http_status_as_error(false).proxy(None);
-    let agent = config.timeout_global(Some(START_TIMEOUT)).build().new_agent();
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .proxy(None);
+    let agent = config
+        .timeout_global(Some(START_TIMEOUT))
+        .build()
+        .new_agent();
     let mut request = ureq::http::Request::builder().method(method).uri(url);
     for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
         request = request.header(*name, *value);
@@ -116,7 +164,11 @@ pub fn call(method: &str, url: &str, headers: &[(&str, &str)], body: &[u8]) -> T
     }
     .unwrap();
     let text = response.body_mut().read_to_string().unwrap();
-    TestResponse { status: response.status().as_u16(), headers: response.headers().clone(), text }
+    TestResponse {
+        status: response.status().as_u16(),
+        headers: response.headers().clone(),
+        text,
+    }
 }
 
 fn collect(mut stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {

@@ -9,13 +9,23 @@ use emulator::{Emulator, Template};
 
 /// The emulator at the address in `INTAKE_OTHER_DYNAMODB`, if there is one, with the tables of `template`, which are empty.
 pub(crate) fn other_dynamodb(template: &Template) -> Option<Emulator> {
-    let address: SocketAddr = std::env::var("INTAKE_OTHER_DYNAMODB").ok()?.parse().expect("it is HOST:PORT");
-    ureq::post(format!("http://{address}/moto-api/reset")).send_empty().unwrap();
+    let address: SocketAddr = std::env::var("INTAKE_OTHER_DYNAMODB")
+        .ok()?
+        .parse()
+        .expect("it is HOST:PORT");
+    ureq::post(format!("http://{address}/moto-api/reset"))
+        .send_empty()
+        .unwrap();
     for table in &template.tables {
-        let create = ureq::post(format!("http://{address}/")).header("x-amz-target", "DynamoDB_20120810.CreateTable");
-        let create = create
-            .header("authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/eu-central-1/dynamodb/aws4_request");
-        create.send(serde_json::Value::from(table.definition.clone()).to_string()).unwrap();
+        let create = ureq::post(format!("http://{address}/"))
+            .header("x-amz-target", "DynamoDB_20120810.CreateTable");
+        let create = create.header(
+            "authorization",
+            "AWS4-HMAC-SHA256 Credential=local/20260101/eu-central-1/dynamodb/aws4_request",
+        );
+        create
+            .send(serde_json::Value::from(table.definition.clone()).to_string())
+            .unwrap();
     }
     Some(Emulator::elsewhere(address))
 }

@@ -58,12 +58,20 @@ impl RequestBuilder {
             },
             "isBase64Encoded": false
         });
-        Self { event, received_at: None, deadline: MAX_REQUEST_DURATION, invocation: None }
+        Self {
+            event,
+            received_at: None,
+            deadline: MAX_REQUEST_DURATION,
+            invocation: None,
+        }
     }
 
     /// An event out of a file.
     pub fn from_event(json: &str) -> Self {
-        Self { event: serde_json::from_str(json).unwrap(), ..Self::new("", "") }
+        Self {
+            event: serde_json::from_str(json).unwrap(),
+            ..Self::new("", "")
+        }
     }
 
     /// With `PATCH` instead of `POST`, and so on.
@@ -141,7 +149,9 @@ impl RequestBuilder {
     }
 
     pub(crate) fn into_parts(self) -> (Request, RequestContext) {
-        let id = self.invocation.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        let id = self
+            .invocation
+            .unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let request = read_event(self.event.to_string().as_bytes(), id);
         let mut context = RequestContext::from_request(&request);
         context.received_at = self.received_at.unwrap_or(context.received_at);
@@ -156,7 +166,9 @@ pub fn read_event(event: &[u8], invocation: String) -> Request {
     context.request_id = invocation;
     // As lambda_runtime does: it is no error when something follows the value.
     let mut deserializer = serde_json::Deserializer::from_slice(event);
-    HttpApiEvent::deserialize(&mut deserializer).expect("it never fails").into_request(context)
+    HttpApiEvent::deserialize(&mut deserializer)
+        .expect("it never fails")
+        .into_request(context)
 }
 
 /// The response of a function.
@@ -174,7 +186,11 @@ impl TestResponse {
     pub(crate) fn of(response: Response<Body>) -> Self {
         let (parts, body) = response.into_parts();
         let text = String::from_utf8(body.as_ref().to_vec()).expect("a body of text");
-        Self { status: parts.status.as_u16(), headers: parts.headers, text }
+        Self {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            text,
+        }
     }
 
     /// The body as JSON.
@@ -184,27 +200,43 @@ impl TestResponse {
 
     /// A header's value, or the empty string.
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
     }
 
     /// The pointers and codes in `fieldErrors`.
     pub fn field_errors(&self) -> Vec<(String, String)> {
         let text = |error: &Value, name: &str| error[name].as_str().expect("a text").to_owned();
         let body = self.json();
-        let errors = body["fieldErrors"].as_array().expect("fieldErrors is an array");
-        errors.iter().map(|error| (text(error, "pointer"), text(error, "code"))).collect()
+        let errors = body["fieldErrors"]
+            .as_array()
+            .expect("fieldErrors is an array");
+        errors
+            .iter()
+            .map(|error| (text(error, "pointer"), text(error, "code")))
+            .collect()
     }
 
     /// Fails unless it is a problem of this status and code, in the one shape that problems have.
     #[track_caller]
     pub fn assert_problem(&self, status: u16, code: &str) {
         let body = self.json();
-        assert_eq!((self.status, body["code"].as_str()), (status, Some(code)), "{}", self.text);
+        assert_eq!(
+            (self.status, body["code"].as_str()),
+            (status, Some(code)),
+            "{}",
+            self.text
+        );
         assert_eq!(self.header("content-type"), "application/problem+json");
         assert_eq!(body["type"], format!("urn:intake:problem:{code}"));
         assert_eq!(body["status"], status);
         assert_eq!(body["detail"], body["message"]);
-        assert!(body["title"].is_string() && body["fieldErrors"].is_array(), "{}", self.text);
+        assert!(
+            body["title"].is_string() && body["fieldErrors"].is_array(),
+            "{}",
+            self.text
+        );
         assert_eq!(body["requestId"], self.header("x-request-id"));
     }
 }

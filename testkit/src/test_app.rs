@@ -51,7 +51,10 @@ pub struct Tables;
 impl Tables {
     /// The name of the table with this logical id.
     pub fn name(logical_id: &str) -> &'static str {
-        &TEMPLATE.table(logical_id).expect("the template has this table").name
+        &TEMPLATE
+            .table(logical_id)
+            .expect("the template has this table")
+            .name
     }
 }
 
@@ -60,7 +63,9 @@ fn config_at(endpoint: &str) -> SdkConfig {
     defaults(CONNECT_TIMEOUT)
         .expect("the roots can be used")
         .region(Region::new("eu-central-1"))
-        .credentials_provider(SharedCredentialsProvider::new(Credentials::new("local", "local", None, None, "test")))
+        .credentials_provider(SharedCredentialsProvider::new(Credentials::new(
+            "local", "local", None, None, "test",
+        )))
         .endpoint_url(endpoint)
         .build()
 }
@@ -76,7 +81,11 @@ fn dynamodb_at(endpoint: &str) -> Client {
 }
 
 /// Stores a new key of this account, whose record is changed before it is written.
-pub async fn create_key(endpoint: &str, account: &str, change: impl FnOnce(&mut KeyEntry)) -> String {
+pub async fn create_key(
+    endpoint: &str,
+    account: &str,
+    change: impl FnOnce(&mut KeyEntry),
+) -> String {
     let key = ApiKey::random().unwrap();
     let mut record = key_record(account);
     change(&mut record);
@@ -100,8 +109,14 @@ pub fn key_record(account: &str) -> KeyEntry {
 /// Stores this key.
 pub async fn store_key(endpoint: &str, key: &ApiKey, record: &KeyEntry) {
     let mut item = to_item(record).unwrap();
-    item.insert(PARTITION_KEY.to_owned(), AttributeValue::S(key.hash().partition_key()));
-    let put = client_at(endpoint).put_item().table_name(Tables::name("ApiKeysTable")).set_item(Some(item));
+    item.insert(
+        PARTITION_KEY.to_owned(),
+        AttributeValue::S(key.hash().partition_key()),
+    );
+    let put = client_at(endpoint)
+        .put_item()
+        .table_name(Tables::name("ApiKeysTable"))
+        .set_item(Some(item));
     put.send().await.unwrap();
 }
 
@@ -169,31 +184,56 @@ impl TestApp {
 
     /// An emulator with empty tables.
     pub fn emulator() -> Emulator {
-        let embedded = || Emulator::start(&TEMPLATE, &Storage::Memory, 0).expect("the emulator starts");
+        let embedded =
+            || Emulator::start(&TEMPLATE, &Storage::Memory, 0).expect("the emulator starts");
         other_dynamodb(&TEMPLATE).unwrap_or_else(embedded)
     }
 
     /// A stack whose functions find the key table at one endpoint and the others at another.
     pub fn over(emulator: Emulator, keys: &str, others: &str, retention: Option<Duration>) -> Self {
-        Self::at(emulator, &Endpoints { keys, others, sqs: None, s3: None }, retention)
+        Self::at(
+            emulator,
+            &Endpoints {
+                keys,
+                others,
+                sqs: None,
+                s3: None,
+            },
+            retention,
+        )
     }
 
     /// A stack whose functions find AWS at these endpoints. The emulator is behind both of DynamoDB.
     pub fn at(emulator: Emulator, endpoints: &Endpoints<'_>, retention: Option<Duration>) -> Self {
         let client = client_at(&emulator.endpoint());
-        let (keys, others, sqs) = (dynamodb_at(endpoints.keys), dynamodb_at(endpoints.others), endpoints.sqs);
+        let (keys, others, sqs) = (
+            dynamodb_at(endpoints.keys),
+            dynamodb_at(endpoints.others),
+            endpoints.sqs,
+        );
         let authenticator = || {
             let table = ApiKeysTable::new(keys.clone(), Tables::name("ApiKeysTable"));
             Authenticator::new(table, endpoints.s3.map(|s3| s3.bucket(KEY_SNAPSHOT_BUCKET)))
         };
         let (idempotency, signals, rejected) = tables_of_signals(&others, retention);
-        let storage = signals::Storage { idempotency, signals, rejected, overflow: sqs.map(queue) };
+        let storage = signals::Storage {
+            idempotency,
+            signals,
+            rejected,
+            overflow: sqs.map(queue),
+        };
         let (idempotency, signals, rejected) = tables_of_signals(&others, None);
         let customers = CustomersTable::new(others, Tables::name("CustomersTable"));
         Self {
             customers: CustomersFunction::new(authenticator(), customers.clone(), sqs.map(queue)),
             signals: SignalsFunction::new(authenticator(), storage),
-            overflow: OverflowFunction { customers, idempotency, signals, rejected, dead_letters: sqs.map(queue) },
+            overflow: OverflowFunction {
+                customers,
+                idempotency,
+                signals,
+                rejected,
+                dead_letters: sqs.map(queue),
+            },
             client,
             emulator,
         }
@@ -223,10 +263,26 @@ impl TestApp {
     /// Delivers messages of the overflow queue to the drain at this time. Returns those that are to be delivered again.
     pub async fn drain(&self, messages: &[String], now: Timestamp) -> Vec<String> {
         let records = messages.iter().enumerate();
-        let records = records.map(|(id, body)| SqsMessage { message_id: id.to_string(), body: body.clone() }).collect();
-        let response = self.overflow.drain(SqsEvent { records }, &lambda_runtime::Context::default(), now).await;
-        let ids = response.batch_item_failures.into_iter().map(|failure| failure.item_identifier);
-        ids.map(|id| messages[id.parse::<usize>().unwrap()].clone()).collect()
+        let records = records
+            .map(|(id, body)| SqsMessage {
+                message_id: id.to_string(),
+                body: body.clone(),
+            })
+            .collect();
+        let response = self
+            .overflow
+            .drain(
+                SqsEvent { records },
+                &lambda_runtime::Context::default(),
+                now,
+            )
+            .await;
+        let ids = response
+            .batch_item_failures
+            .into_iter()
+            .map(|failure| failure.item_identifier);
+        ids.map(|id| messages[id.parse::<usize>().unwrap()].clone())
+            .collect()
     }
 
     /// Gives these bytes to the customers function and then to the signals function, as Lambda's runtime delivers an event.
@@ -261,14 +317,28 @@ impl TestApp {
             .key_condition_expression("pk = :pk")
             .expression_attribute_values(":pk", AttributeValue::S(format!("{account}#{who}")))
             .consistent_read(true);
-        query.into_paginator().items().send().collect::<Result<_, _>>().await.unwrap()
+        query
+            .into_paginator()
+            .items()
+            .send()
+            .collect::<Result<_, _>>()
+            .await
+            .unwrap()
     }
 
     /// The stored item of a customer.
-    pub async fn customer(&self, account: &str, customer_id: &str) -> Option<HashMap<String, AttributeValue>> {
+    pub async fn customer(
+        &self,
+        account: &str,
+        customer_id: &str,
+    ) -> Option<HashMap<String, AttributeValue>> {
         let key = AttributeValue::S(format!("{account}#{customer_id}"));
-        let get =
-            self.client.get_item().table_name(Tables::name("CustomersTable")).key("pk", key).consistent_read(true);
+        let get = self
+            .client
+            .get_item()
+            .table_name(Tables::name("CustomersTable"))
+            .key("pk", key)
+            .consistent_read(true);
         get.send().await.unwrap().item
     }
 }

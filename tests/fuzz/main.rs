@@ -8,7 +8,10 @@ use testkit::fuzz_targets::{Check, TARGETS};
 
 static CHECK: LazyLock<Check> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").expect("FUZZ_TARGET is set");
-    let (_, check) = TARGETS.into_iter().find(|(target, _)| *target == name).expect("FUZZ_TARGET names a target");
+    let (_, check) = TARGETS
+        .into_iter()
+        .find(|(target, _)| *target == name)
+        .expect("FUZZ_TARGET names a target");
     check
 });
 

@@ -20,18 +20,41 @@ fn signals() -> (History, Stored) {
             content: content(number, index as u64),
         };
         let signals = signals.iter().enumerate().map(sent).collect();
-        (number, Request { sent: sent_at(number), outcome, identifier: identifier.map(ToOwned::to_owned), signals })
+        (
+            number,
+            Request {
+                sent: sent_at(number),
+                outcome,
+                identifier: identifier.map(ToOwned::to_owned),
+                signals,
+            },
+        )
     };
     let acknowledged = |at| Outcome::Acknowledged(millis(at));
     let requests = [
-        request(7, acknowledged(20), Some(NAMED), &[(1, false), (1, true), (1, false)]),
+        request(
+            7,
+            acknowledged(20),
+            Some(NAMED),
+            &[(1, false), (1, true), (1, false)],
+        ),
         request(8, Outcome::Unknown, None, &[(1, false)]),
         request(9, Outcome::Refused, None, &[(2, true)]),
         request(10, acknowledged(40), None, &[(1, false), (2, false)]),
     ];
     let signals = vec![at(1, 7, 0), at(1, 7, 2), at(1, 10, 0), at(2, 10, 1)];
     let rejected = vec![kept(7, 1), kept(9, 0)];
-    (History { requests: requests.into(), ..History::default() }, Stored { signals, rejected, ..Stored::default() })
+    (
+        History {
+            requests: requests.into(),
+            ..History::default()
+        },
+        Stored {
+            signals,
+            rejected,
+            ..Stored::default()
+        },
+    )
 }
 
 fn millis(millis: u64) -> Micros {
@@ -64,14 +87,22 @@ fn at(who: u32, request: u64, index: u64) -> StoredSignal {
 }
 
 fn kept(request: u64, index: u64) -> KeptSignal {
-    KeptSignal { request, index, content: content(request, index) }
+    KeptSignal {
+        request,
+        index,
+        content: content(request, index),
+    }
 }
 
 #[track_caller]
 fn assert_only(report: &Report, violation: Violation, times: u64) {
     use Violation::{Duplicate, Lost, OutOfOrder, Phantom, Stale, Unkept, Wrong};
     for each in [Lost, Duplicate, Wrong, Phantom, OutOfOrder, Unkept, Stale] {
-        assert_eq!(report.count(each), if each == violation { times } else { 0 }, "{each:?}: {report}");
+        assert_eq!(
+            report.count(each),
+            if each == violation { times } else { 0 },
+            "{each:?}: {report}"
+        );
     }
     assert_eq!(report.holds(), times == 0);
 }
@@ -87,27 +118,59 @@ fn report_on(change: impl FnOnce(&mut Stored)) -> Report {
 fn consistent_history_has_no_violation() {
     let report = report_on(|_| {});
     assert_only(&report, Violation::Lost, 0);
-    assert_eq!((report.acknowledged, report.refused, report.unknown), (4, 2, 1));
-    assert_only(&report_on(|stored| stored.signals.insert(1, at(1, 8, 0))), Violation::Lost, 0);
+    assert_eq!(
+        (report.acknowledged, report.refused, report.unknown),
+        (4, 2, 1)
+    );
+    assert_only(
+        &report_on(|stored| stored.signals.insert(1, at(1, 8, 0))),
+        Violation::Lost,
+        0,
+    );
 }
 
 #[test]
 fn missing_acknowledged_signal_is_lost() {
-    assert_only(&report_on(|stored| drop(stored.signals.remove(1))), Violation::Lost, 1);
+    assert_only(
+        &report_on(|stored| drop(stored.signals.remove(1))),
+        Violation::Lost,
+        1,
+    );
 }
 
 #[test]
 fn signal_stored_twice_is_a_duplicate_acknowledged_or_not() {
-    let report = report_on(|stored| stored.signals.extend([at(2, 10, 1), at(1, 8, 0), at(1, 8, 0)]));
+    let report = report_on(|stored| {
+        stored
+            .signals
+            .extend([at(2, 10, 1), at(1, 8, 0), at(1, 8, 0)])
+    });
     assert_eq!(report.count(Violation::Duplicate), 2, "{report}");
 }
 
 #[test]
 fn signal_not_sent_misplaced_or_rejected_is_a_phantom() {
-    for phantom in [at(3, 99, 0), at(3, 10, 2), StoredSignal { who: None, ..at(0, 99, 0) }, at(3, 8, 0), at(2, 9, 0)] {
-        assert_only(&report_on(|stored| stored.signals.push(phantom)), Violation::Phantom, 1);
+    for phantom in [
+        at(3, 99, 0),
+        at(3, 10, 2),
+        StoredSignal {
+            who: None,
+            ..at(0, 99, 0)
+        },
+        at(3, 8, 0),
+        at(2, 9, 0),
+    ] {
+        assert_only(
+            &report_on(|stored| stored.signals.push(phantom)),
+            Violation::Phantom,
+            1,
+        );
     }
-    assert_only(&report_on(|stored| stored.signals.insert(1, at(1, 7, 1))), Violation::Phantom, 1);
+    assert_only(
+        &report_on(|stored| stored.signals.insert(1, at(1, 7, 1))),
+        Violation::Phantom,
+        1,
+    );
 }
 
 #[test]
@@ -115,8 +178,17 @@ fn signals_in_another_order_are_out_of_order() {
     let (history, stored) = signals();
     for order in [[1, 0, 2, 3], [2, 0, 1, 3]] {
         let signals = order.map(|place| stored.signals[place].clone()).to_vec();
-        let report = check(&history, &Stored { signals, ..Stored::default() });
-        assert!(report.count(Violation::OutOfOrder) > 0 && report.count(Violation::Lost) == 0, "{order:?}: {report}");
+        let report = check(
+            &history,
+            &Stored {
+                signals,
+                ..Stored::default()
+            },
+        );
+        assert!(
+            report.count(Violation::OutOfOrder) > 0 && report.count(Violation::Lost) == 0,
+            "{order:?}: {report}"
+        );
     }
 }
 
@@ -133,12 +205,36 @@ fn order_of_requests_is_that_of_the_clocks_which_may_differ() {
 #[test]
 fn item_that_differs_from_what_was_sent_is_wrong() {
     let other = |change: fn(&mut StoredSignal)| report_on(|stored| change(&mut stored.signals[0]));
-    assert_only(&other(|found| found.content = content(7, 2)), Violation::Wrong, 1);
-    assert_only(&other(|found| found.identifier = GENERATED.to_owned()), Violation::Wrong, 1);
-    assert_only(&other(|found| found.contradiction = Some("a key of another time")), Violation::Wrong, 1);
-    assert_only(&other(|found| found.received_at = millis(21)), Violation::Wrong, 1);
-    assert_only(&other(|found| found.received_at = millis(8)), Violation::Wrong, 1);
-    assert_only(&other(|found| found.received_at = millis(20)), Violation::Wrong, 0);
+    assert_only(
+        &other(|found| found.content = content(7, 2)),
+        Violation::Wrong,
+        1,
+    );
+    assert_only(
+        &other(|found| found.identifier = GENERATED.to_owned()),
+        Violation::Wrong,
+        1,
+    );
+    assert_only(
+        &other(|found| found.contradiction = Some("a key of another time")),
+        Violation::Wrong,
+        1,
+    );
+    assert_only(
+        &other(|found| found.received_at = millis(21)),
+        Violation::Wrong,
+        1,
+    );
+    assert_only(
+        &other(|found| found.received_at = millis(8)),
+        Violation::Wrong,
+        1,
+    );
+    assert_only(
+        &other(|found| found.received_at = millis(20)),
+        Violation::Wrong,
+        0,
+    );
 }
 
 #[test]
@@ -148,11 +244,20 @@ fn rejected_signal_is_kept_once_as_it_was_sent_or_its_loss_is_logged() {
     assert_only(&check(&history, &stored), Violation::Unkept, 1);
     history.unkept = 1;
     assert_only(&check(&history, &stored), Violation::Unkept, 0);
-    let altered = KeptSignal { content: content(7, 2), ..kept(9, 0) };
-    for (added, violation) in
-        [(kept(7, 1), Violation::Duplicate), (kept(7, 0), Violation::Phantom), (altered, Violation::Phantom)]
-    {
-        assert_only(&report_on(|stored| stored.rejected.push(added)), violation, 1);
+    let altered = KeptSignal {
+        content: content(7, 2),
+        ..kept(9, 0)
+    };
+    for (added, violation) in [
+        (kept(7, 1), Violation::Duplicate),
+        (kept(7, 0), Violation::Phantom),
+        (altered, Violation::Phantom),
+    ] {
+        assert_only(
+            &report_on(|stored| stored.rejected.push(added)),
+            violation,
+            1,
+        );
     }
 }
 
@@ -165,9 +270,21 @@ fn is_consistent(value: Option<&str>, writes: &[(Option<&str>, Micros, Option<Mi
         is_deferred: false,
         fields: vec![("city", value.map(ToOwned::to_owned))],
     };
-    let history = History { updates: writes.iter().map(update).collect(), ..History::default() };
-    let fields: HashMap<_, _> = value.map(|value| ("city".to_owned(), value.to_owned())).into_iter().collect();
-    let report = check(&history, &Stored { customers: [(1, fields)].into(), ..Stored::default() });
+    let history = History {
+        updates: writes.iter().map(update).collect(),
+        ..History::default()
+    };
+    let fields: HashMap<_, _> = value
+        .map(|value| ("city".to_owned(), value.to_owned()))
+        .into_iter()
+        .collect();
+    let report = check(
+        &history,
+        &Stored {
+            customers: [(1, fields)].into(),
+            ..Stored::default()
+        },
+    );
     assert_eq!(report.holds(), report.count(Violation::Stale) == 0);
     report.holds()
 }
@@ -176,16 +293,30 @@ fn is_consistent(value: Option<&str>, writes: &[(Option<&str>, Micros, Option<Mi
 fn field_that_no_order_of_its_writes_explains_is_stale() {
     let (ulm, bonn) = (Some("Ulm"), Some("Bonn"));
     let one_by_one = [(ulm, 10, Some(20)), (bonn, 30, Some(40))];
-    let at_the_same_time = [(ulm, 10, Some(35)), (bonn, 30, Some(40)), (None, 5, Some(8))];
+    let at_the_same_time = [
+        (ulm, 10, Some(35)),
+        (bonn, 30, Some(40)),
+        (None, 5, Some(8)),
+    ];
     let unacknowledged = [(ulm, 10, None), (bonn, 30, Some(40))];
     for (writes, consistent, stale) in [
-        (&one_by_one[..], &[bonn][..], &[ulm, None, Some("never written")][..]),
+        (
+            &one_by_one[..],
+            &[bonn][..],
+            &[ulm, None, Some("never written")][..],
+        ),
         (&at_the_same_time, &[bonn, ulm], &[None]),
         (&unacknowledged, &[bonn, ulm], &[None]),
         (&unacknowledged[..1], &[ulm, None], &[bonn]),
     ] {
-        assert!(consistent.iter().all(|value| is_consistent(*value, writes)), "{writes:?}");
-        assert!(!stale.iter().any(|value| is_consistent(*value, writes)), "{writes:?}");
+        assert!(
+            consistent.iter().all(|value| is_consistent(*value, writes)),
+            "{writes:?}"
+        );
+        assert!(
+            !stale.iter().any(|value| is_consistent(*value, writes)),
+            "{writes:?}"
+        );
     }
 }
 
@@ -200,9 +331,20 @@ fn deferred_write_may_be_ordered_by_clocks_that_differ() {
     };
     let first_is_kept = |is_deferred, clock_skew| {
         let updates = vec![update(10, is_deferred), update(50, false)];
-        let history = History { updates, clock_skew, ..History::default() };
+        let history = History {
+            updates,
+            clock_skew,
+            ..History::default()
+        };
         let fields = [("city".to_owned(), "10".to_owned())].into();
-        check(&history, &Stored { customers: [(1, fields)].into(), ..Stored::default() }).holds()
+        check(
+            &history,
+            &Stored {
+                customers: [(1, fields)].into(),
+                ..Stored::default()
+            },
+        )
+        .holds()
     };
     assert!(first_is_kept(true, 30));
     assert!(!first_is_kept(true, 29), "the clocks differ less");
@@ -211,12 +353,23 @@ fn deferred_write_may_be_ordered_by_clocks_that_differ() {
 
 #[test]
 fn customer_or_field_that_was_not_sent_is_a_phantom() {
-    let update =
-        Update { customer: 1, sent: 10, outcome: Outcome::Unknown, is_deferred: false, fields: vec![("city", None)] };
-    let history = History { updates: vec![update], ..History::default() };
+    let update = Update {
+        customer: 1,
+        sent: 10,
+        outcome: Outcome::Unknown,
+        is_deferred: false,
+        fields: vec![("city", None)],
+    };
+    let history = History {
+        updates: vec![update],
+        ..History::default()
+    };
     let zip = [("zip".to_owned(), "89073".to_owned())].into();
     for found in [(5, HashMap::new()), (1, zip)] {
-        let stored = Stored { customers: [found].into(), ..Stored::default() };
+        let stored = Stored {
+            customers: [found].into(),
+            ..Stored::default()
+        };
         assert_only(&check(&history, &stored), Violation::Phantom, 1);
     }
 }

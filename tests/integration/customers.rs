@@ -11,15 +11,25 @@ fn s(text: &str) -> AttributeValue {
 #[tokio::test]
 async fn absent_field_stays_null_removes_and_string_replaces() {
     let (app, key) = TestApp::with_key("shop").await;
-    let before =
-        json!({"customerId": "c1", "customerData": {"email": "a", "city": "London", "state": "x", "tier": "gold"}});
+    let before = json!({"customerId": "c1", "customerData": {"email": "a", "city": "London", "state": "x", "tier": "gold"}});
     app.send(RequestBuilder::customer(before).key(&key)).await;
     let change = json!({"customerId": "c1", "customerData": {"city": null, "state": "", "tier": null, "dob": null}});
-    assert_eq!(app.send(RequestBuilder::customer(change).key(&key)).await.status, 200);
+    assert_eq!(
+        app.send(RequestBuilder::customer(change).key(&key))
+            .await
+            .status,
+        200
+    );
 
     let item = app.customer("shop", "c1").await.unwrap();
-    assert_eq!((item.get("email"), item.get("state")), (Some(&s("a")), Some(&s(""))));
-    assert_eq!((item.get("city"), item.get("tier"), item.get("dob")), (None, None, None));
+    assert_eq!(
+        (item.get("email"), item.get("state")),
+        (Some(&s("a")), Some(&s("")))
+    );
+    assert_eq!(
+        (item.get("city"), item.get("tier"), item.get("dob")),
+        (None, None, None)
+    );
 }
 
 #[tokio::test]
@@ -29,7 +39,9 @@ async fn profile_beyond_an_item_is_a_422() {
     let mut stored = 0;
     // An item has room for 400 KB: for 19 or 20 of these updates.
     let too_large = loop {
-        let data: serde_json::Map<_, _> = (0..20).map(|n| (format!("m{stored}-{n}"), json!(value))).collect();
+        let data: serde_json::Map<_, _> = (0..20)
+            .map(|n| (format!("m{stored}-{n}"), json!(value)))
+            .collect();
         let body = json!({"customerId": "c1", "customerData": data});
         let response = app.send(RequestBuilder::customer(body).key(&key)).await;
         if response.status != 200 {

@@ -1,5 +1,9 @@
 //! docs/data-model.md has the tables of template.yaml, and the attributes of items that the functions really store.
-#![expect(clippy::indexing_slicing, clippy::panic, reason = "only tests are in here: to panic is to fail the test")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "only tests are in here: to panic is to fail the test"
+)]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write as _;
@@ -33,7 +37,13 @@ const RECEIVED_AT: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 /// The row that stands for unknown profile fields.
 const ANY_OTHER_NAME: &str = "any other name";
 
-const TABLES: [&str; 5] = ["ApiKeys", "Customers", "Signals", "Idempotency", "RejectedSignals"];
+const TABLES: [&str; 5] = [
+    "ApiKeys",
+    "Customers",
+    "Signals",
+    "Idempotency",
+    "RejectedSignals",
+];
 
 fn page() -> Page {
     Page::read("docs/data-model.md")
@@ -49,11 +59,24 @@ struct Attribute {
 fn documented(table: &str) -> BTreeMap<String, Attribute> {
     let mut attributes = BTreeMap::new();
     for row in page().table(table, "attribute | type") {
-        let types: BTreeSet<_> =
-            row[1].split([',', ' ']).filter(|word| !word.is_empty() && *word != "or").map(str::to_owned).collect();
-        let names: Vec<_> = if row[0] == ANY_OTHER_NAME { vec![ANY_OTHER_NAME] } else { quoted(&row[0]).collect() };
+        let types: BTreeSet<_> = row[1]
+            .split([',', ' '])
+            .filter(|word| !word.is_empty() && *word != "or")
+            .map(str::to_owned)
+            .collect();
+        let names: Vec<_> = if row[0] == ANY_OTHER_NAME {
+            vec![ANY_OTHER_NAME]
+        } else {
+            quoted(&row[0]).collect()
+        };
         for name in names {
-            attributes.insert(name.to_owned(), Attribute { types: types.clone(), in_every_item: row[2] == "yes" });
+            attributes.insert(
+                name.to_owned(),
+                Attribute {
+                    types: types.clone(),
+                    in_every_item: row[2] == "yes",
+                },
+            );
         }
     }
     attributes
@@ -87,17 +110,24 @@ fn dynamodb_json(value: &AttributeValue) -> Value {
 
 /// An item as a record of the stream has it, too.
 pub(crate) fn item_json(item: &Item) -> Value {
-    item.iter().map(|(name, value)| (name.clone(), dynamodb_json(value))).collect()
+    item.iter()
+        .map(|(name, value)| (name.clone(), dynamodb_json(value)))
+        .collect()
 }
 
 /// A stack of which `BatchWriteItem` fails where a body has `marker`, with signals that are kept for 90 days.
 async fn stack_failing_at(marker: &'static str) -> (TestApp, FaultProxy) {
     let emulator = TestApp::emulator();
     let endpoint = emulator.endpoint();
-    let failing = Fault::InternalServerError.where_body_has(marker).of("BatchWriteItem");
+    let failing = Fault::InternalServerError
+        .where_body_has(marker)
+        .of("BatchWriteItem");
     let proxy = FaultProxy::start(&endpoint, failing).await.unwrap();
     let retention = Some(Duration::from_hours(90 * 24));
-    (TestApp::over(emulator, &endpoint, &proxy.endpoint(), retention), proxy)
+    (
+        TestApp::over(emulator, &endpoint, &proxy.endpoint(), retention),
+        proxy,
+    )
 }
 
 /// A profile with a documented field, an empty one and an unknown one.
@@ -109,7 +139,12 @@ fn customer() -> Value {
 /// A profile with every documented field, and unknown ones of every type.
 fn customer_with_all_fields() -> Value {
     let mut profile: HashMap<&str, Value> = PROFILE_FIELDS.map(|name| (name, json!("x"))).into();
-    profile.extend([("n", json!(1)), ("b", json!(true)), ("l", json!([null])), ("s", json!(""))]);
+    profile.extend([
+        ("n", json!(1)),
+        ("b", json!(true)),
+        ("l", json!([null])),
+        ("s", json!("")),
+    ]);
     json!({"customerId": "c-1002", "customerData": profile})
 }
 
@@ -130,11 +165,21 @@ async fn stored() -> HashMap<&'static str, Vec<Item>> {
     let expires_at = Some(RECEIVED_AT.plus(Duration::from_hours(90 * 24)));
     let named = |record: &mut KeyEntry| {
         let (key_id, name) = ("key_3f2a9c81d04e".to_owned(), "web".to_owned());
-        *record = KeyEntry { key_id, name, created_at: RECEIVED_AT, expires_at, ..record.clone() };
+        *record = KeyEntry {
+            key_id,
+            name,
+            created_at: RECEIVED_AT,
+            expires_at,
+            ..record.clone()
+        };
     };
     let key = stack.key_with("acme", named).await;
     let revoked = |record: &mut KeyEntry| {
-        *record = KeyEntry { revoked_at: Some(RECEIVED_AT), only: Some(Endpoint::Signals), ..record.clone() };
+        *record = KeyEntry {
+            revoked_at: Some(RECEIVED_AT),
+            only: Some(Endpoint::Signals),
+            ..record.clone()
+        };
     };
     stack.key_with("acme", revoked).await;
     let too_long = json!({"signals": ["x".repeat(310 * 1024)]});
@@ -146,7 +191,9 @@ async fn stored() -> HashMap<&'static str, Vec<Item>> {
         (RequestBuilder::signals(too_long), 400),
         (RequestBuilder::signals(failing), 503),
     ] {
-        let answer = stack.send(call.key(&key).at(RECEIVED_AT).invocation(INVOCATION)).await;
+        let answer = stack
+            .send(call.key(&key).at(RECEIVED_AT).invocation(INVOCATION))
+            .await;
         assert_eq!(answer.status, status, "{}", answer.text);
     }
     let mut items = HashMap::new();
@@ -162,24 +209,58 @@ fn tables_keys_time_to_live_and_streams_are_those_of_the_template() {
     let text = std::fs::read_to_string(root().join("template.yaml")).unwrap();
     // The stream is left out of what the local stack reads.
     let stream_of = |logical_id: &str| {
-        let resource = text.split(&format!("\n  {logical_id}:\n")).nth(1).unwrap().split("\n\n").next().unwrap();
-        resource.split("StreamViewType: ").nth(1).map(|rest| rest.lines().next().unwrap().to_owned())
+        let resource = text
+            .split(&format!("\n  {logical_id}:\n"))
+            .nth(1)
+            .unwrap()
+            .split("\n\n")
+            .next()
+            .unwrap();
+        resource
+            .split("StreamViewType: ")
+            .nth(1)
+            .map(|rest| rest.lines().next().unwrap().to_owned())
     };
     let overview = page().text.split("\n| table |").nth(1).unwrap().to_owned();
-    let rows = overview.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let rows = overview
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
     let documented: BTreeSet<_> = rows
-        .map(|row| row.split('|').map(str::trim).skip(1).map(str::to_owned).collect::<Vec<_>>())
-        .map(|row| (row[0].clone(), name(&row[1]), name(&row[2]), name(&row[3]), name(&row[4])))
+        .map(|row| {
+            row.split('|')
+                .map(str::trim)
+                .skip(1)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .map(|row| {
+            (
+                row[0].clone(),
+                name(&row[1]),
+                name(&row[2]),
+                name(&row[3]),
+                name(&row[4]),
+            )
+        })
         .collect();
     let in_template: BTreeSet<_> = template()
         .tables
         .iter()
         .map(|table| {
             let schema = table.definition["KeySchema"].as_array().unwrap();
-            let mut keys = schema.iter().map(|key| key["AttributeName"].as_str().unwrap().to_owned());
+            let mut keys = schema
+                .iter()
+                .map(|key| key["AttributeName"].as_str().unwrap().to_owned());
             let short = table.logical_id.strip_suffix("Table").unwrap().to_owned();
             let stream = stream_of(&table.logical_id);
-            (short, keys.next(), keys.next(), table.time_to_live_attribute.clone(), stream)
+            (
+                short,
+                keys.next(),
+                keys.next(),
+                table.time_to_live_attribute.clone(),
+                stream,
+            )
         })
         .collect();
     assert_eq!(documented, in_template);
@@ -198,15 +279,30 @@ async fn stored_attributes_are_the_documented_ones_with_their_types() {
                     name if attributes.contains_key(name) => name,
                     _ => ANY_OTHER_NAME,
                 };
-                let attribute = attributes.get(name).unwrap_or_else(|| panic!("{table} has {item:?}"));
-                assert!(attribute.types.contains(type_of(value)), "{table}.{name} is {value:?}");
+                let attribute = attributes
+                    .get(name)
+                    .unwrap_or_else(|| panic!("{table} has {item:?}"));
+                assert!(
+                    attribute.types.contains(type_of(value)),
+                    "{table}.{name} is {value:?}"
+                );
                 seen.insert(name.to_owned());
             }
-            for (name, _) in attributes.iter().filter(|(_, attribute)| attribute.in_every_item) {
-                assert!(item.contains_key(name), "{table}: {name} is not in {item:?}");
+            for (name, _) in attributes
+                .iter()
+                .filter(|(_, attribute)| attribute.in_every_item)
+            {
+                assert!(
+                    item.contains_key(name),
+                    "{table}: {name} is not in {item:?}"
+                );
             }
         }
-        assert_eq!(seen, attributes.into_keys().collect(), "{table}: documented, but in no item");
+        assert_eq!(
+            seen,
+            attributes.into_keys().collect(),
+            "{table}: documented, but in no item"
+        );
     }
 }
 
@@ -216,19 +312,25 @@ async fn examples_are_items_that_the_functions_store() {
     for table in TABLES {
         let found: Vec<_> = items[table].iter().map(item_json).collect();
         for example in page().code(table, "json") {
-            let (mut example, mut found): (Value, _) = (serde_json::from_str(example).unwrap(), found.clone());
+            let (mut example, mut found): (Value, _) =
+                (serde_json::from_str(example).unwrap(), found.clone());
             // The id of an update is random, and so are the lower bits of its fence.
             if table == "Customers" {
                 for item in found.iter_mut().chain([&mut example]) {
                     item["fenceId"]["B"] = json!(item["fenceId"]["B"].as_str().unwrap().len());
                     let attributes = item.as_object_mut().unwrap().iter_mut();
-                    for (_, value) in attributes.filter(|(name, _)| *name == "fence" || name.starts_with(FENCE_PREFIX))
+                    for (_, value) in attributes
+                        .filter(|(name, _)| *name == "fence" || name.starts_with(FENCE_PREFIX))
                     {
                         *value = json!(value["N"].as_str().unwrap().parse::<u64>().unwrap() >> 20);
                     }
                 }
             }
-            assert!(found.contains(&example), "{table} holds no such item, but these:\n{}", json!(found));
+            assert!(
+                found.contains(&example),
+                "{table} holds no such item, but these:\n{}",
+                json!(found)
+            );
         }
     }
 }
@@ -237,12 +339,25 @@ async fn examples_are_items_that_the_functions_store() {
 fn example_of_the_key_snapshot_is_one_that_functions_read() {
     let text = page().text;
     let section = text.split("\n## Key snapshot\n").nth(1).unwrap();
-    let json = section.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let json = section
+        .split("```json\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .unwrap();
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(json.as_bytes()).unwrap();
-    let object = Object { body: encoder.finish().unwrap(), last_modified: RECEIVED_AT, etag: String::new() };
+    let object = Object {
+        body: encoder.finish().unwrap(),
+        last_modified: RECEIVED_AT,
+        etag: String::new(),
+    };
     let snapshot = KeySnapshot::parse(&object).unwrap();
-    let hash: KeyHash = "48f2823899ab99f111a20588cad89ed555ee11eec56dbaafd53120a9727aca8e".parse().unwrap();
+    let hash: KeyHash = "48f2823899ab99f111a20588cad89ed555ee11eec56dbaafd53120a9727aca8e"
+        .parse()
+        .unwrap();
     let record = snapshot.find(hash).unwrap();
-    assert_eq!((record.key_id.as_str(), record.expires_at.unwrap().seconds()), ("key_3f2a9c81d04e", 1_802_990_024));
+    assert_eq!(
+        (record.key_id.as_str(), record.expires_at.unwrap().seconds()),
+        ("key_3f2a9c81d04e", 1_802_990_024)
+    );
 }

@@ -24,7 +24,10 @@ use tokio::sync::mpsc;
 const BUCKET: &str = "intake-failures";
 
 /// The variables of both targets.
-const BOTH: &[(&str, &str)] = &[("EVENT_BUS_NAME", "company"), ("DELIVERY_STREAM_NAME", "intake-lake")];
+const BOTH: &[(&str, &str)] = &[
+    ("EVENT_BUS_NAME", "company"),
+    ("DELIVERY_STREAM_NAME", "intake-lake"),
+];
 
 /// A process of the function.
 struct Delivery {
@@ -42,15 +45,26 @@ impl Delivery {
     async fn start_with_timeout(variables: &[(&str, &str)], invocation_timeout: Duration) -> Self {
         let targets = FakeTargets::start().await.unwrap();
         let (options, log) = options(&targets, variables);
-        let options = ProcessOptions { invocation_timeout, ..options };
+        let options = ProcessOptions {
+            invocation_timeout,
+            ..options
+        };
         let mut process = FunctionProcess::start(&options).await.unwrap();
         process.idle().await.unwrap();
-        Self { process, targets, log }
+        Self {
+            process,
+            targets,
+            log,
+        }
     }
 
     /// The response to these records.
     async fn deliver(&self, records: &[Value]) -> Value {
-        self.process.invoke(json!({"Records": records}).to_string()).await.unwrap().json()
+        self.process
+            .invoke(json!({"Records": records}).to_string())
+            .await
+            .unwrap()
+            .json()
     }
 
     /// The sequence number of the first undelivered record.
@@ -58,12 +72,15 @@ impl Delivery {
         let response = self.deliver(records).await;
         let failures = response["batchItemFailures"].as_array().unwrap();
         assert!(failures.len() <= 1, "{response}");
-        failures.first().map(|failure| failure["itemIdentifier"].as_str().unwrap().to_owned())
+        failures
+            .first()
+            .map(|failure| failure["itemIdentifier"].as_str().unwrap().to_owned())
     }
 
     /// The events that the bus took.
     fn on_the_bus(&self) -> Vec<Value> {
-        let detail = |entry: &Value| serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
+        let detail =
+            |entry: &Value| serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
         self.targets.take_entries().iter().map(detail).collect()
     }
 
@@ -71,28 +88,48 @@ impl Delivery {
     fn lines_of_the_lake(&self) -> Vec<String> {
         let records = self.targets.take_records();
         assert!(records.iter().all(|record| record.ends_with('\n')));
-        records.iter().flat_map(|record| record.lines()).map(ToOwned::to_owned).collect()
+        records
+            .iter()
+            .flat_map(|record| record.lines())
+            .map(ToOwned::to_owned)
+            .collect()
     }
 
     /// The objects of the failure bucket by their keys.
     fn kept(&self) -> BTreeMap<String, Value> {
         let objects = self.targets.objects().into_iter();
-        let key = |path: String| path.strip_prefix(&format!("/{BUCKET}/")).unwrap().to_owned();
-        objects.map(|(path, body)| (key(path), serde_json::from_str(&body).unwrap())).collect()
+        let key = |path: String| {
+            path.strip_prefix(&format!("/{BUCKET}/"))
+                .unwrap()
+                .to_owned()
+        };
+        objects
+            .map(|(path, body)| (key(path), serde_json::from_str(&body).unwrap()))
+            .collect()
     }
 
     /// The next line of the log.
     async fn line(&mut self) -> Value {
-        let line = tokio::time::timeout(Duration::from_mins(1), self.log.recv()).await.unwrap().unwrap();
+        let line = tokio::time::timeout(Duration::from_mins(1), self.log.recv())
+            .await
+            .unwrap()
+            .unwrap();
         serde_json::from_str(&line).unwrap_or(Value::String(line))
     }
 }
 
-fn options(targets: &FakeTargets, variables: &[(&str, &str)]) -> (ProcessOptions, mpsc::UnboundedReceiver<String>) {
+fn options(
+    targets: &FakeTargets,
+    variables: &[(&str, &str)],
+) -> (ProcessOptions, mpsc::UnboundedReceiver<String>) {
     let program = build_functions().unwrap().join("deliver");
     let (sender, log) = mpsc::unbounded_channel();
     let options = emulator_options(&program, "http://127.0.0.1:1");
-    let mut options = ProcessOptions { log: Some(sender), concurrency: None, ..options };
+    let mut options = ProcessOptions {
+        log: Some(sender),
+        concurrency: None,
+        ..options
+    };
     let endpoint = targets.endpoint();
     let common = [
         // Each service's own variable wins.
@@ -103,7 +140,9 @@ fn options(targets: &FakeTargets, variables: &[(&str, &str)]) -> (ProcessOptions
         ("FAILURE_BUCKET_NAME", BUCKET),
     ];
     let variables = common.into_iter().chain(variables.iter().copied());
-    options.variables.extend(variables.map(|(name, value)| (name.to_owned(), value.into())));
+    options
+        .variables
+        .extend(variables.map(|(name, value)| (name.to_owned(), value.into())));
     (options, log)
 }
 
@@ -131,17 +170,26 @@ fn signal(number: usize, data: &Value) -> Value {
 
 /// Records of signals with these numbers.
 fn signals(numbers: impl IntoIterator<Item = usize>) -> Vec<Value> {
-    numbers.into_iter().map(|number| signal(number, &json!({}))).collect()
+    numbers
+        .into_iter()
+        .map(|number| signal(number, &json!({})))
+        .collect()
 }
 
 /// The ids of events.
 fn ids(events: &[Value]) -> Vec<String> {
-    events.iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect()
+    events
+        .iter()
+        .map(|event| event["id"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// The ids of events in lines.
 fn ids_of_lines(lines: &[String]) -> Vec<String> {
-    ids(&lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<_>>())
+    ids(&lines
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect::<Vec<_>>())
 }
 
 /// The ids of the events of signals with these numbers.

@@ -38,7 +38,9 @@ pub(crate) async fn app_behind_proxy(plan: impl Into<Plan>) -> (TestApp, FaultPr
 }
 
 fn signals(n: usize) -> Value {
-    (0..n).map(|n| json!({"customerId": "c", "eventType": "view", "data": {"n": n}})).collect()
+    (0..n)
+        .map(|n| json!({"customerId": "c", "eventType": "view", "data": {"n": n}}))
+        .collect()
 }
 
 fn with_identifier(n: usize) -> RequestBuilder {
@@ -55,9 +57,14 @@ fn customer() -> RequestBuilder {
 
 /// The numbers of the stored signals, in their order.
 async fn stored_numbers(app: &TestApp) -> Vec<usize> {
-    let number = |item: &std::collections::HashMap<String, aws_sdk_dynamodb::types::AttributeValue>| {
-        item["data"].as_m().unwrap()["n"].as_n().unwrap().parse().unwrap()
-    };
+    let number =
+        |item: &std::collections::HashMap<String, aws_sdk_dynamodb::types::AttributeValue>| {
+            item["data"].as_m().unwrap()["n"]
+                .as_n()
+                .unwrap()
+                .parse()
+                .unwrap()
+        };
     app.history("shop", "c").await.iter().map(number).collect()
 }
 

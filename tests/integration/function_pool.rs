@@ -35,11 +35,23 @@ impl Customers {
             seed: 0,
             report: |_, _| {},
         });
-        Self { pool, events, folder, _emulator: emulator }
+        Self {
+            pool,
+            events,
+            folder,
+            _emulator: emulator,
+        }
     }
 
     async fn ping(&self) -> Option<Invocation> {
-        self.events.invoke(RequestBuilder::ping().key(development_key::API_KEY).event().into()).await
+        self.events
+            .invoke(
+                RequestBuilder::ping()
+                    .key(development_key::API_KEY)
+                    .event()
+                    .into(),
+            )
+            .await
     }
 
     /// How many processes were started when a ping has succeeded.
@@ -55,7 +67,14 @@ fn install(folder: &Path) {
     // By another process: a child that another test starts meanwhile would have the open file, and a program that is open for writing
     // cannot be run.
     let program = build_functions().unwrap().join("customers");
-    assert!(Command::new("cp").arg(program).arg(folder.join("new")).status().unwrap().success());
+    assert!(
+        Command::new("cp")
+            .arg(program)
+            .arg(folder.join("new"))
+            .status()
+            .unwrap()
+            .success()
+    );
     std::fs::rename(folder.join("new"), folder.join("customers")).unwrap();
 }
 
@@ -65,7 +84,11 @@ async fn idle_process_serves_until_its_program_changes() {
     assert_eq!(customers.started_after_ping().await, 1);
     assert_eq!(customers.started_after_ping().await, 1);
     std::fs::remove_file(customers.folder.path().join("customers")).unwrap();
-    assert_eq!(customers.started_after_ping().await, 1, "cargo is writing the program");
+    assert_eq!(
+        customers.started_after_ping().await,
+        1,
+        "cargo is writing the program"
+    );
     install(customers.folder.path());
     assert_eq!(customers.started_after_ping().await, 2);
     customers.pool.end(Duration::ZERO).await;

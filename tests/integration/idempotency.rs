@@ -10,7 +10,9 @@ use testkit::{RequestBuilder, TestApp};
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 
 fn body(n: usize) -> Value {
-    let signals: Vec<_> = (0..n).map(|n| json!({"customerId": "c", "eventType": "view", "data": {"n": n}})).collect();
+    let signals: Vec<_> = (0..n)
+        .map(|n| json!({"customerId": "c", "eventType": "view", "data": {"n": n}}))
+        .collect();
     json!({"requestIdentifier": REQUEST, "signals": signals})
 }
 
@@ -18,9 +20,16 @@ fn body(n: usize) -> Value {
 async fn twelve_concurrent_attempts_are_stored_once() {
     let (app, key) = TestApp::with_key("shop").await;
     let body = body(125);
-    let responses = join_all((0..12).map(|_| app.send(RequestBuilder::signals(&body).key(&key)))).await;
+    let responses =
+        join_all((0..12).map(|_| app.send(RequestBuilder::signals(&body).key(&key)))).await;
     assert!(responses.iter().all(|response| response.status == 200));
-    assert_eq!(responses.iter().filter(|response| response.json()["replayed"] == false).count(), 1);
+    assert_eq!(
+        responses
+            .iter()
+            .filter(|response| response.json()["replayed"] == false)
+            .count(),
+        1
+    );
     assert_eq!(app.items("SignalsTable").await.len(), 125);
 }
 
@@ -28,11 +37,21 @@ async fn twelve_concurrent_attempts_are_stored_once() {
 async fn replay_keeps_the_time_of_the_first_arrival() {
     let (app, key) = TestApp::with_key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
-    app.send(RequestBuilder::signals(body(2)).key(&key).at(first)).await;
-    app.send(RequestBuilder::signals(body(2)).key(&key).at(first.plus(Duration::from_hours(1)))).await;
+    app.send(RequestBuilder::signals(body(2)).key(&key).at(first))
+        .await;
+    app.send(
+        RequestBuilder::signals(body(2))
+            .key(&key)
+            .at(first.plus(Duration::from_hours(1))),
+    )
+    .await;
     let history = app.history("shop", "c").await;
     assert_eq!(history.len(), 2);
-    assert!(history.iter().all(|item| item["receivedAt"].as_s().unwrap() == "2026-11-20T22:33:44.123Z"));
+    assert!(
+        history
+            .iter()
+            .all(|item| item["receivedAt"].as_s().unwrap() == "2026-11-20T22:33:44.123Z")
+    );
 }
 
 #[tokio::test]
@@ -42,21 +61,29 @@ async fn uppercase_request_identifier_conflicts_with_lowercase() {
     let mut upper = body(1);
     upper["requestIdentifier"] = REQUEST.to_uppercase().into();
     // The case of the identifier makes it another body.
-    app.send(RequestBuilder::signals(upper).key(&key)).await.assert_problem(422, "request-identifier-reused");
+    app.send(RequestBuilder::signals(upper).key(&key))
+        .await
+        .assert_problem(422, "request-identifier-reused");
 }
 
 #[tokio::test]
 async fn idempotency_record_expires_before_dynamodb_deletes_it() {
     let (app, key) = TestApp::with_key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
-    app.send(RequestBuilder::signals(body(1)).key(&key).at(first)).await;
+    app.send(RequestBuilder::signals(body(1)).key(&key).at(first))
+        .await;
     let almost = first.plus(Duration::from_secs(24 * 3600 - 1));
     app.send(RequestBuilder::signals(body(2)).key(&key).at(almost))
         .await
         .assert_problem(422, "request-identifier-reused");
     let later = first.plus(Duration::from_secs(24 * 3600 + 1));
-    let response = app.send(RequestBuilder::signals(body(2)).key(&key).at(later)).await;
-    assert_eq!((response.status, &response.json()["replayed"]), (200, &json!(false)));
+    let response = app
+        .send(RequestBuilder::signals(body(2)).key(&key).at(later))
+        .await;
+    assert_eq!(
+        (response.status, &response.json()["replayed"]),
+        (200, &json!(false))
+    );
     assert_eq!(app.items("SignalsTable").await.len(), 3);
 }
 
@@ -64,18 +91,39 @@ async fn idempotency_record_expires_before_dynamodb_deletes_it() {
 async fn identifier_of_another_account_is_no_conflict() {
     let app = TestApp::start();
     let (one, two) = (app.key("one").await, app.key("two").await);
-    assert_eq!(app.send(RequestBuilder::signals(body(1)).key(&one)).await.json()["replayed"], false);
-    assert_eq!(app.send(RequestBuilder::signals(body(2)).key(&two)).await.json()["replayed"], false);
+    assert_eq!(
+        app.send(RequestBuilder::signals(body(1)).key(&one))
+            .await
+            .json()["replayed"],
+        false
+    );
+    assert_eq!(
+        app.send(RequestBuilder::signals(body(2)).key(&two))
+            .await
+            .json()["replayed"],
+        false
+    );
 }
 
 #[tokio::test]
 async fn request_without_identifier_writes_no_idempotency_record() {
     let (app, key) = TestApp::with_key("shop").await;
     let response = app
-        .send(RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "view"}]})).key(&key))
+        .send(
+            RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "view"}]}))
+                .key(&key),
+        )
         .await;
-    let generated = response.json()["requestIdentifier"].as_str().unwrap().to_owned();
+    let generated = response.json()["requestIdentifier"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     assert_eq!(generated.len(), 36);
-    assert_eq!(app.history("shop", "c").await[0]["requestIdentifier"].as_s().unwrap(), &generated);
+    assert_eq!(
+        app.history("shop", "c").await[0]["requestIdentifier"]
+            .as_s()
+            .unwrap(),
+        &generated
+    );
     assert_eq!(app.items("IdempotencyTable").await, []);
 }

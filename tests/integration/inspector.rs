@@ -1,5 +1,8 @@
 //! The inspector of `cargo dev`: its API, and who may use it (docs/clients.md, Inspector).
-#![expect(clippy::indexing_slicing, reason = "only tests are in here: to panic is to fail the test")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "only tests are in here: to panic is to fail the test"
+)]
 
 mod contracts;
 mod signals;
@@ -24,8 +27,19 @@ const OWN_PAGE: (&str, &str) = ("X-Intake-Inspector", "1");
 struct Inspector<'a>(&'a LocalStack);
 
 impl Inspector<'_> {
-    fn call(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> TestResponse {
-        call(method, &format!("{}{path}", self.0.variable("INSPECTOR_URL")), headers, body)
+    fn call(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> TestResponse {
+        call(
+            method,
+            &format!("{}{path}", self.0.variable("INSPECTOR_URL")),
+            headers,
+            body,
+        )
     }
 
     fn get(&self, path: &str) -> Value {
@@ -55,36 +69,89 @@ fn inspector_shows_what_was_sent_and_what_became_of_it() {
     let (inspector, key) = (Inspector(&stack), stack.variable("API_KEY"));
 
     stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
-    let shown = inspector.newest(["n", "status", "accepted", "rejected", "account", "subject", "types", "pointer"]);
-    assert_eq!(json!(shown), json!([1, 200, 1, 1, "dev", "-c1", {"purchase": 1}, "/signals/1/eventType"]));
-    assert_eq!(json!(inspector.newest(["errors", "warnings", "fieldCode"])), json!([1, 0, "required"]));
+    let shown = inspector.newest([
+        "n", "status", "accepted", "rejected", "account", "subject", "types", "pointer",
+    ]);
+    assert_eq!(
+        json!(shown),
+        json!([1, 200, 1, 1, "dev", "-c1", {"purchase": 1}, "/signals/1/eventType"])
+    );
+    assert_eq!(
+        json!(inspector.newest(["errors", "warnings", "fieldCode"])),
+        json!([1, 0, "required"])
+    );
     let detail = inspector.get("/requests/1");
-    assert_eq!((&detail["requestBody"], &detail["requestBytes"]), (&json!(BATCH), &json!(BATCH.len())));
-    assert!(!detail.to_string().contains(key) && detail.to_string().contains("Bearer $API_KEY"), "{detail}");
+    assert_eq!(
+        (&detail["requestBody"], &detail["requestBytes"]),
+        (&json!(BATCH), &json!(BATCH.len()))
+    );
+    assert!(
+        !detail.to_string().contains(key) && detail.to_string().contains("Bearer $API_KEY"),
+        "{detail}"
+    );
     let event = inspector.get("/requests/1/event");
-    assert_eq!((&event["body"], &event["rawPath"]), (&json!(BATCH), &json!(SIGNALS)));
+    assert_eq!(
+        (&event["body"], &event["rawPath"]),
+        (&json!(BATCH), &json!(SIGNALS))
+    );
 
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
-    gzip.write_all(br#"{"signals":[{"customerId":"z","eventType":"zipped"}]}"#).unwrap();
+    gzip.write_all(br#"{"signals":[{"customerId":"z","eventType":"zipped"}]}"#)
+        .unwrap();
     let gzip = gzip.finish().unwrap();
     stack.send("POST", SIGNALS, &[("Content-Encoding", "gzip")], &gzip);
-    assert_eq!(json!(inspector.newest(["status", "types", "requestBytes"])), json!([200, {"zipped": 1}, gzip.len()]));
+    assert_eq!(
+        json!(inspector.newest(["status", "types", "requestBytes"])),
+        json!([200, {"zipped": 1}, gzip.len()])
+    );
 
-    assert_eq!(inspector.get("/requests?after=1&type=zipped")["requests"][0]["n"], 2);
-    assert_eq!(inspector.get("/requests?status=4xx&account=dev")["requests"], json!([]));
-    assert_eq!(inspector.get("/requests?status=200")["requests"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        inspector.get("/requests?after=1&type=zipped")["requests"][0]["n"],
+        2
+    );
+    assert_eq!(
+        inspector.get("/requests?status=4xx&account=dev")["requests"],
+        json!([])
+    );
+    assert_eq!(
+        inspector.get("/requests?status=200")["requests"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
     let began = Instant::now();
-    assert_eq!(inspector.get("/requests?after=2&wait=1s"), json!({"requests": [], "oldest": 1, "last": 2}));
+    assert_eq!(
+        inspector.get("/requests?after=2&wait=1s"),
+        json!({"requests": [], "oldest": 1, "last": 2})
+    );
     assert!(began.elapsed().as_secs() >= 1);
 
     let again = inspector.post("/requests/1/replay", "").json();
     assert_eq!((&again["n"], &again["replayed"]), (&json!(3), &json!(true)));
-    let edited = inspector.post("/requests/2/replay", &BATCH.replace("0b0c", "1b0c")).json();
-    assert_eq!((&edited["accepted"], &edited["replayed"]), (&json!(1), &json!(false)), "{edited}");
-    assert_eq!(inspector.call("DELETE", "/requests", &[OWN_PAGE], b"").status, 204);
-    assert_eq!(inspector.get("/requests"), json!({"requests": [], "oldest": 5, "last": 4}));
+    let edited = inspector
+        .post("/requests/2/replay", &BATCH.replace("0b0c", "1b0c"))
+        .json();
     assert_eq!(
-        (inspector.get("/counts")["requests"].clone(), inspector.call("GET", "/requests/1", &[], b"").status),
+        (&edited["accepted"], &edited["replayed"]),
+        (&json!(1), &json!(false)),
+        "{edited}"
+    );
+    assert_eq!(
+        inspector
+            .call("DELETE", "/requests", &[OWN_PAGE], b"")
+            .status,
+        204
+    );
+    assert_eq!(
+        inspector.get("/requests"),
+        json!({"requests": [], "oldest": 5, "last": 4})
+    );
+    assert_eq!(
+        (
+            inspector.get("/counts")["requests"].clone(),
+            inspector.call("GET", "/requests/1", &[], b"").status
+        ),
         (json!(0), 404)
     );
     stack.stop("INT");
@@ -94,10 +161,19 @@ fn inspector_shows_what_was_sent_and_what_became_of_it() {
 async fn other_key(stack: &LocalStack) -> String {
     let key = format!("intake_sk_{}", "a".repeat(64));
     let text = |text: &str| AttributeValue::S(text.to_owned());
-    let put = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB")).put_item().table_name("ApiKeysTable");
-    let put = put.item("keyHash", text(&KeyHash::of(&key).partition_key())).item("keyId", text("key_shop"));
-    let put = put.item("accountId", text("shop")).item("name", text("shop"));
-    put.item("createdAt", text("2026-01-01T00:00:00.000Z")).send().await.unwrap();
+    let put = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"))
+        .put_item()
+        .table_name("ApiKeysTable");
+    let put = put
+        .item("keyHash", text(&KeyHash::of(&key).partition_key()))
+        .item("keyId", text("key_shop"));
+    let put = put
+        .item("accountId", text("shop"))
+        .item("name", text("shop"));
+    put.item("createdAt", text("2026-01-01T00:00:00.000Z"))
+        .send()
+        .await
+        .unwrap();
     key
 }
 
@@ -106,22 +182,43 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
     let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     for (path, sentence) in [
-        ("/requests?stat=4xx", "unknown field `stat`, expected one of `after`, `wait`, `account`, `type`, `status`"),
-        ("/requests?status=9xx", "status: a status, such as 401, or a class of them, such as 4xx"),
-        ("/requests?wait=soon", "wait: a number of seconds up to 60, such as 5s"),
+        (
+            "/requests?stat=4xx",
+            "unknown field `stat`, expected one of `after`, `wait`, `account`, `type`, `status`",
+        ),
+        (
+            "/requests?status=9xx",
+            "status: a status, such as 401, or a class of them, such as 4xx",
+        ),
+        (
+            "/requests?wait=soon",
+            "wait: a number of seconds up to 60, such as 5s",
+        ),
         ("/requests?wait=61s", "wait: a number of seconds up to 60"),
         ("/requests?after=-1", "after: invalid digit"),
         (
             "/signals?verdict=ok",
             "unknown variant `ok`, expected one of `stored`, `replayed`, `deferred`, `rejected`, `refused`",
         ),
-        ("/counts?after=1", "unknown field `after`, expected `count` or `wait`"),
-        ("/customers/c?account=a%23b", "account: an account name is 1 to 64 of the characters"),
-        ("/rejected?customer=c", "unknown field `customer`, expected `account`"),
+        (
+            "/counts?after=1",
+            "unknown field `after`, expected `count` or `wait`",
+        ),
+        (
+            "/customers/c?account=a%23b",
+            "account: an account name is 1 to 64 of the characters",
+        ),
+        (
+            "/rejected?customer=c",
+            "unknown field `customer`, expected `account`",
+        ),
         ("/requests/1?a=b", "unknown field `a`"),
     ] {
         let response = inspector.call("GET", path, &[], b"");
-        assert!(response.status == 400 && response.text.contains(sentence), "{path}: {response:?}");
+        assert!(
+            response.status == 400 && response.text.contains(sentence),
+            "{path}: {response:?}"
+        );
     }
     stack.stop("TERM");
 }
@@ -131,12 +228,31 @@ async fn key_is_shown_as_a_fingerprint_unless_it_is_the_published_one() {
     let stack = LocalStack::start(&[]);
     let (inspector, key) = (Inspector(&stack), other_key(&stack).await);
     let bearer = format!("Bearer {}", stack.variable("API_KEY"));
-    let (own, other, unknown) = (bearer.as_str(), format!("Bearer {key}"), format!("Bearer {}", "u".repeat(40)));
+    let (own, other, unknown) = (
+        bearer.as_str(),
+        format!("Bearer {key}"),
+        format!("Bearer {}", "u".repeat(40)),
+    );
     for (header, account, shown, reason) in [
         (own, json!("dev"), json!("Bearer $API_KEY"), json!(null)),
-        (&other, json!("shop"), json!("Bearer intake_sk_… (74 characters, key_shop)"), json!(null)),
-        (&unknown, json!(null), json!("Bearer uuuu… (40 characters)"), json!("unknown")),
-        ("Bearer x", json!(null), json!("Bearer … (1 characters)"), json!("unknown")),
+        (
+            &other,
+            json!("shop"),
+            json!("Bearer intake_sk_… (74 characters, key_shop)"),
+            json!(null),
+        ),
+        (
+            &unknown,
+            json!(null),
+            json!("Bearer uuuu… (40 characters)"),
+            json!("unknown"),
+        ),
+        (
+            "Bearer x",
+            json!(null),
+            json!("Bearer … (1 characters)"),
+            json!("unknown"),
+        ),
         (
             "Bearer ",
             json!(null),
@@ -155,16 +271,33 @@ async fn key_is_shown_as_a_fingerprint_unless_it_is_the_published_one() {
             json!("Basic … (4 characters)"),
             json!("missing: the Authorization header has the scheme Basic, not Bearer"),
         ),
-        ("", json!(null), json!(null), json!("missing: no Authorization header")),
+        (
+            "",
+            json!(null),
+            json!(null),
+            json!("missing: no Authorization header"),
+        ),
     ] {
         stack.send("GET", "/api/sdk/ping", &[("Authorization", header)], b"");
         let [n, found, why] = inspector.newest(["n", "account", "reason"]);
         let detail = inspector.get(&format!("/requests/{n}"));
         let headers = detail["requestHeaders"].as_array().unwrap();
-        let authorization = headers.iter().find(|header| header[0] == "authorization").map(|header| &header[1]);
-        assert_eq!((&found, authorization.unwrap_or(&json!(null)), &why), (&account, &shown, &reason), "{header}");
-        let event = inspector.call("GET", &format!("/requests/{n}/event"), &[], b"").text;
-        assert!(!detail.to_string().contains(&key) && !event.contains(&key), "{detail}");
+        let authorization = headers
+            .iter()
+            .find(|header| header[0] == "authorization")
+            .map(|header| &header[1]);
+        assert_eq!(
+            (&found, authorization.unwrap_or(&json!(null)), &why),
+            (&account, &shown, &reason),
+            "{header}"
+        );
+        let event = inspector
+            .call("GET", &format!("/requests/{n}/event"), &[], b"")
+            .text;
+        assert!(
+            !detail.to_string().contains(&key) && !event.contains(&key),
+            "{detail}"
+        );
     }
     stack.stop("TERM");
 }
@@ -181,19 +314,23 @@ fn inspector_says_why_a_request_was_refused() {
             ("Authorization", ""),
         ]
     };
-    let not_allowed = "browser page at http://page.example is not allowed: add --cors http://page.example";
+    let not_allowed =
+        "browser page at http://page.example is not allowed: add --cors http://page.example";
     let allowed = "allowed are authorization,baggage,content-encoding,content-type,prefer,traceparent,tracestate";
-    let header = format!("no page may send the header x-own, so the browser sends no request: {allowed}");
+    let header =
+        format!("no page may send the header x-own, so the browser sends no request: {allowed}");
     let paths = "the paths are /api/customers, /api/sdk/ping, /api/event-flows/signal";
     let slash = format!("no such path: remove the slash at the end of the base address: {paths}");
     let behind = format!("no such path: remove the slash at the end: {paths}");
     let beacon = "missing: no Authorization header (a page sends one only after a preflight, so neither with mode: \"no-cors\" nor with sendBeacon)";
     let large = vec![b' '; 10 * 1024 * 1024 + 1];
     let foreign = preflight("http://page.example", "authorization");
-    let method =
-        "no page may send the method patch, so the browser sends no request: allowed are GET,PATCH,POST,OPTIONS";
-    let with_method =
-        [("Origin", "http://own.example"), ("Access-Control-Request-Method", "patch"), ("Authorization", "")];
+    let method = "no page may send the method patch, so the browser sends no request: allowed are GET,PATCH,POST,OPTIONS";
+    let with_method = [
+        ("Origin", "http://own.example"),
+        ("Access-Control-Request-Method", "patch"),
+        ("Authorization", ""),
+    ];
     let with_header = preflight("http://own.example", "Content-Type, x-own");
     for (method, path, headers, body, expected) in [
         (
@@ -203,10 +340,34 @@ fn inspector_says_why_a_request_was_refused() {
             &b""[..],
             json!([401, "unauthorized", "unknown"]),
         ),
-        ("GET", "/api/nothing?key=1", &[], b"", json!([404, null, format!("no such path: {paths}")])),
-        ("POST", "//api/event-flows/signal", &[], b"{}", json!([404, null, slash])),
-        ("POST", "/api/event-flows/signal/", &[], b"{}", json!([404, null, behind])),
-        ("POST", SIGNALS, &[("Content-Type", "text/plain")], b"{}", json!([415, "unsupported-media-type", null])),
+        (
+            "GET",
+            "/api/nothing?key=1",
+            &[],
+            b"",
+            json!([404, null, format!("no such path: {paths}")]),
+        ),
+        (
+            "POST",
+            "//api/event-flows/signal",
+            &[],
+            b"{}",
+            json!([404, null, slash]),
+        ),
+        (
+            "POST",
+            "/api/event-flows/signal/",
+            &[],
+            b"{}",
+            json!([404, null, behind]),
+        ),
+        (
+            "POST",
+            SIGNALS,
+            &[("Content-Type", "text/plain")],
+            b"{}",
+            json!([415, "unsupported-media-type", null]),
+        ),
         (
             "POST",
             SIGNALS,
@@ -214,17 +375,60 @@ fn inspector_says_why_a_request_was_refused() {
             b"{}",
             json!([401, "unauthorized", beacon]),
         ),
-        ("POST", SIGNALS, &[], b"{", json!([400, "malformed-json", null])),
-        ("POST", SIGNALS, &[], &large[..5 * 1024 * 1024], json!([413, "payload-too-large", null])),
-        ("POST", SIGNALS, &[], &large, json!([413, null, "larger than 10 MB"])),
-        ("OPTIONS", SIGNALS, &foreign, b"", json!([204, null, not_allowed])),
-        ("OPTIONS", SIGNALS, &with_header, b"", json!([204, null, header])),
-        ("OPTIONS", "/api/customers", &with_method, b"", json!([204, null, method])),
+        (
+            "POST",
+            SIGNALS,
+            &[],
+            b"{",
+            json!([400, "malformed-json", null]),
+        ),
+        (
+            "POST",
+            SIGNALS,
+            &[],
+            &large[..5 * 1024 * 1024],
+            json!([413, "payload-too-large", null]),
+        ),
+        (
+            "POST",
+            SIGNALS,
+            &[],
+            &large,
+            json!([413, null, "larger than 10 MB"]),
+        ),
+        (
+            "OPTIONS",
+            SIGNALS,
+            &foreign,
+            b"",
+            json!([204, null, not_allowed]),
+        ),
+        (
+            "OPTIONS",
+            SIGNALS,
+            &with_header,
+            b"",
+            json!([204, null, header]),
+        ),
+        (
+            "OPTIONS",
+            "/api/customers",
+            &with_method,
+            b"",
+            json!([204, null, method]),
+        ),
     ] {
         let status = stack.send(method, path, headers, body).status;
-        assert_eq!(json!(inspector.newest(["status", "code", "reason"])), expected, "{method} {path}");
+        assert_eq!(
+            json!(inspector.newest(["status", "code", "reason"])),
+            expected,
+            "{method} {path}"
+        );
         assert_eq!(expected[0], status);
-        assert_eq!(json!(inspector.newest(["method", "path"])), json!([method, path]));
+        assert_eq!(
+            json!(inspector.newest(["method", "path"])),
+            json!([method, path])
+        );
     }
     stack.stop("TERM");
 }
@@ -236,12 +440,35 @@ fn inspector_shows_what_is_stored_with_every_digit() {
     let inspector = Inspector(&stack);
     stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
     let customer = inspector.call("GET", "/customers/-c1", &[], b"").text;
-    assert!(customer.starts_with(r#"{"profile":null,"signals":[{"#), "{customer}");
+    assert!(
+        customer.starts_with(r#"{"profile":null,"signals":[{"#),
+        "{customer}"
+    );
     assert!(customer.contains("12345678901234567890.1"), "{customer}");
-    stack.send("POST", "/api/customers", &[], br#"{"customerId":"c2","customerData":{"firstName":"Ada"}}"#);
+    stack.send(
+        "POST",
+        "/api/customers",
+        &[],
+        br#"{"customerId":"c2","customerData":{"firstName":"Ada"}}"#,
+    );
     let profile = &inspector.get("/customers/c2")["profile"];
-    let names: Vec<_> = profile.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(names, ["accountId", "createdAt", "customerId", "firstName", "updatedAt"], "{profile}");
+    let names: Vec<_> = profile
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "accountId",
+            "createdAt",
+            "customerId",
+            "firstName",
+            "updatedAt"
+        ],
+        "{profile}"
+    );
     let rejected = inspector.get("/rejected");
     assert_eq!(rejected[0]["payload"], json!({"customerId": "-c1"}));
     let mut edited = rejected[0].clone();
@@ -263,15 +490,41 @@ fn inspector_answers_no_other_page_and_no_other_name() {
         ("OPTIONS", "/requests"),
     ] {
         let TestResponse { status, text, .. } = inspector.call(method, path, &[], b"");
-        assert_eq!((status, text.contains(OWN_PAGE.0)), (403, true), "{method} {path}: {text}");
+        assert_eq!(
+            (status, text.contains(OWN_PAGE.0)),
+            (403, true),
+            "{method} {path}: {text}"
+        );
     }
-    assert_eq!(inspector.call("GET", "/requests", &[("Host", "rebound.example:9001")], b"").status, 403);
-    assert_eq!(inspector.call("GET", "/requests", &[("Sec-Fetch-Site", "cross-site")], b"").status, 403);
+    assert_eq!(
+        inspector
+            .call("GET", "/requests", &[("Host", "rebound.example:9001")], b"")
+            .status,
+        403
+    );
+    assert_eq!(
+        inspector
+            .call("GET", "/requests", &[("Sec-Fetch-Site", "cross-site")], b"")
+            .status,
+        403
+    );
     let page = inspector.call("GET", "", &[("Origin", "https://other.example")], b"");
-    assert!(page.headers.keys().all(|name| !name.as_str().starts_with("access-control-")));
-    let name = inspector.call("GET", "", &[("Host", "localhost:1")], b"").text;
-    assert!(name.contains(&stack.variable("BASE_URL").replace("127.0.0.1", "localhost")), "{name}");
+    assert!(
+        page.headers
+            .keys()
+            .all(|name| !name.as_str().starts_with("access-control-"))
+    );
+    let name = inspector
+        .call("GET", "", &[("Host", "localhost:1")], b"")
+        .text;
+    assert!(
+        name.contains(&stack.variable("BASE_URL").replace("127.0.0.1", "localhost")),
+        "{name}"
+    );
     let policy = page.header("content-security-policy");
-    assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
     stack.stop("TERM");
 }

@@ -43,11 +43,24 @@ impl Stack {
     async fn start(plan: impl Into<Plan>) -> Self {
         let emulator = TestApp::emulator();
         let proxy = FaultProxy::start(&emulator.endpoint(), plan).await.unwrap();
-        let (s3, sqs) = (FakeS3::start().await.unwrap(), FakeSqs::start().await.unwrap());
+        let (s3, sqs) = (
+            FakeS3::start().await.unwrap(),
+            FakeSqs::start().await.unwrap(),
+        );
         let dynamodb = proxy.endpoint();
-        let endpoints = Endpoints { keys: &dynamodb, others: &dynamodb, sqs: Some(&sqs), s3: Some(&s3) };
+        let endpoints = Endpoints {
+            keys: &dynamodb,
+            others: &dynamodb,
+            sqs: Some(&sqs),
+            s3: Some(&s3),
+        };
         let app = TestApp::at(emulator, &endpoints, None);
-        Self { app, proxy, s3, sqs }
+        Self {
+            app,
+            proxy,
+            s3,
+            sqs,
+        }
     }
 
     /// A stack with this key in its snapshot, and in no table.
@@ -83,11 +96,16 @@ impl Stack {
 }
 
 fn signal() -> RequestBuilder {
-    RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "view", "data": {}}]}))
+    RequestBuilder::signals(
+        json!({"signals": [{"customerId": "c", "eventType": "view", "data": {}}]}),
+    )
 }
 
 fn revoked(record: KeyEntry) -> KeyEntry {
-    KeyEntry { revoked_at: Some(earlier(7200)), ..record }
+    KeyEntry {
+        revoked_at: Some(earlier(7200)),
+        ..record
+    }
 }
 
 #[tokio::test]
@@ -103,24 +121,42 @@ async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
     join_all(faults.map(async |fault| {
         let stack = Stack::with_snapshot(fault.always(), &key_record("shop")).await;
         let response = stack.app.send(signal().key(KEY).at(NOW)).await;
-        assert_eq!((response.status, &response.json()["deferred"]), (200, &json!(1)), "{fault:?}: {}", response.text);
+        assert_eq!(
+            (response.status, &response.json()["deferred"]),
+            (200, &json!(1)),
+            "{fault:?}: {}",
+            response.text
+        );
         assert_eq!(stack.sqs.take_messages().len(), 1);
-        stack.ping("an-unknown-key", later(1)).await.assert_problem(503, "storage-unavailable");
+        stack
+            .ping("an-unknown-key", later(1))
+            .await
+            .assert_problem(503, "storage-unavailable");
     }))
     .await;
 }
 
 #[tokio::test]
 async fn restriction_and_end_of_a_key_of_the_snapshot_count() {
-    let restricted = KeyEntry { only: Some(Endpoint::Customers), ..key_record("shop") };
-    let expired = KeyEntry { expires_at: Some(earlier(7200)), ..key_record("shop") };
+    let restricted = KeyEntry {
+        only: Some(Endpoint::Customers),
+        ..key_record("shop")
+    };
+    let expired = KeyEntry {
+        expires_at: Some(earlier(7200)),
+        ..key_record("shop")
+    };
     for (record, status, code) in [
         (restricted, 403, "forbidden"),
         (expired, 401, "unauthorized"),
         (revoked(key_record("shop")), 401, "unauthorized"),
     ] {
         let stack = Stack::with_snapshot(OUTAGE.always(), &record).await;
-        stack.app.send(signal().key(KEY).at(NOW)).await.assert_problem(status, code);
+        stack
+            .app
+            .send(signal().key(KEY).at(NOW))
+            .await
+            .assert_problem(status, code);
     }
 }
 
@@ -129,8 +165,15 @@ async fn later_snapshot_decides_over_the_table() {
     let stack = Stack::start(Plan::none()).await;
     let key = stack.read_key(|_| {}).await;
     stack.publish(&key, &revoked(key_record("shop")), later(30));
-    assert_eq!(stack.status(&key, later(59)).await, 200, "the cache is used first");
-    stack.ping(&key, later(60)).await.assert_problem(401, "unauthorized");
+    assert_eq!(
+        stack.status(&key, later(59)).await,
+        200,
+        "the cache is used first"
+    );
+    stack
+        .ping(&key, later(60))
+        .await
+        .assert_problem(401, "unauthorized");
 
     // `Last-Modified` has no milliseconds: a snapshot of the second of the read may be the later one.
     let stack = Stack::start(Plan::none()).await;
@@ -138,7 +181,10 @@ async fn later_snapshot_decides_over_the_table() {
     stack.ping(&key, NOW.plus(Duration::from_millis(300))).await;
     stack.proxy.set(OUTAGE.always());
     stack.publish(&key, &revoked(key_record("shop")), NOW);
-    stack.ping(&key, later(61)).await.assert_problem(401, "unauthorized");
+    stack
+        .ping(&key, later(61))
+        .await
+        .assert_problem(401, "unauthorized");
 
     let stack = Stack::start(Plan::none()).await;
     let unknown = "a-key-that-was-used-before-it-was-created";
@@ -150,7 +196,10 @@ async fn later_snapshot_decides_over_the_table() {
     let stack = Stack::start(Plan::none()).await;
     let key = stack.read_key(|_| {}).await;
     stack.publish("another-key", &key_record("shop"), later(30));
-    stack.ping(&key, later(60)).await.assert_problem(503, "storage-unavailable");
+    stack
+        .ping(&key, later(60))
+        .await
+        .assert_problem(503, "storage-unavailable");
 }
 
 #[tokio::test]
@@ -158,18 +207,34 @@ async fn revocation_wins_whatever_its_time() {
     let stack = Stack::start(Plan::none()).await;
     let key = stack.read_key(|_| {}).await;
     stack.publish(&key, &revoked(key_record("shop")), earlier(30));
-    assert_eq!(stack.status(&key, later(60)).await, 401, "of an earlier snapshot");
+    assert_eq!(
+        stack.status(&key, later(60)).await,
+        401,
+        "of an earlier snapshot"
+    );
 
     let stack = Stack::start(Plan::none()).await;
     let key = stack.read_key(|record| record.revoked_at = Some(NOW)).await;
     stack.publish(&key, &key_record("shop"), later(30));
-    assert_eq!(stack.status(&key, later(60)).await, 401, "of the table, before a snapshot that was restored");
+    assert_eq!(
+        stack.status(&key, later(60)).await,
+        401,
+        "of the table, before a snapshot that was restored"
+    );
 
     let stack = Stack::with_snapshot(OUTAGE.always(), &revoked(key_record("shop"))).await;
     assert_eq!(stack.status(KEY, NOW).await, 401);
     // An operator restores an older version of the object.
-    stack.s3.publish_as(&[(KeyHash::of(KEY), key_record("shop"))], earlier(7200), later(30));
-    assert_eq!(stack.status(KEY, later(61)).await, 401, "of the snapshot in memory");
+    stack.s3.publish_as(
+        &[(KeyHash::of(KEY), key_record("shop"))],
+        earlier(7200),
+        later(30),
+    );
+    assert_eq!(
+        stack.status(KEY, later(61)).await,
+        401,
+        "of the snapshot in memory"
+    );
 }
 
 #[tokio::test]
@@ -178,10 +243,24 @@ async fn table_decides_over_an_earlier_snapshot() {
     for (written_at, last_modified) in [(earlier(30), later(30)), (later(30), earlier(30))] {
         let stack = Stack::start(Plan::none()).await;
         let key = stack.read_key(|_| {}).await;
-        let restricted = KeyEntry { only: Some(Endpoint::Signals), ..key_record("shop") };
-        stack.s3.publish_as(&[(KeyHash::of(&key), restricted)], written_at, last_modified);
+        let restricted = KeyEntry {
+            only: Some(Endpoint::Signals),
+            ..key_record("shop")
+        };
+        stack.s3.publish_as(
+            &[(KeyHash::of(&key), restricted)],
+            written_at,
+            last_modified,
+        );
         let customer = RequestBuilder::customer(json!({"customerId": "c", "customerData": {}}));
-        assert_eq!(stack.app.send(customer.key(&key).at(later(60))).await.status, 200);
+        assert_eq!(
+            stack
+                .app
+                .send(customer.key(&key).at(later(60)))
+                .await
+                .status,
+            200
+        );
     }
 
     let stack = Stack::start(Plan::none()).await;
@@ -189,17 +268,26 @@ async fn table_decides_over_an_earlier_snapshot() {
     assert_eq!(stack.status(deleted, NOW).await, 401);
     stack.proxy.set(OUTAGE.always());
     stack.publish(deleted, &key_record("shop"), earlier(30));
-    stack.ping(deleted, later(10)).await.assert_problem(503, "storage-unavailable");
+    stack
+        .ping(deleted, later(10))
+        .await
+        .assert_problem(503, "storage-unavailable");
 }
 
 #[tokio::test]
 async fn key_that_was_read_stays_valid_as_long_as_the_table_is_silent() {
     for fault in [None, Some(S3Fault::Failing), Some(S3Fault::Forbidden)] {
         let stack = Stack::start(Plan::none()).await;
-        let key = stack.read_key(|record| record.expires_at = Some(later(90_000))).await;
+        let key = stack
+            .read_key(|record| record.expires_at = Some(later(90_000)))
+            .await;
         stack.s3.set_fault(fault);
         for seconds in [60, 899, 900, 36_000, 89_999] {
-            assert_eq!(stack.status(&key, later(seconds)).await, 200, "after {seconds} s, {fault:?}");
+            assert_eq!(
+                stack.status(&key, later(seconds)).await,
+                200,
+                "after {seconds} s, {fault:?}"
+            );
         }
         assert_eq!(stack.status(&key, later(90_000)).await, 401, "{fault:?}");
     }
@@ -211,58 +299,101 @@ async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
         let stack = Stack::start(Plan::none()).await;
         let key = stack.read_key(|_| {}).await;
         stack.s3.publish(
-            &[(KeyHash::of(KEY), key_record("shop")), (KeyHash::of(&key), revoked(key_record("shop")))],
+            &[
+                (KeyHash::of(KEY), key_record("shop")),
+                (KeyHash::of(&key), revoked(key_record("shop"))),
+            ],
             later(30),
         );
         stack.proxy.set(fault.always());
-        let statuses = [stack.status(KEY, later(60)).await, stack.status(&key, later(61)).await];
+        let statuses = [
+            stack.status(KEY, later(60)).await,
+            stack.status(&key, later(61)).await,
+        ];
         assert_eq!(statuses, [200, 401], "{fault:?}");
-        stack.ping("an-unknown-key", later(62)).await.assert_problem(503, "storage-unavailable");
+        stack
+            .ping("an-unknown-key", later(62))
+            .await
+            .assert_problem(503, "storage-unavailable");
     }
     let stack = Stack::with_snapshot(Plan::none(), &key_record("shop")).await;
-    stack.app.client.delete_table().table_name(Tables::name("ApiKeysTable")).send().await.unwrap();
+    stack
+        .app
+        .client
+        .delete_table()
+        .table_name(Tables::name("ApiKeysTable"))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(stack.status(KEY, NOW).await, 200);
 }
 
 #[tokio::test]
 async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_by_the_next_one() {
     let stack = Stack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
-    stack.s3.set_fault(Some(S3Fault::Slow(Duration::from_millis(2_500))));
-    let ping = |seconds| RequestBuilder::ping().key(KEY).at(later(seconds)).within(Duration::from_millis(1_500));
+    stack
+        .s3
+        .set_fault(Some(S3Fault::Slow(Duration::from_millis(2_500))));
+    let ping = |seconds| {
+        RequestBuilder::ping()
+            .key(KEY)
+            .at(later(seconds))
+            .within(Duration::from_millis(1_500))
+    };
     let mut statuses = Vec::new();
     while statuses.last() != Some(&200) {
         assert!(statuses.len() < 4, "{statuses:?}");
         statuses.push(stack.app.send(ping(statuses.len() as u64)).await.status);
     }
-    assert_eq!((statuses[0], stack.s3.take_requests().len()), (503, 1), "one read serves all look-ups");
+    assert_eq!(
+        (statuses[0], stack.s3.take_requests().len()),
+        (503, 1),
+        "one read serves all look-ups"
+    );
 }
 
 #[tokio::test]
 async fn largest_snapshot_is_read_once_and_used() {
     let stack = Stack::start(OUTAGE.always()).await;
-    let entry = |n| KeyEntry { key_id: format!("key_{n:012}"), expires_at: Some(later(3600)), ..key_record("shop") };
-    let keys: Vec<_> = (0..70_000).map(|n| (KeyHash::of(n.to_string()), entry(n))).collect();
+    let entry = |n| KeyEntry {
+        key_id: format!("key_{n:012}"),
+        expires_at: Some(later(3600)),
+        ..key_record("shop")
+    };
+    let keys: Vec<_> = (0..70_000)
+        .map(|n| (KeyHash::of(n.to_string()), entry(n)))
+        .collect();
     stack.s3.publish(&keys, earlier(3600));
     let mut requests = 0;
     while stack.status("69999", NOW).await == 503 {
         requests += 1;
         assert!(requests < 20, "the snapshot is never read");
     }
-    assert_eq!((stack.status("0", NOW).await, stack.s3.take_requests().len()), (200, 1));
+    assert_eq!(
+        (stack.status("0", NOW).await, stack.s3.take_requests().len()),
+        (200, 1)
+    );
 }
 
 #[tokio::test]
 async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure() {
     let stack = Stack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
     let reads_at = async |seconds| {
-        stack.ping("an-unknown-key", later(seconds)).await.assert_problem(503, "storage-unavailable");
+        stack
+            .ping("an-unknown-key", later(seconds))
+            .await
+            .assert_problem(503, "storage-unavailable");
         stack.s3.take_requests().len()
     };
     assert_eq!(reads_at(0).await, 1);
     assert_eq!([reads_at(1).await, reads_at(59).await], [0, 0]);
     stack.s3.set_fault(Some(S3Fault::Failing));
     assert_eq!(reads_at(70).await, 1);
-    assert_eq!(stack.status(KEY, later(71)).await, 200, "the snapshot in memory is used");
+    assert_eq!(
+        stack.status(KEY, later(71)).await,
+        200,
+        "the snapshot in memory is used"
+    );
     assert_eq!([reads_at(72).await, reads_at(80).await], [0, 1]);
     stack.s3.set_fault(None);
     assert_eq!([reads_at(90).await, reads_at(140).await], [1, 0]);
@@ -280,17 +411,30 @@ async fn silent_table_is_not_asked_for_five_seconds_for_keys_of_the_snapshot() {
     assert_eq!(stack.status(KEY, later(20)).await, 200);
     assert!(stack.reads_of_table() > reads);
     stack.proxy.set(Plan::none());
-    assert_eq!(stack.status(KEY, later(40)).await, 401, "the table answers again, and has no such key");
+    assert_eq!(
+        stack.status(KEY, later(40)).await,
+        401,
+        "the table answers again, and has no such key"
+    );
 }
 
 #[tokio::test]
 async fn silent_s3_leaves_the_look_up_to_the_table() {
     let stack = Stack::start(Fault::Stall.always()).await;
     stack.s3.set_fault(Some(S3Fault::Hanging));
-    stack.ping(KEY, NOW).await.assert_problem(503, "storage-unavailable");
+    stack
+        .ping(KEY, NOW)
+        .await
+        .assert_problem(503, "storage-unavailable");
     assert_eq!(stack.s3.take_requests().len(), 1, "it is asked once");
     let key = stack.app.key("shop").await;
-    let slow = Fault::Slow(Duration::from_millis(3_500)).at(1).of("GetItem");
+    let slow = Fault::Slow(Duration::from_millis(3_500))
+        .at(1)
+        .of("GetItem");
     stack.proxy.set(slow);
-    assert_eq!(stack.status(&key, later(60)).await, 200, "an answer that comes after the snapshot's time counts");
+    assert_eq!(
+        stack.status(&key, later(60)).await,
+        200,
+        "an answer that comes after the snapshot's time counts"
+    );
 }

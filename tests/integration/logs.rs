@@ -33,21 +33,26 @@ impl io::Write for Lines {
 
 /// While a process has one subscriber, tracing asks only that of the current thread whether a new call site is enabled, and
 /// caches the answer for all threads. With a second one it asks all, so that requests of other tests disable no call site.
-static SECOND_SUBSCRIBER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
+static SECOND_SUBSCRIBER: LazyLock<Dispatch> =
+    LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
 
 /// What these requests return, and the log that they write, as text.
 async fn log_of<T>(requests: impl Future<Output = T>) -> (T, String) {
     LazyLock::force(&SECOND_SUBSCRIBER);
     let lines = Lines::default();
     let written = lines.clone();
-    let returned = requests.with_subscriber(telemetry::subscriber(move || written.clone())).await;
+    let returned = requests
+        .with_subscriber(telemetry::subscriber(move || written.clone()))
+        .await;
     let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     (returned, log)
 }
 
 /// The request lines of a log.
 fn request_lines(log: &str) -> Vec<Value> {
-    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let lines = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|line| line["status"].is_u64()).collect()
 }
 
@@ -64,7 +69,8 @@ async fn send_requests() -> String {
     let mut app = TestApp::start();
     let key = app.key("shop").await;
     let data = json!({"email": CANARY, "tier": CANARY});
-    let signal = json!({"customerId": CANARY, "eventType": CANARY, "data": {"x": CANARY}, "more": CANARY});
+    let signal =
+        json!({"customerId": CANARY, "eventType": CANARY, "data": {"x": CANARY}, "more": CANARY});
     let invalid = json!({"customerId": [CANARY], "eventType": CANARY});
     for is_stopped in [false, true] {
         if is_stopped {
@@ -72,8 +78,14 @@ async fn send_requests() -> String {
         }
         for call in [
             RequestBuilder::customer(json!({"customerId": CANARY, "customerData": data})).key(&key),
-            RequestBuilder::customer(json!({"customerId": CANARY, "customerData": {"email": [CANARY]}})).key(&key),
-            RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": [signal, invalid]})).key(&key),
+            RequestBuilder::customer(
+                json!({"customerId": CANARY, "customerData": {"email": [CANARY]}}),
+            )
+            .key(&key),
+            RequestBuilder::signals(
+                json!({"requestIdentifier": REQUEST, "signals": [signal, invalid]}),
+            )
+            .key(&key),
             RequestBuilder::signals(format!("{{\"{CANARY}")).key(&key),
             RequestBuilder::ping().key(CANARY),
         ] {
@@ -89,15 +101,40 @@ async fn request_line_has_the_outcome_and_no_sent_value() {
     let (key, log) = log_of(send_requests()).await;
     assert!(!log.contains(CANARY) && !log.contains(&key), "{log}");
     let lines = request_lines(&log);
-    let statuses: Vec<_> = lines.iter().map(|line| line["status"].as_u64().unwrap()).collect();
-    assert_eq!(statuses, [200, 400, 200, 400, 401, 503, 400, 503, 400, 401], "{log}");
+    let statuses: Vec<_> = lines
+        .iter()
+        .map(|line| line["status"].as_u64().unwrap())
+        .collect();
+    assert_eq!(
+        statuses,
+        [200, 400, 200, 400, 401, 503, 400, 503, 400, 401],
+        "{log}"
+    );
     let batch = &lines[2];
-    assert_eq!((&batch["accountId"], &batch["keyId"]), (&json!("shop"), &json!("key_of_shop")));
+    assert_eq!(
+        (&batch["accountId"], &batch["keyId"]),
+        (&json!("shop"), &json!("key_of_shop"))
+    );
     assert_eq!(batch["path"], "/api/event-flows/signal");
-    let identifiers: Vec<_> = lines.iter().map(|line| line["requestIdentifier"].as_str()).collect();
+    let identifiers: Vec<_> = lines
+        .iter()
+        .map(|line| line["requestIdentifier"].as_str())
+        .collect();
     let (batch_only, none) = (Some(REQUEST), None);
-    assert_eq!(identifiers, [none, none, batch_only, none, none, none, none, batch_only, none, none]);
-    assert_eq!([&batch["SignalsAccepted"], &batch["SignalsRejected"], &batch["RejectionRate"]], [1, 1, 50]);
+    assert_eq!(
+        identifiers,
+        [
+            none, none, batch_only, none, none, none, none, batch_only, none, none
+        ]
+    );
+    assert_eq!(
+        [
+            &batch["SignalsAccepted"],
+            &batch["SignalsRejected"],
+            &batch["RejectionRate"]
+        ],
+        [1, 1, 50]
+    );
     assert_eq!(batch["fieldErrorCounts"], json!({"invalid-type": 1}));
 }
 
@@ -105,7 +142,8 @@ async fn request_line_has_the_outcome_and_no_sent_value() {
 fn stable(mut line: Value) -> String {
     let members = line.as_object_mut().unwrap();
     assert!(
-        members.remove("DynamoDbLatency").unwrap().is_number() && members.remove("durationMs").unwrap().is_number()
+        members.remove("DynamoDbLatency").unwrap().is_number()
+            && members.remove("durationMs").unwrap().is_number()
     );
     line.to_string()
 }
@@ -117,10 +155,19 @@ async fn lines_of_stored_requests_have_these_members_and_no_others() {
         let signal = json!({"customerId": "c1", "eventType": "purchase"});
         // The first request of a process is a cold start, and looks the key up.
         for now in [Timestamp::from_millis(NOW.millis() - 1), NOW] {
-            let customer = json!({"customerId": "c1", "customerData": {"email": "ada@example.com"}});
+            let customer =
+                json!({"customerId": "c1", "customerData": {"email": "ada@example.com"}});
             let batch = json!({"signals": vec![&signal; 25]});
-            for call in [RequestBuilder::customer(customer), RequestBuilder::signals(batch)] {
-                app.send(call.key(&key).at(now).invocation("5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90")).await;
+            for call in [
+                RequestBuilder::customer(customer),
+                RequestBuilder::signals(batch),
+            ] {
+                app.send(
+                    call.key(&key)
+                        .at(now)
+                        .invocation("5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90"),
+                )
+                .await;
             }
         }
     };
@@ -136,7 +183,11 @@ async fn lines_of_stored_requests_have_these_members_and_no_others() {
             }]},
         }))
     };
-    let written: Vec<_> = log.lines().skip(2).map(|line| stable(serde_json::from_str(line).unwrap())).collect();
+    let written: Vec<_> = log
+        .lines()
+        .skip(2)
+        .map(|line| stable(serde_json::from_str(line).unwrap()))
+        .collect();
     assert_eq!(
         written,
         [
@@ -150,19 +201,31 @@ async fn lines_of_stored_requests_have_these_members_and_no_others() {
 async fn each_line_of_a_request_has_its_id() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.sqs.set_unavailable(true);
-    let ((status, response), log) =
-        log_of(stack.send(&json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]}), NOW)).await;
+    let ((status, response), log) = log_of(stack.send(
+        &json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]}),
+        NOW,
+    ))
+    .await;
     assert_eq!(status, 503, "{response}");
-    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(lines.iter().any(|line| line["message"]
+        == "the overflow queue did not take what DynamoDB did not acknowledge"));
     assert!(
-        lines.iter().any(|line| line["message"] == "the overflow queue did not take what DynamoDB did not acknowledge")
+        lines
+            .iter()
+            .all(|line| line["requestId"] == response["requestId"]),
+        "{log}"
     );
-    assert!(lines.iter().all(|line| line["requestId"] == response["requestId"]), "{log}");
 }
 
 /// The names of the metrics that a line declares.
 fn metrics(line: &Value) -> Vec<&str> {
-    let metrics = line.pointer("/_aws/CloudWatchMetrics/0/Metrics").and_then(Value::as_array);
+    let metrics = line
+        .pointer("/_aws/CloudWatchMetrics/0/Metrics")
+        .and_then(Value::as_array);
     // The first request of a process also counts as a cold start.
     metrics
         .into_iter()
@@ -176,8 +239,12 @@ fn metrics(line: &Value) -> Vec<&str> {
 async fn line_of_a_401_has_the_reason_and_names_a_known_key() {
     let requests = async {
         let app = TestApp::start();
-        let expired = app.key_with("shop", |record| record.expires_at = Some(NOW)).await;
-        let revoked = app.key_with("shop", |record| record.revoked_at = Some(NOW)).await;
+        let expired = app
+            .key_with("shop", |record| record.expires_at = Some(NOW))
+            .await;
+        let revoked = app
+            .key_with("shop", |record| record.revoked_at = Some(NOW))
+            .await;
         // The second time, the cache knows the keys.
         for _ in 0..2 {
             app.send(RequestBuilder::ping().at(NOW)).await;
@@ -188,8 +255,17 @@ async fn line_of_a_401_has_the_reason_and_names_a_known_key() {
     };
     let ((), log) = log_of(requests).await;
     let lines = request_lines(&log);
-    let outcomes: Vec<_> =
-        lines.iter().map(|line| [&line["status"], &line["reason"], &line["keyId"], &line["accountId"]]).collect();
+    let outcomes: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            [
+                &line["status"],
+                &line["reason"],
+                &line["keyId"],
+                &line["accountId"],
+            ]
+        })
+        .collect();
     let expected = json!([
         [401, "missing", null, null],
         [401, "malformed", null, null],
@@ -200,21 +276,45 @@ async fn line_of_a_401_has_the_reason_and_names_a_known_key() {
     for half in outcomes.chunks(5) {
         assert_eq!(json!(half), expected);
     }
-    for (line, is_inactive) in lines.iter().zip([false, false, false, true, true].repeat(2)) {
-        assert_eq!(metrics(line).contains(&"InactiveKeys"), is_inactive, "{line}");
+    for (line, is_inactive) in lines
+        .iter()
+        .zip([false, false, false, true, true].repeat(2))
+    {
+        assert_eq!(
+            metrics(line).contains(&"InactiveKeys"),
+            is_inactive,
+            "{line}"
+        );
     }
 }
 
 #[tokio::test]
 async fn metric_of_401s_is_written_by_reason() {
-    let request = async { TestApp::start().send(RequestBuilder::ping().key("unknown")).await };
+    let request = async {
+        TestApp::start()
+            .send(RequestBuilder::ping().key("unknown"))
+            .await
+    };
     let (_, log) = log_of(request).await;
-    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let [line] = lines.iter().filter(|line| line["message"] == "unauthorized").collect::<Vec<_>>()[..] else {
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let [line] = lines
+        .iter()
+        .filter(|line| line["message"] == "unauthorized")
+        .collect::<Vec<_>>()[..]
+    else {
         panic!("{log}")
     };
-    assert_eq!((&line["Reason"], &line["Unauthorized"]), (&json!("unknown"), &json!(1)));
-    assert_eq!(line["_aws"]["CloudWatchMetrics"][0]["Dimensions"], json!([["FunctionName", "Reason"]]));
+    assert_eq!(
+        (&line["Reason"], &line["Unauthorized"]),
+        (&json!("unknown"), &json!(1))
+    );
+    assert_eq!(
+        line["_aws"]["CloudWatchMetrics"][0]["Dimensions"],
+        json!([["FunctionName", "Reason"]])
+    );
 }
 
 #[tokio::test]
@@ -244,7 +344,10 @@ async fn key_that_expires_within_thirty_days_reports_the_days_left() {
         };
         let (response, log) = log_of(request).await;
         let line = &request_lines(&log)[0];
-        assert_eq!((response.status, line["KeyDaysLeft"].as_u64()), (200, reported));
+        assert_eq!(
+            (response.status, line["KeyDaysLeft"].as_u64()),
+            (200, reported)
+        );
         assert_eq!(metrics(line).contains(&"KeyDaysLeft"), reported.is_some());
     }
 }

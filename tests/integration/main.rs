@@ -1,5 +1,8 @@
 //! The tests of the contract. Each test has its own emulator in memory, so tests share no data.
-#![expect(clippy::unwrap_used, reason = "only tests are in here: to panic is to fail the test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "only tests are in here: to panic is to fail the test"
+)]
 
 mod amazon_roots;
 mod auth;

@@ -23,18 +23,60 @@ fn changed(call: &RequestBuilder, change: impl FnOnce(&mut Value)) -> String {
 async fn malformed_events_get_responses_and_log_no_value() {
     let (app, key) = TestApp::with_key("shop").await;
     let (log, mut lines) = mpsc::unbounded_channel();
-    let options = emulator_options(&build_functions().unwrap().join("customers"), &app.emulator.endpoint());
-    let process = FunctionProcess::start(&ProcessOptions { log: Some(log), ..options }).await.unwrap();
+    let options = emulator_options(
+        &build_functions().unwrap().join("customers"),
+        &app.emulator.endpoint(),
+    );
+    let process = FunctionProcess::start(&ProcessOptions {
+        log: Some(log),
+        ..options
+    })
+    .await
+    .unwrap();
     let bearer = format!("Bearer {key}");
     let cases = [
-        (ping(&key, |event| event["headers"]["authorization"] = format!("{bearer}\u{1}{CANARY}").into()), 401),
-        (ping(&key, |event| event["headers"]["x odd"] = CANARY.into()), 200),
-        (ping(&key, |event| event["headers"]["x-odd"] = format!("a\r\n{CANARY}").into()), 200),
-        (ping(&key, |event| event["rawPath"] = format!("/{CANARY} <>").into()), 404),
-        (ping(&key, |event| event["requestContext"]["http"]["method"] = format!("{CANARY} GET").into()), 405),
-        (ping(&key, |event| event["cookies"] = json!({CANARY: "a\u{1}"})), 200),
-        (changed(&RequestBuilder::customer(CANARY).key(&key), |event| event["isBase64Encoded"] = true.into()), 400),
-        (format!(r#"{{"source":"aws.events","detail":{{"authorization":"{bearer}"}}}}"#), 404),
+        (
+            ping(&key, |event| {
+                event["headers"]["authorization"] = format!("{bearer}\u{1}{CANARY}").into()
+            }),
+            401,
+        ),
+        (
+            ping(&key, |event| event["headers"]["x odd"] = CANARY.into()),
+            200,
+        ),
+        (
+            ping(&key, |event| {
+                event["headers"]["x-odd"] = format!("a\r\n{CANARY}").into()
+            }),
+            200,
+        ),
+        (
+            ping(&key, |event| {
+                event["rawPath"] = format!("/{CANARY} <>").into()
+            }),
+            404,
+        ),
+        (
+            ping(&key, |event| {
+                event["requestContext"]["http"]["method"] = format!("{CANARY} GET").into()
+            }),
+            405,
+        ),
+        (
+            ping(&key, |event| event["cookies"] = json!({CANARY: "a\u{1}"})),
+            200,
+        ),
+        (
+            changed(&RequestBuilder::customer(CANARY).key(&key), |event| {
+                event["isBase64Encoded"] = true.into()
+            }),
+            400,
+        ),
+        (
+            format!(r#"{{"source":"aws.events","detail":{{"authorization":"{bearer}"}}}}"#),
+            404,
+        ),
         (format!(r#""{CANARY}""#), 404),
         (format!(r#"{{"headers":{{"authorization":"{bearer}"#), 404),
         ("{}".to_owned(), 404),
@@ -43,8 +85,15 @@ async fn malformed_events_get_responses_and_log_no_value() {
     for (event, status) in &cases {
         let response = process.invoke(event.clone()).await.unwrap().json();
         assert_eq!(response["statusCode"], *status, "{event}: {response}");
-        let media_type = if *status == 200 { "application/json" } else { "application/problem+json" };
-        assert_eq!(response["headers"]["content-type"], media_type, "{event}: {response}");
+        let media_type = if *status == 200 {
+            "application/json"
+        } else {
+            "application/problem+json"
+        };
+        assert_eq!(
+            response["headers"]["content-type"], media_type,
+            "{event}: {response}"
+        );
     }
     assert_eq!(process.invocation_errors(), 0);
     drop(process);
@@ -54,7 +103,11 @@ async fn malformed_events_get_responses_and_log_no_value() {
     }
     let requests = log.iter().filter(|line| line.contains("\"durationMs\":"));
     assert_eq!(requests.count(), cases.len(), "{log:?}");
-    assert!(log.iter().any(|line| line.contains("the value of a header is invalid")), "{log:?}");
+    assert!(
+        log.iter()
+            .any(|line| line.contains("the value of a header is invalid")),
+        "{log:?}"
+    );
     for line in log {
         assert!(!line.contains(CANARY) && !line.contains(&key), "{line}");
     }
@@ -70,7 +123,10 @@ async fn assert_statuses(app: &TestApp, cases: impl IntoIterator<Item = (impl As
         for response in [customers, signals] {
             if response.status != 200 {
                 let body = response.json();
-                response.assert_problem(response.status, body.get("code").and_then(Value::as_str).unwrap());
+                response.assert_problem(
+                    response.status,
+                    body.get("code").and_then(Value::as_str).unwrap(),
+                );
             }
             assert!(response.status < 500, "{shown}: {}", response.text);
             assert!(!response.header("x-request-id").is_empty(), "{shown}");
@@ -82,15 +138,29 @@ async fn assert_statuses(app: &TestApp, cases: impl IntoIterator<Item = (impl As
 async fn invalid_header_is_ignored() {
     let (app, key) = TestApp::with_key("shop").await;
     let bearer = format!("Bearer {key}");
-    for value in [json!(null), json!([bearer]), json!({"a": bearer}), json!(1), json!(format!("{bearer}\n"))] {
+    for value in [
+        json!(null),
+        json!([bearer]),
+        json!({"a": bearer}),
+        json!(1),
+        json!(format!("{bearer}\n")),
+    ] {
         let event = ping(&key, |event| event["headers"]["authorization"] = value);
         let [response, _] = app.invoke(event.as_bytes()).await;
         response.assert_problem(401, "unauthorized");
-        assert_eq!(response.header("www-authenticate"), r#"Bearer realm="intake""#);
+        assert_eq!(
+            response.header("www-authenticate"),
+            r#"Bearer realm="intake""#
+        );
     }
     let set = |name: &str, value: &str| ping(&key, |event| event["headers"][name] = value.into());
-    let many: Vec<String> = (0..50_000).map(|number| format!(r#""h{number}":"""#)).collect();
-    let too_many = ping(&key, |_| {}).replace(r#""headers":{"#, &format!(r#""headers":{{{},"#, many.join(",")));
+    let many: Vec<String> = (0..50_000)
+        .map(|number| format!(r#""h{number}":"""#))
+        .collect();
+    let too_many = ping(&key, |_| {}).replace(
+        r#""headers":{"#,
+        &format!(r#""headers":{{{},"#, many.join(",")),
+    );
     assert_statuses(
         &app,
         [
@@ -101,7 +171,12 @@ async fn invalid_header_is_ignored() {
             (set("x-odd", "größe 🎉"), 200),
             (set(&"x".repeat(70_000), "a"), 200),
             (set("host", "a b\"<>"), 200),
-            (ping("no", |event| event["headers"] = json!({"AUTHORIZATION": bearer})), 200),
+            (
+                ping("no", |event| {
+                    event["headers"] = json!({"AUTHORIZATION": bearer})
+                }),
+                200,
+            ),
             (too_many, 200),
         ],
     )
@@ -122,8 +197,21 @@ async fn invalid_path_is_a_404_and_invalid_method_a_405() {
         json!(1),
     ];
     assert_statuses(&app, paths.map(path)).await;
-    let method = |method: Value| (ping("k", |event| event["requestContext"]["http"]["method"] = method), 405);
-    let methods = [json!(""), json!("G ET"), json!("GÉT"), json!("get"), json!("A".repeat(100_000))];
+    let method = |method: Value| {
+        (
+            ping("k", |event| {
+                event["requestContext"]["http"]["method"] = method
+            }),
+            405,
+        )
+    };
+    let methods = [
+        json!(""),
+        json!("G ET"),
+        json!("GÉT"),
+        json!("get"),
+        json!("A".repeat(100_000)),
+    ];
     assert_statuses(&app, methods.map(method)).await;
 }
 
@@ -132,7 +220,9 @@ async fn body_that_is_not_base64_is_a_400_after_authentication() {
     let (app, key) = TestApp::with_key("shop").await;
     for body in ["{}", "e30", "e30=\n", "ä"] {
         let encoded = |key: &str| {
-            changed(&RequestBuilder::customer(body).key(key), |event| event["isBase64Encoded"] = true.into())
+            changed(&RequestBuilder::customer(body).key(key), |event| {
+                event["isBase64Encoded"] = true.into()
+            })
         };
         assert_statuses(&app, [(encoded("unknown"), 401), (encoded(&key), 400)]).await;
     }

@@ -13,10 +13,17 @@ async fn error_response_contains_no_sent_value() {
         json!({"signals": [{"customerId": canary, "eventType": 1, "eventflowIdentifier": canary}, canary]}),
     ];
     for body in bodies {
-        for call in [RequestBuilder::customer(&body), RequestBuilder::signals(&body)] {
+        for call in [
+            RequestBuilder::customer(&body),
+            RequestBuilder::signals(&body),
+        ] {
             let response = app.send(call.key(&key)).await;
             assert_eq!(response.status, 400);
-            assert!(!response.text.contains(canary) && !response.text.contains(&key), "{}", response.text);
+            assert!(
+                !response.text.contains(canary) && !response.text.contains(&key),
+                "{}",
+                response.text
+            );
         }
     }
 }

@@ -35,14 +35,27 @@ impl Stack {
         let (emulator, sqs) = (TestApp::emulator(), FakeSqs::start().await.unwrap());
         let keys = emulator.endpoint();
         let proxy = FaultProxy::start(&keys, plan).await.unwrap();
-        let endpoints = Endpoints { keys: &keys, others: &proxy.endpoint(), sqs: Some(&sqs), s3: None };
+        let endpoints = Endpoints {
+            keys: &keys,
+            others: &proxy.endpoint(),
+            sqs: Some(&sqs),
+            s3: None,
+        };
         let app = TestApp::at(emulator, &endpoints, Some(RETENTION));
         let key = app.key("shop").await;
-        Self { app, proxy, sqs, key }
+        Self {
+            app,
+            proxy,
+            sqs,
+            key,
+        }
     }
 
     pub(crate) async fn send(&self, body: &Value, at: Timestamp) -> (u16, Value) {
-        let response = self.app.send(RequestBuilder::signals(body).key(&self.key).at(at)).await;
+        let response = self
+            .app
+            .send(RequestBuilder::signals(body).key(&self.key).at(at))
+            .await;
         (response.status, response.json())
     }
 
@@ -52,7 +65,9 @@ impl Stack {
     }
 
     async fn drain_all(&self, messages: &[String]) -> Vec<String> {
-        self.app.drain(messages, NOW.plus(Duration::from_mins(1))).await
+        self.app
+            .drain(messages, NOW.plus(Duration::from_mins(1)))
+            .await
     }
 
     async fn stored(&self) -> Vec<Item> {
@@ -75,7 +90,11 @@ fn named(n: usize) -> Value {
 async fn items_without_a_fault(body: &Value) -> Vec<Item> {
     let stack = Stack::start(Plan::none()).await;
     let (status, response) = stack.send(body, NOW).await;
-    assert_eq!((status, response.get("deferred")), (200, None), "absent when 0: {response}");
+    assert_eq!(
+        (status, response.get("deferred")),
+        (200, None),
+        "absent when 0: {response}"
+    );
     assert_eq!(stack.sqs.take_messages(), [""; 0]);
     stack.stored().await
 }
@@ -90,7 +109,12 @@ async fn deferred_signals_become_the_items_that_the_request_would_have_written()
         (Fault::InternalServerError.always().of("PutItem"), 60),
         (Fault::ResetAfter.always().of("PutItem"), 60),
         // The first two batches are stored.
-        (Fault::InternalServerError.where_body_has("\"59\"").of("BatchWriteItem"), 10),
+        (
+            Fault::InternalServerError
+                .where_body_has("\"59\"")
+                .of("BatchWriteItem"),
+            10,
+        ),
     ] {
         let stack = Stack::start(fault.clone()).await;
         let (status, response) = stack.send(&named(60), NOW).await;
@@ -120,9 +144,16 @@ async fn signals_without_an_identifier_are_deferred_without_a_record() {
 
 #[tokio::test]
 async fn retry_before_the_drain_stores_its_signals_once() {
-    for fault in [Fault::ResetBefore.always(), Fault::Throttled.always().of("BatchWriteItem")] {
+    for fault in [
+        Fault::ResetBefore.always(),
+        Fault::Throttled.always().of("BatchWriteItem"),
+    ] {
         let stack = Stack::start(fault.clone()).await;
-        assert_eq!(stack.send(&named(30), NOW).await.1["deferred"], 30, "{fault:?}");
+        assert_eq!(
+            stack.send(&named(30), NOW).await.1["deferred"],
+            30,
+            "{fault:?}"
+        );
         stack.proxy.set(Plan::none());
         let later = NOW.plus(Duration::from_secs(5));
         let (status, response) = stack.send(&named(30), later).await;
@@ -136,7 +167,9 @@ async fn retry_before_the_drain_stores_its_signals_once() {
 async fn two_deferred_attempts_that_are_drained_together_are_stored_once() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.send(&named(2), NOW).await;
-    stack.send(&named(2), NOW.plus(Duration::from_secs(1))).await;
+    stack
+        .send(&named(2), NOW.plus(Duration::from_secs(1)))
+        .await;
     stack.proxy.set(Plan::none());
     assert_eq!(stack.drain().await, [""; 0]);
     assert_eq!(stack.stored().await.len(), 2);
@@ -150,7 +183,12 @@ async fn identifier_that_another_body_took_keeps_the_deferred_signals() {
     let later = NOW.plus(Duration::from_secs(1));
     assert_eq!(stack.send(&named(1), later).await.0, 200);
     assert_eq!(stack.drain().await, [""; 0]);
-    let times: Vec<_> = stack.stored().await.iter().map(|item| item["receivedAt"].as_s().unwrap().clone()).collect();
+    let times: Vec<_> = stack
+        .stored()
+        .await
+        .iter()
+        .map(|item| item["receivedAt"].as_s().unwrap().clone())
+        .collect();
     assert_eq!(times, [NOW.to_string(), NOW.to_string(), later.to_string()]);
 }
 
@@ -160,7 +198,11 @@ async fn record_that_arrives_late_changes_no_key() {
     assert_eq!(stack.send(&named(2), NOW).await.1["deferred"], 2);
     stack.proxy.set(Plan::none());
     let later = NOW.plus(Duration::from_secs(1));
-    assert_eq!(stack.send(&named(2), later).await.1["replayed"], false, "there is no record yet");
+    assert_eq!(
+        stack.send(&named(2), later).await.1["replayed"],
+        false,
+        "there is no record yet"
+    );
     assert!(stack.proxy.apply_held().await.unwrap() > 0);
     assert_eq!(stack.drain().await, [""; 0]);
     assert_eq!(stack.stored().await.len(), 2);
@@ -168,14 +210,22 @@ async fn record_that_arrives_late_changes_no_key() {
 
 #[tokio::test]
 async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
-    let stack = Stack::start(Fault::ResetBefore.where_body_has("\"29\"").of("BatchWriteItem")).await;
+    let stack = Stack::start(
+        Fault::ResetBefore
+            .where_body_has("\"29\"")
+            .of("BatchWriteItem"),
+    )
+    .await;
     stack.sqs.set_unavailable(true);
     let (status, failed) = stack.send(&json!({"signals": signals(30)}), NOW).await;
     assert_eq!(status, 503);
     stack.sqs.set_unavailable(false);
     stack.proxy.set(Fault::ResetAfter.always());
     let retry = json!({"requestIdentifier": failed["requestIdentifier"], "signals": signals(30)});
-    assert_eq!(stack.send(&retry, NOW.plus(Duration::from_secs(1))).await.1["deferred"], 30);
+    assert_eq!(
+        stack.send(&retry, NOW.plus(Duration::from_secs(1))).await.1["deferred"],
+        30
+    );
     stack.proxy.set(Plan::none());
     assert_eq!(stack.drain().await, [""; 0]);
     assert_eq!(stack.stored().await.len(), 30);
@@ -184,23 +234,44 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
 #[tokio::test]
 async fn answer_of_sqs_without_an_id_or_with_another_md5_acknowledges_nothing() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
-    let customer = || RequestBuilder::customer(json!({"customerId": "c", "customerData": {}})).key(&stack.key);
-    for answer in [json!({}), json!({"MessageId": "1"}), json!({"MessageId": "1", "MD5OfMessageBody": "00"})] {
+    let customer =
+        || RequestBuilder::customer(json!({"customerId": "c", "customerData": {}})).key(&stack.key);
+    for answer in [
+        json!({}),
+        json!({"MessageId": "1"}),
+        json!({"MessageId": "1", "MD5OfMessageBody": "00"}),
+    ] {
         stack.sqs.answer_sends_with(Some(answer.clone()));
         let (status, _) = stack.send(&json!({"signals": signals(1)}), NOW).await;
-        assert_eq!((status, stack.app.send(customer()).await.status), (503, 503), "{answer}");
+        assert_eq!(
+            (status, stack.app.send(customer()).await.status),
+            (503, 503),
+            "{answer}"
+        );
     }
     stack.sqs.answer_sends_with(None);
-    assert_eq!(stack.send(&json!({"signals": signals(1)}), NOW).await.1["deferred"], 1);
+    assert_eq!(
+        stack.send(&json!({"signals": signals(1)}), NOW).await.1["deferred"],
+        1
+    );
 }
 
 #[tokio::test]
 async fn rejected_signals_of_a_deferred_batch_are_reported_and_kept() {
-    let stack = Stack::start(Fault::Throttled.where_body_has("\"eventType\":{").of("BatchWriteItem")).await;
+    let stack = Stack::start(
+        Fault::Throttled
+            .where_body_has("\"eventType\":{")
+            .of("BatchWriteItem"),
+    )
+    .await;
     let body = json!({"signals": [{"customerId": "c", "eventType": "e"}, {"customerId": "c"}]});
     let (status, response) = stack.send(&body, NOW).await;
     let counts = ["received", "accepted", "rejected", "deferred"].map(|name| &response[name]);
-    assert_eq!((status, counts), (200, [&json!(2), &json!(1), &json!(1), &json!(1)]), "{response}");
+    assert_eq!(
+        (status, counts),
+        (200, [&json!(2), &json!(1), &json!(1), &json!(1)]),
+        "{response}"
+    );
     assert_eq!(stack.app.items("RejectedSignalsTable").await.len(), 1);
 }
 

@@ -1,6 +1,10 @@
 //! Properties of every request, checked on random requests. Each run checks the same cases: `PROPTEST_RNG_SEED` chooses
 //! others, and `INTAKE_PROPERTY_FACTOR` multiplies their number. A failure reports its smallest case and the seed.
-#![expect(clippy::indexing_slicing, clippy::panic, reason = "only tests are in here: to panic is to fail the test")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "only tests are in here: to panic is to fail the test"
+)]
 
 pub(crate) mod reference_json;
 pub(crate) mod strategies;
@@ -25,7 +29,14 @@ const SEED: u64 = 20_261_120;
 const MAX_RESPONSE_BYTES: usize = 5_500_000;
 
 /// The fields of a signal.
-const SIGNAL_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "data", "eventflowIdentifier"];
+const SIGNAL_FIELDS: [&str; 6] = [
+    "customerId",
+    "eventType",
+    "emitterId",
+    "stepNodeId",
+    "data",
+    "eventflowIdentifier",
+];
 
 /// Checks `property` on `cases` cases of `strategy`, or on `INTAKE_PROPERTY_FACTOR` times as many.
 #[track_caller]
@@ -34,8 +45,13 @@ pub(crate) fn check<S: Strategy<Value: Debug>>(
     strategy: S,
     property: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
-    let factor: u32 = std::env::var("INTAKE_PROPERTY_FACTOR").map_or(1, |factor| factor.parse().unwrap());
-    let mut config = ProptestConfig { cases: cases * factor, failure_persistence: None, ..ProptestConfig::default() };
+    let factor: u32 =
+        std::env::var("INTAKE_PROPERTY_FACTOR").map_or(1, |factor| factor.parse().unwrap());
+    let mut config = ProptestConfig {
+        cases: cases * factor,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
     let seed = match config.rng_seed {
         RngSeed::Fixed(seed) => seed,
         RngSeed::Random => SEED,
@@ -55,9 +71,16 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Self {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         let app = runtime.block_on(async { TestApp::start() });
-        Self { runtime, app, cases: AtomicUsize::new(0) }
+        Self {
+            runtime,
+            app,
+            cases: AtomicUsize::new(0),
+        }
     }
 
     /// An account that no other case has, and its key.
@@ -78,7 +101,10 @@ impl Fixture {
         subject_ids: &BTreeSet<String>,
     ) -> BTreeMap<usize, BTreeMap<String, Exact>> {
         let mut signals = BTreeMap::new();
-        for item in subject_ids.iter().flat_map(|id| self.runtime.block_on(self.app.history(account, id))) {
+        for item in subject_ids
+            .iter()
+            .flat_map(|id| self.runtime.block_on(self.app.history(account, id)))
+        {
             let (_, index) = item["sk"].as_s().unwrap().rsplit_once('#').unwrap();
             let sent = |name: &str| name == "undocumented" || SIGNAL_FIELDS.contains(&name);
             let members = item.iter().filter(|(name, _)| sent(name));
@@ -116,15 +142,25 @@ fn accepted_signals_are_stored_exactly() {
         prop_assert_eq!(count("accepted") + count("rejected"), signals.len());
         prop_assert_eq!(response.status == 200, count("accepted") > 0);
         let errors = response.field_errors();
-        prop_assert!(errors.iter().all(|(_, code)| code != "refused-by-store"), "{}", response.text);
+        prop_assert!(
+            errors.iter().all(|(_, code)| code != "refused-by-store"),
+            "{}",
+            response.text
+        );
         let is_rejected = |index: usize| {
             let whole = format!("/signals/{index}");
-            errors.iter().any(|(pointer, _)| *pointer == whole || pointer.starts_with(&format!("{whole}/")))
+            errors
+                .iter()
+                .any(|(pointer, _)| *pointer == whole || pointer.starts_with(&format!("{whole}/")))
         };
-        let accepted: Vec<usize> = (0..signals.len()).filter(|index| !is_rejected(*index)).collect();
+        let accepted: Vec<usize> = (0..signals.len())
+            .filter(|index| !is_rejected(*index))
+            .collect();
         prop_assert_eq!(accepted.len(), count("accepted"));
-        let expected: BTreeMap<_, _> =
-            accepted.into_iter().map(|index| (index, expected_signal(&signals[index]))).collect();
+        let expected: BTreeMap<_, _> = accepted
+            .into_iter()
+            .map(|index| (index, expected_signal(&signals[index])))
+            .collect();
         let subject_ids = expected.values().map(subject_id).collect();
         prop_assert_eq!(fixture.stored_signals(&account, &subject_ids), expected);
         Ok(())
@@ -133,7 +169,10 @@ fn accepted_signals_are_stored_exactly() {
 
 /// The customer or emitter of a signal.
 fn subject_id(members: &BTreeMap<String, Exact>) -> String {
-    match members.get("customerId").or_else(|| members.get("emitterId")) {
+    match members
+        .get("customerId")
+        .or_else(|| members.get("emitterId"))
+    {
         Some(Exact::String(id)) => id.clone(),
         other => panic!("{other:?} is no identifier"),
     }
@@ -142,7 +181,10 @@ fn subject_id(members: &BTreeMap<String, Exact>) -> String {
 /// The attributes of an accepted signal, without those that the service adds.
 fn expected_signal(text: &str) -> BTreeMap<String, Exact> {
     let empty = || Exact::Object(BTreeMap::new());
-    let sent = Exact::of_text(text).into_members().into_iter().filter(|(_, value)| *value != Exact::Null);
+    let sent = Exact::of_text(text)
+        .into_members()
+        .into_iter()
+        .filter(|(_, value)| *value != Exact::Null);
     let (mut expected, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
         sent.partition(|(name, _)| SIGNAL_FIELDS.contains(&name.as_str()));
     expected.entry("data".to_owned()).or_insert_with(empty);
@@ -159,13 +201,21 @@ fn accepted_customer_is_stored_exactly_and_a_rejected_one_not() {
         let (account, key) = fixture.account();
         let response = fixture.send(RequestBuilder::customer(&request).key(&key));
         prop_assert!([200, 400].contains(&response.status), "{}", response.text);
-        let stored = fixture.runtime.block_on(fixture.app.customer(&account, "c"));
+        let stored = fixture
+            .runtime
+            .block_on(fixture.app.customer(&account, "c"));
         prop_assert_eq!(stored.is_some(), response.status == 200);
         if let Some(item) = stored {
             let kept = |(name, _): &(&String, &AttributeValue)| !model::customer::is_reserved(name);
-            let found: BTreeMap<_, _> =
-                item.iter().filter(kept).map(|(name, value)| (name.clone(), Exact::of_attribute(value))).collect();
-            let sent = Exact::of_text(&profile).into_members().into_iter().filter(|(_, value)| *value != Exact::Null);
+            let found: BTreeMap<_, _> = item
+                .iter()
+                .filter(kept)
+                .map(|(name, value)| (name.clone(), Exact::of_attribute(value)))
+                .collect();
+            let sent = Exact::of_text(&profile)
+                .into_members()
+                .into_iter()
+                .filter(|(_, value)| *value != Exact::Null);
             prop_assert_eq!(found, sent.collect());
         }
         Ok(())
@@ -180,16 +230,27 @@ fn largest_response_fits_into_the_limit_of_lambda() {
     // The longest pointer that is still reported has a length between these.
     check(
         6,
-        (piece, select(vec![36, 57, 58, 59, 60, 250]), select(vec!["1e999", "1e999", "1"])),
+        (
+            piece,
+            select(vec![36, 57, 58, 59, 60, 250]),
+            select(vec!["1e999", "1e999", "1"]),
+        ),
         |(piece, repeat, value)| {
             let name = piece.repeat(repeat);
             let members: Vec<_> = (0..6).map(|n| format!("\"{name}{n}\":{value}")).collect();
-            let signal = format!("{{\"customerId\":\"c\",\"eventType\":\"t\",{}}}", members.join(","));
+            let signal = format!(
+                "{{\"customerId\":\"c\",\"eventType\":\"t\",{}}}",
+                members.join(",")
+            );
             let signals = (4_000_000 / signal.len()).clamp(1, 500);
             let request = format!("{{\"signals\":[{}]}}", vec![signal; signals].join(","));
             let response = fixture.send(RequestBuilder::signals(&request).key(&key));
             let as_lambda_encodes_it = serde_json::to_string(&response.text).unwrap().len();
-            prop_assert!(as_lambda_encodes_it < MAX_RESPONSE_BYTES, "{} bytes", as_lambda_encodes_it);
+            prop_assert!(
+                as_lambda_encodes_it < MAX_RESPONSE_BYTES,
+                "{} bytes",
+                as_lambda_encodes_it
+            );
             Ok(())
         },
     );

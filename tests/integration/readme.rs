@@ -15,9 +15,22 @@ fn endpoints_in_the_readme_and_in_the_contract_are_those_of_the_code() {
     for (page, heading) in [("README.md", "Endpoints"), ("docs/api.md", "Endpoints")] {
         let page = Page::read(page);
         let section = page.section(heading);
-        for route in CustomersFunction::ROUTES.iter().chain(SignalsFunction::ROUTES) {
-            assert!(section.contains(route.path), "{} does not name {}", page.path, route.path);
-            assert!(route.methods.iter().all(|method| section.contains(method)), "{}: {:?}", page.path, route.methods);
+        for route in CustomersFunction::ROUTES
+            .iter()
+            .chain(SignalsFunction::ROUTES)
+        {
+            assert!(
+                section.contains(route.path),
+                "{} does not name {}",
+                page.path,
+                route.path
+            );
+            assert!(
+                route.methods.iter().all(|method| section.contains(method)),
+                "{}: {:?}",
+                page.path,
+                route.methods
+            );
         }
     }
 }
@@ -28,15 +41,33 @@ async fn examples_in_the_readme_get_the_responses_that_it_shows() {
     let heading = "A first customer and a first batch";
     let (commands, responses) = (readme.code(heading, "sh"), readme.code(heading, "json"));
     assert_eq!(responses.len(), 2);
-    assert!(commands[0].starts_with(". target/dev.env\n"), "the variables of the commands");
+    assert!(
+        commands[0].starts_with(". target/dev.env\n"),
+        "the variables of the commands"
+    );
     let stack = TestApp::start();
     development_key::load(&stack.emulator, testkit::template()).unwrap();
     for (command, response) in commands.into_iter().zip(responses) {
-        let body = command.split("-d '").nth(1).unwrap().trim_end().strip_suffix('\'').unwrap();
-        let path = command.split("curl -sS \"$BASE_URL").nth(1).unwrap().split('"').next().unwrap();
+        let body = command
+            .split("-d '")
+            .nth(1)
+            .unwrap()
+            .trim_end()
+            .strip_suffix('\'')
+            .unwrap();
+        let path = command
+            .split("curl -sS \"$BASE_URL")
+            .nth(1)
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap();
         assert!(command.contains("-H \"Authorization: Bearer $API_KEY\""));
         let moment: Timestamp = "2026-11-20T22:33:44.123Z".parse().unwrap();
-        let call = RequestBuilder::new("POST", path).body(body).key(development_key::API_KEY).at(moment);
+        let call = RequestBuilder::new("POST", path)
+            .body(body)
+            .key(development_key::API_KEY)
+            .at(moment);
         let expected: Value = serde_json::from_str(response).unwrap();
         assert_eq!(stack.send(call).await.json(), expected);
     }

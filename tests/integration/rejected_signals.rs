@@ -11,16 +11,29 @@ const RECEIVED_AT: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 async fn rejected_signal_is_stored_once_as_sent() {
     let (app, key) = TestApp::with_key("shop").await;
     let invalid = r#"{ "customerId":"c1", "eventType":"", "data":{"n":1e999} }"#;
-    let body =
-        format!(r#"{{"requestIdentifier":"{REQUEST}","signals":[{{"customerId":"c","eventType":"t"}},{invalid}]}}"#);
+    let body = format!(
+        r#"{{"requestIdentifier":"{REQUEST}","signals":[{{"customerId":"c","eventType":"t"}},{invalid}]}}"#
+    );
     for _ in 0..2 {
-        assert_eq!(app.send(RequestBuilder::signals(&body).key(&key).at(RECEIVED_AT)).await.status, 200);
+        assert_eq!(
+            app.send(RequestBuilder::signals(&body).key(&key).at(RECEIVED_AT))
+                .await
+                .status,
+            200
+        );
     }
     let items = app.items("RejectedSignalsTable").await;
     assert_eq!(items.len(), 1, "a retry overwrites its own item");
     let text = |name: &str| items[0][name].as_s().unwrap().as_str();
-    assert_eq!((text("requestIdentifier"), text("payload")), (REQUEST, invalid));
-    assert!(text("sk").starts_with(&REQUEST.to_lowercase()), "{}", text("sk"));
+    assert_eq!(
+        (text("requestIdentifier"), text("payload")),
+        (REQUEST, invalid)
+    );
+    assert!(
+        text("sk").starts_with(&REQUEST.to_lowercase()),
+        "{}",
+        text("sk")
+    );
     assert_eq!(items[0]["errors"].as_l().unwrap().len(), 2);
 }
 
@@ -29,7 +42,8 @@ async fn rejected_bodies_under_one_identifier_are_all_stored() {
     let (app, key) = TestApp::with_key("shop").await;
     for event_type in ["", " ", "  ", "  "] {
         let signals = json!([{"customerId": "c", "eventType": event_type}]);
-        let call = RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": signals}));
+        let call =
+            RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": signals}));
         assert_eq!(app.send(call.key(&key).at(RECEIVED_AT)).await.status, 400);
     }
     let items = app.items("RejectedSignalsTable").await;
@@ -39,7 +53,11 @@ async fn rejected_bodies_under_one_identifier_are_all_stored() {
         json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": ""}]}),
     );
     assert_eq!(app.send(again.key(&key).at(later)).await.status, 400);
-    assert_eq!(app.items("RejectedSignalsTable").await.len(), 4, "a retry on the next day writes another item");
+    assert_eq!(
+        app.items("RejectedSignalsTable").await.len(),
+        4,
+        "a retry on the next day writes another item"
+    );
 }
 
 #[tokio::test]
@@ -48,17 +66,33 @@ async fn strict_batch_with_an_invalid_signal_stores_nothing() {
     let signal = |unknown: &str| json!({"customerId": "c", "eventType": "t", unknown: 1});
     let body = json!({"requestIdentifier": REQUEST, "signals": [signal("data"), signal("unknown")], "other": 1});
     let send = async |handling| {
-        let response = app.send(RequestBuilder::signals(&body).key(&key).header("prefer", handling)).await;
+        let response = app
+            .send(
+                RequestBuilder::signals(&body)
+                    .key(&key)
+                    .header("prefer", handling),
+            )
+            .await;
         let warnings = response.json()["warnings"].as_array().unwrap().clone();
-        let warned: Vec<_> = warnings.iter().map(|warning| warning["pointer"].as_str().unwrap().to_owned()).collect();
+        let warned: Vec<_> = warnings
+            .iter()
+            .map(|warning| warning["pointer"].as_str().unwrap().to_owned())
+            .collect();
         (response.status, warned)
     };
-    assert_eq!(send("handling=strict").await, (400, vec!["/other".to_owned()]));
+    assert_eq!(
+        send("handling=strict").await,
+        (400, vec!["/other".to_owned()])
+    );
     for table in ["SignalsTable", "RejectedSignalsTable", "IdempotencyTable"] {
         assert_eq!(app.items(table).await, []);
     }
     let warned = ["/other", "/signals/1/unknown"].map(str::to_owned).to_vec();
-    assert_eq!(send("handling=lenient").await, (200, warned), "the refusal has left no record");
+    assert_eq!(
+        send("handling=lenient").await,
+        (200, warned),
+        "the refusal has left no record"
+    );
 }
 
 #[tokio::test]
@@ -77,8 +111,17 @@ async fn payload_beyond_an_item_is_stored_truncated() {
     let (app, key) = TestApp::with_key("shop").await;
     let long = json!({"customerId": "c", "eventType": "t", "data": {"x": "ü".repeat(200_000)}});
     let body = json!({"signals": [long, {"customerId": "c", "eventType": "t"}]});
-    assert_eq!(app.send(RequestBuilder::signals(&body).key(&key)).await.field_errors()[0].1, "too-large");
+    assert_eq!(
+        app.send(RequestBuilder::signals(&body).key(&key))
+            .await
+            .field_errors()[0]
+            .1,
+        "too-large"
+    );
     let items = app.items("RejectedSignalsTable").await;
     assert_eq!(items[0]["truncated"].as_bool(), Ok(&true));
-    assert!(long.to_string().starts_with(items[0]["payload"].as_s().unwrap().as_str()));
+    assert!(
+        long.to_string()
+            .starts_with(items[0]["payload"].as_s().unwrap().as_str())
+    );
 }

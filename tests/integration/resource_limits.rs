@@ -54,32 +54,73 @@ async fn unprocessed_hostile_body_uses_at_most_80_mb() {
 
 async fn assert_usage(bodies: Vec<HostileBody>, plan: &Plan, max_memory: u64) {
     let released = std::env::var_os("INTAKE_RELEASED_FUNCTIONS").map(PathBuf::from);
-    let programs = released.clone().unwrap_or_else(|| build_functions().unwrap());
+    let programs = released
+        .clone()
+        .unwrap_or_else(|| build_functions().unwrap());
     let app = TestApp::start();
     let (key, endpoint) = (app.key("shop").await, app.emulator.endpoint());
     let (programs, key, endpoint) = (&programs, key.as_str(), endpoint.as_str());
-    let usages = stream::iter(bodies).map(async |body| measure(&body, programs, key, endpoint, plan).await);
+    let usages =
+        stream::iter(bodies).map(async |body| measure(&body, programs, key, endpoint, plan).await);
     let usages: Vec<Usage> = usages.buffer_unordered(CONCURRENT).collect().await;
     // The function sends unprocessed signals again until the deadline, so its processor time is not bounded by the body.
     let is_bounded = released.is_some() && max_memory == MAX_MEMORY;
-    let max_time = if is_bounded { MAX_PROCESSOR_TIME } else { Duration::MAX };
-    let over: Vec<_> = usages.iter().filter(|(_, memory, time)| *memory > max_memory || *time > max_time).collect();
-    assert!(over.is_empty(), "over {max_memory} bytes or {max_time:?}: {over:#?}");
+    let max_time = if is_bounded {
+        MAX_PROCESSOR_TIME
+    } else {
+        Duration::MAX
+    };
+    let over: Vec<_> = usages
+        .iter()
+        .filter(|(_, memory, time)| *memory > max_memory || *time > max_time)
+        .collect();
+    assert!(
+        over.is_empty(),
+        "over {max_memory} bytes or {max_time:?}: {over:#?}"
+    );
 }
 
 /// Starts a process for this request alone.
-async fn measure(body: &HostileBody, programs: &Path, key: &str, endpoint: &str, plan: &Plan) -> Usage {
+async fn measure(
+    body: &HostileBody,
+    programs: &Path,
+    key: &str,
+    endpoint: &str,
+    plan: &Plan,
+) -> Usage {
     let call = (body.call)().key(key);
-    let program = programs.join(if call.is_for_signals() { "signals" } else { "customers" });
+    let program = programs.join(if call.is_for_signals() {
+        "signals"
+    } else {
+        "customers"
+    });
     let proxy = FaultProxy::start(endpoint, plan.clone()).await.unwrap();
-    let process = FunctionProcess::start(&emulator_options(&program, &proxy.endpoint())).await.unwrap();
+    let process = FunctionProcess::start(&emulator_options(&program, &proxy.endpoint()))
+        .await
+        .unwrap();
     let response = process.invoke(call.event()).await.unwrap().json();
     let member = |name: &str| response.get(name).cloned().unwrap_or_default();
     // A debug build on a busy machine may reach the deadline first. Its memory has peaked by then.
     if body.status != 200 || member("statusCode") != 503 {
-        assert_eq!(member("statusCode"), body.status, "{}: {:.300}", body.name, member("body"));
-        let problem: serde_json::Value = serde_json::from_str(member("body").as_str().unwrap()).unwrap();
-        assert_eq!(problem.get("code").and_then(serde_json::Value::as_str), body.code, "{}", body.name);
+        assert_eq!(
+            member("statusCode"),
+            body.status,
+            "{}: {:.300}",
+            body.name,
+            member("body")
+        );
+        let problem: serde_json::Value =
+            serde_json::from_str(member("body").as_str().unwrap()).unwrap();
+        assert_eq!(
+            problem.get("code").and_then(serde_json::Value::as_str),
+            body.code,
+            "{}",
+            body.name
+        );
     }
-    (body.name, process.peak_memory().unwrap(), process.processor_time().unwrap())
+    (
+        body.name,
+        process.peak_memory().unwrap(),
+        process.processor_time().unwrap(),
+    )
 }

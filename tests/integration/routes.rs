@@ -12,10 +12,18 @@ fn template_routes_each_path_to_the_function_that_serves_it() {
     let in_template: BTreeSet<_> = testkit::template()
         .functions
         .iter()
-        .flat_map(|function| function.routes.iter().map(|route| (function.package.clone(), route.path.clone())))
+        .flat_map(|function| {
+            function
+                .routes
+                .iter()
+                .map(|route| (function.package.clone(), route.path.clone()))
+        })
         .collect();
     let of = |package: &str, routes: &[Route]| {
-        routes.iter().map(|route| (package.to_owned(), route.path.to_owned())).collect::<Vec<_>>()
+        routes
+            .iter()
+            .map(|route| (package.to_owned(), route.path.to_owned()))
+            .collect::<Vec<_>>()
     };
     let mut in_code = of("customers", CustomersFunction::ROUTES);
     in_code.extend(of("signals", SignalsFunction::ROUTES));
@@ -25,19 +33,53 @@ fn template_routes_each_path_to_the_function_that_serves_it() {
 #[test]
 fn template_allows_browsers_every_method_and_header() {
     let cors = testkit::template().cors.clone().unwrap();
-    assert!(cors.preflight.contains(&("access-control-max-age", "3600".to_owned())), "{cors:?}");
+    assert!(
+        cors.preflight
+            .contains(&("access-control-max-age", "3600".to_owned())),
+        "{cors:?}"
+    );
     let listed = |name: &str| {
-        let header = cors.preflight.iter().chain(&cors.other).find(|(header, _)| *header == name).unwrap();
-        header.1.split(',').map(str::to_owned).collect::<BTreeSet<_>>()
+        let header = cors
+            .preflight
+            .iter()
+            .chain(&cors.other)
+            .find(|(header, _)| *header == name)
+            .unwrap();
+        header
+            .1
+            .split(',')
+            .map(str::to_owned)
+            .collect::<BTreeSet<_>>()
     };
-    let routes = CustomersFunction::ROUTES.iter().chain(SignalsFunction::ROUTES);
-    let methods: BTreeSet<_> =
-        routes.flat_map(|route| route.allow().split(", ").map(str::to_owned).collect::<Vec<_>>()).collect();
+    let routes = CustomersFunction::ROUTES
+        .iter()
+        .chain(SignalsFunction::ROUTES);
+    let methods: BTreeSet<_> = routes
+        .flat_map(|route| {
+            route
+                .allow()
+                .split(", ")
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect();
     assert_eq!(listed("access-control-allow-methods"), methods);
-    let read = ["authorization", "content-encoding", "content-type", "prefer"];
+    let read = [
+        "authorization",
+        "content-encoding",
+        "content-type",
+        "prefer",
+    ];
     // The libraries that trace a page's requests add these to each of them (W3C Trace Context, W3C Baggage).
     let of_tracing = ["baggage", "traceparent", "tracestate"];
-    let allowed = read.into_iter().chain(of_tracing).map(str::to_owned).collect();
+    let allowed = read
+        .into_iter()
+        .chain(of_tracing)
+        .map(str::to_owned)
+        .collect();
     assert_eq!(listed("access-control-allow-headers"), allowed);
-    assert_eq!(listed("access-control-expose-headers"), ["retry-after", "x-request-id"].map(str::to_owned).into());
+    assert_eq!(
+        listed("access-control-expose-headers"),
+        ["retry-after", "x-request-id"].map(str::to_owned).into()
+    );
 }

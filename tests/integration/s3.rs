@@ -13,19 +13,36 @@ fn soon() -> Deadline {
 }
 
 async fn put(bucket: &Bucket, body: &[u8], replaces: Replaces<'_>) -> Result<(), S3Error> {
-    bucket.put(KEY, body.to_vec(), "application/octet-stream", replaces, soon()).await
+    bucket
+        .put(
+            KEY,
+            body.to_vec(),
+            "application/octet-stream",
+            replaces,
+            soon(),
+        )
+        .await
 }
 
 #[tokio::test]
 async fn write_replaces_only_what_it_names() {
     let s3 = FakeS3::start().await.unwrap();
     let bucket = s3.bucket("keys");
-    assert_eq!(put(&bucket, b"1", Replaces::Version("\"0\"")).await, Err(S3Error::Changed));
+    assert_eq!(
+        put(&bucket, b"1", Replaces::Version("\"0\"")).await,
+        Err(S3Error::Changed)
+    );
     assert_eq!(put(&bucket, b"1", Replaces::Nothing).await, Ok(()));
-    assert_eq!(put(&bucket, b"2", Replaces::Nothing).await, Err(S3Error::Changed));
+    assert_eq!(
+        put(&bucket, b"2", Replaces::Nothing).await,
+        Err(S3Error::Changed)
+    );
     let first = bucket.get(KEY, 10, soon()).await.unwrap().etag;
     assert_eq!(put(&bucket, b"2", Replaces::Version(&first)).await, Ok(()));
-    assert_eq!(put(&bucket, b"3", Replaces::Version(&first)).await, Err(S3Error::Changed));
+    assert_eq!(
+        put(&bucket, b"3", Replaces::Version(&first)).await,
+        Err(S3Error::Changed)
+    );
     assert_eq!(bucket.get(KEY, 10, soon()).await.unwrap().body, b"2");
     assert_eq!(put(&bucket, b"4", Replaces::Anything).await, Ok(()));
     assert_eq!(bucket.get(KEY, 10, soon()).await.unwrap().body, b"4");

@@ -50,7 +50,10 @@ fn bytes(detail_type: &str, detail: &str) -> usize {
 impl Bus {
     /// The bus with this name or ARN.
     pub(crate) fn from_environment(name: String) -> Result<Self, ConfigError> {
-        Ok(Self { client: Client::new(&config()?), name })
+        Ok(Self {
+            client: Client::new(&config()?),
+            name,
+        })
     }
 
     /// Whether a call can have this event.
@@ -59,25 +62,47 @@ impl Bus {
     }
 
     /// Sends entries in their order.
-    pub(crate) async fn put<'e>(&self, entries: &'e [Entry<'e>], deadline: Deadline) -> Calls<'e, Entry<'e>> {
-        Calls::make(entries, entries_of_next_call, |now| self.call(now, deadline)).await
+    pub(crate) async fn put<'e>(
+        &self,
+        entries: &'e [Entry<'e>],
+        deadline: Deadline,
+    ) -> Calls<'e, Entry<'e>> {
+        Calls::make(entries, entries_of_next_call, |now| {
+            self.call(now, deadline)
+        })
+        .await
     }
 
     async fn call(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<(), Undelivered> {
         let count = entries.len();
-        let entries = entries.iter().map(|Entry { detail_type, time, detail }| {
-            PutEventsRequestEntry::builder()
-                .event_bus_name(&self.name)
-                .source(SOURCE)
-                .detail_type(*detail_type)
-                .detail(detail.as_ref())
-                // Exact: a timestamp ends with the year 9999.
-                .time(DateTime::from_millis(time.millis().cast_signed()))
-                .build()
-        });
-        let sent = self.client.put_events().set_entries(Some(entries.collect())).send();
+        let entries = entries.iter().map(
+            |Entry {
+                 detail_type,
+                 time,
+                 detail,
+             }| {
+                PutEventsRequestEntry::builder()
+                    .event_bus_name(&self.name)
+                    .source(SOURCE)
+                    .detail_type(*detail_type)
+                    .detail(detail.as_ref())
+                    // Exact: a timestamp ends with the year 9999.
+                    .time(DateTime::from_millis(time.millis().cast_signed()))
+                    .build()
+            },
+        );
+        let sent = self
+            .client
+            .put_events()
+            .set_entries(Some(entries.collect()))
+            .send();
         let results = call(sent, deadline).await?.entries.unwrap_or_default();
-        confirm(0..count, results.iter().map(|result| (result.event_id(), result.error_code())))
+        confirm(
+            0..count,
+            results
+                .iter()
+                .map(|result| (result.event_id(), result.error_code())),
+        )
     }
 }
 

@@ -23,7 +23,11 @@ pub(crate) fn config() -> Result<SdkConfig, ConfigError> {
     let config = sdk_config()?
         .into_builder()
         .retry_config(RetryConfig::standard().with_initial_backoff(BACKOFF_BASE))
-        .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build());
+        .timeout_config(
+            TimeoutConfig::builder()
+                .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+                .build(),
+        );
     Ok(config.build())
 }
 
@@ -112,7 +116,13 @@ impl<'i, T> Calls<'i, T> {
         fitting: fn(&[T]) -> usize,
         call: impl Fn(&'i [T]) -> F,
     ) -> Self {
-        let mut calls = Self { items, first: 0, most: usize::MAX, refused: Vec::new(), failed: None };
+        let mut calls = Self {
+            items,
+            first: 0,
+            most: usize::MAX,
+            refused: Vec::new(),
+            failed: None,
+        };
         while let now = calls.next(fitting)
             && !now.is_empty()
         {
@@ -123,7 +133,11 @@ impl<'i, T> Calls<'i, T> {
 
     /// The items of the next call. Empty at the end.
     fn next(&self, fitting: fn(&[T]) -> usize) -> &'i [T] {
-        let rest = if self.failed.is_some() { &[] } else { self.items.get(self.first..).unwrap_or_default() };
+        let rest = if self.failed.is_some() {
+            &[]
+        } else {
+            self.items.get(self.first..).unwrap_or_default()
+        };
         rest.get(..fitting(rest).min(self.most)).unwrap_or(rest)
     }
 
@@ -131,10 +145,16 @@ impl<'i, T> Calls<'i, T> {
     fn note(&mut self, count: usize, result: Result<(), Undelivered>) {
         match result {
             Ok(()) => (self.first, self.most) = (self.first + count, self.most.saturating_mul(2)),
-            Err(Undelivered { cause: Cause::InvalidCall(_), .. }) if count > 1 => self.most = count / 2,
+            Err(Undelivered {
+                cause: Cause::InvalidCall(_),
+                ..
+            }) if count > 1 => self.most = count / 2,
             Err(Undelivered { position, cause }) => {
                 self.first += position;
-                let undelivered = Undelivered { position: self.first, cause };
+                let undelivered = Undelivered {
+                    position: self.first,
+                    cause,
+                };
                 if undelivered.cause.is_for_good() {
                     self.first += 1;
                     self.refused.push(undelivered);
@@ -173,7 +193,9 @@ pub(crate) async fn call<T, E: ProvideErrorMetadata>(
     call: impl Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     deadline: Deadline,
 ) -> Result<T, Cause> {
-    let Ok(result) = before(deadline, call).await else { return Err(error::Cause::DeadlineExceeded.into()) };
+    let Ok(result) = before(deadline, call).await else {
+        return Err(error::Cause::DeadlineExceeded.into());
+    };
     result.map_err(|error| match &error {
         SdkError::ConstructionFailure(_) => Cause::RequestError,
         SdkError::TimeoutError(_) => error::Cause::Timeout.into(),

@@ -81,7 +81,14 @@ pub(crate) struct CloudEvent {
 
 impl CloudEvent {
     pub(crate) fn new(attributes: Attributes<'_>, data: Option<&PlainJson>) -> Self {
-        let Attributes { kind, id, account_id, event_type, subject, time } = attributes;
+        let Attributes {
+            kind,
+            id,
+            account_id,
+            event_type,
+            subject,
+            time,
+        } = attributes;
         let mut json = PlainJson::default();
         json.raw("{");
         json.field("specversion", "1.0");
@@ -98,7 +105,13 @@ impl CloudEvent {
         }
         json.end("}");
         let has_large_number = json.has_large_number;
-        Self { kind, time, has_large_number, json: json.into_string(), attributes }
+        Self {
+            kind,
+            time,
+            has_large_number,
+            json: json.into_string(),
+            attributes,
+        }
     }
 
     /// The event without its data, which is at `dataref`.

@@ -32,7 +32,8 @@ const LAKE: &str = "lake";
 const FAILURE_BUCKET: &str = "failure bucket";
 
 /// The reason that is stored with an event that no target takes whole.
-const TOO_LARGE: &str = "the event is too large for the lake, or there is no lake and the bus cannot have it whole";
+const TOO_LARGE: &str =
+    "the event is too large for the lake, or there is no lake and the bus cannot have it whole";
 
 /// A batch on its way.
 pub(crate) struct Delivery<'a> {
@@ -79,7 +80,15 @@ struct KeptRecord<'a> {
 
 impl<'a> Delivery<'a> {
     pub(crate) fn new(targets: &'a Targets, deadline: Deadline, now: Timestamp) -> Self {
-        Self { targets, deadline, now, events: Vec::new(), skipped: Vec::new(), unreadable: Vec::new(), failed: None }
+        Self {
+            targets,
+            deadline,
+            now,
+            events: Vec::new(),
+            skipped: Vec::new(),
+            unreadable: Vec::new(),
+            failed: None,
+        }
     }
 
     /// Reads the records, and keeps those that cannot be delivered whole. That takes at most a third of the time: in
@@ -87,7 +96,10 @@ impl<'a> Delivery<'a> {
     pub(crate) async fn read(&mut self, records: &[&'a RawValue]) {
         let mut unkept = Vec::new();
         for (position, record) in records.iter().copied().enumerate() {
-            unkept.extend(self.read_one(position, record).map(|reason| (position, record, reason)));
+            unkept.extend(
+                self.read_one(position, record)
+                    .map(|reason| (position, record, reason)),
+            );
         }
         let deadline = self.deadline.at_most(self.deadline.remaining() / 3);
         let delivery = &*self;
@@ -95,10 +107,16 @@ impl<'a> Delivery<'a> {
         let puts: Vec<_> = unkept
             .into_iter()
             .map(|(position, record, reason)| async move {
-                delivery.keep(record, &reason, deadline).await.map_err(|cause| (position, cause))
+                delivery
+                    .keep(record, &reason, deadline)
+                    .await
+                    .map_err(|cause| (position, cause))
             })
             .collect();
-        let kept: Result<Vec<_>, _> = stream::iter(puts).buffered(KEPT_AT_ONCE).try_collect().await;
+        let kept: Result<Vec<_>, _> = stream::iter(puts)
+            .buffered(KEPT_AT_ONCE)
+            .try_collect()
+            .await;
         if let Err((position, cause)) = kept {
             self.fail(position, FAILURE_BUCKET, &cause);
         }
@@ -123,22 +141,37 @@ impl<'a> Delivery<'a> {
             // Nowhere but in the failure bucket.
             self.unreadable.push(position);
         } else {
-            let dataref = if is_in_lake { Some(IN_THE_LAKE.to_owned()) } else { is_kept.then(|| self.url_of(record)) };
-            self.events.push(PendingEvent { position, record, event, dataref, state: State::Whole });
+            let dataref = if is_in_lake {
+                Some(IN_THE_LAKE.to_owned())
+            } else {
+                is_kept.then(|| self.url_of(record))
+            };
+            self.events.push(PendingEvent {
+                position,
+                record,
+                event,
+                dataref,
+                state: State::Whole,
+            });
         }
         is_kept.then(|| TOO_LARGE.to_owned())
     }
 
     /// Sends the events to the lake, if there is one. One that Firehose will never take is kept.
     pub(crate) async fn fill_lake(&mut self) {
-        let Some(lake) = &self.targets.lake else { return };
+        let Some(lake) = &self.targets.lake else {
+            return;
+        };
         // The rest of the time is the bus's.
         let share = if self.targets.bus.is_some() { 2 } else { 1 };
         let deadline = self.deadline.at_most(self.deadline.remaining() / share);
-        let is_for_lake = |(_, pending): &(usize, &PendingEvent<'_>)| pending.dataref.as_deref() == Some(IN_THE_LAKE);
+        let is_for_lake = |(_, pending): &(usize, &PendingEvent<'_>)| {
+            pending.dataref.as_deref() == Some(IN_THE_LAKE)
+        };
         let events = self.events.iter().enumerate().filter(is_for_lake);
-        let (indexes, lines): (Vec<_>, Vec<_>) =
-            events.map(|(index, pending)| (index, pending.event.json.as_str())).unzip();
+        let (indexes, lines): (Vec<_>, Vec<_>) = events
+            .map(|(index, pending)| (index, pending.event.json.as_str()))
+            .unzip();
         let calls = lake.put(&lines, deadline).await;
         let index_of = |position: usize| indexes.get(position).copied().unwrap_or_default();
         let (takes_none, refused, failed) = (calls.takes_none(), calls.refused, calls.failed);
@@ -146,7 +179,10 @@ impl<'a> Delivery<'a> {
             if takes_none {
                 return self.fail_event(index_of(position), LAKE, &cause);
             }
-            if let Err(cause) = self.keep_event(index_of(position), "Firehose", &cause).await {
+            if let Err(cause) = self
+                .keep_event(index_of(position), "Firehose", &cause)
+                .await
+            {
                 return self.fail_event(index_of(position), FAILURE_BUCKET, &cause);
             }
         }
@@ -164,11 +200,18 @@ impl<'a> Delivery<'a> {
         let calls = bus.put(&entries, self.deadline).await;
         let (mut takes_none, refused, failed) = (calls.takes_none(), calls.refused, calls.failed);
         for Undelivered { position, cause } in refused {
-            let was_reference = self.events.get(position).is_some_and(PendingEvent::is_reference);
+            let was_reference = self
+                .events
+                .get(position)
+                .is_some_and(PendingEvent::is_reference);
             if let Err(cause) = self.keep_event(position, "EventBridge", &cause).await {
                 return self.fail_event(position, FAILURE_BUCKET, &cause);
             }
-            let reference = self.events.get(position).filter(|_| !was_reference).map(PendingEvent::entry);
+            let reference = self
+                .events
+                .get(position)
+                .filter(|_| !was_reference)
+                .map(PendingEvent::entry);
             let calls = bus.put(reference.as_slice(), self.deadline).await;
             let is_taken = reference.is_some() && calls.refused.is_empty();
             if let Some(Undelivered { cause, .. }) = calls.failed {
@@ -189,16 +232,26 @@ impl<'a> Delivery<'a> {
 
     /// The position of the first failed record, if there is one, and what the log says.
     pub(crate) fn finish(self, records: usize) -> (Option<usize>, Counts) {
-        let end = self.failed.as_ref().map_or(records, |(position, _)| *position);
-        let before_end = |positions: &[usize]| positions.iter().filter(|position| **position < end).count();
-        let delivered = self.events.iter().filter(|pending| pending.state != State::Kept);
+        let end = self
+            .failed
+            .as_ref()
+            .map_or(records, |(position, _)| *position);
+        let before_end =
+            |positions: &[usize]| positions.iter().filter(|position| **position < end).count();
+        let delivered = self
+            .events
+            .iter()
+            .filter(|pending| pending.state != State::Kept);
         let counts = Counts {
             records,
             delivered: delivered.clone().count(),
             skipped: before_end(&self.skipped),
-            unreadable: before_end(&self.unreadable) + self.events.len() - delivered.clone().count(),
+            unreadable: before_end(&self.unreadable) + self.events.len()
+                - delivered.clone().count(),
             undelivered: records - end,
-            references: delivered.filter(|pending| self.targets.bus.is_some() && pending.is_reference()).count(),
+            references: delivered
+                .filter(|pending| self.targets.bus.is_some() && pending.is_reference())
+                .count(),
             failure: self.failed.map(|(_, failure)| failure),
         };
         (counts.failure.is_some().then_some(end), counts)
@@ -210,31 +263,59 @@ impl<'a> Delivery<'a> {
             runtime::end_if_refused(cause);
         }
         self.events.retain(|pending| pending.position < position);
-        self.failed = Some((position, Failure { target, cause: cause.to_string() }));
+        self.failed = Some((
+            position,
+            Failure {
+                target,
+                cause: cause.to_string(),
+            },
+        ));
     }
 
     /// Ends the batch before the record of an event; at its beginning if a defect names no event, so that nothing is passed over.
     fn fail_event(&mut self, index: usize, target: &'static str, cause: &Cause) {
-        self.fail(self.events.get(index).map_or(0, |pending| pending.position), target, cause);
+        self.fail(
+            self.events.get(index).map_or(0, |pending| pending.position),
+            target,
+            cause,
+        );
     }
 
     /// Writes the record of an event that a target will never take to the failure bucket.
     async fn keep_event(&mut self, index: usize, target: &str, cause: &Cause) -> Result<(), Cause> {
-        let Some(pending) = self.events.get(index) else { return Ok(()) };
-        self.keep(pending.record, &format!("{target} does not take the event: {cause}"), self.deadline).await?;
+        let Some(pending) = self.events.get(index) else {
+            return Ok(());
+        };
+        self.keep(
+            pending.record,
+            &format!("{target} does not take the event: {cause}"),
+            self.deadline,
+        )
+        .await?;
         let url = self.url_of(pending.record);
         if let Some(pending) = self.events.get_mut(index) {
             pending.dataref = Some(url);
-            pending.state = if self.targets.bus.is_some() { State::Refused } else { State::Kept };
+            pending.state = if self.targets.bus.is_some() {
+                State::Refused
+            } else {
+                State::Kept
+            };
         }
         Ok(())
     }
 
     /// Writes a record to the failure bucket. The key is the same when the record is delivered again, which is the only retry.
     async fn keep(&self, record: &RawValue, reason: &str, deadline: Deadline) -> Result<(), Cause> {
-        let body = serde_json::to_string(&KeptRecord { reason, record }).map_err(|_| Cause::RequestError)?;
+        let body = serde_json::to_string(&KeptRecord { reason, record })
+            .map_err(|_| Cause::RequestError)?;
         let (key, deadline) = (self.failure_key(record), deadline.at_most(ATTEMPT_TIMEOUT));
-        let put = self.targets.failures.put(&key, body.into_bytes(), "application/json", Replaces::Anything, deadline);
+        let put = self.targets.failures.put(
+            &key,
+            body.into_bytes(),
+            "application/json",
+            Replaces::Anything,
+            deadline,
+        );
         put.await.map_err(|error| match error {
             S3Error::Unavailable(cause) => cause.into(),
             error => Cause::Bucket(error),
@@ -243,21 +324,38 @@ impl<'a> Delivery<'a> {
 
     /// Where a record is that is kept.
     fn url_of(&self, record: &RawValue) -> String {
-        format!("s3://{}/{}", self.targets.failures.name(), self.failure_key(record))
+        format!(
+            "s3://{}/{}",
+            self.targets.failures.name(),
+            self.failure_key(record)
+        )
     }
 
     /// `unreadable/2026/11/20/<eventID>.json`, with the day of the change. A record without an eventID has its sequence number
     /// or its digest there, and one without a time has the day of the invocation.
     fn failure_key(&self, record: &RawValue) -> String {
-        let RecordName { event_id, sequence_number, created_at } = RecordName::of(record);
+        let RecordName {
+            event_id,
+            sequence_number,
+            created_at,
+        } = RecordName::of(record);
         let is_name = |name: &String| {
             (1..=MAX_NAME_CHARS).contains(&name.len())
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         };
-        let name = [event_id, sequence_number].into_iter().flatten().find(is_name);
+        let name = [event_id, sequence_number]
+            .into_iter()
+            .flatten()
+            .find(is_name);
         let name = name.unwrap_or_else(|| Digest::of(record.get()).to_hex());
         let time = created_at.map_or(self.now, timestamp).to_string();
-        let day = time.chars().take("2026-11-20".len()).collect::<String>().replace('-', "/");
+        let day = time
+            .chars()
+            .take("2026-11-20".len())
+            .collect::<String>()
+            .replace('-', "/");
         format!("unreadable/{day}/{name}.json")
     }
 }
@@ -272,7 +370,11 @@ impl PendingEvent<'_> {
             Some(dataref) if self.is_reference() => Cow::Owned(self.event.reference(dataref)),
             _ => Cow::Borrowed(self.event.json.as_str()),
         };
-        Entry { detail_type: self.event.kind.detail_type(), time: self.event.time, detail }
+        Entry {
+            detail_type: self.event.kind.detail_type(),
+            time: self.event.time,
+            detail,
+        }
     }
 
     /// Whether the bus gets a reference to the event.

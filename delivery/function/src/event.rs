@@ -93,11 +93,18 @@ impl RecordName {
     /// That of a record of any shape.
     pub(crate) fn of(record: &RawValue) -> Self {
         let record: Value = serde_json::from_str(record.get()).unwrap_or_default();
-        let text = |pointer| record.pointer(pointer).and_then(Value::as_str).map(ToOwned::to_owned);
+        let text = |pointer| {
+            record
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .map(ToOwned::to_owned)
+        };
         Self {
             event_id: text("/eventID"),
             sequence_number: text("/dynamodb/SequenceNumber"),
-            created_at: record.pointer("/dynamodb/ApproximateCreationDateTime").and_then(Value::as_f64),
+            created_at: record
+                .pointer("/dynamodb/ApproximateCreationDateTime")
+                .and_then(Value::as_f64),
         }
     }
 }

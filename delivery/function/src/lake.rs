@@ -35,7 +35,10 @@ struct Packed {
 impl Lake {
     /// The stream with this name.
     pub(crate) fn from_environment(stream: String) -> Result<Self, ConfigError> {
-        Ok(Self { client: Client::new(&config()?), stream })
+        Ok(Self {
+            client: Client::new(&config()?),
+            stream,
+        })
     }
 
     /// Whether a record can have this event.
@@ -44,17 +47,38 @@ impl Lake {
     }
 
     /// Sends events in their order. When a record is not taken, its first event is the undelivered one.
-    pub(crate) async fn put<'e>(&self, events: &'e [&'e str], deadline: Deadline) -> Calls<'e, &'e str> {
-        Calls::make(events, events_of_next_call, |now| self.call(pack(now), deadline)).await
+    pub(crate) async fn put<'e>(
+        &self,
+        events: &'e [&'e str],
+        deadline: Deadline,
+    ) -> Calls<'e, &'e str> {
+        Calls::make(events, events_of_next_call, |now| {
+            self.call(pack(now), deadline)
+        })
+        .await
     }
 
     async fn call(&self, records: Vec<Packed>, deadline: Deadline) -> Result<(), Undelivered> {
         let first: Vec<_> = records.iter().map(|record| record.first).collect();
-        let records = records.into_iter().map(|record| Record::builder().data(Blob::new(record.lines)).build());
-        let records = records.collect::<Result<_, _>>().map_err(|_| Cause::RequestError)?;
-        let sent = self.client.put_record_batch().delivery_stream_name(&self.stream).set_records(Some(records)).send();
+        let records = records
+            .into_iter()
+            .map(|record| Record::builder().data(Blob::new(record.lines)).build());
+        let records = records
+            .collect::<Result<_, _>>()
+            .map_err(|_| Cause::RequestError)?;
+        let sent = self
+            .client
+            .put_record_batch()
+            .delivery_stream_name(&self.stream)
+            .set_records(Some(records))
+            .send();
         let results = call(sent, deadline).await?.request_responses;
-        confirm(first.into_iter(), results.iter().map(|result| (result.record_id(), result.error_code())))
+        confirm(
+            first.into_iter(),
+            results
+                .iter()
+                .map(|result| (result.record_id(), result.error_code())),
+        )
     }
 }
 
@@ -63,7 +87,10 @@ fn pack(events: &[&str]) -> Vec<Packed> {
     while !rest.is_empty() {
         let first = events.len() - rest.len();
         let (now, later) = rest.split_at(events_of_next_record(rest));
-        records.push(Packed { first, lines: now.iter().flat_map(|event| [*event, "\n"]).collect() });
+        records.push(Packed {
+            first,
+            lines: now.iter().flat_map(|event| [*event, "\n"]).collect(),
+        });
         rest = later;
     }
     records
@@ -81,7 +108,9 @@ fn events_of_next_record(events: &[&str]) -> usize {
 
 /// How many of `events` the records of one call take.
 fn events_of_next_call(events: &[&str]) -> usize {
-    (0..MAX_RECORDS).fold(0, |count, _| count + events_of_next_record(events.get(count..).unwrap_or_default()))
+    (0..MAX_RECORDS).fold(0, |count, _| {
+        count + events_of_next_record(events.get(count..).unwrap_or_default())
+    })
 }
 
 #[cfg(test)]
@@ -94,7 +123,13 @@ mod tests {
         assert!(Lake::fits(&large) && !Lake::fits(&"y".repeat(1_000_000)));
         let events: [&str; 6] = [&small, &small, &small, &large, "a", "b"];
         let records = pack(&events);
-        assert_eq!(records.iter().map(|record| record.first).collect::<Vec<_>>(), [0, 2, 3, 4]);
+        assert_eq!(
+            records
+                .iter()
+                .map(|record| record.first)
+                .collect::<Vec<_>>(),
+            [0, 2, 3, 4]
+        );
         assert_eq!(events_of_next_call(&events), 4);
         assert_eq!(records[0].lines, format!("{small}\n{small}\n"));
         assert_eq!(records[2].lines.len(), 1_000_000);

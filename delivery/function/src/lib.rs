@@ -64,7 +64,9 @@ impl DeliverFunction {
     /// # Errors
     /// When both targets or the failure bucket are missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_environment() -> Result<Self, ConfigError> {
-        Ok(Self { targets: Targets::from_environment()? })
+        Ok(Self {
+            targets: Targets::from_environment()?,
+        })
     }
 
     /// Delivers the records of an event that came at `now`. Returns the first one that is to be delivered again.
@@ -82,18 +84,27 @@ impl DeliverFunction {
             log::unreadable_event(now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
-        let mut delivery =
-            Delivery::new(&self.targets, Deadline::after(time_left(lambda.deadline, now, MAX_DELIVERY_DURATION)), now);
+        let mut delivery = Delivery::new(
+            &self.targets,
+            Deadline::after(time_left(lambda.deadline, now, MAX_DELIVERY_DURATION)),
+            now,
+        );
         delivery.read(&records).await;
         delivery.fill_lake().await;
         delivery.notify_bus().await;
         let (failed, counts) = delivery.finish(records.len());
         log::delivered(now, &lambda.request_id, &counts, started.elapsed());
         let failed = failed.map(|position| {
-            let sequence_number = records.get(position).and_then(|record| RecordName::of(record).sequence_number);
+            let sequence_number = records
+                .get(position)
+                .and_then(|record| RecordName::of(record).sequence_number);
             // Without one, Lambda is told to deliver the whole batch again.
-            BatchItemFailure { item_identifier: sequence_number.unwrap_or_default() }
+            BatchItemFailure {
+                item_identifier: sequence_number.unwrap_or_default(),
+            }
         });
-        Ok(StreamBatchResponse { batch_item_failures: failed.into_iter().collect() })
+        Ok(StreamBatchResponse {
+            batch_item_failures: failed.into_iter().collect(),
+        })
     }
 }

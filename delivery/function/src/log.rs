@@ -35,7 +35,15 @@ pub(crate) struct Failure {
 
 /// Writes what became of a batch.
 pub(crate) fn delivered(now: Timestamp, request_id: &str, counts: &Counts, duration: Duration) {
-    let Counts { records, delivered, skipped, unreadable, undelivered, references, failure } = counts;
+    let Counts {
+        records,
+        delivered,
+        skipped,
+        unreadable,
+        undelivered,
+        references,
+        failure,
+    } = counts;
     let level = match failure {
         Some(_) => Some("ERROR"),
         None if *unreadable > 0 => Some("WARN"),
@@ -45,8 +53,14 @@ pub(crate) fn delivered(now: Timestamp, request_id: &str, counts: &Counts, durat
         ("message", Some(Value::Text("delivered"))),
         ("requestId", Some(Value::Text(request_id))),
         ("records", Some(Value::Count(*records))),
-        ("failedTarget", failure.as_ref().map(|failure| Value::Text(failure.target))),
-        ("cause", failure.as_ref().map(|failure| Value::Text(&failure.cause))),
+        (
+            "failedTarget",
+            failure.as_ref().map(|failure| Value::Text(failure.target)),
+        ),
+        (
+            "cause",
+            failure.as_ref().map(|failure| Value::Text(&failure.cause)),
+        ),
         ("durationMs", Some(Value::Milliseconds(duration))),
     ];
     let metrics = [
@@ -56,15 +70,32 @@ pub(crate) fn delivered(now: Timestamp, request_id: &str, counts: &Counts, durat
         ("RecordsUndelivered", Some(Value::Count(*undelivered))),
         ("EventReferences", Some(Value::Count(*references))),
     ];
-    write(&LogLine { at: now, level, members: &members, dimension: None, metrics: &metrics });
+    write(&LogLine {
+        at: now,
+        level,
+        members: &members,
+        dimension: None,
+        metrics: &metrics,
+    });
 }
 
 /// Writes that the payload of an invocation is not an event of a stream.
 pub(crate) fn unreadable_event(now: Timestamp, request_id: &str) {
     let members = [
-        ("message", Some(Value::Text("the payload is not an event of a DynamoDB stream"))),
+        (
+            "message",
+            Some(Value::Text(
+                "the payload is not an event of a DynamoDB stream",
+            )),
+        ),
         ("requestId", Some(Value::Text(request_id))),
     ];
     let metrics: [(&str, _); 0] = [];
-    write(&LogLine { at: now, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
+    write(&LogLine {
+        at: now,
+        level: Some("ERROR"),
+        members: &members,
+        dimension: None,
+        metrics: &metrics,
+    });
 }

@@ -10,7 +10,9 @@ use service::{runtime, telemetry};
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let deliver = |function: &'static DeliverFunction, event: LambdaEvent<Box<RawValue>>| async move {
-        Ok(function.deliver(&event.payload, &event.context, Timestamp::now()).await?)
+        Ok(function
+            .deliver(&event.payload, &event.context, Timestamp::now())
+            .await?)
     };
     runtime::run(DeliverFunction::from_environment(), deliver).await
 }

@@ -44,7 +44,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Number<'a> {
 impl Number<'_> {
     /// Whether it is an integer beyond 64 bits. Such an integer is at least 2^63, and so is the nearest float.
     fn is_large(&self) -> bool {
-        self.0.parse::<i64>().is_err() && !self.0.parse::<f64>().is_ok_and(|number| number.abs() < 2_f64.powi(63))
+        self.0.parse::<i64>().is_err()
+            && !self
+                .0
+                .parse::<f64>()
+                .is_ok_and(|number| number.abs() < 2_f64.powi(63))
     }
 }
 
@@ -66,7 +70,8 @@ impl PlainJson {
 
     /// Writes `text` as a JSON string.
     pub(crate) fn string(&mut self, text: &str) {
-        self.text.push_str(&serde_json::Value::from(text).to_string());
+        self.text
+            .push_str(&serde_json::Value::from(text).to_string());
     }
 
     /// Writes a field of an object. A comma follows, which [`end`](Self::end) removes after the last one.
@@ -158,7 +163,10 @@ mod tests {
             ("1E-130", false),
             ("9.9999999999999999999999999999999999999E+125", true),
         ] {
-            assert_eq!(plain(&format!(r#"{{"N":"{number}"}}"#)).unwrap(), (number.to_owned(), is_large));
+            assert_eq!(
+                plain(&format!(r#"{{"N":"{number}"}}"#)).unwrap(),
+                (number.to_owned(), is_large)
+            );
         }
     }
 

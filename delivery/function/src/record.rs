@@ -38,13 +38,19 @@ pub(crate) enum UnreadableRecord {
 /// whose time to live has passed.
 pub(crate) fn event_of(record: &RawValue) -> Result<Option<CloudEvent>, UnreadableRecord> {
     let record: StreamRecord<'_> = serde_json::from_str(record.get())?;
-    if record.user_identity.as_ref().is_some_and(|by| by.principal_id == TIME_TO_LIVE) {
+    if record
+        .user_identity
+        .as_ref()
+        .is_some_and(|by| by.principal_id == TIME_TO_LIVE)
+    {
         return Ok(None);
     }
     let pk = &record.dynamodb.keys.pk.text;
     let (account_id, subject) = pk.split_once('#').ok_or(UnreadableRecord::PartitionKey)?;
     match (&record.dynamodb.keys.sk, record.event_name) {
-        (Some(sk), EventName::Insert) => signal(account_id, subject, &sk.text, &record.dynamodb).map(Some),
+        (Some(sk), EventName::Insert) => {
+            signal(account_id, subject, &sk.text, &record.dynamodb).map(Some)
+        }
         (Some(_), EventName::Modify | EventName::Remove) => Ok(None),
         (None, _) => customer(account_id, subject, &record).map(Some),
     }
@@ -82,14 +88,20 @@ fn signal(
     };
     let image = change.new_image.ok_or(UnreadableRecord::NoImage)?;
     let image: SignalImage<'_> = serde_json::from_str(image.get())?;
-    let [(subject_name, subject_id), (type_name, event_type)] =
-        match (&image.customer_id, &image.event_type, &image.emitter_id, &image.step_node_id) {
-            (Some(customer_id), Some(event_type), None, None) => {
-                [("customerId", customer_id), ("eventType", event_type)]
-            }
-            (None, None, Some(emitter_id), Some(step)) => [("emitterId", emitter_id), ("stepNodeId", step)],
-            _ => return Err(UnreadableRecord::Identity),
-        };
+    let [(subject_name, subject_id), (type_name, event_type)] = match (
+        &image.customer_id,
+        &image.event_type,
+        &image.emitter_id,
+        &image.step_node_id,
+    ) {
+        (Some(customer_id), Some(event_type), None, None) => {
+            [("customerId", customer_id), ("eventType", event_type)]
+        }
+        (None, None, Some(emitter_id), Some(step)) => {
+            [("emitterId", emitter_id), ("stepNodeId", step)]
+        }
+        _ => return Err(UnreadableRecord::Identity),
+    };
     let mut data = PlainJson::default();
     data.raw("{");
     data.field(subject_name, &subject_id.text);
@@ -101,24 +113,51 @@ fn signal(
     data.value(&image.data);
     data.raw(",");
     if let Some(unknown_fields) = &image.undocumented {
-        let AttributeValue::M(unknown_fields) = unknown_fields else { return Err(UnreadableRecord::Undocumented) };
+        let AttributeValue::M(unknown_fields) = unknown_fields else {
+            return Err(UnreadableRecord::Undocumented);
+        };
         data.fields(unknown_fields);
     }
     data.end("}");
     let event_type = event_type.text.as_ref();
-    let attributes =
-        Attributes { kind: Kind::Signal, id: sort_key, account_id, event_type, subject, time: received_at };
+    let attributes = Attributes {
+        kind: Kind::Signal,
+        id: sort_key,
+        account_id,
+        event_type,
+        subject,
+        time: received_at,
+    };
     Ok(CloudEvent::new(attributes, Some(&data)))
 }
 
-fn customer(account_id: &str, subject: &str, record: &StreamRecord<'_>) -> Result<CloudEvent, UnreadableRecord> {
-    let StreamRecord { event_id, event_name, dynamodb, .. } = record;
+fn customer(
+    account_id: &str,
+    subject: &str,
+    record: &StreamRecord<'_>,
+) -> Result<CloudEvent, UnreadableRecord> {
+    let StreamRecord {
+        event_id,
+        event_name,
+        dynamodb,
+        ..
+    } = record;
     let event = |event_type, time, data| {
-        let attributes = Attributes { kind: Kind::Customer, id: event_id, account_id, event_type, subject, time };
+        let attributes = Attributes {
+            kind: Kind::Customer,
+            id: event_id,
+            account_id,
+            event_type,
+            subject,
+            time,
+        };
         CloudEvent::new(attributes, data)
     };
     if *event_name == EventName::Remove {
-        let time = dynamodb.approximate_creation_date_time.map(timestamp).ok_or(UnreadableRecord::Time)?;
+        let time = dynamodb
+            .approximate_creation_date_time
+            .map(timestamp)
+            .ok_or(UnreadableRecord::Time)?;
         // Without the old profile: an erasure would publish it.
         return Ok(event("intake.customer.deleted", time, None));
     }
@@ -133,9 +172,16 @@ fn customer(account_id: &str, subject: &str, record: &StreamRecord<'_>) -> Resul
     data.raw("\"new\":");
     data.json(&new);
     data.end("}");
-    let event_type =
-        if *event_name == EventName::Insert { "intake.customer.created" } else { "intake.customer.updated" };
-    Ok(event(event_type, updated_at.ok_or(UnreadableRecord::Time)?, Some(&data)))
+    let event_type = if *event_name == EventName::Insert {
+        "intake.customer.created"
+    } else {
+        "intake.customer.updated"
+    };
+    Ok(event(
+        event_type,
+        updated_at.ok_or(UnreadableRecord::Time)?,
+        Some(&data),
+    ))
 }
 
 /// A timestamp from seconds since 1970, which the stream has without fractions.
@@ -152,11 +198,16 @@ pub(crate) fn timestamp(seconds: f64) -> Timestamp {
 fn profile(image: Option<&RawValue>) -> Result<(PlainJson, Option<Timestamp>), UnreadableRecord> {
     let image = image.ok_or(UnreadableRecord::NoImage)?.get();
     let item: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(image)?;
-    let updated_at = item.get("updatedAt").map(|value| serde_json::from_str::<Text<'_>>(value.get())).transpose()?;
+    let updated_at = item
+        .get("updatedAt")
+        .map(|value| serde_json::from_str::<Text<'_>>(value.get()))
+        .transpose()?;
     let sent = item.into_iter().filter(|(name, _)| !is_reserved(name));
     let sent = sent.map(|(name, value)| Ok((name, serde_json::from_str(value.get())?)));
     let mut profile = PlainJson::default();
-    profile.value(&AttributeValue::M(sent.collect::<Result<_, serde_json::Error>>()?));
+    profile.value(&AttributeValue::M(
+        sent.collect::<Result<_, serde_json::Error>>()?,
+    ));
     Ok((profile, updated_at.and_then(|time| time.text.parse().ok())))
 }
 

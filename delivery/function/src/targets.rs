@@ -24,12 +24,25 @@ impl Targets {
     /// When both targets or the failure bucket are missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub(crate) fn from_environment() -> Result<Self, ConfigError> {
         let failures = Bucket::new(env_var("FAILURE_BUCKET_NAME")?, environment::s3()?);
-        let (bus, lake) = (optional_env_var("EVENT_BUS_NAME"), optional_env_var("DELIVERY_STREAM_NAME"));
+        let (bus, lake) = (
+            optional_env_var("EVENT_BUS_NAME"),
+            optional_env_var("DELIVERY_STREAM_NAME"),
+        );
         if bus.is_none() && lake.is_none() {
-            return Err(ConfigError::Missing("EVENT_BUS_NAME or DELIVERY_STREAM_NAME"));
+            return Err(ConfigError::Missing(
+                "EVENT_BUS_NAME or DELIVERY_STREAM_NAME",
+            ));
         }
-        let (bus, lake) = (bus.map(Bus::from_environment).transpose()?, lake.map(Lake::from_environment).transpose()?);
+        let (bus, lake) = (
+            bus.map(Bus::from_environment).transpose()?,
+            lake.map(Lake::from_environment).transpose()?,
+        );
         let has_lake = lake.is_some() || optional_env_var("LAKE_BUCKET_NAME").is_some();
-        Ok(Self { bus, lake, has_lake, failures })
+        Ok(Self {
+            bus,
+            lake,
+            has_lake,
+            failures,
+        })
     }
 }

@@ -23,8 +23,14 @@ use store::error::StoreError;
 use store::overflow::DeferredUpdate;
 use store::queue::Queue;
 
-const CUSTOMERS: Route = Route { path: "/api/customers", methods: &["PATCH", "POST"] };
-const PING: Route = Route { path: "/api/sdk/ping", methods: &["GET"] };
+const CUSTOMERS: Route = Route {
+    path: "/api/customers",
+    methods: &["PATCH", "POST"],
+};
+const PING: Route = Route {
+    path: "/api/sdk/ping",
+    methods: &["GET"],
+};
 
 /// The function: its authenticator, its table, and the overflow queue if it has one.
 #[derive(Debug)]
@@ -44,20 +50,43 @@ impl CustomersFunction {
         let config = sdk_config()?;
         let client = dynamodb(&config);
         let overflow = optional_env_var("OVERFLOW_QUEUE_URL").map(|url| Queue::new(&config, url));
-        let authenticator = Authenticator::from_environment(ApiKeysTable::new(client.clone(), keys))?;
-        Ok(Self::new(authenticator, CustomersTable::new(client, table), overflow))
+        let authenticator =
+            Authenticator::from_environment(ApiKeysTable::new(client.clone(), keys))?;
+        Ok(Self::new(
+            authenticator,
+            CustomersTable::new(client, table),
+            overflow,
+        ))
     }
 
     /// The function with this authenticator, this table and this queue.
-    pub fn new(authenticator: Authenticator, table: CustomersTable, overflow: Option<Queue>) -> Self {
-        Self { authenticator, table, overflow }
+    pub fn new(
+        authenticator: Authenticator,
+        table: CustomersTable,
+        overflow: Option<Queue>,
+    ) -> Self {
+        Self {
+            authenticator,
+            table,
+            overflow,
+        }
     }
 
     /// Queues an update that DynamoDB did not acknowledge. Returns whether the queue acknowledged it.
-    async fn defer(&self, key: &KeyEntry, update: &CustomerUpdate<'_>, mark: UpdateMark, deadline: Deadline) -> bool {
-        let Some(overflow) = &self.overflow else { return false };
+    async fn defer(
+        &self,
+        key: &KeyEntry,
+        update: &CustomerUpdate<'_>,
+        mark: UpdateMark,
+        deadline: Deadline,
+    ) -> bool {
+        let Some(overflow) = &self.overflow else {
+            return false;
+        };
         let message = DeferredUpdate::message(&key.account_id, &key.key_id, mark, update);
-        overflow.take(vec![message], &key.account_id, deadline).await
+        overflow
+            .take(vec![message], &key.account_id, deadline)
+            .await
     }
 }
 
@@ -68,8 +97,16 @@ impl Function for CustomersFunction {
         &self.authenticator
     }
 
-    async fn handle(&self, route: &Route, request: &Request, context: &mut RequestContext) -> Result<Success, Problem> {
-        let key = self.authenticator.authenticate(request.headers(), context).await?;
+    async fn handle(
+        &self,
+        route: &Route,
+        request: &Request,
+        context: &mut RequestContext,
+    ) -> Result<Success, Problem> {
+        let key = self
+            .authenticator
+            .authenticate(request.headers(), context)
+            .await?;
         if *route == PING {
             return Ok(Success::Pong);
         }
@@ -78,8 +115,14 @@ impl Function for CustomersFunction {
         let update = CustomerUpdate::parse(JsonText::parse(&body)?)?;
         let mut mark = UpdateMark::new(context.received_at)?;
         let limit = TimeLimit::of_writes(context.deadline, self.overflow.is_some());
-        let result = match self.table.upsert(&key.account_id, &update, &mut mark, limit).await {
-            Err(StoreError::Unavailable(_)) if self.defer(&key, &update, mark, context.deadline).await => {
+        let result = match self
+            .table
+            .upsert(&key.account_id, &update, &mut mark, limit)
+            .await
+        {
+            Err(StoreError::Unavailable(_))
+                if self.defer(&key, &update, mark, context.deadline).await =>
+            {
                 UpdateResult::Deferred
             }
             stored => stored.map_err(Problem::from_upsert)?,

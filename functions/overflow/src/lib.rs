@@ -85,7 +85,10 @@ impl OverflowFunction {
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_environment() -> Result<Self, ConfigError> {
         let (customers, idempotency) = (env_var("CUSTOMERS_TABLE")?, env_var("IDEMPOTENCY_TABLE")?);
-        let (signals, rejected) = (env_var("SIGNALS_TABLE")?, env_var("REJECTED_SIGNALS_TABLE")?);
+        let (signals, rejected) = (
+            env_var("SIGNALS_TABLE")?,
+            env_var("REJECTED_SIGNALS_TABLE")?,
+        );
         let config = sdk_config()?;
         let client = dynamodb(&config);
         Ok(Self {
@@ -93,19 +96,35 @@ impl OverflowFunction {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), signals, None),
             rejected: RejectedSignalsTable::new(&client, rejected),
-            dead_letters: optional_env_var("DEAD_LETTER_QUEUE_URL").map(|url| Queue::new(&config, url)),
+            dead_letters: optional_env_var("DEAD_LETTER_QUEUE_URL")
+                .map(|url| Queue::new(&config, url)),
         })
     }
 
     /// Drains each message of an event that came at `now`. Returns the messages that are to be delivered again.
-    pub async fn drain(&self, event: SqsEvent, lambda: &Context, now: Timestamp) -> SqsBatchResponse {
+    pub async fn drain(
+        &self,
+        event: SqsEvent,
+        lambda: &Context,
+        now: Timestamp,
+    ) -> SqsBatchResponse {
         let deadline = Deadline::after(time_left(lambda.deadline, now, MAX_DRAIN_DURATION));
-        let drain = Drain { request_id: &lambda.request_id, now, deadline };
-        let failures = join_all(event.records.into_iter().map(async |SqsMessage { message_id, body }| {
-            let is_drained = self.drain_or_report(body, drain).await;
-            (!is_drained).then_some(BatchItemFailure { item_identifier: message_id })
-        }));
-        SqsBatchResponse { batch_item_failures: failures.await.into_iter().flatten().collect() }
+        let drain = Drain {
+            request_id: &lambda.request_id,
+            now,
+            deadline,
+        };
+        let failures = join_all(event.records.into_iter().map(
+            async |SqsMessage { message_id, body }| {
+                let is_drained = self.drain_or_report(body, drain).await;
+                (!is_drained).then_some(BatchItemFailure {
+                    item_identifier: message_id,
+                })
+            },
+        ));
+        SqsBatchResponse {
+            batch_item_failures: failures.await.into_iter().flatten().collect(),
+        }
     }
 
     /// Drains a message. Returns whether SQS may delete it.
@@ -113,8 +132,13 @@ impl OverflowFunction {
         // Each line of the log, also a panic's, has the id of the invocation.
         let span = tracing::info_span!("drain", requestId = drain.request_id);
         // A defect that one message meets must not cost the others.
-        let drained = AssertUnwindSafe(self.drain_message(&body, drain)).catch_unwind().instrument(span).await;
-        let Err(error) = drained.unwrap_or(Err(DrainError::Panic)) else { return true };
+        let drained = AssertUnwindSafe(self.drain_message(&body, drain))
+            .catch_unwind()
+            .instrument(span)
+            .await;
+        let Err(error) = drained.unwrap_or(Err(DrainError::Panic)) else {
+            return true;
+        };
         let is_dead_letter = match &error {
             // Delivered again, it would fail again.
             DrainError::Message(MessageError::Unreadable) | DrainError::Refused(_) => {
@@ -124,9 +148,16 @@ impl OverflowFunction {
                 runtime::end_if_refused(cause);
                 false
             }
-            DrainError::Message(MessageError::Newer) | DrainError::Store(_) | DrainError::Panic => false,
+            DrainError::Message(MessageError::Newer) | DrainError::Store(_) | DrainError::Panic => {
+                false
+            }
         };
-        drain_log::failed(drain.now, drain.request_id, &error.to_string(), is_dead_letter);
+        drain_log::failed(
+            drain.now,
+            drain.request_id,
+            &error.to_string(),
+            is_dead_letter,
+        );
         is_dead_letter
     }
 
@@ -144,10 +175,19 @@ impl OverflowFunction {
         drain: Drain<'_>,
     ) -> Result<(), DrainError> {
         let text = JsonText::parse(body).map_err(|_| MessageError::Unreadable)?;
-        let update = CustomerUpdate::parse(text).map_err(|_| DrainError::Refused("ValidationFailed"))?;
-        let DeferredUpdate { account_id, key_id, mark, .. } = deferred;
+        let update =
+            CustomerUpdate::parse(text).map_err(|_| DrainError::Refused("ValidationFailed"))?;
+        let DeferredUpdate {
+            account_id,
+            key_id,
+            mark,
+            ..
+        } = deferred;
         let limit = drain.deadline.at_most(WRITE_TIMEOUT).into();
-        let stored = self.customers.upsert_deferred(account_id, &update, *mark, (drain.now, limit)).await;
+        let stored = self
+            .customers
+            .upsert_deferred(account_id, &update, *mark, (drain.now, limit))
+            .await;
         stored.map_err(|error| match error {
             StoreError::ItemTooLarge => DrainError::Refused("ItemTooLarge"),
             StoreError::Invalid => DrainError::Refused("ValidationException"),
@@ -166,8 +206,16 @@ impl OverflowFunction {
         Ok(())
     }
 
-    async fn drain_batch(&self, mut deferred: DeferredBatch<'_>, drain: Drain<'_>) -> Result<(), DrainError> {
-        let Drain { request_id, now, deadline } = drain;
+    async fn drain_batch(
+        &self,
+        mut deferred: DeferredBatch<'_>,
+        drain: Drain<'_>,
+    ) -> Result<(), DrainError> {
+        let Drain {
+            request_id,
+            now,
+            deadline,
+        } = drain;
         let rejected_by_request = std::mem::take(&mut deferred.rejected);
         let request_identifier = deferred.request_identifier()?;
         let mut context = BatchContext {
@@ -179,7 +227,16 @@ impl OverflowFunction {
         };
         let mut is_conflict = false;
         if deferred.needs_record {
-            match self.idempotency.begin(context, &deferred.hashes, now, deadline.at_most(WRITE_TIMEOUT)).await? {
+            match self
+                .idempotency
+                .begin(
+                    context,
+                    &deferred.hashes,
+                    now,
+                    deadline.at_most(WRITE_TIMEOUT),
+                )
+                .await?
+            {
                 Outcome::New => {}
                 // An attempt came first, and its items have its time.
                 Outcome::Replay { received_at } => context.received_at = received_at,
@@ -190,11 +247,20 @@ impl OverflowFunction {
         let mut batch = parse(&deferred)?;
         let table = self.signals.for_message(deferred.retention());
         batch.reject(&store_all(&table, context, &batch.signals, deadline).await?);
-        let rejected_now = batch.rejected.iter().map(|signal| RejectedSignalItem::new(context, signal, now));
+        let rejected_now = batch
+            .rejected
+            .iter()
+            .map(|signal| RejectedSignalItem::new(context, signal, now));
         let expires_at = now.plus(rejected_signals::RETENTION).seconds();
-        let rejected_by_request = rejected_by_request.into_iter().map(|item| RejectedSignalItem { expires_at, ..item });
+        let rejected_by_request = rejected_by_request
+            .into_iter()
+            .map(|item| RejectedSignalItem { expires_at, ..item });
         let rejected: Vec<_> = rejected_now.chain(rejected_by_request).collect();
-        let stored = self.rejected.for_message().store(&rejected, deadline.at_most(WRITE_TIMEOUT)).await;
+        let stored = self
+            .rejected
+            .for_message()
+            .store(&rejected, deadline.at_most(WRITE_TIMEOUT))
+            .await;
         stored.map_err(|unstored| unstored.error)?;
         let signals = Some((batch.signals.len(), batch.rejected.len()));
         drain_log::drained(&Drained {
@@ -212,8 +278,13 @@ impl OverflowFunction {
 
     /// Sends a message to the dead-letter queue, with the reason. Returns whether that has it.
     async fn dead_letter(&self, body: String, error: &DrainError) -> bool {
-        let Some(queue) = &self.dead_letters else { return false };
-        queue.send_dead_letter(body, &error.to_string(), Deadline::after(WRITE_TIMEOUT)).await.is_ok()
+        let Some(queue) = &self.dead_letters else {
+            return false;
+        };
+        queue
+            .send_dead_letter(body, &error.to_string(), Deadline::after(WRITE_TIMEOUT))
+            .await
+            .is_ok()
     }
 }
 
@@ -228,8 +299,16 @@ async fn store_all(
 ) -> Result<Vec<usize>, StoreError> {
     let (mut left, mut invalid): (Vec<&Signal<'_>>, _) = (signals.iter().collect(), Vec::new());
     loop {
-        let stored = table.store(context, left.iter().copied(), deadline.at_most(WRITE_TIMEOUT)).await;
-        let Err(unstored) = stored.map(|refused| invalid.extend(refused)) else { return Ok(invalid) };
+        let stored = table
+            .store(
+                context,
+                left.iter().copied(),
+                deadline.at_most(WRITE_TIMEOUT),
+            )
+            .await;
+        let Err(unstored) = stored.map(|refused| invalid.extend(refused)) else {
+            return Ok(invalid);
+        };
         let count = left.len();
         left.retain(|signal| unstored.unacknowledged.contains(&signal.index()));
         if left.len() == count || deadline.remaining().is_zero() {
@@ -245,7 +324,11 @@ fn parse<'a>(deferred: &'a DeferredBatch<'_>) -> Result<Batch<'a>, MessageError>
     let mut batch = Batch::default();
     for signal in &deferred.signals {
         let text = JsonText::parse(&signal.text).map_err(|_| MessageError::Unreadable)?;
-        batch.add(Signal::parse(text.value(), signal.index, &JsonPointer::Element(&path, signal.index)));
+        batch.add(Signal::parse(
+            text.value(),
+            signal.index,
+            &JsonPointer::Element(&path, signal.index),
+        ));
     }
     Ok(batch)
 }

@@ -9,7 +9,9 @@ use service::{runtime, telemetry};
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let drain = |function: &'static OverflowFunction, event: LambdaEvent<_>| async move {
-        Ok(function.drain(event.payload, &event.context, Timestamp::now()).await)
+        Ok(function
+            .drain(event.payload, &event.context, Timestamp::now())
+            .await)
     };
     runtime::run(OverflowFunction::from_environment(), drain).await
 }

@@ -45,7 +45,10 @@ impl SignalsFunction {
     /// When a variable is missing or malformed, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_environment() -> Result<Self, ConfigError> {
         let (keys, idempotency) = (env_var("API_KEYS_TABLE")?, env_var("IDEMPOTENCY_TABLE")?);
-        let (table, rejected) = (env_var("SIGNALS_TABLE")?, env_var("REJECTED_SIGNALS_TABLE")?);
+        let (table, rejected) = (
+            env_var("SIGNALS_TABLE")?,
+            env_var("REJECTED_SIGNALS_TABLE")?,
+        );
         let days = env_u64("SIGNAL_RETENTION_DAYS")?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
         let config = sdk_config()?;
@@ -56,17 +59,26 @@ impl SignalsFunction {
             rejected: RejectedSignalsTable::new(&client, rejected),
             overflow: optional_env_var("OVERFLOW_QUEUE_URL").map(|url| Queue::new(&config, url)),
         };
-        Ok(Self::new(Authenticator::from_environment(ApiKeysTable::new(client, keys))?, storage))
+        Ok(Self::new(
+            Authenticator::from_environment(ApiKeysTable::new(client, keys))?,
+            storage,
+        ))
     }
 
     /// The function with this authenticator and these tables.
     pub fn new(authenticator: Authenticator, storage: Storage) -> Self {
-        Self { authenticator, storage }
+        Self {
+            authenticator,
+            storage,
+        }
     }
 }
 
 impl Function for SignalsFunction {
-    const ROUTES: &'static [Route] = &[Route { path: "/api/event-flows/signal", methods: &["POST"] }];
+    const ROUTES: &'static [Route] = &[Route {
+        path: "/api/event-flows/signal",
+        methods: &["POST"],
+    }];
 
     fn authenticator(&self) -> &Authenticator {
         &self.authenticator
@@ -78,12 +90,20 @@ impl Function for SignalsFunction {
         request: &Request,
         request_context: &mut RequestContext,
     ) -> Result<Success, Problem> {
-        let key = self.authenticator.authenticate(request.headers(), request_context).await?;
+        let key = self
+            .authenticator
+            .authenticate(request.headers(), request_context)
+            .await?;
         authorize(&key, Endpoint::Signals)?;
         let body = read_body(request, request_context)?;
         let batch = Batch::parse(JsonText::parse(&body)?)?;
-        request_context.request_identifier.clone_from(&batch.request_identifier);
-        let request_identifier = batch.request_identifier.clone().unwrap_or_else(RequestIdentifier::random);
+        request_context
+            .request_identifier
+            .clone_from(&batch.request_identifier);
+        let request_identifier = batch
+            .request_identifier
+            .clone()
+            .unwrap_or_else(RequestIdentifier::random);
         if !batch.rejected.is_empty() && prefers_strict_handling(request.headers()) {
             return Err(Problem::batch_rejected(BatchResponse::new(
                 batch,
@@ -99,7 +119,12 @@ impl Function for SignalsFunction {
             request_id: &request_context.request_id,
         };
         let hashes = RequestHashes::of(&body, &batch);
-        let mut received = ReceivedBatch { batch, hashes, batch_context, request_context };
+        let mut received = ReceivedBatch {
+            batch,
+            hashes,
+            batch_context,
+            request_context,
+        };
         let stored = self.storage.store(&mut received).await?;
         let response = BatchResponse::new(received.batch, &request_identifier, stored);
         if response.counts.accepted == 0 {

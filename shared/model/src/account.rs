@@ -77,7 +77,11 @@ mod tests {
             assert_eq!(valid.parse::<AccountId>().unwrap().as_str(), valid);
         }
         for invalid in ["", "a#b", "a b", "ä", "a/b", &"x".repeat(65)] {
-            assert_eq!(invalid.parse::<AccountId>(), Err(InvalidAccountId), "{invalid}");
+            assert_eq!(
+                invalid.parse::<AccountId>(),
+                Err(InvalidAccountId),
+                "{invalid}"
+            );
         }
     }
 }

@@ -96,7 +96,10 @@ impl KeyHash {
     /// The hash of a key.
     pub fn of(key: impl AsRef<[u8]>) -> Self {
         let is_for_verification = key.as_ref().starts_with(VERIFICATION_KEY_PREFIX.as_bytes());
-        Self { digest: Digest::of(key), is_for_verification }
+        Self {
+            digest: Digest::of(key),
+            is_for_verification,
+        }
     }
 
     /// Whether the key is accepted for this account, whatever its record says: a verification key only for one of
@@ -112,7 +115,11 @@ impl KeyHash {
 
     /// As in the key table: 64 lower-case hexadecimal digits, after `verify-` for a verification key.
     pub fn partition_key(self) -> String {
-        let prefix = if self.is_for_verification { VERIFICATION_PARTITION } else { "" };
+        let prefix = if self.is_for_verification {
+            VERIFICATION_PARTITION
+        } else {
+            ""
+        };
         format!("{prefix}{}", self.digest.to_hex())
     }
 }
@@ -145,7 +152,10 @@ impl FromStr for KeyHash {
             Some(hex) => (hex, true),
             None => (text, false),
         };
-        Ok(Self { digest: Digest::from_hex(hex).ok_or(InvalidKeyHash)?, is_for_verification })
+        Ok(Self {
+            digest: Digest::from_hex(hex).ok_or(InvalidKeyHash)?,
+            is_for_verification,
+        })
     }
 }
 
@@ -170,17 +180,29 @@ mod tests {
     #[test]
     fn debug_output_of_a_key_hides_its_value() {
         let key = ApiKey::random().unwrap();
-        assert_eq!(format!("{key:?} {:?}", key.hash()), "ApiKey(..) KeyHash(..)");
+        assert_eq!(
+            format!("{key:?} {:?}", key.hash()),
+            "ApiKey(..) KeyHash(..)"
+        );
     }
 
     #[test]
     fn partition_key_is_the_sha_256_in_hex_and_tells_verification_keys() {
         let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(KeyHash::of("abc").partition_key(), hex);
-        let (other, verification) = (ApiKey::random().unwrap(), ApiKey::random_for_verification().unwrap());
-        assert_eq!(verification.expose_secret().len(), VERIFICATION_KEY_PREFIX.len() + 64);
+        let (other, verification) = (
+            ApiKey::random().unwrap(),
+            ApiKey::random_for_verification().unwrap(),
+        );
+        assert_eq!(
+            verification.expose_secret().len(),
+            VERIFICATION_KEY_PREFIX.len() + 64
+        );
         let sha_256 = Digest::of(verification.expose_secret()).to_hex();
-        assert_eq!(verification.hash().partition_key(), format!("verify-{sha_256}"));
+        assert_eq!(
+            verification.hash().partition_key(),
+            format!("verify-{sha_256}")
+        );
         for hash in [other.hash(), verification.hash()] {
             assert_eq!(hash.partition_key().parse(), Ok(hash));
         }

@@ -14,7 +14,10 @@ use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Warning, Warnin
 /// The members of the envelope.
 pub(crate) const BATCH: Vocabulary = Vocabulary {
     members: &["requestIdentifier", "signals"],
-    synonyms: &[("requestIdentifier", &["requestid"]), ("signals", &["events"])],
+    synonyms: &[
+        ("requestIdentifier", &["requestid"]),
+        ("signals", &["events"]),
+    ],
 };
 
 /// A request's signals, each read on its own.
@@ -48,9 +51,14 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// [`BatchError`] when the envelope is invalid; never for an error inside a signal.
     pub fn parse(text: JsonText<'a>) -> Result<Self, BatchError> {
-        let (mut batch, mut errors, mut warnings) = (Self::default(), FieldErrors::default(), Warnings::default());
+        let (mut batch, mut errors, mut warnings) =
+            (Self::default(), FieldErrors::default(), Warnings::default());
         let Some(mut envelope) = text.value().as_object(&JsonPointer::Root) else {
-            let error = FieldError::new(&JsonPointer::Root, FieldErrorCode::InvalidType, "must be an object");
+            let error = FieldError::new(
+                &JsonPointer::Root,
+                FieldErrorCode::InvalidType,
+                "must be an object",
+            );
             return Err(BatchError::Invalid(vec![error]));
         };
         // `None` until `signals` was found.
@@ -61,8 +69,9 @@ impl<'a> Batch<'a> {
                 _ if field.value.is_null() => {}
                 "requestIdentifier" => {
                     let uuid = errors.check(&path, read_uuid(field.value));
-                    batch.request_identifier =
-                        uuid.ok().map(|uuid| RequestIdentifier::parse(uuid).expect("`read_uuid` parsed it"));
+                    batch.request_identifier = uuid
+                        .ok()
+                        .map(|uuid| RequestIdentifier::parse(uuid).expect("`read_uuid` parsed it"));
                 }
                 // The duplicate is an error, whatever it contains.
                 "signals" if sent.is_some() => {}
@@ -82,7 +91,12 @@ impl<'a> Batch<'a> {
     }
 
     /// Reads the signals up to the limit, and counts all.
-    fn read_signals(&mut self, value: Value<'a>, path: &JsonPointer<'_>, errors: &mut FieldErrors) -> usize {
+    fn read_signals(
+        &mut self,
+        value: Value<'a>,
+        path: &JsonPointer<'_>,
+        errors: &mut FieldErrors,
+    ) -> usize {
         let Some(signals) = value.as_array() else {
             errors.add(path, FieldErrorCode::InvalidType, "must be an array");
             return 0;
@@ -90,12 +104,20 @@ impl<'a> Batch<'a> {
         let mut sent = 0_usize;
         for signal in signals {
             if sent < MAX_SIGNALS_PER_REQUEST {
-                self.add(Signal::parse(signal, sent, &JsonPointer::Element(path, sent)));
+                self.add(Signal::parse(
+                    signal,
+                    sent,
+                    &JsonPointer::Element(path, sent),
+                ));
             }
             sent += 1;
         }
         if sent == 0 {
-            errors.add(path, FieldErrorCode::Required, "must have at least one signal");
+            errors.add(
+                path,
+                FieldErrorCode::Required,
+                "must have at least one signal",
+            );
         }
         sent
     }
@@ -110,9 +132,17 @@ impl<'a> Batch<'a> {
 
     /// SHA-256 of all signals as they were sent, in hexadecimal.
     pub fn signals_hash(&self) -> String {
-        let valid = self.signals.iter().map(|signal| (signal.index(), signal.payload()));
-        let mut all: Vec<_> =
-            valid.chain(self.rejected.iter().map(|rejected| (rejected.index, rejected.payload))).collect();
+        let valid = self
+            .signals
+            .iter()
+            .map(|signal| (signal.index(), signal.payload()));
+        let mut all: Vec<_> = valid
+            .chain(
+                self.rejected
+                    .iter()
+                    .map(|rejected| (rejected.index, rejected.payload)),
+            )
+            .collect();
         all.sort_unstable_by_key(|(index, _)| *index);
         Digest::of_all(all.into_iter().map(|(_, payload)| payload)).to_hex()
     }
@@ -131,7 +161,8 @@ impl<'a> Batch<'a> {
             })
             .collect();
         self.rejected.extend(newly.iter().cloned());
-        self.rejected.sort_unstable_by_key(|rejected| rejected.index);
+        self.rejected
+            .sort_unstable_by_key(|rejected| rejected.index);
         newly
     }
 
@@ -150,8 +181,13 @@ mod tests {
     }
 
     fn errors(json: &str) -> Vec<(String, &'static str)> {
-        let BatchError::Invalid(errors) = parse(json).expect_err(json) else { panic!("{json}") };
-        errors.into_iter().map(|error| (error.at.pointer, error.code.as_str())).collect()
+        let BatchError::Invalid(errors) = parse(json).expect_err(json) else {
+            panic!("{json}")
+        };
+        errors
+            .into_iter()
+            .map(|error| (error.at.pointer, error.code.as_str()))
+            .collect()
     }
 
     const GOOD: &str = r#"{"customerId":"c","eventType":"t"}"#;
@@ -160,11 +196,22 @@ mod tests {
     fn envelope_error_is_reported_with_its_pointer() {
         assert_eq!(errors("[]"), [(String::new(), "invalid-type")]);
         assert_eq!(errors("{}"), [("/signals".into(), "required")]);
-        assert_eq!(errors(r#"{"signals":null}"#), [("/signals".into(), "required")]);
-        assert_eq!(errors(r#"{"signals":{}}"#), [("/signals".into(), "invalid-type")]);
-        assert_eq!(errors(r#"{"signals":[]}"#), [("/signals".into(), "required")]);
         assert_eq!(
-            errors(&format!(r#"{{"requestIdentifier":"x","signals":[{GOOD}]}}"#)),
+            errors(r#"{"signals":null}"#),
+            [("/signals".into(), "required")]
+        );
+        assert_eq!(
+            errors(r#"{"signals":{}}"#),
+            [("/signals".into(), "invalid-type")]
+        );
+        assert_eq!(
+            errors(r#"{"signals":[]}"#),
+            [("/signals".into(), "required")]
+        );
+        assert_eq!(
+            errors(&format!(
+                r#"{{"requestIdentifier":"x","signals":[{GOOD}]}}"#
+            )),
             [("/requestIdentifier".into(), "invalid-uuid")]
         );
         assert_eq!(
@@ -182,7 +229,12 @@ mod tests {
         let json = format!(r#"{{"request_identifier":"x","signals":[{GOOD}]}}"#);
         let warned = "request_identifier is not in the contract; it was ignored. Did you mean requestIdentifier?";
         assert_eq!(parse(&json).unwrap().warnings[0].message, warned);
-        let Err(BatchError::Invalid(errors)) = parse(r#"{"debug":1,"Signals":[]}"#) else { panic!("no signals") };
-        assert_eq!(errors[0].message, "signals is required; did you write Signals for signals?");
+        let Err(BatchError::Invalid(errors)) = parse(r#"{"debug":1,"Signals":[]}"#) else {
+            panic!("no signals")
+        };
+        assert_eq!(
+            errors[0].message,
+            "signals is required; did you write Signals for signals?"
+        );
     }
 }

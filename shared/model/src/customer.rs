@@ -4,28 +4,56 @@ use std::borrow::Cow;
 
 use crate::identifier::read_subject_id;
 use crate::json::{Field, JsonText, Object, Value};
-use crate::limits::{MAX_PROFILE_VALUE_CHARS, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS, MAX_UNKNOWN_VALUE_CHARS};
+use crate::limits::{
+    MAX_PROFILE_VALUE_CHARS, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS, MAX_UNKNOWN_VALUE_CHARS,
+};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
 use crate::suggestion::{PROFILE_SYNONYMS, Vocabulary};
-use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Violation, Warning, WarningCode, Warnings};
+use crate::validation::{
+    FieldError, FieldErrorCode, FieldErrors, Violation, Warning, WarningCode, Warnings,
+};
 
 /// The fields of customerData in the contract (docs/api.md, Customers).
-pub const PROFILE_FIELDS: [&str; 10] =
-    ["email", "phoneNumber", "firstName", "lastName", "gender", "dob", "city", "state", "country", "zip"];
+pub const PROFILE_FIELDS: [&str; 10] = [
+    "email",
+    "phoneNumber",
+    "firstName",
+    "lastName",
+    "gender",
+    "dob",
+    "city",
+    "state",
+    "country",
+    "zip",
+];
 
 /// The members of a request.
 pub(crate) const CUSTOMER: Vocabulary = Vocabulary {
     members: &["customerId", "customerData"],
-    synonyms: &[("customerId", &["userid", "customeridentifier"]), ("customerData", &["profile"])],
+    synonyms: &[
+        ("customerId", &["userid", "customeridentifier"]),
+        ("customerData", &["profile"]),
+    ],
 };
 
 /// The members of customerData.
-pub(crate) const PROFILE: Vocabulary = Vocabulary { members: &PROFILE_FIELDS, synonyms: &PROFILE_SYNONYMS };
+pub(crate) const PROFILE: Vocabulary = Vocabulary {
+    members: &PROFILE_FIELDS,
+    synonyms: &PROFILE_SYNONYMS,
+};
 
 /// Names of the stored item's own attributes, which the client may not set.
-pub const RESERVED_FIELDS: [&str; 8] =
-    ["pk", "accountId", "customerId", "createdAt", "updatedAt", "fence", "fenceId", "expiresAt"];
+pub const RESERVED_FIELDS: [&str; 8] = [
+    "pk",
+    "accountId",
+    "customerId",
+    "createdAt",
+    "updatedAt",
+    "fence",
+    "fenceId",
+    "expiresAt",
+];
 
 /// What the names of further attributes of the stored item begin with: the fence of a field has the field's name after it.
 pub const FENCE_PREFIX: &str = "fence:";
@@ -67,7 +95,11 @@ impl<'a> CustomerUpdate<'a> {
     /// Every error in it; the first hundred, should there be more.
     pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
         let Some(mut envelope) = text.value().as_object(&JsonPointer::Root) else {
-            return Err(vec![FieldError::new(&JsonPointer::Root, FieldErrorCode::InvalidType, "must be an object")]);
+            return Err(vec![FieldError::new(
+                &JsonPointer::Root,
+                FieldErrorCode::InvalidType,
+                "must be an object",
+            )]);
         };
         let (mut profile, mut customer_id, mut has_profile) = (Profile::default(), None, false);
         while let Some(field) = envelope.next_field(&mut profile.errors) {
@@ -81,20 +113,40 @@ impl<'a> CustomerUpdate<'a> {
                     has_profile = true;
                     match field.value.as_object(&path) {
                         Some(fields) => profile.read(fields, &path),
-                        None => profile.errors.add(&path, FieldErrorCode::InvalidType, "must be an object"),
+                        None => profile.errors.add(
+                            &path,
+                            FieldErrorCode::InvalidType,
+                            "must be an object",
+                        ),
                     }
                 }
                 name => CUSTOMER.warn_ignored(name, &path, &mut profile.warnings),
             }
         }
-        let Profile { changes, mut errors, warnings, .. } = profile;
-        CUSTOMER.require("customerId", customer_id.is_some(), text.value(), &mut errors);
+        let Profile {
+            changes,
+            mut errors,
+            warnings,
+            ..
+        } = profile;
+        CUSTOMER.require(
+            "customerId",
+            customer_id.is_some(),
+            text.value(),
+            &mut errors,
+        );
         CUSTOMER.require("customerData", has_profile, text.value(), &mut errors);
         if !errors.is_empty() {
             return Err(errors.into_vec());
         }
-        let customer_id = customer_id.and_then(Result::ok).expect("without errors there is a valid customerId");
-        Ok(Self { customer_id, changes, warnings: warnings.into_vec(&JsonPointer::Root) })
+        let customer_id = customer_id
+            .and_then(Result::ok)
+            .expect("without errors there is a valid customerId");
+        Ok(Self {
+            customer_id,
+            changes,
+            warnings: warnings.into_vec(&JsonPointer::Root),
+        })
     }
 
     /// The customer, in 1 to 256 characters.
@@ -127,17 +179,21 @@ impl<'a> Profile<'a> {
         while let Some(field) = fields.next_field(&mut self.errors) {
             let name = field.name.as_ref();
             let change = if PROFILE_FIELDS.contains(&name) {
-                let valid = self.errors.check(&field.path(), check_profile_field(field.value));
+                let valid = self
+                    .errors
+                    .check(&field.path(), check_profile_field(field.value));
                 valid.ok().and_then(|()| self.change(&field))
             } else if is_reserved(name) {
                 let message = "is a reserved field name";
-                self.errors.add(&field.path(), FieldErrorCode::ReservedName, message);
+                self.errors
+                    .add(&field.path(), FieldErrorCode::ReservedName, message);
                 None
             } else {
                 self.read_unknown_field(&field)
             };
             if self.changes.len() < MAX_CHANGES {
-                self.changes.extend(change.map(|change| (field.name, change)));
+                self.changes
+                    .extend(change.map(|change| (field.name, change)));
             }
         }
         if self.unknown_fields > MAX_UNKNOWN_FIELDS {
@@ -152,18 +208,26 @@ impl<'a> Profile<'a> {
     fn read_unknown_field(&mut self, field: &Field<'a, '_>) -> Option<Change<'a>> {
         let path = field.path();
         self.unknown_fields += 1;
-        self.warnings.add(&path, WarningCode::UndocumentedMember, || {
-            PROFILE.warning("is not in the contract; it is stored as it was sent", &field.name)
-        });
+        self.warnings
+            .add(&path, WarningCode::UndocumentedMember, || {
+                PROFILE.warning(
+                    "is not in the contract; it is stored as it was sent",
+                    &field.name,
+                )
+            });
         let chars = field.name.chars().count();
         if chars > MAX_UNKNOWN_NAME_CHARS {
-            let message = format!("must have a name of at most {MAX_UNKNOWN_NAME_CHARS} characters; {chars} were sent");
+            let message = format!(
+                "must have a name of at most {MAX_UNKNOWN_NAME_CHARS} characters; {chars} were sent"
+            );
             self.errors.add(&path, FieldErrorCode::TooLong, message);
         }
         let change = self.change(field);
         let chars = field.value.text().chars().count();
         if chars > MAX_UNKNOWN_VALUE_CHARS {
-            let message = format!("must have at most {MAX_UNKNOWN_VALUE_CHARS} characters of JSON; {chars} were sent");
+            let message = format!(
+                "must have at most {MAX_UNKNOWN_VALUE_CHARS} characters of JSON; {chars} were sent"
+            );
             self.errors.add(&path, FieldErrorCode::TooLong, message);
         }
         change
@@ -183,9 +247,15 @@ fn check_profile_field(value: Value<'_>) -> Result<(), Violation> {
         return Ok(());
     }
     let invalid_type = || Violation::new(FieldErrorCode::InvalidType, "must be a string or null");
-    let chars = value.as_string().ok_or_else(invalid_type)?.decode()?.chars().count();
+    let chars = value
+        .as_string()
+        .ok_or_else(invalid_type)?
+        .decode()?
+        .chars()
+        .count();
     if chars > MAX_PROFILE_VALUE_CHARS {
-        let message = format!("must have at most {MAX_PROFILE_VALUE_CHARS} characters; {chars} were sent");
+        let message =
+            format!("must have at most {MAX_PROFILE_VALUE_CHARS} characters; {chars} were sent");
         return Err(Violation::new(FieldErrorCode::TooLong, message));
     }
     Ok(())

@@ -27,7 +27,12 @@ impl Digest {
 
     /// The digest that [`Self::to_hex`] wrote; `None` for another text.
     pub fn from_hex(hex: &str) -> Option<Self> {
-        HEXLOWER.decode(hex.as_bytes()).ok()?.try_into().ok().map(Self)
+        HEXLOWER
+            .decode(hex.as_bytes())
+            .ok()?
+            .try_into()
+            .ok()
+            .map(Self)
     }
 
     /// The digest as 64 lower-case hexadecimal digits.

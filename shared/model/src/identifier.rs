@@ -14,9 +14,16 @@ const PLACEHOLDERS: [&str; 6] = ["null", "undefined", "none", "nan", "nil", "[ob
 /// Reads the identifier of a customer or an emitter: an identifier that is not a placeholder.
 pub(crate) fn read_subject_id(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
     let text = read_identifier(value)?;
-    if PLACEHOLDERS.iter().any(|word| word.eq_ignore_ascii_case(&text)) {
-        let message = "must be a real identifier, not a placeholder such as \"null\" or \"undefined\"";
-        return Err(Violation::new(FieldErrorCode::PlaceholderIdentifier, message));
+    if PLACEHOLDERS
+        .iter()
+        .any(|word| word.eq_ignore_ascii_case(&text))
+    {
+        let message =
+            "must be a real identifier, not a placeholder such as \"null\" or \"undefined\"";
+        return Err(Violation::new(
+            FieldErrorCode::PlaceholderIdentifier,
+            message,
+        ));
     }
     Ok(text)
 }
@@ -29,7 +36,8 @@ pub(crate) fn read_identifier(value: Value<'_>) -> Result<Cow<'_, str>, Violatio
         return Err(Violation::new(FieldErrorCode::Blank, "must not be blank"));
     }
     if chars > MAX_IDENTIFIER_CHARS {
-        let message = format!("must have at most {MAX_IDENTIFIER_CHARS} characters; {chars} were sent");
+        let message =
+            format!("must have at most {MAX_IDENTIFIER_CHARS} characters; {chars} were sent");
         return Err(Violation::new(FieldErrorCode::TooLong, message));
     }
     Ok(text)
@@ -45,11 +53,15 @@ pub(crate) fn read_uuid(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
 
 /// Parses the hyphenated form, in either case (RFC 9562, section 4), and no other form.
 fn parse_uuid(text: &str) -> Option<Uuid> {
-    Uuid::try_parse(text).ok().filter(|_| text.len() == uuid::fmt::Hyphenated::LENGTH)
+    Uuid::try_parse(text)
+        .ok()
+        .filter(|_| text.len() == uuid::fmt::Hyphenated::LENGTH)
 }
 
 fn read_string(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
-    let string = value.as_string().ok_or_else(|| Violation::new(FieldErrorCode::InvalidType, "must be a string"))?;
+    let string = value
+        .as_string()
+        .ok_or_else(|| Violation::new(FieldErrorCode::InvalidType, "must be a string"))?;
     Ok(string.decode()?)
 }
 
@@ -71,7 +83,10 @@ impl RequestIdentifier {
     /// Generates a random UUID (version 4).
     pub fn random() -> Self {
         let uuid = Uuid::new_v4();
-        Self { as_sent: uuid.to_string(), uuid }
+        Self {
+            as_sent: uuid.to_string(),
+            uuid,
+        }
     }
 
     /// As the client sent it; responses repeat it.
@@ -93,25 +108,47 @@ mod tests {
     /// The codes of the errors of an identifier, and of one of a customer or an emitter.
     fn codes_of(json: &str) -> [Option<FieldErrorCode>; 2] {
         let value = JsonText::parse(json).unwrap().value();
-        [read_identifier(value), read_subject_id(value)].map(|read| read.err().map(|violation| violation.code))
+        [read_identifier(value), read_subject_id(value)]
+            .map(|read| read.err().map(|violation| violation.code))
     }
 
     #[test]
     fn identifier_has_1_to_256_characters_and_is_not_blank() {
         assert_eq!(codes_of("\" ada \""), [None; 2]);
         assert_eq!(codes_of(&format!("\"{}\"", "é".repeat(256))), [None; 2]);
-        assert_eq!(codes_of(&format!("\"{}\"", "é".repeat(257))), [Some(FieldErrorCode::TooLong); 2]);
+        assert_eq!(
+            codes_of(&format!("\"{}\"", "é".repeat(257))),
+            [Some(FieldErrorCode::TooLong); 2]
+        );
         assert_eq!(codes_of("\"\""), [Some(FieldErrorCode::Blank); 2]);
-        assert_eq!(codes_of("\" \\t\\u00a0\""), [Some(FieldErrorCode::Blank); 2]);
+        assert_eq!(
+            codes_of("\" \\t\\u00a0\""),
+            [Some(FieldErrorCode::Blank); 2]
+        );
         assert_eq!(codes_of("17"), [Some(FieldErrorCode::InvalidType); 2]);
         assert_eq!(codes_of("[\"a\"]"), [Some(FieldErrorCode::InvalidType); 2]);
-        assert_eq!(codes_of("\"\\ud800\""), [Some(FieldErrorCode::InvalidType); 2]);
+        assert_eq!(
+            codes_of("\"\\ud800\""),
+            [Some(FieldErrorCode::InvalidType); 2]
+        );
     }
 
     #[test]
     fn placeholder_is_no_customer_and_no_emitter() {
-        for word in ["null", "NULL", "Undefined", "none", "NaN", "nil", "[object Object]", "[OBJECT object]"] {
-            assert_eq!(codes_of(&format!("\"{word}\"")), [None, Some(FieldErrorCode::PlaceholderIdentifier)]);
+        for word in [
+            "null",
+            "NULL",
+            "Undefined",
+            "none",
+            "NaN",
+            "nil",
+            "[object Object]",
+            "[OBJECT object]",
+        ] {
+            assert_eq!(
+                codes_of(&format!("\"{word}\"")),
+                [None, Some(FieldErrorCode::PlaceholderIdentifier)]
+            );
         }
         assert_eq!(codes_of("\"nullable\""), [None; 2]);
     }

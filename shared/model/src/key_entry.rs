@@ -21,13 +21,25 @@ pub struct KeyEntry {
     /// When it was created.
     pub created_at: Timestamp,
     /// When it expires; exact to the second.
-    #[serde(with = "epoch_seconds", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        with = "epoch_seconds",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
-    #[serde(deserialize_with = "not_null", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "not_null",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub revoked_at: Option<Timestamp>,
     /// The only endpoint that accepts it; without one, all do.
-    #[serde(deserialize_with = "not_null", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "not_null",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub only: Option<Endpoint>,
 }
 
@@ -79,7 +91,10 @@ impl KeyEntry {
 
     /// The time that a valid key has left, if it ends soon: within 30 days.
     pub fn ends_soon(&self, now: Timestamp) -> Option<Duration> {
-        let left = self.expires_at.filter(|_| self.is_active(now))?.duration_since(now);
+        let left = self
+            .expires_at
+            .filter(|_| self.is_active(now))?
+            .duration_since(now);
         (left < ENDS_SOON).then_some(left)
     }
 
@@ -87,7 +102,8 @@ impl KeyEntry {
     pub fn is_short_lived(&self) -> bool {
         // In seconds, as the end is, so that a key made for 7 days is not taken for a shorter one.
         let lifetime = |end: Timestamp| end.seconds().saturating_sub(self.created_at.seconds());
-        self.expires_at.is_some_and(|end| lifetime(end) < SHORT_LIFETIME.as_secs())
+        self.expires_at
+            .is_some_and(|end| lifetime(end) < SHORT_LIFETIME.as_secs())
     }
 }
 
@@ -95,6 +111,8 @@ impl KeyEntry {
 ///
 /// # Errors
 /// When it is null, or malformed.
-pub fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+pub fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

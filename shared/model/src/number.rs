@@ -31,8 +31,18 @@ pub fn for_dynamodb(text: &str) -> Result<Cow<'_, str>, NumberError> {
     Ok(match Decimal::parse(text)? {
         Decimal::Plain => Cow::Borrowed(text),
         Decimal::Zero => Cow::Borrowed("0"),
-        Decimal::Digits { sign, whole, fraction, last: 0 } => Cow::Owned([sign, whole, fraction].concat()),
-        Decimal::Digits { sign, whole, fraction, last } => Cow::Owned(format!("{sign}{whole}{fraction}E{last}")),
+        Decimal::Digits {
+            sign,
+            whole,
+            fraction,
+            last: 0,
+        } => Cow::Owned([sign, whole, fraction].concat()),
+        Decimal::Digits {
+            sign,
+            whole,
+            fraction,
+            last,
+        } => Cow::Owned(format!("{sign}{whole}{fraction}E{last}")),
     })
 }
 
@@ -61,18 +71,29 @@ enum Decimal<'a> {
 
 impl<'a> Decimal<'a> {
     fn parse(text: &'a str) -> Result<Self, NumberError> {
-        if text.len() <= MAX_NUMBER_DIGITS && !text.bytes().any(|byte| matches!(byte, b'e' | b'E')) {
+        if text.len() <= MAX_NUMBER_DIGITS && !text.bytes().any(|byte| matches!(byte, b'e' | b'E'))
+        {
             return Ok(Self::Plain);
         }
-        let (sign, magnitude) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+        let (sign, magnitude) = text
+            .strip_prefix('-')
+            .map_or(("", text), |rest| ("-", rest));
         let (coefficient, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
         let (whole, fraction) = coefficient.split_once('.').unwrap_or((coefficient, ""));
         let last_sent = parse_exponent(exponent).saturating_sub(signed(fraction.len()));
         let whole = whole.trim_start_matches('0');
-        let fraction = if whole.is_empty() { fraction.trim_start_matches('0') } else { fraction };
+        let fraction = if whole.is_empty() {
+            fraction.trim_start_matches('0')
+        } else {
+            fraction
+        };
         let sent = whole.len() + fraction.len();
         let fraction = fraction.trim_end_matches('0');
-        let whole = if fraction.is_empty() { whole.trim_end_matches('0') } else { whole };
+        let whole = if fraction.is_empty() {
+            whole.trim_end_matches('0')
+        } else {
+            whole
+        };
         let digits = whole.len() + fraction.len();
         if digits == 0 {
             return Ok(Self::Zero);
@@ -85,13 +106,22 @@ impl<'a> Decimal<'a> {
         if digits > MAX_NUMBER_DIGITS {
             return Err(NumberError::TooManyDigits);
         }
-        Ok(Self::Digits { sign, whole, fraction, last })
+        Ok(Self::Digits {
+            sign,
+            whole,
+            fraction,
+            last,
+        })
     }
 }
 
 /// An exponent too long for 64 bits is as far out of range as the longest that fits.
 fn parse_exponent(text: &str) -> i64 {
-    text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX })
+    text.parse().unwrap_or(if text.starts_with('-') {
+        i64::MIN
+    } else {
+        i64::MAX
+    })
 }
 
 fn signed(length: usize) -> i64 {

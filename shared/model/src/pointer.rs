@@ -35,7 +35,10 @@ impl JsonPointer<'_> {
             steps.push(path);
             path = parent;
         }
-        let mut field_ref = FieldRef { field: String::new(), pointer: String::new() };
+        let mut field_ref = FieldRef {
+            field: String::new(),
+            pointer: String::new(),
+        };
         for step in steps.into_iter().rev() {
             // Such a name is not even formatted: it can be as long as the body.
             if matches!(step, JsonPointer::Member(_, name) if name.len() > MAX_POINTER_BYTES) {
@@ -44,7 +47,9 @@ impl JsonPointer<'_> {
             let before = (field_ref.field.len(), field_ref.pointer.len());
             step.write(&mut field_ref);
             // The field is the longer one where a name has quotes or backslashes: it is JSON inside the response's JSON.
-            if bytes_in_a_response(&field_ref.field).max(bytes_in_a_response(&field_ref.pointer)) > MAX_POINTER_BYTES {
+            if bytes_in_a_response(&field_ref.field).max(bytes_in_a_response(&field_ref.pointer))
+                > MAX_POINTER_BYTES
+            {
                 field_ref.field.truncate(before.0);
                 field_ref.pointer.truncate(before.1);
                 break;
@@ -63,18 +68,24 @@ impl JsonPointer<'_> {
                 field_ref.pointer.extend(["/", &index.to_string()]);
             }
             JsonPointer::Member(_, name) => {
-                let plain =
-                    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
+                let plain = !name.is_empty()
+                    && name
+                        .chars()
+                        .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
                 if plain {
                     if !field_ref.field.is_empty() {
                         field_ref.field.push('.');
                     }
                     field_ref.field.push_str(name);
                 } else {
-                    field_ref.field.extend(["[", &serde_json::Value::from(*name).to_string(), "]"]);
+                    field_ref
+                        .field
+                        .extend(["[", &serde_json::Value::from(*name).to_string(), "]"]);
                 }
                 field_ref.pointer.push('/');
-                field_ref.pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                field_ref
+                    .pointer
+                    .push_str(&name.replace('~', "~0").replace('/', "~1"));
             }
         }
     }
@@ -100,9 +111,18 @@ mod tests {
         let signal = JsonPointer::Element(&signals, 1);
         let data = JsonPointer::Member(&signal, "data");
         let odd = JsonPointer::Member(&data, "a/b~c \"d\"");
-        assert_eq!(odd.to_field_ref().field, r#"signals[1].data["a/b~c \"d\""]"#);
+        assert_eq!(
+            odd.to_field_ref().field,
+            r#"signals[1].data["a/b~c \"d\""]"#
+        );
         assert_eq!(odd.to_field_ref().pointer, "/signals/1/data/a~1b~0c \"d\"");
-        assert_eq!(JsonPointer::Root.to_field_ref(), FieldRef { field: String::new(), pointer: String::new() });
+        assert_eq!(
+            JsonPointer::Root.to_field_ref(),
+            FieldRef {
+                field: String::new(),
+                pointer: String::new()
+            }
+        );
     }
 
     #[test]
@@ -110,18 +130,32 @@ mod tests {
         let data = JsonPointer::Member(&JsonPointer::Root, "data");
         let long = "x".repeat(MAX_POINTER_BYTES);
         let deep = JsonPointer::Member(&data, &long);
-        assert_eq!(JsonPointer::Member(&deep, "y").to_field_ref().pointer, "/data");
+        assert_eq!(
+            JsonPointer::Member(&deep, "y").to_field_ref().pointer,
+            "/data"
+        );
         let controls = "\u{1}".repeat(MAX_POINTER_BYTES / 7);
-        assert_eq!(JsonPointer::Member(&data, &controls).to_field_ref().pointer, "/data");
+        assert_eq!(
+            JsonPointer::Member(&data, &controls).to_field_ref().pointer,
+            "/data"
+        );
     }
 
     #[test]
     fn field_ref_of_a_long_name_uses_bounded_memory() {
-        for length in [MAX_POINTER_BYTES / 2, MAX_POINTER_BYTES, MAX_POINTER_BYTES + 1, 4 * 1024 * 1024] {
+        for length in [
+            MAX_POINTER_BYTES / 2,
+            MAX_POINTER_BYTES,
+            MAX_POINTER_BYTES + 1,
+            4 * 1024 * 1024,
+        ] {
             for name in ["x".repeat(length), "\u{1}".repeat(length)] {
                 let field_ref = JsonPointer::Member(&JsonPointer::Root, &name).to_field_ref();
                 let bytes = field_ref.field.capacity().max(field_ref.pointer.capacity());
-                assert!(bytes <= MAX_POINTER_BYTES, "{bytes} bytes for a name of {length}");
+                assert!(
+                    bytes <= MAX_POINTER_BYTES,
+                    "{bytes} bytes for a name of {length}"
+                );
             }
         }
     }

@@ -8,13 +8,25 @@ use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
 use crate::suggestion::{SIGNAL_SYNONYMS, Vocabulary};
-use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, WarningCode, Warnings};
+use crate::validation::{
+    FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, WarningCode, Warnings,
+};
 
 /// The fields of a signal in the contract, of both shapes.
-const SIGNAL_FIELDS: [&str; 6] = ["customerId", "eventType", "emitterId", "stepNodeId", "eventflowIdentifier", "data"];
+const SIGNAL_FIELDS: [&str; 6] = [
+    "customerId",
+    "eventType",
+    "emitterId",
+    "stepNodeId",
+    "eventflowIdentifier",
+    "data",
+];
 
 /// The members of a signal.
-pub(crate) const SIGNAL: Vocabulary = Vocabulary { members: &SIGNAL_FIELDS, synonyms: &SIGNAL_SYNONYMS };
+pub(crate) const SIGNAL: Vocabulary = Vocabulary {
+    members: &SIGNAL_FIELDS,
+    synonyms: &SIGNAL_SYNONYMS,
+};
 
 /// A signal that obeys every rule of the contract.
 #[derive(Clone, Debug)]
@@ -46,13 +58,19 @@ impl<'a> Signal<'a> {
     ///
     /// # Errors
     /// The signal with its validation errors.
-    pub fn parse(value: Value<'a>, index: usize, path: &JsonPointer<'_>) -> Result<Self, RejectedSignal<'a>> {
+    pub fn parse(
+        value: Value<'a>,
+        index: usize,
+        path: &JsonPointer<'_>,
+    ) -> Result<Self, RejectedSignal<'a>> {
         let mut builder = Builder::new(value.text(), path);
         if let Some(signal) = value.as_object(path) {
             builder.read(signal);
             builder.check_identity(value, path);
         } else {
-            builder.errors.add(path, FieldErrorCode::InvalidType, "must be an object");
+            builder
+                .errors
+                .add(path, FieldErrorCode::InvalidType, "must be an object");
         }
         builder.build(index, value, path)
     }
@@ -85,9 +103,12 @@ impl<'a> Signal<'a> {
 
     /// The names and values of the fields that are not in the contract and not null, in the order in which they were sent;
     /// `None` without such a field. They are read from the text again: a list would take several times the memory of the text.
-    pub fn unknown_fields(&self) -> Option<impl Iterator<Item = (RawString<'a>, StorableJson<'a>)>> {
+    pub fn unknown_fields(
+        &self,
+    ) -> Option<impl Iterator<Item = (RawString<'a>, StorableJson<'a>)>> {
         let validated = |(name, value)| (name, StorableJson::validated(value));
-        self.has_unknown_fields.then(|| unknown_fields(self.value).map(validated))
+        self.has_unknown_fields
+            .then(|| unknown_fields(self.value).map(validated))
     }
 
     /// The JSON text, as it was sent: at most 256 KiB.
@@ -137,10 +158,17 @@ impl<'a> Builder<'a> {
         if payload.len() > MAX_SIGNAL_BYTES {
             // Its other errors matter only when it is shorter.
             errors = FieldErrors::with_limit(1);
-            let message = format!("must have at most {MAX_SIGNAL_BYTES} bytes of JSON; {} were sent", payload.len());
+            let message = format!(
+                "must have at most {MAX_SIGNAL_BYTES} bytes of JSON; {} were sent",
+                payload.len()
+            );
             errors.add(path, FieldErrorCode::TooLarge, message);
         }
-        Self { errors, warnings: Warnings::with_limit(MAX_ERRORS_PER_SIGNAL), ..Self::default() }
+        Self {
+            errors,
+            warnings: Warnings::with_limit(MAX_ERRORS_PER_SIGNAL),
+            ..Self::default()
+        }
     }
 
     fn read(&mut self, mut signal: Object<'a, '_>) {
@@ -150,7 +178,9 @@ impl<'a> Builder<'a> {
                 "eventType" => self.event_type = self.read_field(&field, read_identifier),
                 "emitterId" => self.emitter_id = self.read_field(&field, read_subject_id),
                 "stepNodeId" => self.step_node_id = self.read_field(&field, read_identifier),
-                "eventflowIdentifier" => self.eventflow_identifier = self.read_field(&field, read_uuid),
+                "eventflowIdentifier" => {
+                    self.eventflow_identifier = self.read_field(&field, read_uuid)
+                }
                 _ if field.value.is_null() => {}
                 "data" => self.read_data(field.value, &field.path()),
                 _ => self.read_unknown_field(&field),
@@ -167,7 +197,11 @@ impl<'a> Builder<'a> {
             StorableJson::validate(data, 0, path, &mut self.errors);
             self.data = Some(data);
         } else {
-            self.errors.add(path, FieldErrorCode::InvalidType, "must be an object or null");
+            self.errors.add(
+                path,
+                FieldErrorCode::InvalidType,
+                "must be an object or null",
+            );
         }
     }
 
@@ -176,9 +210,13 @@ impl<'a> Builder<'a> {
         self.has_unknown_fields = true;
         // It is stored inside one map, `undocumented`.
         StorableJson::validate(field.value, 1, &path, &mut self.errors);
-        self.warnings.add(&path, WarningCode::UndocumentedMember, || {
-            SIGNAL.warning("is not in the contract; it is stored with the signal under undocumented", &field.name)
-        });
+        self.warnings
+            .add(&path, WarningCode::UndocumentedMember, || {
+                SIGNAL.warning(
+                    "is not in the contract; it is stored with the signal under undocumented",
+                    &field.name,
+                )
+            });
     }
 
     /// Checks that there is one complete identity pair, and an eventflowIdentifier in a workflow step.
@@ -188,28 +226,55 @@ impl<'a> Builder<'a> {
         let mut require = |name, present: bool, message: &str| {
             if !present {
                 let message = format!("{message}{}", SIGNAL.similar(signal, &[name]));
-                self.errors.add(&JsonPointer::Member(path, name), FieldErrorCode::Required, message);
+                self.errors.add(
+                    &JsonPointer::Member(path, name),
+                    FieldErrorCode::Required,
+                    message,
+                );
             }
         };
         match (is_event, is_step) {
             (true, false) => {
-                require("customerId", self.customer_id.is_some(), "is required beside eventType");
-                require("eventType", self.event_type.is_some(), "is required beside customerId");
+                require(
+                    "customerId",
+                    self.customer_id.is_some(),
+                    "is required beside eventType",
+                );
+                require(
+                    "eventType",
+                    self.event_type.is_some(),
+                    "is required beside customerId",
+                );
             }
             (false, true) => {
-                require("emitterId", self.emitter_id.is_some(), "is required beside stepNodeId");
-                require("stepNodeId", self.step_node_id.is_some(), "is required beside emitterId");
+                require(
+                    "emitterId",
+                    self.emitter_id.is_some(),
+                    "is required beside stepNodeId",
+                );
+                require(
+                    "stepNodeId",
+                    self.step_node_id.is_some(),
+                    "is required beside emitterId",
+                );
                 let has_flow = self.eventflow_identifier.is_some();
-                require("eventflowIdentifier", has_flow, "is required in a workflow step");
+                require(
+                    "eventflowIdentifier",
+                    has_flow,
+                    "is required in a workflow step",
+                );
             }
             (false, false) => {
                 let similar = SIGNAL.similar(signal, &SIGNAL_FIELDS);
-                let message = format!("must have customerId and eventType, or emitterId and stepNodeId{similar}");
+                let message = format!(
+                    "must have customerId and eventType, or emitterId and stepNodeId{similar}"
+                );
                 self.errors.add(path, FieldErrorCode::Required, message);
             }
             (true, true) => {
                 let message = "must have either customerId and eventType or emitterId and stepNodeId, not both";
-                self.errors.add(path, FieldErrorCode::AmbiguousIdentity, message);
+                self.errors
+                    .add(path, FieldErrorCode::AmbiguousIdentity, message);
             }
         }
     }
@@ -220,7 +285,8 @@ impl<'a> Builder<'a> {
             let name = name.decode().expect("`read_data` validated the names");
             let expected = match name.as_ref() {
                 "price" if !value.is_number() => "a number",
-                "brand" | "productId" | "category" | "subCategory1" | "subCategory2" | "subCategory3"
+                "brand" | "productId" | "category" | "subCategory1" | "subCategory2"
+                | "subCategory3"
                     if value.as_string().is_none() =>
                 {
                     "a string"
@@ -228,9 +294,11 @@ impl<'a> Builder<'a> {
                 _ => continue,
             };
             let path = JsonPointer::Member(path, "data");
-            self.warnings.add(&JsonPointer::Member(&path, &name), WarningCode::UnexpectedType, || {
-                format!("should be {expected}; it is stored as it was sent")
-            });
+            self.warnings.add(
+                &JsonPointer::Member(&path, &name),
+                WarningCode::UnexpectedType,
+                || format!("should be {expected}; it is stored as it was sent"),
+            );
         }
     }
 
@@ -241,24 +309,44 @@ impl<'a> Builder<'a> {
         path: &JsonPointer<'_>,
     ) -> Result<Signal<'a>, RejectedSignal<'a>> {
         if !self.errors.is_empty() {
-            let subject_id = [self.customer_id, self.emitter_id].into_iter().flatten().find_map(Result::ok);
-            return Err(RejectedSignal { index, payload: signal.text(), subject_id, errors: self.errors.into_vec() });
+            let subject_id = [self.customer_id, self.emitter_id]
+                .into_iter()
+                .flatten()
+                .find_map(Result::ok);
+            return Err(RejectedSignal {
+                index,
+                payload: signal.text(),
+                subject_id,
+                errors: self.errors.into_vec(),
+            });
         }
         if let (Some(_), Some(data)) = (&self.event_type, self.data) {
             self.check_attributes(data, path);
         }
-        let valid = |field: Found<'a>| field.transpose().expect("the error of an invalid field is among the errors");
+        let valid = |field: Found<'a>| {
+            field
+                .transpose()
+                .expect("the error of an invalid field is among the errors")
+        };
         let pair = if self.customer_id.is_some() {
-            [("customerId", self.customer_id), ("eventType", self.event_type)]
+            [
+                ("customerId", self.customer_id),
+                ("eventType", self.event_type),
+            ]
         } else {
-            [("emitterId", self.emitter_id), ("stepNodeId", self.step_node_id)]
+            [
+                ("emitterId", self.emitter_id),
+                ("stepNodeId", self.step_node_id),
+            ]
         };
         let required = |field| valid(field).expect("`check_identity` requires one complete pair");
         Ok(Signal {
             index,
             identity: pair.map(|(name, field)| (name, required(field))),
             eventflow_identifier: valid(self.eventflow_identifier),
-            data: self.data.map_or(StorableJson::EMPTY_OBJECT, StorableJson::validated),
+            data: self
+                .data
+                .map_or(StorableJson::EMPTY_OBJECT, StorableJson::validated),
             value: signal,
             has_unknown_fields: self.has_unknown_fields,
             warnings: self.warnings.into_vec(path),
@@ -268,8 +356,13 @@ impl<'a> Builder<'a> {
 
 /// The fields of `signal`, valid or not, that are not in the contract and not null.
 fn unknown_fields(signal: Value<'_>) -> impl Iterator<Item = (RawString<'_>, Value<'_>)> {
-    let is_known = |name: RawString<'_>| name.decode().is_ok_and(|name| SIGNAL_FIELDS.contains(&name.as_ref()));
-    signal.raw_fields().filter(move |(name, value)| !value.is_null() && !is_known(*name))
+    let is_known = |name: RawString<'_>| {
+        name.decode()
+            .is_ok_and(|name| SIGNAL_FIELDS.contains(&name.as_ref()))
+    };
+    signal
+        .raw_fields()
+        .filter(move |(name, value)| !value.is_null() && !is_known(*name))
 }
 
 #[cfg(test)]

@@ -29,7 +29,12 @@ impl<'a> StorableJson<'a> {
         let max_depth = MAX_NESTING_DEPTH.saturating_sub(outer);
         let mut lexer = value.lexer();
         let first = lexer.next_token();
-        Validator { lexer, max_depth, errors }.value(first, 0, path);
+        Validator {
+            lexer,
+            max_depth,
+            errors,
+        }
+        .value(first, 0, path);
         errors.is_empty().then(|| Self(value.text()))
     }
 
@@ -64,8 +69,12 @@ impl<'a> Validator<'a, '_> {
                 self.lexer.finish_value(first);
             }
             Token::BeginObject | Token::BeginArray if depth >= self.max_depth => {
-                let message = format!("must not nest more than {} objects and arrays", self.max_depth);
-                self.errors.add(path, FieldErrorCode::NestedTooDeep, message);
+                let message = format!(
+                    "must not nest more than {} objects and arrays",
+                    self.max_depth
+                );
+                self.errors
+                    .add(path, FieldErrorCode::NestedTooDeep, message);
                 self.lexer.finish_value(first);
             }
             Token::BeginObject => {
@@ -121,8 +130,15 @@ mod tests {
         let mut errors = FieldErrors::with_limit(5);
         let storable = StorableJson::validate(value, 0, &JsonPointer::Root, &mut errors);
         assert_eq!(value.text(), json.trim());
-        assert_eq!(storable.map(StorableJson::as_str), errors.is_empty().then(|| json.trim()));
-        errors.into_vec().into_iter().map(|error| (error.at.pointer, error.code)).collect()
+        assert_eq!(
+            storable.map(StorableJson::as_str),
+            errors.is_empty().then(|| json.trim())
+        );
+        errors
+            .into_vec()
+            .into_iter()
+            .map(|error| (error.at.pointer, error.code))
+            .collect()
     }
 
     #[test]
@@ -145,12 +161,18 @@ mod tests {
     fn nesting_of_31_is_valid_and_of_32_is_not() {
         let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(errors_of(&nested(31)), []);
-        assert_eq!(errors_of(&nested(32)), [("/0".repeat(31), FieldErrorCode::NestedTooDeep)]);
+        assert_eq!(
+            errors_of(&nested(32)),
+            [("/0".repeat(31), FieldErrorCode::NestedTooDeep)]
+        );
         assert_eq!(errors_of(&nested(100_000)).len(), 1);
     }
 
     #[test]
     fn name_that_appears_three_times_is_one_error() {
-        assert_eq!(errors_of(r#"{"a":1,"b":2,"a":3,"a":4}"#), [("/a".into(), FieldErrorCode::DuplicateMember)]);
+        assert_eq!(
+            errors_of(r#"{"a":1,"b":2,"a":3,"a":4}"#),
+            [("/a".into(), FieldErrorCode::DuplicateMember)]
+        );
     }
 }

@@ -21,7 +21,10 @@ pub(crate) const SIGNAL_SYNONYMS: [Synonyms; 6] = [
 /// What other systems call the profile fields.
 pub(crate) const PROFILE_SYNONYMS: [Synonyms; 10] = [
     ("email", &["mail", "emailaddress"]),
-    ("phoneNumber", &["mobile", "mobilenumber", "telephone", "tel"]),
+    (
+        "phoneNumber",
+        &["mobile", "mobilenumber", "telephone", "tel"],
+    ),
     ("firstName", &["givenname", "forename"]),
     ("lastName", &["surname", "familyname"]),
     ("gender", &["sex"]),
@@ -46,12 +49,22 @@ impl Vocabulary {
         if name.chars().nth(MAX_UNKNOWN_NAME_CHARS).is_some() {
             return None;
         }
-        let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        if let Some((field, _)) = self.synonyms.iter().find(|(_, synonyms)| synonyms.contains(&name.as_str())) {
+        let name: String = name
+            .chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .collect();
+        if let Some((field, _)) = self
+            .synonyms
+            .iter()
+            .find(|(_, synonyms)| synonyms.contains(&name.as_str()))
+        {
             return Some(field);
         }
         let begins = |field: &&&str| {
-            let rest = field.get(name.len()..).filter(|_| field.to_lowercase().starts_with(&name));
+            let rest = field
+                .get(name.len()..)
+                .filter(|_| field.to_lowercase().starts_with(&name));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_uppercase))
         };
         let is_typing_error = |field: &&&str| {
@@ -63,7 +76,11 @@ impl Vocabulary {
             };
             strsim::osa_distance(&field.to_lowercase(), &name) <= allowed
         };
-        self.members.iter().find(begins).or_else(|| self.members.iter().find(is_typing_error)).copied()
+        self.members
+            .iter()
+            .find(begins)
+            .or_else(|| self.members.iter().find(is_typing_error))
+            .copied()
     }
 
     /// A warning about the unknown member `name`: the `predicate`, and the member that the client may have meant.
@@ -78,21 +95,38 @@ impl Vocabulary {
     /// the first few are looked at.
     pub(crate) fn similar(&self, object: Value<'_>, missing: &[&str]) -> String {
         let present = object.raw_fields().filter(|(_, value)| !value.is_null());
-        let unknown =
-            present.filter_map(|(name, _)| name.decode().ok()).filter(|name| !self.members.contains(&name.as_ref()));
+        let unknown = present
+            .filter_map(|(name, _)| name.decode().ok())
+            .filter(|name| !self.members.contains(&name.as_ref()));
         let similar = unknown.take(MAX_ERRORS_PER_SIGNAL).filter_map(|name| {
             let like = self.suggest(&name)?;
-            missing.contains(&like).then(|| format!("{name} for {like}"))
+            missing
+                .contains(&like)
+                .then(|| format!("{name} for {like}"))
         });
         let similar: Vec<_> = similar.collect();
-        if similar.is_empty() { String::new() } else { format!("; did you write {}?", similar.join(", ")) }
+        if similar.is_empty() {
+            String::new()
+        } else {
+            format!("; did you write {}?", similar.join(", "))
+        }
     }
 
     /// Adds an error to `errors` if the member `name` of the `body` is not there.
-    pub(crate) fn require(&self, name: &str, is_there: bool, body: Value<'_>, errors: &mut FieldErrors) {
+    pub(crate) fn require(
+        &self,
+        name: &str,
+        is_there: bool,
+        body: Value<'_>,
+        errors: &mut FieldErrors,
+    ) {
         if !is_there {
             let message = format!("is required{}", self.similar(body, &[name]));
-            errors.add(&JsonPointer::Member(&JsonPointer::Root, name), FieldErrorCode::Required, message);
+            errors.add(
+                &JsonPointer::Member(&JsonPointer::Root, name),
+                FieldErrorCode::Required,
+                message,
+            );
         }
     }
 
@@ -113,7 +147,10 @@ mod tests {
 
     /// Asserts the suggestions for names, as `name>suggestion`, and that other names have none.
     fn assert_suggestions(vocabulary: &Vocabulary, similar: &str, others: &str) {
-        for (name, like) in similar.split_whitespace().map(|pair| pair.split_once('>').unwrap()) {
+        for (name, like) in similar
+            .split_whitespace()
+            .map(|pair| pair.split_once('>').unwrap())
+        {
             assert_eq!(vocabulary.suggest(name), Some(like), "{name}");
         }
         for name in others.split_whitespace() {
@@ -141,7 +178,13 @@ mod tests {
     #[test]
     fn name_longer_than_the_limit_gets_no_suggestion() {
         let of_length = |length: usize| format!("{:-<length$}", "email");
-        assert_eq!(PROFILE.suggest(&of_length(MAX_UNKNOWN_NAME_CHARS)), Some("email"));
-        assert_eq!(PROFILE.suggest(&of_length(MAX_UNKNOWN_NAME_CHARS + 1)), None);
+        assert_eq!(
+            PROFILE.suggest(&of_length(MAX_UNKNOWN_NAME_CHARS)),
+            Some("email")
+        );
+        assert_eq!(
+            PROFILE.suggest(&of_length(MAX_UNKNOWN_NAME_CHARS + 1)),
+            None
+        );
     }
 }

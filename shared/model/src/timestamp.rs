@@ -29,7 +29,8 @@ impl Timestamp {
     }
 
     fn from_system_time(time: SystemTime) -> Result<Self, SystemTimeError> {
-        time.duration_since(UNIX_EPOCH).map(|since_1970| Self(0).plus(since_1970))
+        time.duration_since(UNIX_EPOCH)
+            .map(|since_1970| Self(0).plus(since_1970))
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -73,7 +74,11 @@ impl FromStr for Timestamp {
     fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
         let time = humantime::parse_rfc3339(text).map_err(|_| InvalidTimestamp)?;
         let timestamp = Self::from_system_time(time).map_err(|_| InvalidTimestamp)?;
-        if timestamp.to_string() == text { Ok(timestamp) } else { Err(InvalidTimestamp) }
+        if timestamp.to_string() == text {
+            Ok(timestamp)
+        } else {
+            Err(InvalidTimestamp)
+        }
     }
 }
 
@@ -85,7 +90,9 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
     }
 }
 
@@ -99,7 +106,10 @@ pub mod epoch_seconds {
     ///
     /// # Errors
     /// Those of the serializer.
-    pub fn serialize<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(
+        time: &Option<Timestamp>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         time.map(Timestamp::seconds).serialize(serializer)
     }
 
@@ -107,7 +117,9 @@ pub mod epoch_seconds {
     ///
     /// # Errors
     /// When it is null, or not a whole number.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Timestamp>, D::Error> {
         let seconds = u64::deserialize(deserializer)?;
         Ok(Some(Timestamp::from_millis(seconds.saturating_mul(1000))))
     }
@@ -132,9 +144,13 @@ mod tests {
 
     #[test]
     fn timestamp_in_another_form_is_rejected() {
-        for text in
-            ["", "2026-11-20", "2026-11-20T22:16:40Z", "2026-11-20T22:16:40.009+00:00", "2026-13-20T22:16:40.009Z"]
-        {
+        for text in [
+            "",
+            "2026-11-20",
+            "2026-11-20T22:16:40Z",
+            "2026-11-20T22:16:40.009+00:00",
+            "2026-13-20T22:16:40.009Z",
+        ] {
             assert_eq!(text.parse::<Timestamp>(), Err(InvalidTimestamp), "{text}");
         }
     }

@@ -67,16 +67,28 @@ impl<C> Finding<C> {
     /// A finding at `path`. The `predicate` says what is wrong: "must not be blank".
     pub fn new(path: &JsonPointer<'_>, code: C, predicate: &str) -> Self {
         let at = path.to_field_ref();
-        let subject = if at.field.is_empty() { "The body" } else { &at.field };
+        let subject = if at.field.is_empty() {
+            "The body"
+        } else {
+            &at.field
+        };
         let end = if predicate.ends_with('?') { "" } else { "." };
-        Self { message: format!("{subject} {predicate}{end}"), at, code }
+        Self {
+            message: format!("{subject} {predicate}{end}"),
+            at,
+            code,
+        }
     }
 }
 
 impl FieldError {
     /// The error of a value that DynamoDB rejected although it passed every check.
     pub fn refused_by_store(path: &JsonPointer<'_>) -> Self {
-        Self::new(path, FieldErrorCode::RefusedByStore, "was refused by the database")
+        Self::new(
+            path,
+            FieldErrorCode::RefusedByStore,
+            "was refused by the database",
+        )
     }
 }
 
@@ -90,7 +102,10 @@ pub(crate) struct Violation {
 impl Violation {
     /// The `predicate` says what is wrong: "must not be blank".
     pub(crate) fn new(code: FieldErrorCode, predicate: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, predicate: predicate.into() }
+        Self {
+            code,
+            predicate: predicate.into(),
+        }
     }
 }
 
@@ -118,19 +133,33 @@ pub struct FieldErrors {
 impl FieldErrors {
     /// Keeps the first `limit` errors; `limit` is at least one.
     pub fn with_limit(limit: usize) -> Self {
-        Self { list: Vec::new(), limit }
+        Self {
+            list: Vec::new(),
+            limit,
+        }
     }
 
     /// Adds an error at `path`. The `predicate` says what is wrong: "must not be blank".
-    pub fn add(&mut self, path: &JsonPointer<'_>, code: FieldErrorCode, predicate: impl AsRef<str>) {
+    pub fn add(
+        &mut self,
+        path: &JsonPointer<'_>,
+        code: FieldErrorCode,
+        predicate: impl AsRef<str>,
+    ) {
         if !self.is_full() {
-            self.list.push(FieldError::new(path, code, predicate.as_ref()));
+            self.list
+                .push(FieldError::new(path, code, predicate.as_ref()));
         }
     }
 
     /// Adds the violation in `read`, if there is one, as an error at `path`.
-    pub(crate) fn check<T>(&mut self, path: &JsonPointer<'_>, read: Result<T, Violation>) -> Result<T, Invalid> {
-        read.inspect_err(|violation| self.add(path, violation.code, &violation.predicate)).map_err(|_| Invalid)
+    pub(crate) fn check<T>(
+        &mut self,
+        path: &JsonPointer<'_>,
+        read: Result<T, Violation>,
+    ) -> Result<T, Invalid> {
+        read.inspect_err(|violation| self.add(path, violation.code, &violation.predicate))
+            .map_err(|_| Invalid)
     }
 
     /// Whether the limit is reached: further errors are not kept.
@@ -170,14 +199,25 @@ pub struct Warnings {
 impl Warnings {
     /// Keeps the first `limit` warnings, and counts the others.
     pub fn with_limit(limit: usize) -> Self {
-        Self { list: Vec::new(), limit, more: 0, last: WarningCode::UndocumentedMember }
+        Self {
+            list: Vec::new(),
+            limit,
+            more: 0,
+            last: WarningCode::UndocumentedMember,
+        }
     }
 
     /// Adds a warning about the field at `path`. `predicate` is called only below the limit.
-    pub fn add<M: AsRef<str>>(&mut self, path: &JsonPointer<'_>, code: WarningCode, predicate: impl FnOnce() -> M) {
+    pub fn add<M: AsRef<str>>(
+        &mut self,
+        path: &JsonPointer<'_>,
+        code: WarningCode,
+        predicate: impl FnOnce() -> M,
+    ) {
         self.last = code;
         if self.list.len() < self.limit {
-            self.list.push(Warning::new(path, code, predicate().as_ref()));
+            self.list
+                .push(Warning::new(path, code, predicate().as_ref()));
         } else {
             self.more += 1;
         }
@@ -186,7 +226,11 @@ impl Warnings {
     /// The warnings up to the limit; if there were more, a last one at `whole` counts them.
     pub fn into_vec(mut self, whole: &JsonPointer<'_>) -> Vec<Warning> {
         if self.more > 0 {
-            self.list.push(Warning::new(whole, self.last, &format!("has {} more members with a warning", self.more)));
+            self.list.push(Warning::new(
+                whole,
+                self.last,
+                &format!("has {} more members with a warning", self.more),
+            ));
         }
         self.list
     }
@@ -207,11 +251,21 @@ mod tests {
     fn warnings_beyond_the_limit_are_counted() {
         let mut warnings = Warnings::with_limit(2);
         for name in ["a", "b", "c", "d"] {
-            warnings.add(&JsonPointer::Member(&JsonPointer::Root, name), WarningCode::UnexpectedType, || "m");
+            warnings.add(
+                &JsonPointer::Member(&JsonPointer::Root, name),
+                WarningCode::UnexpectedType,
+                || "m",
+            );
         }
         let list = warnings.into_vec(&JsonPointer::Root);
         assert_eq!(list.len(), 3);
-        assert_eq!(list[2].message, "The body has 2 more members with a warning.");
-        assert_eq!(serde_json::to_value(list[2].code).unwrap(), "unexpected-type");
+        assert_eq!(
+            list[2].message,
+            "The body has 2 more members with a warning."
+        );
+        assert_eq!(
+            serde_json::to_value(list[2].code).unwrap(),
+            "unexpected-type"
+        );
     }
 }

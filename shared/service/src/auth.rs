@@ -29,7 +29,11 @@ use crate::problem::{Problem, UnauthorizedReason};
 /// # Errors
 /// [`Problem::Forbidden`]
 pub fn authorize(key: &KeyEntry, endpoint: Endpoint) -> Result<(), Problem> {
-    if key.only.is_none_or(|only| only == endpoint) { Ok(()) } else { Err(Problem::Forbidden) }
+    if key.only.is_none_or(|only| only == endpoint) {
+        Ok(())
+    } else {
+        Err(Problem::Forbidden)
+    }
 }
 
 /// Authenticates requests and caches the look-ups.
@@ -49,13 +53,23 @@ impl Authenticator {
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_environment(table: ApiKeysTable) -> Result<Self, ConfigError> {
         let connection = |name| Ok::<_, ConfigError>(Bucket::new(name, environment::s3()?));
-        Ok(Self::new(table, optional_env_var(BUCKET_VARIABLE).map(connection).transpose()?))
+        Ok(Self::new(
+            table,
+            optional_env_var(BUCKET_VARIABLE)
+                .map(connection)
+                .transpose()?,
+        ))
     }
 
     /// An authenticator with an empty cache. The key snapshot is in this bucket, if there is one.
     pub fn new(table: ApiKeysTable, snapshot: Option<Bucket>) -> Self {
         let snapshot = snapshot.map(SnapshotReader::new);
-        Self { table, snapshot, cache: Mutex::default(), snapshot_first_until: Mutex::default() }
+        Self {
+            table,
+            snapshot,
+            cache: Mutex::default(),
+            snapshot_first_until: Mutex::default(),
+        }
     }
 
     /// Authenticates the request with these headers.
@@ -68,7 +82,10 @@ impl Authenticator {
         context: &mut RequestContext,
     ) -> Result<Arc<KeyEntry>, Problem> {
         let hash = bearer_key(headers).map_err(Problem::Unauthorized)?;
-        let unavailable = |error| Problem::StorageUnavailable { error, retry_identifier: None };
+        let unavailable = |error| Problem::StorageUnavailable {
+            error,
+            retry_identifier: None,
+        };
         let found = self.find(hash, context).await.map_err(unavailable)?;
         let entry = found.filter(|entry| hash.is_accepted_for(&entry.account_id));
         let entry = entry.ok_or(Problem::Unauthorized(UnauthorizedReason::Unknown))?;
@@ -84,14 +101,23 @@ impl Authenticator {
 
 /// The hash of the key in `Authorization: Bearer <key>` (RFC 6750, section 2.1).
 fn bearer_key(headers: &HeaderMap) -> Result<KeyHash, UnauthorizedReason> {
-    let value = headers.get(AUTHORIZATION).ok_or(UnauthorizedReason::Missing)?.as_bytes();
-    let (scheme, key) = value.split_at_checked("Bearer ".len()).ok_or(UnauthorizedReason::Missing)?;
+    let value = headers
+        .get(AUTHORIZATION)
+        .ok_or(UnauthorizedReason::Missing)?
+        .as_bytes();
+    let (scheme, key) = value
+        .split_at_checked("Bearer ".len())
+        .ok_or(UnauthorizedReason::Missing)?;
     let key = key.trim_ascii();
     if !scheme.eq_ignore_ascii_case(b"Bearer ") || key.is_empty() {
         return Err(UnauthorizedReason::Missing);
     }
     // A key is visible ASCII: anything else needs no look-up.
-    if key.iter().all(u8::is_ascii_graphic) { Ok(KeyHash::of(key)) } else { Err(UnauthorizedReason::Malformed) }
+    if key.iter().all(u8::is_ascii_graphic) {
+        Ok(KeyHash::of(key))
+    } else {
+        Err(UnauthorizedReason::Malformed)
+    }
 }
 
 #[cfg(test)]
@@ -101,7 +127,10 @@ mod tests {
     use super::*;
 
     fn key_of(value: &str) -> Result<KeyHash, UnauthorizedReason> {
-        bearer_key(&HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_str(value).unwrap())]))
+        bearer_key(&HeaderMap::from_iter([(
+            AUTHORIZATION,
+            HeaderValue::from_str(value).unwrap(),
+        )]))
     }
 
     #[test]
@@ -113,12 +142,23 @@ mod tests {
 
     #[test]
     fn missing_and_malformed_keys_are_different_errors() {
-        assert_eq!(bearer_key(&HeaderMap::new()), Err(UnauthorizedReason::Missing));
+        assert_eq!(
+            bearer_key(&HeaderMap::new()),
+            Err(UnauthorizedReason::Missing)
+        );
         for missing in ["", "Bearer", "Bearer ", "Basic a2V5", "k"] {
-            assert_eq!(key_of(missing), Err(UnauthorizedReason::Missing), "{missing}");
+            assert_eq!(
+                key_of(missing),
+                Err(UnauthorizedReason::Missing),
+                "{missing}"
+            );
         }
         for malformed in ["Bearer a b", "Bearer a,Bearer b", "Bearer ä"] {
-            assert_eq!(key_of(malformed), Err(UnauthorizedReason::Malformed), "{malformed}");
+            assert_eq!(
+                key_of(malformed),
+                Err(UnauthorizedReason::Malformed),
+                "{malformed}"
+            );
         }
     }
 }

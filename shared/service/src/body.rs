@@ -21,7 +21,10 @@ use crate::problem::Problem;
 /// # Errors
 /// [`Problem::UnsupportedMediaType`], [`Problem::PayloadTooLarge`], [`Problem::MalformedGzip`],
 /// [`Problem::TooManyGzipMembers`], and [`Problem::MalformedJson`] for a body that is not UTF-8.
-pub fn read_body<'r>(request: &'r Request, context: &mut RequestContext) -> Result<Cow<'r, str>, Problem> {
+pub fn read_body<'r>(
+    request: &'r Request,
+    context: &mut RequestContext,
+) -> Result<Cow<'r, str>, Problem> {
     let body = decode_body(request)?;
     context.body_bytes = Some(body.len());
     Ok(body)
@@ -35,31 +38,46 @@ fn decode_body(request: &Request) -> Result<Cow<'_, str>, Problem> {
         _ => &[],
     };
     if bytes.len() > MAX_BODY_BYTES {
-        return Err(Problem::PayloadTooLarge { sent: Some(bytes.len()) });
+        return Err(Problem::PayloadTooLarge {
+            sent: Some(bytes.len()),
+        });
     }
     if !is_gzip(request.headers())? {
-        return std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| not_utf8(bytes, error));
+        return std::str::from_utf8(bytes)
+            .map(Cow::Borrowed)
+            .map_err(|error| not_utf8(bytes, error));
     }
-    String::from_utf8(gunzip(bytes)?).map(Cow::Owned).map_err(|error| not_utf8(error.as_bytes(), error.utf8_error()))
+    String::from_utf8(gunzip(bytes)?)
+        .map(Cow::Owned)
+        .map_err(|error| not_utf8(error.as_bytes(), error.utf8_error()))
 }
 
 fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let value = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let media_type = value.split(';').next().unwrap_or_default().trim();
     if media_type.eq_ignore_ascii_case("application/json") {
         Ok(())
     } else {
-        Err(Problem::UnsupportedMediaType("Content-Type must be application/json."))
+        Err(Problem::UnsupportedMediaType(
+            "Content-Type must be application/json.",
+        ))
     }
 }
 
 fn is_gzip(headers: &HeaderMap) -> Result<bool, Problem> {
-    let encoding = headers.get(CONTENT_ENCODING).map(|value| value.as_bytes().trim_ascii().to_ascii_lowercase());
+    let encoding = headers
+        .get(CONTENT_ENCODING)
+        .map(|value| value.as_bytes().trim_ascii().to_ascii_lowercase());
     match encoding.as_deref().unwrap_or_default() {
         b"" | b"identity" => Ok(false),
         // They are the same (RFC 9110, section 8.4.1.3).
         b"gzip" | b"x-gzip" => Ok(true),
-        _ => Err(Problem::UnsupportedMediaType("Content-Encoding must be gzip or identity.")),
+        _ => Err(Problem::UnsupportedMediaType(
+            "Content-Encoding must be gzip or identity.",
+        )),
     }
 }
 
@@ -69,7 +87,9 @@ fn gunzip(mut bytes: &[u8]) -> Result<Vec<u8>, Problem> {
     for _ in 0..MAX_GZIP_MEMBERS {
         let room = MAX_BODY_BYTES + 1 - decompressed.len();
         let mut member = GzDecoder::new(&mut bytes).take(u64::try_from(room).unwrap_or(u64::MAX));
-        member.read_to_end(&mut decompressed).map_err(|_| Problem::MalformedGzip)?;
+        member
+            .read_to_end(&mut decompressed)
+            .map_err(|_| Problem::MalformedGzip)?;
         if decompressed.len() > MAX_BODY_BYTES {
             return Err(Problem::PayloadTooLarge { sent: None });
         }
@@ -85,8 +105,18 @@ fn not_utf8(bytes: &[u8], error: std::str::Utf8Error) -> Problem {
     let lines = before.split(|byte| *byte == b'\n');
     let is_utf16 = bytes.starts_with(&[0xFE, 0xFF]) || bytes.starts_with(&[0xFF, 0xFE]);
     Problem::MalformedJson(JsonSyntaxError {
-        reason: if is_utf16 { "a byte order mark of UTF-16, not UTF-8" } else { "invalid UTF-8" }.to_owned(),
-        column: lines.clone().next_back().expect("a split has at least one part").len() + 1,
+        reason: if is_utf16 {
+            "a byte order mark of UTF-16, not UTF-8"
+        } else {
+            "invalid UTF-8"
+        }
+        .to_owned(),
+        column: lines
+            .clone()
+            .next_back()
+            .expect("a split has at least one part")
+            .len()
+            + 1,
         line: lines.count(),
     })
 }

@@ -39,12 +39,18 @@ pub struct RequestContext {
 impl RequestContext {
     /// The context of `request`, received now.
     pub fn from_request(request: &Request) -> Self {
-        let lambda = request.lambda_context_ref().expect("the runtime gives each request its invocation's context");
+        let lambda = request
+            .lambda_context_ref()
+            .expect("the runtime gives each request its invocation's context");
         let received_at = Timestamp::now();
         Self {
             request_id: lambda.request_id.clone(),
             received_at,
-            deadline: Deadline::after(time_left(lambda.deadline, received_at, MAX_REQUEST_DURATION)),
+            deadline: Deadline::after(time_left(
+                lambda.deadline,
+                received_at,
+                MAX_REQUEST_DURATION,
+            )),
             path: None,
             key: None,
             key_table_is_unavailable: false,
@@ -58,7 +64,11 @@ impl RequestContext {
 /// since 1970; an end in the past is ignored: `cargo lambda watch` sends one in 1970.
 pub fn time_left(invocation_ends: u64, now: Timestamp, longest: Duration) -> Duration {
     let left = Timestamp::from_millis(invocation_ends).duration_since(now);
-    if left.is_zero() { longest } else { left.saturating_sub(RESPONSE_RESERVE).min(longest) }
+    if left.is_zero() {
+        longest
+    } else {
+        left.saturating_sub(RESPONSE_RESERVE).min(longest)
+    }
 }
 
 #[cfg(test)]
@@ -69,7 +79,9 @@ mod tests {
     fn deadline_keeps_a_reserve_and_ignores_one_in_the_past() {
         let now = Timestamp::from_millis(1_000_000);
         let in_seconds = |seconds| now.plus(Duration::from_secs(seconds));
-        let left = |invocation_ends: Timestamp| time_left(invocation_ends.millis(), now, MAX_REQUEST_DURATION);
+        let left = |invocation_ends: Timestamp| {
+            time_left(invocation_ends.millis(), now, MAX_REQUEST_DURATION)
+        };
         assert_eq!(left(in_seconds(5)), Duration::from_secs(4));
         assert_eq!(left(in_seconds(60)), MAX_REQUEST_DURATION);
         assert_eq!(left(in_seconds(1)), Duration::ZERO);

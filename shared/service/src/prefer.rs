@@ -5,7 +5,10 @@ use lambda_http::http::HeaderMap;
 /// Whether the client wants nothing stored unless every signal is valid: `Prefer: handling=strict` (RFC 7240).
 pub fn prefers_strict_handling(headers: &HeaderMap) -> bool {
     // The first of two equal preferences counts (RFC 7240, section 2).
-    let value = headers.get("prefer").and_then(|value| std::str::from_utf8(value.as_bytes()).ok()).unwrap_or_default();
+    let value = headers
+        .get("prefer")
+        .and_then(|value| std::str::from_utf8(value.as_bytes()).ok())
+        .unwrap_or_default();
     let mut is_quoted = false;
     let mut preferences = value.split(|c| {
         is_quoted ^= c == '"';
@@ -13,7 +16,9 @@ pub fn prefers_strict_handling(headers: &HeaderMap) -> bool {
     });
     let handling = preferences.find_map(|preference| {
         let (name, value) = preference.split(';').next()?.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("handling").then(|| value.trim().trim_matches('"').to_owned())
+        name.trim()
+            .eq_ignore_ascii_case("handling")
+            .then(|| value.trim().trim_matches('"').to_owned())
     });
     handling.is_some_and(|value| value.eq_ignore_ascii_case("strict"))
 }
@@ -23,7 +28,10 @@ mod tests {
     use super::*;
 
     fn header(value: &str) -> HeaderMap {
-        HeaderMap::from_iter([(lambda_http::http::HeaderName::from_static("prefer"), value.parse().unwrap())])
+        HeaderMap::from_iter([(
+            lambda_http::http::HeaderName::from_static("prefer"),
+            value.parse().unwrap(),
+        )])
     }
 
     #[test]

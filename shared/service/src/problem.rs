@@ -122,10 +122,14 @@ impl From<BatchError> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable(_) => Self::StorageUnavailable { error, retry_identifier: None },
-            StoreError::Invalid | StoreError::ItemTooLarge | StoreError::Corrupt | StoreError::Unserializable => {
-                Self::InternalError(Some(error))
-            }
+            StoreError::Unavailable(_) => Self::StorageUnavailable {
+                error,
+                retry_identifier: None,
+            },
+            StoreError::Invalid
+            | StoreError::ItemTooLarge
+            | StoreError::Corrupt
+            | StoreError::Unserializable => Self::InternalError(Some(error)),
         }
     }
 }
@@ -134,7 +138,10 @@ impl Problem {
     /// The rejection of a whole batch, because of the rejected signals of `response`.
     pub fn batch_rejected(response: BatchResponse) -> Self {
         let invalid = response.counts.rejected;
-        Self::BatchRejected { response: Box::new(response.rejecting_all()), invalid }
+        Self::BatchRejected {
+            response: Box::new(response.rejecting_all()),
+            invalid,
+        }
     }
 
     /// The error of a call with the values of a customer. If DynamoDB finds them invalid although they passed every check,
@@ -153,8 +160,12 @@ impl Problem {
     /// The type, which has the status and the code.
     pub fn problem_type(&self) -> ProblemType {
         match self {
-            Self::MalformedJson(_) | Self::MalformedGzip | Self::TooManyGzipMembers => ProblemType::MALFORMED_JSON,
-            Self::ValidationFailed(_) | Self::BatchRejected { .. } => ProblemType::VALIDATION_FAILED,
+            Self::MalformedJson(_) | Self::MalformedGzip | Self::TooManyGzipMembers => {
+                ProblemType::MALFORMED_JSON
+            }
+            Self::ValidationFailed(_) | Self::BatchRejected { .. } => {
+                ProblemType::VALIDATION_FAILED
+            }
             Self::Unauthorized(_) => ProblemType::UNAUTHORIZED,
             Self::Forbidden => ProblemType::FORBIDDEN,
             Self::NotFound => ProblemType::NOT_FOUND,

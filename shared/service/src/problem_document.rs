@@ -42,11 +42,17 @@ pub struct ProblemDocument<'a> {
 impl<'a> ProblemDocument<'a> {
     /// The body for the invocation with this id.
     pub fn new(problem: &'a Problem, request_id: &'a str) -> Self {
-        let ProblemType { status, code, title } = problem.problem_type();
+        let ProblemType {
+            status,
+            code,
+            title,
+        } = problem.problem_type();
         let detail = detail(problem);
         let (batch, retry_identifier) = match problem {
             Problem::BatchRejected { response, .. } => (Some(response.as_ref()), None),
-            Problem::StorageUnavailable { retry_identifier, .. } => (None, retry_identifier.as_ref()),
+            Problem::StorageUnavailable {
+                retry_identifier, ..
+            } => (None, retry_identifier.as_ref()),
             _ => (None, None),
         };
         Self {
@@ -68,16 +74,21 @@ impl<'a> ProblemDocument<'a> {
 /// The headers of the response to this problem.
 pub fn headers(problem: &Problem) -> HeaderMap {
     let header = match problem {
-        Problem::Unauthorized(UnauthorizedReason::Missing) => {
-            Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"intake\"")))
+        Problem::Unauthorized(UnauthorizedReason::Missing) => Some((
+            WWW_AUTHENTICATE,
+            HeaderValue::from_static("Bearer realm=\"intake\""),
+        )),
+        Problem::Unauthorized(_) => Some((
+            WWW_AUTHENTICATE,
+            HeaderValue::from_static("Bearer realm=\"intake\", error=\"invalid_token\""),
+        )),
+        Problem::MethodNotAllowed(route) => Some((
+            ALLOW,
+            HeaderValue::try_from(route.allow()).expect("the names of methods are ASCII"),
+        )),
+        Problem::StorageUnavailable { .. } => {
+            Some((RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)))
         }
-        Problem::Unauthorized(_) => {
-            Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"intake\", error=\"invalid_token\"")))
-        }
-        Problem::MethodNotAllowed(route) => {
-            Some((ALLOW, HeaderValue::try_from(route.allow()).expect("the names of methods are ASCII")))
-        }
-        Problem::StorageUnavailable { .. } => Some((RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS))),
         _ => None,
     };
     header.into_iter().collect()

@@ -16,10 +16,15 @@ pub fn respond(result: &Result<Success, Problem>, request_id: &str) -> Response<
     let mut response = match result {
         Ok(success) => of_success(success),
         Err(problem) => {
-            let mut response = json("application/problem+json", &ProblemDocument::new(problem, request_id));
-            *response.status_mut() =
-                StatusCode::from_u16(problem.problem_type().status).expect("problem types have valid statuses");
-            response.headers_mut().extend(problem_document::headers(problem));
+            let mut response = json(
+                "application/problem+json",
+                &ProblemDocument::new(problem, request_id),
+            );
+            *response.status_mut() = StatusCode::from_u16(problem.problem_type().status)
+                .expect("problem types have valid statuses");
+            response
+                .headers_mut()
+                .extend(problem_document::headers(problem));
             response
         }
     };
@@ -37,7 +42,8 @@ fn of_success(success: &Success) -> Response<Body> {
         Success::Options(route) => {
             let mut response = Response::new(Body::Empty);
             *response.status_mut() = StatusCode::NO_CONTENT;
-            let allow = HeaderValue::try_from(route.allow()).expect("the names of methods are ASCII");
+            let allow =
+                HeaderValue::try_from(route.allow()).expect("the names of methods are ASCII");
             response.headers_mut().insert(ALLOW, allow);
             response
         }
@@ -47,6 +53,8 @@ fn of_success(success: &Success) -> Response<Body> {
 fn json(media_type: &'static str, body: &impl Serialize) -> Response<Body> {
     let body = serde_json::to_string(body).expect("structures of strings and numbers serialize");
     let mut response = Response::new(Body::Text(body));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }

@@ -15,7 +15,9 @@ pub struct Route {
 impl Route {
     /// The one of `routes` that has the path of `request`.
     pub fn find(routes: &'static [Self], request: &Request) -> Option<&'static Self> {
-        routes.iter().find(|route| route.path == request.raw_http_path())
+        routes
+            .iter()
+            .find(|route| route.path == request.raw_http_path())
     }
 
     /// Whether it has this method.

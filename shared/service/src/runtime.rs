@@ -54,17 +54,22 @@ static IS_REFUSED: AtomicBool = AtomicBool::new(false);
 ///
 /// # Errors
 /// As [`run`].
-pub async fn run_http(function: Result<impl Function + Send + 'static, ConfigError>) -> Result<(), Error> {
+pub async fn run_http(
+    function: Result<impl Function + Send + 'static, ConfigError>,
+) -> Result<(), Error> {
     if let Ok(function) = &function {
         function.authenticator().warm_up().await;
     }
     request_log::set_init_duration(STARTED.elapsed());
-    run(function, |function, event: LambdaEvent<HttpApiEvent>| async move {
-        let (event, lambda) = event.into_parts();
-        let request = event.into_request(lambda);
-        let context = RequestContext::from_request(&request);
-        Ok(for_api_gateway(serve(function, &request, context).await))
-    })
+    run(
+        function,
+        |function, event: LambdaEvent<HttpApiEvent>| async move {
+            let (event, lambda) = event.into_parts();
+            let request = event.into_request(lambda);
+            let context = RequestContext::from_request(&request);
+            Ok(for_api_gateway(serve(function, &request, context).await))
+        },
+    )
     .await
 }
 
@@ -88,10 +93,18 @@ where
         Err(error) => return fail(error).await,
     };
     // This is asked after the response has been sent.
-    let end_if_refused =
-        |sent| if IS_REFUSED.load(Ordering::Relaxed) { Err("AWS refused the credentials".into()) } else { sent };
+    let end_if_refused = |sent| {
+        if IS_REFUSED.load(Ordering::Relaxed) {
+            Err("AWS refused the credentials".into())
+        } else {
+            sent
+        }
+    };
     let service = service_fn(move |event| handle(function, event));
-    Runtime::new(service).layer(MapResultLayer::new(end_if_refused)).run_concurrent().await
+    Runtime::new(service)
+        .layer(MapResultLayer::new(end_if_refused))
+        .run_concurrent()
+        .await
 }
 
 /// Ends this process after its response if AWS has refused its credentials: they are those of its environment, and another
@@ -109,25 +122,46 @@ pub fn end_if_refused(cause: &Cause) {
 /// When Lambda's runtime API cannot be reached.
 async fn fail(error: ConfigError) -> Result<(), Error> {
     tracing::error!(%error, "the function cannot start");
-    let why = || Diagnostic { error_type: "ConfigError".to_owned(), error_message: error.to_string() };
+    let why = || Diagnostic {
+        error_type: "ConfigError".to_owned(),
+        error_message: error.to_string(),
+    };
     let why = &why;
-    lambda_runtime::run(service_fn(|_: LambdaEvent<IgnoredAny>| async move { Err::<(), _>(why()) })).await
+    lambda_runtime::run(service_fn(|_: LambdaEvent<IgnoredAny>| async move {
+        Err::<(), _>(why())
+    }))
+    .await
 }
 
 /// Serves one request: a response and a line in the log, whatever happens.
-pub async fn serve(function: &impl Function, request: &Request, mut context: RequestContext) -> Response<Body> {
+pub async fn serve(
+    function: &impl Function,
+    request: &Request,
+    mut context: RequestContext,
+) -> Response<Body> {
     let started = Instant::now();
     // Each line of the log, also a panic's, has the id of the request.
     let span = tracing::info_span!("request", requestId = context.request_id);
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
-    let handled = AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
+    let handled =
+        AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
     let (result, calls) = CallStats::of(handled.instrument(span)).await;
     let result = result.unwrap_or(Err(Problem::InternalError(None)));
-    if let Err(Problem::StorageUnavailable { error: StoreError::Unavailable(cause), .. }) = &result {
+    if let Err(Problem::StorageUnavailable {
+        error: StoreError::Unavailable(cause),
+        ..
+    }) = &result
+    {
         end_if_refused(cause);
     }
     let response = respond(&result, &context.request_id);
-    request_log::emit(&context, &result, response.status(), &calls, started.elapsed());
+    request_log::emit(
+        &context,
+        &result,
+        response.status(),
+        &calls,
+        started.elapsed(),
+    );
     response
 }
 
@@ -170,13 +204,21 @@ mod tests {
     struct Panicking(Authenticator);
 
     impl Function for Panicking {
-        const ROUTES: &'static [Route] = &[Route { path: "/", methods: &["GET", "POST"] }];
+        const ROUTES: &'static [Route] = &[Route {
+            path: "/",
+            methods: &["GET", "POST"],
+        }];
 
         fn authenticator(&self) -> &Authenticator {
             &self.0
         }
 
-        async fn handle(&self, _: &Route, request: &Request, _: &mut RequestContext) -> Result<Success, Problem> {
+        async fn handle(
+            &self,
+            _: &Route,
+            request: &Request,
+            _: &mut RequestContext,
+        ) -> Result<Success, Problem> {
             assert!(request.method() != Method::POST, "a value of the client");
             Ok(Success::Pong)
         }
@@ -189,7 +231,9 @@ mod tests {
         let keys = ApiKeysTable::new(dynamodb(&config), "keys");
         let function = Panicking(Authenticator::new(keys, None));
         let send = async |method: Method| {
-            let mut request = Request::new(Body::Empty).with_raw_http_path("/").with_lambda_context(Context::default());
+            let mut request = Request::new(Body::Empty)
+                .with_raw_http_path("/")
+                .with_lambda_context(Context::default());
             *request.method_mut() = method;
             let mut context = RequestContext::from_request(&request);
             context.request_id = "i1".to_owned();
@@ -200,9 +244,20 @@ mod tests {
             (failed.status().as_u16(), &failed.headers()["content-type"]),
             (500, &"application/problem+json".parse().unwrap())
         );
-        let Body::Text(text) = failed.into_body() else { panic!("no text") };
-        assert!(text.contains("\"code\":\"internal-error\"") && !text.contains("a value of the client"), "{text}");
+        let Body::Text(text) = failed.into_body() else {
+            panic!("no text")
+        };
+        assert!(
+            text.contains("\"code\":\"internal-error\"") && !text.contains("a value of the client"),
+            "{text}"
+        );
         let next = send(Method::GET).await;
-        assert_eq!((next.status().as_u16(), next.headers()["x-request-id"].to_str().unwrap()), (200, "i1"));
+        assert_eq!(
+            (
+                next.status().as_u16(),
+                next.headers()["x-request-id"].to_str().unwrap()
+            ),
+            (200, "i1")
+        );
     }
 }

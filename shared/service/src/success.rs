@@ -81,7 +81,11 @@ pub struct BatchCounts {
 
 impl BatchResponse {
     /// The response to `batch`, of which every valid signal is stored or, if it is among the `deferred` ones, queued.
-    pub fn new(batch: Batch<'_>, request_identifier: &RequestIdentifier, stored: StoredBatch) -> Self {
+    pub fn new(
+        batch: Batch<'_>,
+        request_identifier: &RequestIdentifier,
+        stored: StoredBatch,
+    ) -> Self {
         let StoredBatch { replayed, deferred } = stored;
         let counts = BatchCounts {
             received: batch.received(),
@@ -95,7 +99,11 @@ impl BatchResponse {
         Self {
             request_identifier: request_identifier.as_sent().to_owned(),
             counts,
-            field_errors: batch.rejected.into_iter().flat_map(|rejected| rejected.errors).collect(),
+            field_errors: batch
+                .rejected
+                .into_iter()
+                .flat_map(|rejected| rejected.errors)
+                .collect(),
             warnings,
         }
     }
@@ -103,9 +111,16 @@ impl BatchResponse {
     /// The response when the whole batch is rejected, whether all of its signals are invalid or only one. Nothing is stored,
     /// so nothing is replayed, and only the envelope has warnings.
     pub(crate) fn rejecting_all(mut self) -> Self {
-        self.warnings.retain(|warning| !warning.at.pointer.starts_with("/signals/"));
+        self.warnings
+            .retain(|warning| !warning.at.pointer.starts_with("/signals/"));
         let received = self.counts.received;
-        let counts = BatchCounts { received, accepted: 0, rejected: received, deferred: None, replayed: false };
+        let counts = BatchCounts {
+            received,
+            accepted: 0,
+            rejected: received,
+            deferred: None,
+            replayed: false,
+        };
         Self { counts, ..self }
     }
 }

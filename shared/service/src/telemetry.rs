@@ -27,7 +27,15 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use self::emf::EMF_TARGET;
 
 /// The crates of this service.
-const OWN: [&str; 7] = ["customers", "deliver", "model", "overflow", "service", "signals", "store"];
+const OWN: [&str; 7] = [
+    "customers",
+    "deliver",
+    "model",
+    "overflow",
+    "service",
+    "signals",
+    "store",
+];
 
 /// When the process started.
 pub(crate) static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -37,7 +45,10 @@ pub fn init() {
     LazyLock::force(&STARTED);
     subscriber(std::io::stdout).init();
     std::panic::set_hook(Box::new(|panic| {
-        let location = panic.location().map(ToString::to_string).unwrap_or_default();
+        let location = panic
+            .location()
+            .map(ToString::to_string)
+            .unwrap_or_default();
         tracing::error!(location, "panic");
     }));
 }
@@ -66,18 +77,31 @@ where
     S: Subscriber + for<'span> LookupSpan<'span>,
     N: for<'writer> FormatFields<'writer> + 'static,
 {
-    fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
         if event.metadata().target() == EMF_TARGET {
             let mut written = Ok(());
-            event.record(&mut |_: &Field, line: &dyn fmt::Debug| written = writeln!(writer, "{line:?}"));
+            event.record(&mut |_: &Field, line: &dyn fmt::Debug| {
+                written = writeln!(writer, "{line:?}")
+            });
             return written;
         }
         let span = context.lookup_current();
         let extensions = span.as_ref().map(SpanRef::extensions);
-        let members = extensions.as_ref().and_then(|extensions| extensions.get::<FormattedFields<N>>());
+        let members = extensions
+            .as_ref()
+            .and_then(|extensions| extensions.get::<FormattedFields<N>>());
         let mut line = String::new();
-        self.0.format_event(context, Writer::new(&mut line), event)?;
-        match (members.and_then(|members| members.fields.strip_suffix('}')), line.strip_prefix('{')) {
+        self.0
+            .format_event(context, Writer::new(&mut line), event)?;
+        match (
+            members.and_then(|members| members.fields.strip_suffix('}')),
+            line.strip_prefix('{'),
+        ) {
             (Some(members), Some(line)) => write!(writer, "{members},{line}"),
             _ => writer.write_str(&line),
         }
@@ -85,6 +109,10 @@ where
 }
 
 fn own_events() -> Targets {
-    let others = Targets::new().with_default(Level::WARN).with_target(EMF_TARGET, Level::INFO);
-    OWN.iter().fold(others, |targets, own| targets.with_target(*own, Level::INFO))
+    let others = Targets::new()
+        .with_default(Level::WARN)
+        .with_target(EMF_TARGET, Level::INFO);
+    OWN.iter().fold(others, |targets, own| {
+        targets.with_target(*own, Level::INFO)
+    })
 }

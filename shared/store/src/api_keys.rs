@@ -24,17 +24,29 @@ pub struct ApiKeysTable {
 impl ApiKeysTable {
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), breaker: CircuitBreaker::default() }
+        Self {
+            client,
+            table: table.into(),
+            breaker: CircuitBreaker::default(),
+        }
     }
 
     /// The entry of the key with this hash. The read is strongly consistent (docs/api.md, API keys).
     ///
     /// # Errors
     /// When the table cannot be read, or the item is not an entry of a key.
-    pub async fn find(&self, hash: &KeyHash, deadline: Deadline) -> Result<Option<KeyEntry>, StoreError> {
+    pub async fn find(
+        &self,
+        hash: &KeyHash,
+        deadline: Deadline,
+    ) -> Result<Option<KeyEntry>, StoreError> {
         let access = TableAccess::new(&self.breaker, deadline);
         let found = access.repeat(|| async {
-            let call = self.client.get_item().table_name(&self.table).key(PARTITION_KEY, string(hash.partition_key()));
+            let call = self
+                .client
+                .get_item()
+                .table_name(&self.table)
+                .key(PARTITION_KEY, string(hash.partition_key()));
             Ok(call.consistent_read(true).send().await?)
         });
         let found = found.await?;
@@ -77,7 +89,11 @@ mod tests {
         ] {
             let mut item = to_item(&entry()).unwrap();
             item.insert(name.to_owned(), value);
-            assert_eq!(from_item::<KeyEntry>(item), Err(StoreError::Corrupt), "{name}");
+            assert_eq!(
+                from_item::<KeyEntry>(item),
+                Err(StoreError::Corrupt),
+                "{name}"
+            );
         }
     }
 }

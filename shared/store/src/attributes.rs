@@ -46,7 +46,9 @@ pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
     fn value<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> AttributeValue {
         match first {
             Token::String(text) => AttributeValue::S(text.decode().expect(VALIDATED).into_owned()),
-            Token::Number(number) => AttributeValue::N(for_dynamodb(number).expect(VALIDATED).into_owned()),
+            Token::Number(number) => {
+                AttributeValue::N(for_dynamodb(number).expect(VALIDATED).into_owned())
+            }
             Token::Bool(value) => AttributeValue::Bool(value),
             Token::BeginArray => {
                 let mut list = Vec::new();
@@ -59,7 +61,10 @@ pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
                 let mut map = HashMap::new();
                 while let Some(name) = lexer.next_name() {
                     let first = lexer.next().expect(VALIDATED);
-                    map.insert(name.decode().expect(VALIDATED).into_owned(), value(first, lexer));
+                    map.insert(
+                        name.decode().expect(VALIDATED).into_owned(),
+                        value(first, lexer),
+                    );
                 }
                 AttributeValue::M(map)
             }

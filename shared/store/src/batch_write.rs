@@ -75,13 +75,21 @@ impl BatchTable {
     /// The table called `name`. All requests of the process together make at most `max_calls` at the same time, and so
     /// open as many connections.
     pub(super) fn new(client: Client, name: impl Into<String>, max_calls: usize) -> Self {
-        Self { client, name: name.into(), breaker: CircuitBreaker::default(), in_flight: InFlight::new(max_calls) }
+        Self {
+            client,
+            name: name.into(),
+            breaker: CircuitBreaker::default(),
+            in_flight: InFlight::new(max_calls),
+        }
     }
 
     /// The same table for one message of a drain, whose calls are few and wait for none of another message: one that hangs delays
     /// no other.
     pub(super) fn for_message(&self) -> Self {
-        Self { in_flight: InFlight::of_message(), ..self.clone() }
+        Self {
+            in_flight: InFlight::of_message(),
+            ..self.clone()
+        }
     }
 
     /// Puts `items`. Returns the indices of those that DynamoDB found invalid, in order; every other one is stored. Items of
@@ -95,26 +103,42 @@ impl BatchTable {
         limit: impl Into<TimeLimit>,
     ) -> Result<Vec<usize>, UnstoredSignals> {
         let limit = limit.into();
-        let (throttled, others) = self.breaker.divide(items, limit, |item| item.partition_key());
-        let (mut sent, short) =
-            tokio::join!(self.put_all(others, limit), self.put_all(throttled, circuit_breaker::short(limit)));
+        let (throttled, others) = self
+            .breaker
+            .divide(items, limit, |item| item.partition_key());
+        let (mut sent, short) = tokio::join!(
+            self.put_all(others, limit),
+            self.put_all(throttled, circuit_breaker::short(limit))
+        );
         sent.add(short);
         let invalid = indices(&sent.invalid);
         match sent.error {
             None => Ok(invalid),
-            Some(error) => Err(UnstoredSignals { error, invalid, unacknowledged: indices(&sent.unprocessed) }),
+            Some(error) => Err(UnstoredSignals {
+                error,
+                invalid,
+                unacknowledged: indices(&sent.unprocessed),
+            }),
         }
     }
 
     /// Sends the items until DynamoDB has taken all, the time is over, or it fails otherwise than transiently.
     async fn put_all<I: BatchItem>(&self, items: Vec<I>, limit: TimeLimit) -> Sent<I> {
-        let mut sent = Sent { unprocessed: items, invalid: Vec::new(), error: None };
+        let mut sent = Sent {
+            unprocessed: items,
+            invalid: Vec::new(),
+            error: None,
+        };
         // Without a call, the request is not the probe of an open breaker.
         if sent.unprocessed.is_empty() {
             return sent;
         }
         let access = TableAccess::new(&self.breaker, limit);
-        let mut max_calls = if access.is_open() { FEW_CALLS } else { usize::MAX };
+        let mut max_calls = if access.is_open() {
+            FEW_CALLS
+        } else {
+            usize::MAX
+        };
         loop {
             let unsent = std::mem::take(&mut sent.unprocessed);
             sent.error = None;
@@ -123,7 +147,9 @@ impl BatchTable {
                 Some(error) if !error.is_transient() => return sent,
                 Some(error) if !access.wait().await => {
                     if *error == StoreError::Unavailable(Cause::Throttled) {
-                        sent.unprocessed.iter().for_each(|item| self.breaker.remember_throttled(item.partition_key()));
+                        sent.unprocessed
+                            .iter()
+                            .for_each(|item| self.breaker.remember_throttled(item.partition_key()));
                     }
                     return sent;
                 }
@@ -134,9 +160,18 @@ impl BatchTable {
     }
 
     /// Sends the items in batches, until a call fails: then it is time to wait. The calls that are under way are waited for.
-    async fn put_once<I: BatchItem>(&self, items: Vec<I>, max_calls: &mut usize, access: &TableAccess) -> Sent<I> {
+    async fn put_once<I: BatchItem>(
+        &self,
+        items: Vec<I>,
+        max_calls: &mut usize,
+        access: &TableAccess,
+    ) -> Sent<I> {
         let mut unsent = chunks(items, |item| item.text_bytes());
-        let mut sent = Sent { unprocessed: Vec::new(), invalid: Vec::new(), error: None };
+        let mut sent = Sent {
+            unprocessed: Vec::new(),
+            invalid: Vec::new(),
+            error: None,
+        };
         let mut calls = FuturesUnordered::new();
         loop {
             while calls.len() < *max_calls && sent.error.is_none() {
@@ -151,14 +186,18 @@ impl BatchTable {
                     self.in_flight.try_for(next.bytes)
                 };
                 let Some(permit) = permit else { break };
-                let Some(chunk) = unsent.pop_front() else { break };
+                let Some(chunk) = unsent.pop_front() else {
+                    break;
+                };
                 calls.push(async move {
                     let outcome = self.put_chunk(chunk.items, access).await;
                     drop(permit);
                     outcome
                 });
             }
-            let Some(outcome) = calls.next().await else { break };
+            let Some(outcome) = calls.next().await else {
+                break;
+            };
             if outcome.error.is_some() || !outcome.unprocessed.is_empty() {
                 *max_calls = FEW_CALLS;
             }
@@ -171,19 +210,37 @@ impl BatchTable {
         let mut untried: Vec<I> = unsent.into_iter().flat_map(|chunk| chunk.items).collect();
         untried.append(&mut sent.unprocessed);
         // A call that left a part of its items unprocessed does not end the sending.
-        let error = sent.error.or((!untried.is_empty()).then_some(Cause::Throttled.into()));
-        Sent { unprocessed: untried, invalid: sent.invalid, error }
+        let error = sent
+            .error
+            .or((!untried.is_empty()).then_some(Cause::Throttled.into()));
+        Sent {
+            unprocessed: untried,
+            invalid: sent.invalid,
+            error,
+        }
     }
 
     async fn put_chunk<I: BatchItem>(&self, items: Vec<I>, access: &TableAccess) -> Sent<I> {
         match access.call(self.send_chunk(&items)).await {
-            Ok(unprocessed) => Sent { unprocessed, invalid: Vec::new(), error: None },
-            Err(StoreError::Invalid | StoreError::ItemTooLarge) if items.len() == 1 => {
-                Sent { unprocessed: Vec::new(), invalid: items, error: None }
-            }
+            Ok(unprocessed) => Sent {
+                unprocessed,
+                invalid: Vec::new(),
+                error: None,
+            },
+            Err(StoreError::Invalid | StoreError::ItemTooLarge) if items.len() == 1 => Sent {
+                unprocessed: Vec::new(),
+                invalid: items,
+                error: None,
+            },
             // DynamoDB rejected the call for one of its items and does not say which.
-            Err(StoreError::Invalid | StoreError::ItemTooLarge) => self.put_one_by_one(items, access).await,
-            Err(error) => Sent { unprocessed: items, invalid: Vec::new(), error: Some(error) },
+            Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
+                self.put_one_by_one(items, access).await
+            }
+            Err(error) => Sent {
+                unprocessed: items,
+                invalid: Vec::new(),
+                error: Some(error),
+            },
         }
     }
 
@@ -206,14 +263,25 @@ impl BatchTable {
         json.raw("}}]}}");
         let body = Bytes::from(json.into_bytes());
         let replace_body = move |request: &mut HttpRequest| {
-            request.headers_mut().insert("content-length", body.len().to_string());
+            request
+                .headers_mut()
+                .insert("content-length", body.len().to_string());
             *request.body_mut() = SdkBody::from(body.clone());
         };
         // The SDK finds the table's endpoint by its name.
-        let call = self.client.batch_write_item().request_items(&self.name, Vec::new());
+        let call = self
+            .client
+            .batch_write_item()
+            .request_items(&self.name, Vec::new());
         let output = call.customize().mutate_request(replace_body).send().await?;
-        let requests = output.unprocessed_items.into_iter().flat_map(HashMap::into_values).flatten();
-        let keys: Vec<_> = requests.map(|request| request.put_request?.item.remove("sk")).collect();
+        let requests = output
+            .unprocessed_items
+            .into_iter()
+            .flat_map(HashMap::into_values)
+            .flatten();
+        let keys: Vec<_> = requests
+            .map(|request| request.put_request?.item.remove("sk"))
+            .collect();
         if keys.is_empty() {
             return Ok(Vec::new());
         }
@@ -231,16 +299,27 @@ impl BatchTable {
         let mut invalid = Vec::new();
         let mut items = items.into_iter();
         while let Some(item) = items.next() {
-            match access.repeat(|| async { self.send_chunk(&[item]).await }).await {
+            match access
+                .repeat(|| async { self.send_chunk(&[item]).await })
+                .await
+            {
                 Ok(_) => {}
                 Err(StoreError::Invalid | StoreError::ItemTooLarge) => invalid.push(item),
                 Err(error) => {
                     let unprocessed = std::iter::once(item).chain(items).collect();
-                    return Sent { unprocessed, invalid, error: Some(error) };
+                    return Sent {
+                        unprocessed,
+                        invalid,
+                        error: Some(error),
+                    };
                 }
             }
         }
-        Sent { unprocessed: Vec::new(), invalid, error: None }
+        Sent {
+            unprocessed: Vec::new(),
+            invalid,
+            error: None,
+        }
     }
 }
 
@@ -265,8 +344,17 @@ mod tests {
         let config = defaults(CONNECT_TIMEOUT).unwrap().build();
         let table = BatchTable::new(dynamodb(&config), "t", 1);
         table.breaker.open_since(Duration::from_secs(5));
-        let limit = TimeLimit { deadline: Deadline::after(Duration::from_secs(1)), can_defer: true };
-        table.store(Vec::<&RejectedSignalItem<'_>>::new(), limit).await.unwrap();
-        assert!(!TableAccess::new(&table.breaker, limit).is_open(), "the next request is the probe");
+        let limit = TimeLimit {
+            deadline: Deadline::after(Duration::from_secs(1)),
+            can_defer: true,
+        };
+        table
+            .store(Vec::<&RejectedSignalItem<'_>>::new(), limit)
+            .await
+            .unwrap();
+        assert!(
+            !TableAccess::new(&table.breaker, limit).is_open(),
+            "the next request is the probe"
+        );
     }
 }

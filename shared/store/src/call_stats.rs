@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use aws_sdk_dynamodb::config::interceptors::{BeforeTransmitInterceptorContextRef, FinalizerInterceptorContextRef};
+use aws_sdk_dynamodb::config::interceptors::{
+    BeforeTransmitInterceptorContextRef, FinalizerInterceptorContextRef,
+};
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 
@@ -40,8 +42,10 @@ impl CallStats {
 
     /// The time from the start of the first call to the end of the last; `None` without calls.
     pub fn latency(&self) -> Option<Duration> {
-        let (first, last) =
-            (self.first_microseconds.load(Ordering::Relaxed), self.last_microseconds.load(Ordering::Relaxed));
+        let (first, last) = (
+            self.first_microseconds.load(Ordering::Relaxed),
+            self.last_microseconds.load(Ordering::Relaxed),
+        );
         (self.attempts() > 0).then(|| Duration::from_micros(last.saturating_sub(first)))
     }
 
@@ -68,7 +72,9 @@ impl Intercept for CallStatsInterceptor {
         // Tools and tests make calls outside a request: those are not counted.
         let _ = CURRENT.try_with(|call_stats| {
             call_stats.attempts.fetch_add(1, Ordering::Relaxed);
-            call_stats.first_microseconds.fetch_min(call_stats.elapsed(), Ordering::Relaxed);
+            call_stats
+                .first_microseconds
+                .fetch_min(call_stats.elapsed(), Ordering::Relaxed);
         });
         Ok(())
     }
@@ -79,8 +85,11 @@ impl Intercept for CallStatsInterceptor {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let _ = CURRENT
-            .try_with(|call_stats| call_stats.last_microseconds.fetch_max(call_stats.elapsed(), Ordering::Relaxed));
+        let _ = CURRENT.try_with(|call_stats| {
+            call_stats
+                .last_microseconds
+                .fetch_max(call_stats.elapsed(), Ordering::Relaxed)
+        });
         Ok(())
     }
 }

@@ -54,7 +54,9 @@ impl CircuitBreaker {
     /// Whether the request that begins has only a short time for its first answer. One that has not is the probe if the breaker is
     /// open.
     pub(crate) fn is_open(&self) -> bool {
-        let Some(probed_at) = &mut self.lock().probed_at else { return false };
+        let Some(probed_at) = &mut self.lock().probed_at else {
+            return false;
+        };
         let is_open = probed_at.elapsed() < PROBE_INTERVAL;
         if !is_open {
             *probed_at = Instant::now();
@@ -64,8 +66,16 @@ impl CircuitBreaker {
 
     /// How long the table has for its first answer while the breaker is open.
     pub(crate) fn first_answer_timeout(&self) -> Duration {
-        let usual = self.lock().first_answers.iter().max().copied().unwrap_or_default();
-        usual.saturating_mul(LATENCIES).clamp(MIN_FIRST_ANSWER, MAX_FIRST_ANSWER)
+        let usual = self
+            .lock()
+            .first_answers
+            .iter()
+            .max()
+            .copied()
+            .unwrap_or_default();
+        usual
+            .saturating_mul(LATENCIES)
+            .clamp(MIN_FIRST_ANSWER, MAX_FIRST_ANSWER)
     }
 
     /// Closes the breaker: the table has given a request its first answer, after this time.
@@ -86,7 +96,11 @@ impl CircuitBreaker {
     /// The limit of a request that writes only the item with this partition key.
     pub(crate) fn limit_of(&self, partition_key: &str, limit: TimeLimit) -> TimeLimit {
         let (throttled, _) = self.divide(vec![partition_key], limit, |key| (*key).to_owned());
-        if throttled.is_empty() { limit } else { short(limit) }
+        if throttled.is_empty() {
+            limit
+        } else {
+            short(limit)
+        }
     }
 
     /// Divides the items of a request into those whose partition keys were throttled last, which have a
@@ -98,21 +112,30 @@ impl CircuitBreaker {
         partition_key: impl Fn(&I) -> String,
     ) -> (Vec<I>, Vec<I>) {
         let mut breaker = self.lock();
-        breaker.throttled_keys.retain(|(_, throttled_at)| throttled_at.elapsed() < PROBE_INTERVAL);
+        breaker
+            .throttled_keys
+            .retain(|(_, throttled_at)| throttled_at.elapsed() < PROBE_INTERVAL);
         if breaker.throttled_keys.is_empty() || !limit.can_defer {
             return (Vec::new(), items);
         }
         items.into_iter().partition(|item| {
             let key = partition_key(item);
-            breaker.throttled_keys.iter().any(|(throttled, _)| *throttled == key)
+            breaker
+                .throttled_keys
+                .iter()
+                .any(|(throttled, _)| *throttled == key)
         })
     }
 
     /// Remembers a partition key that was throttled until the time of a request was over.
     pub(crate) fn remember_throttled(&self, partition_key: String) {
         let mut breaker = self.lock();
-        breaker.throttled_keys.retain(|(key, _)| *key != partition_key);
-        breaker.throttled_keys.push_back((partition_key, Instant::now()));
+        breaker
+            .throttled_keys
+            .retain(|(key, _)| *key != partition_key);
+        breaker
+            .throttled_keys
+            .push_back((partition_key, Instant::now()));
         if breaker.throttled_keys.len() > REMEMBERED_KEYS {
             breaker.throttled_keys.pop_front();
         }
@@ -137,7 +160,10 @@ mod tests {
     }
 
     fn limit() -> TimeLimit {
-        TimeLimit { deadline: Deadline::after(Duration::from_mins(1)), can_defer: true }
+        TimeLimit {
+            deadline: Deadline::after(Duration::from_mins(1)),
+            can_defer: true,
+        }
     }
 
     #[test]
@@ -145,19 +171,32 @@ mod tests {
         let breaker = CircuitBreaker::default();
         for (latency, timeout) in [(5, 150), (100, 300), (200, 500), (10, 500)] {
             breaker.close(Duration::from_millis(latency));
-            assert_eq!(breaker.first_answer_timeout(), Duration::from_millis(timeout), "{latency} ms");
+            assert_eq!(
+                breaker.first_answer_timeout(),
+                Duration::from_millis(timeout),
+                "{latency} ms"
+            );
         }
         (0..7).for_each(|_| breaker.close(Duration::from_millis(60)));
-        assert_eq!(breaker.first_answer_timeout(), Duration::from_millis(180), "the 200 ms are forgotten");
+        assert_eq!(
+            breaker.first_answer_timeout(),
+            Duration::from_millis(180),
+            "the 200 ms are forgotten"
+        );
     }
 
     #[test]
     fn the_sixteen_partition_keys_that_were_throttled_last_have_a_short_time() {
         let breaker = CircuitBreaker::default();
         (0..17).for_each(|n| breaker.remember_throttled(n.to_string()));
-        let divide = |limit| breaker.divide((0..18).collect(), limit, std::string::ToString::to_string);
+        let divide =
+            |limit| breaker.divide((0..18).collect(), limit, std::string::ToString::to_string);
         assert_eq!(divide(limit()), ((1..17).collect(), vec![0, 17]));
-        assert_eq!(divide(Deadline::after(Duration::from_mins(1)).into()).0, [0; 0], "nothing can be deferred");
+        assert_eq!(
+            divide(Deadline::after(Duration::from_mins(1)).into()).0,
+            [0; 0],
+            "nothing can be deferred"
+        );
         assert!(breaker.limit_of("16", limit()).deadline.remaining() <= MIN_FIRST_ANSWER);
         assert!(breaker.limit_of("0", limit()).deadline.remaining() > MIN_FIRST_ANSWER);
     }

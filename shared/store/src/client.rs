@@ -7,7 +7,9 @@ use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::config::interceptors::InterceptorContext;
-use aws_sdk_dynamodb::config::retry::{ClassifyRetry, RetryAction, RetryConfig, RetryPartition, TokenBucket};
+use aws_sdk_dynamodb::config::retry::{
+    ClassifyRetry, RetryAction, RetryConfig, RetryPartition, TokenBucket,
+};
 
 use crate::call_stats::CallStatsInterceptor;
 use crate::table_access::{BACKOFF_BASE, BACKOFF_CAP};
@@ -37,7 +39,13 @@ pub fn dynamodb(config: &SdkConfig) -> Client {
 
 /// A client of a function with the connections of `client` and a retry budget of its own.
 pub(crate) fn with_own_retries(client: &Client) -> Client {
-    Client::from_conf(client.config().to_builder().retry_partition(partition(retry_tokens())).build())
+    Client::from_conf(
+        client
+            .config()
+            .to_builder()
+            .retry_partition(partition(retry_tokens()))
+            .build(),
+    )
 }
 
 fn retry_tokens() -> TokenBucket {
@@ -52,16 +60,26 @@ fn retry_tokens() -> TokenBucket {
 }
 
 fn partition(retry_tokens: TokenBucket) -> RetryPartition {
-    RetryPartition::custom("dynamodb").token_bucket(retry_tokens).build()
+    RetryPartition::custom("dynamodb")
+        .token_bucket(retry_tokens)
+        .build()
 }
 
 /// A client with other limits, for a caller that has more time than a function.
-pub fn dynamodb_with(config: &SdkConfig, attempt_timeout: Duration, retry_tokens: TokenBucket) -> Client {
+pub fn dynamodb_with(
+    config: &SdkConfig,
+    attempt_timeout: Duration,
+    retry_tokens: TokenBucket,
+) -> Client {
     let config = Builder::from(config)
         .retry_config(retries(MAX_ATTEMPTS))
         .retry_partition(partition(retry_tokens))
         .retry_classifier(MalformedResponse)
-        .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(attempt_timeout).build())
+        .timeout_config(
+            TimeoutConfig::builder()
+                .operation_attempt_timeout(attempt_timeout)
+                .build(),
+        )
         .interceptor(CallStatsInterceptor);
     Client::from_conf(config.build())
 }
@@ -85,7 +103,13 @@ impl ClassifyRetry for MalformedResponse {
     }
 
     fn classify_retry(&self, context: &InterceptorContext) -> RetryAction {
-        let is_success = context.response().is_some_and(|response| response.status().is_success());
-        if is_success && context.is_failed() { RetryAction::transient_error() } else { RetryAction::NoActionIndicated }
+        let is_success = context
+            .response()
+            .is_some_and(|response| response.status().is_success());
+        if is_success && context.is_failed() {
+            RetryAction::transient_error()
+        } else {
+            RetryAction::NoActionIndicated
+        }
     }
 }

@@ -80,7 +80,11 @@ pub enum UpdateResult {
 impl CustomersTable {
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), breaker: CircuitBreaker::default() }
+        Self {
+            client,
+            table: table.into(),
+            breaker: CircuitBreaker::default(),
+        }
     }
 
     /// Changes the fields that `update` names, and no others, in one `UpdateItem`: two concurrent updates both take effect.
@@ -98,15 +102,21 @@ impl CustomersTable {
         mark: &mut UpdateMark,
         limit: impl Into<TimeLimit>,
     ) -> Result<UpdateResult, StoreError> {
-        let (received_at, began, mut backoff) = (mark.updated_at(), Instant::now(), Backoff::default());
+        let (received_at, began, mut backoff) =
+            (mark.updated_at(), Instant::now(), Backoff::default());
         let pk = account_id.partition_key(update.customer_id());
         let access = TableAccess::new(&self.breaker, self.breaker.limit_of(&pk, limit.into()));
         loop {
-            let written = access.call(self.write(Write::whole(account_id, update, *mark))).await;
+            let written = access
+                .call(self.write(Write::whole(account_id, update, *mark)))
+                .await;
             if access.repeats(&written).await {
                 continue;
             }
-            if written.as_ref().is_err_and(|error| *error == StoreError::Unavailable(Cause::Throttled)) {
+            if written
+                .as_ref()
+                .is_err_and(|error| *error == StoreError::Unavailable(Cause::Throttled))
+            {
                 self.breaker.remember_throttled(pk.clone());
             }
             let is_created = match written? {
@@ -119,12 +129,18 @@ impl CustomersTable {
                 Written::Refused(item) => {
                     let stored = Fence::of(&item.ok_or(StoreError::Corrupt)?)?;
                     let wait = backoff.next_wait();
-                    mark.fence = stored.next()?.max(Fence::at(received_at.plus(began.elapsed() + wait))?);
+                    mark.fence = stored
+                        .next()?
+                        .max(Fence::at(received_at.plus(began.elapsed() + wait))?);
                     before(access.deadline(), tokio::time::sleep(wait)).await?;
                     continue;
                 }
             };
-            return Ok(if is_created { UpdateResult::Created } else { UpdateResult::Updated });
+            return Ok(if is_created {
+                UpdateResult::Created
+            } else {
+                UpdateResult::Updated
+            });
         }
     }
 
@@ -159,7 +175,12 @@ impl CustomersTable {
                     }
                     let item_fence = Fence::of(item)?.next()?.max(Fence::at(now)?);
                     let condition = Condition::FieldsAreOlder;
-                    Write { changes: &changes, item_fence, condition, ..Write::whole(account_id, update, mark) }
+                    Write {
+                        changes: &changes,
+                        item_fence,
+                        condition,
+                        ..Write::whole(account_id, update, mark)
+                    }
                 }
             };
             match access.repeat(|| self.write(write)).await? {
@@ -185,21 +206,27 @@ impl CustomersTable {
         limit: impl Into<TimeLimit>,
     ) -> Result<bool, StoreError> {
         let mark = UpdateMark::with(Fence::last_of(updated_at)?);
-        let write = Write { condition: Condition::ItemIsNotNewer, ..Write::whole(account_id, update, mark) };
-        let written = TableAccess::new(&self.breaker, limit).repeat(|| self.write(write)).await?;
+        let write = Write {
+            condition: Condition::ItemIsNotNewer,
+            ..Write::whole(account_id, update, mark)
+        };
+        let written = TableAccess::new(&self.breaker, limit)
+            .repeat(|| self.write(write))
+            .await?;
         Ok(matches!(written, Written::Over(_)))
     }
 
     async fn write(&self, write: Write<'_>) -> Result<Written, StoreError> {
         // On the heap, as in `before`.
-        let error = match Box::pin(write.request(&self.client).table_name(&self.table).send()).await {
+        let error = match Box::pin(write.request(&self.client).table_name(&self.table).send()).await
+        {
             Ok(output) => return Ok(Written::Over(output.attributes.unwrap_or_default())),
             Err(error) => error,
         };
         match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                Ok(Written::Refused(failed.item().filter(|item| !item.is_empty()).cloned()))
-            }
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => Ok(Written::Refused(
+                failed.item().filter(|item| !item.is_empty()).cloned(),
+            )),
             _ => Err(error.into()),
         }
     }
@@ -210,8 +237,19 @@ impl CustomersTable {
 /// # Errors
 /// [`StoreError::Corrupt`] when a fence is malformed.
 pub fn times_of_fields(item: &Item) -> Result<BTreeMap<&str, Timestamp>, StoreError> {
-    let fences = item.keys().filter_map(|name| Some((name, name.strip_prefix(FENCE_PREFIX)?)));
-    fences.map(|(name, field)| Ok((field, Fence::get(item, name)?.ok_or(StoreError::Corrupt)?.timestamp()))).collect()
+    let fences = item
+        .keys()
+        .filter_map(|name| Some((name, name.strip_prefix(FENCE_PREFIX)?)));
+    fences
+        .map(|(name, field)| {
+            Ok((
+                field,
+                Fence::get(item, name)?
+                    .ok_or(StoreError::Corrupt)?
+                    .timestamp(),
+            ))
+        })
+        .collect()
 }
 
 /// The attribute with the fence of a field.
@@ -233,7 +271,14 @@ impl<'a> Write<'a> {
     }
 
     fn request(self, client: &Client) -> UpdateItemFluentBuilder {
-        let Self { account_id, customer_id, changes, mark, item_fence, condition } = self;
+        let Self {
+            account_id,
+            customer_id,
+            changes,
+            mark,
+            item_fence,
+            condition,
+        } = self;
         let mut set = String::from(
             "SET accountId = :account, customerId = :customer, fence = :fence, fenceId = :id, updatedAt = :now, \
              createdAt = if_not_exists(createdAt, :now)",
@@ -246,28 +291,40 @@ impl<'a> Write<'a> {
         values.insert(":customer".to_owned(), string(customer_id));
         values.insert(":fence".to_owned(), item_fence.attribute());
         values.insert(":id".to_owned(), mark.id_attribute());
-        values.insert(":now".to_owned(), string(item_fence.timestamp().to_string()));
+        values.insert(
+            ":now".to_owned(),
+            string(item_fence.timestamp().to_string()),
+        );
         if !changes.is_empty() {
             values.insert(":field".to_owned(), mark.fence.attribute());
         }
         for (index, (name, change)) in changes.iter().enumerate() {
             let index = index.to_string();
-            let (field, fence, value) = (["#", &index].concat(), ["#f", &index].concat(), [":", &index].concat());
+            let (field, fence, value) = (
+                ["#", &index].concat(),
+                ["#f", &index].concat(),
+                [":", &index].concat(),
+            );
             set.extend([", ", &fence, " = :field"]);
             match change {
                 Change::Set(json) => {
                     set.extend([", ", &field, " = ", &value]);
                     values.insert(value, attribute_value(*json));
                 }
-                Change::Remove => remove.extend([if remove.is_empty() { " REMOVE " } else { ", " }, &field]),
+                Change::Remove => {
+                    remove.extend([if remove.is_empty() { " REMOVE " } else { ", " }, &field])
+                }
             }
             names.insert(field, name.to_string());
             names.insert(fence, fence_of(name));
         }
-        let field_is_older = |index| format!(" AND (attribute_not_exists(#f{index}) OR #f{index} < :field)");
+        let field_is_older =
+            |index| format!(" AND (attribute_not_exists(#f{index}) OR #f{index} < :field)");
         let condition = match condition {
             Condition::ItemIsOlder => "attribute_not_exists(fence) OR fence < :fence".to_owned(),
-            Condition::ItemIsNotNewer => "attribute_not_exists(fence) OR fence <= :fence".to_owned(),
+            Condition::ItemIsNotNewer => {
+                "attribute_not_exists(fence) OR fence <= :fence".to_owned()
+            }
             Condition::FieldsAreOlder => {
                 let fields: String = (0..changes.len()).map(field_is_older).collect();
                 format!("attribute_exists(pk) AND fence < :fence{fields}")

@@ -31,19 +31,25 @@ impl Deadline {
     /// The deadline `duration` from now.
     pub fn after(duration: Duration) -> Self {
         let now = Instant::now();
-        Self { until: now.checked_add(duration).unwrap_or(now) }
+        Self {
+            until: now.checked_add(duration).unwrap_or(now),
+        }
     }
 
     /// This deadline, or the one `duration` from now if that is sooner.
     #[must_use]
     pub fn at_most(self, duration: Duration) -> Self {
-        Self { until: self.until.min(Self::after(duration).until) }
+        Self {
+            until: self.until.min(Self::after(duration).until),
+        }
     }
 
     /// The deadline `duration` before this one.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
-        Self { until: self.until.checked_sub(duration).unwrap_or(self.until) }
+        Self {
+            until: self.until.checked_sub(duration).unwrap_or(self.until),
+        }
     }
 
     /// The time left; zero when it has passed.
@@ -69,7 +75,10 @@ pub struct TimeLimit {
 
 impl From<Deadline> for TimeLimit {
     fn from(deadline: Deadline) -> Self {
-        Self { deadline, can_defer: false }
+        Self {
+            deadline,
+            can_defer: false,
+        }
     }
 }
 
@@ -77,17 +86,25 @@ impl TimeLimit {
     /// The limit of a request's writes that must have ended by `deadline`, or been deferred where there is an overflow queue.
     pub fn of_writes(deadline: Deadline, can_defer: bool) -> Self {
         let deadline = if can_defer {
-            deadline.minus(DEFERRAL_RESERVE).at_most(WRITE_TIMEOUT_BEFORE_DEFERRAL)
+            deadline
+                .minus(DEFERRAL_RESERVE)
+                .at_most(WRITE_TIMEOUT_BEFORE_DEFERRAL)
         } else {
             deadline.at_most(WRITE_TIMEOUT)
         };
-        Self { deadline, can_defer }
+        Self {
+            deadline,
+            can_defer,
+        }
     }
 
     /// This limit, or the one `duration` from now if that is sooner.
     #[must_use]
     pub fn at_most(self, duration: Duration) -> Self {
-        Self { deadline: self.deadline.at_most(duration), ..self }
+        Self {
+            deadline: self.deadline.at_most(duration),
+            ..self
+        }
     }
 }
 
@@ -101,7 +118,11 @@ pub fn before<T>(
 ) -> impl Future<Output = Result<T, DeadlineExceeded>> {
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let work = Box::pin(work);
-    async move { tokio::time::timeout_at(deadline.until().into(), work).await.map_err(|_| DeadlineExceeded) }
+    async move {
+        tokio::time::timeout_at(deadline.until().into(), work)
+            .await
+            .map_err(|_| DeadlineExceeded)
+    }
 }
 
 /// Yields once, so that hyper can return the connection to its pool before the next call needs one. It costs a round of the

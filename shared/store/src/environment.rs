@@ -26,7 +26,9 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(thiserror::Error)]
 pub enum ConfigError {
     /// A variable that Lambda sets is missing.
-    #[error("the environment variable {0} is missing: Lambda sets it, and `cargo dev` provides it locally")]
+    #[error(
+        "the environment variable {0} is missing: Lambda sets it, and `cargo dev` provides it locally"
+    )]
     MissingFromLambda(&'static str),
     /// A variable that `template.yaml` sets is missing or empty.
     #[error(
@@ -53,7 +55,8 @@ impl fmt::Debug for ConfigError {
 /// # Errors
 /// When a variable is missing, or [`http_client`] fails.
 pub fn sdk_config() -> Result<SdkConfig, ConfigError> {
-    let is_true = |name| optional_env_var(name).is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let is_true =
+        |name| optional_env_var(name).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let config = defaults(CONNECT_TIMEOUT)?
         .region(Region::new(region()?))
         .credentials_provider(credentials()?)
@@ -69,7 +72,8 @@ pub fn sdk_config() -> Result<SdkConfig, ConfigError> {
 /// As [`sdk_config()`].
 pub fn s3() -> Result<S3Connection, ConfigError> {
     Ok(S3Connection {
-        endpoint: configured_endpoint(s3::ENDPOINT_VARIABLE).ok_or(ConfigError::Missing(s3::ENDPOINT_VARIABLE))?,
+        endpoint: configured_endpoint(s3::ENDPOINT_VARIABLE)
+            .ok_or(ConfigError::Missing(s3::ENDPOINT_VARIABLE))?,
         region: region()?,
         credentials: credentials()?,
         connector: http_connector(CONNECT_TIMEOUT)?,
@@ -80,7 +84,9 @@ fn credentials() -> Result<SharedCredentialsProvider, ConfigError> {
     for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
         optional_env_var(name).ok_or(ConfigError::MissingFromLambda(name))?;
     }
-    Ok(SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new()))
+    Ok(SharedCredentialsProvider::new(
+        EnvironmentVariableCredentialsProvider::new(),
+    ))
 }
 
 fn region() -> Result<String, ConfigError> {
@@ -105,7 +111,9 @@ pub fn defaults(connect_timeout: Duration) -> Result<sdk_config::Builder, CaBund
 
 /// The endpoint that the operator set for a service, by its variable, or for all services.
 pub fn configured_endpoint(endpoint_variable: &str) -> Option<String> {
-    [endpoint_variable, "AWS_ENDPOINT_URL"].into_iter().find_map(optional_env_var)
+    [endpoint_variable, "AWS_ENDPOINT_URL"]
+        .into_iter()
+        .find_map(optional_env_var)
 }
 
 /// Finds the endpoint of a service in the variables. The clients ask for nothing else.
@@ -114,7 +122,11 @@ struct EndpointVariables;
 
 impl LoadServiceConfig for EndpointVariables {
     fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {
-        configured_endpoint(&format!("{}_{}", key.env(), key.service_id().to_uppercase().replace(' ', "_")))
+        configured_endpoint(&format!(
+            "{}_{}",
+            key.env(),
+            key.service_id().to_uppercase().replace(' ', "_")
+        ))
     }
 }
 
@@ -136,7 +148,9 @@ pub fn env_var(name: &'static str) -> Result<String, ConfigError> {
 /// # Errors
 /// [`ConfigError::Missing`] when it is not set or empty, [`ConfigError::NotANumber`] when it is not a whole number.
 pub fn env_u64(name: &'static str) -> Result<u64, ConfigError> {
-    env_var(name)?.parse().map_err(|_| ConfigError::NotANumber(name))
+    env_var(name)?
+        .parse()
+        .map_err(|_| ConfigError::NotANumber(name))
 }
 
 /// The HTTP client of this service, which waits at most `connect_timeout` for a connection.

@@ -63,11 +63,15 @@ pub enum Cause {
 impl StoreError {
     /// Whether the same call may succeed a moment later.
     pub fn is_transient(&self) -> bool {
-        let Self::Unavailable(cause) = self else { return false };
+        let Self::Unavailable(cause) = self else {
+            return false;
+        };
         match cause {
-            Cause::Throttled | Cause::Timeout | Cause::DispatchFailure | Cause::ResponseError | Cause::ServerError => {
-                true
-            }
+            Cause::Throttled
+            | Cause::Timeout
+            | Cause::DispatchFailure
+            | Cause::ResponseError
+            | Cause::ServerError => true,
             Cause::DeadlineExceeded
             | Cause::NoSuchTable
             | Cause::AccessDenied
@@ -81,9 +85,9 @@ impl Cause {
     /// The cause of an error code of DynamoDB ("Error handling with DynamoDB", developer guide).
     pub fn from_code(code: &str) -> Self {
         match code {
-            "ProvisionedThroughputExceededException" | "RequestLimitExceeded" | "ThrottlingException" => {
-                Self::Throttled
-            }
+            "ProvisionedThroughputExceededException"
+            | "RequestLimitExceeded"
+            | "ThrottlingException" => Self::Throttled,
             "InternalServerError" | "InternalFailure" | "ServiceUnavailable" => Self::ServerError,
             "ResourceNotFoundException" => Self::NoSuchTable,
             "AccessDeniedException" => Self::AccessDenied,
@@ -112,19 +116,27 @@ impl<E: ProvideErrorMetadata> From<SdkError<E, HttpResponse>> for StoreError {
             SdkError::DispatchFailure(_) => Cause::DispatchFailure,
             SdkError::ResponseError(_) => Cause::ResponseError,
             // To the SDK, a 200 that it cannot parse is an error without a code.
-            SdkError::ServiceError(service) if service.raw().status().is_success() => Cause::ResponseError,
-            SdkError::ServiceError(service) => match (service.err().code(), service.err().message()) {
-                (Some("ValidationException"), Some(message)) if is_about_item_size(message) => {
-                    return Self::ItemTooLarge;
+            SdkError::ServiceError(service) if service.raw().status().is_success() => {
+                Cause::ResponseError
+            }
+            SdkError::ServiceError(service) => {
+                match (service.err().code(), service.err().message()) {
+                    (Some("ValidationException"), Some(message)) if is_about_item_size(message) => {
+                        return Self::ItemTooLarge;
+                    }
+                    (Some("ValidationException" | "SerializationException"), _) => {
+                        return Self::Invalid;
+                    }
+                    (Some(code), _) => match Cause::from_code(code) {
+                        Cause::Other(_) if service.raw().status().is_server_error() => {
+                            Cause::ServerError
+                        }
+                        cause => cause,
+                    },
+                    // A 5xx without a body, for example from a load balancer.
+                    (None, _) => Cause::ServerError,
                 }
-                (Some("ValidationException" | "SerializationException"), _) => return Self::Invalid,
-                (Some(code), _) => match Cause::from_code(code) {
-                    Cause::Other(_) if service.raw().status().is_server_error() => Cause::ServerError,
-                    cause => cause,
-                },
-                // A 5xx without a body, for example from a load balancer.
-                (None, _) => Cause::ServerError,
-            },
+            }
             _ => Cause::Other("SdkError".to_owned()),
         })
     }
@@ -156,7 +168,8 @@ mod tests {
     #[test]
     fn request_that_cannot_be_written_is_none_that_dynamodb_found_invalid() {
         assert_eq!(to_item(&17), Err(StoreError::Unserializable), "no item");
-        let unsent: SdkError<PutItemError, HttpResponse> = SdkError::construction_failure("no table name");
+        let unsent: SdkError<PutItemError, HttpResponse> =
+            SdkError::construction_failure("no table name");
         assert_eq!(StoreError::from(unsent), StoreError::Unserializable);
     }
 }

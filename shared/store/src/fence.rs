@@ -50,7 +50,10 @@ impl Fence {
 
     fn new(time: Timestamp, part: u64) -> Result<Self, StoreError> {
         let first = time.millis().checked_mul(PER_MILLISECOND);
-        first.and_then(|first| first.checked_add(part)).map(Self).ok_or(StoreError::Invalid)
+        first
+            .and_then(|first| first.checked_add(part))
+            .map(Self)
+            .ok_or(StoreError::Invalid)
     }
 
     /// The fence in the attribute `name` of a stored customer; `None` if it has no such attribute.
@@ -59,7 +62,9 @@ impl Fence {
     /// [`StoreError::Corrupt`] when the attribute is not a fence.
     pub(crate) fn get(item: &Item, name: &str) -> Result<Option<Self>, StoreError> {
         let parse = |value: &AttributeValue| value.as_n().ok()?.parse().ok().map(Self);
-        item.get(name).map(|value| parse(value).ok_or(StoreError::Corrupt)).transpose()
+        item.get(name)
+            .map(|value| parse(value).ok_or(StoreError::Corrupt))
+            .transpose()
     }
 
     /// The fence of a stored customer.
@@ -75,7 +80,10 @@ impl Fence {
     /// # Errors
     /// [`StoreError::Corrupt`] when there is none.
     pub(crate) fn next(self) -> Result<Self, StoreError> {
-        self.0.checked_add(fastrand::u64(1..=MAX_STEP)).map(Self).ok_or(StoreError::Corrupt)
+        self.0
+            .checked_add(fastrand::u64(1..=MAX_STEP))
+            .map(Self)
+            .ok_or(StoreError::Corrupt)
     }
 
     pub(crate) fn timestamp(self) -> Timestamp {
@@ -105,7 +113,10 @@ impl UpdateMark {
     }
 
     pub(crate) fn with(fence: Fence) -> Self {
-        Self { fence, id: Uuid::new_v4() }
+        Self {
+            fence,
+            id: Uuid::new_v4(),
+        }
     }
 
     /// The `updatedAt` that the update stores.
@@ -137,7 +148,10 @@ mod tests {
             assert!(fence <= Fence::last_of(NOW).unwrap());
             assert!(fence.next().unwrap() > fence);
         }
-        assert!(Fence::last_of(NOW).unwrap() < Fence::at(Timestamp::from_millis(NOW.millis() + 1)).unwrap());
+        assert!(
+            Fence::last_of(NOW).unwrap()
+                < Fence::at(Timestamp::from_millis(NOW.millis() + 1)).unwrap()
+        );
     }
 
     #[test]

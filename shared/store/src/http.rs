@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use aws_smithy_runtime_api::client::connection::{CaptureSmithyConnection, ConnectionMetadata};
 use aws_smithy_runtime_api::client::http::{
-    HttpConnector as SdkConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector, http_client_fn,
+    HttpConnector as SdkConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector,
+    http_client_fn,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -47,7 +48,9 @@ impl SdkConnector for JsonConnector {
             let mut response = response.await?;
             if response.status().as_u16() == 200 {
                 let body = ByteStream::new(response.take_body()).collect().await;
-                let body = body.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
+                let body = body
+                    .map_err(|error| ConnectorError::io(error.into()))?
+                    .into_bytes();
                 if body.is_empty() {
                     return Err(ConnectorError::io("a response without a body".into()));
                 }
@@ -64,14 +67,24 @@ pub(super) fn connector(tls: ClientConfig, connect_timeout: Duration) -> SharedH
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(connect_timeout));
-    let connector =
-        HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(tcp);
-    SharedHttpConnector::new(PooledConnector { pool: Arc::new(Mutex::new(new_pool(connector.clone()))), connector })
+    let connector = HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(tcp);
+    SharedHttpConnector::new(PooledConnector {
+        pool: Arc::new(Mutex::new(new_pool(connector.clone()))),
+        connector,
+    })
 }
 
 fn new_pool(connector: HttpsConnector<HttpConnector>) -> Arc<Pool> {
     let mut pool = Client::builder(TokioExecutor::new());
-    Arc::new(pool.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE).build(connector))
+    Arc::new(
+        pool.pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .build(connector),
+    )
 }
 
 /// The connections of a process. One that does not respond in time probably dropped while the environment was frozen, and
@@ -87,17 +100,30 @@ impl SdkConnector for PooledConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let mut request = match request.try_into_http1x() {
             Ok(request) => request,
-            Err(error) => return HttpConnectorFuture::ready(Err(ConnectorError::user(error.into()))),
+            Err(error) => {
+                return HttpConnectorFuture::ready(Err(ConnectorError::user(error.into())));
+            }
         };
         let connection = capture_connection(&mut request);
         if let Some(capture) = request.extensions().get::<CaptureSmithyConnection>() {
             capture.set_connection_retriever(move || metadata(&connection));
         }
-        let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let unanswered = Unanswered { connector: self.clone(), pool: pool.clone(), since: Some(Instant::now()) };
+        let pool = self
+            .pool
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let unanswered = Unanswered {
+            connector: self.clone(),
+            pool: pool.clone(),
+            since: Some(Instant::now()),
+        };
         HttpConnectorFuture::new(async move {
             // A retry may succeed, and no call of this service does harm twice.
-            let response = pool.request(request).await.map_err(|error| ConnectorError::io(error.into()))?;
+            let response = pool
+                .request(request)
+                .await
+                .map_err(|error| ConnectorError::io(error.into()))?;
             unanswered.answered();
             HttpResponse::try_from(response.map(SdkBody::from_body_1_x))
                 .map_err(|error| ConnectorError::other(error.into(), None))
@@ -143,6 +169,9 @@ fn metadata(connection: &CaptureConnection) -> Option<ConnectionMetadata> {
                 connected.poison();
             }
         };
-        ConnectionMetadata::builder().proxied(false).poison_fn(poison).build()
+        ConnectionMetadata::builder()
+            .proxied(false)
+            .poison_fn(poison)
+            .build()
     })
 }

@@ -43,7 +43,10 @@ pub struct RequestHashes {
 impl RequestHashes {
     /// Those of a request with this body, which was read as `batch`.
     pub fn of(body: &str, batch: &Batch<'_>) -> Self {
-        Self { body_hash: Digest::of(body).to_hex(), signals_hash: batch.signals_hash() }
+        Self {
+            body_hash: Digest::of(body).to_hex(),
+            signals_hash: batch.signals_hash(),
+        }
     }
 }
 
@@ -84,7 +87,11 @@ pub enum Outcome {
 impl IdempotencyTable {
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), breaker: CircuitBreaker::default() }
+        Self {
+            client,
+            table: table.into(),
+            breaker: CircuitBreaker::default(),
+        }
     }
 
     /// Writes the record of a request, to be kept for 24 hours from `now`, unless there is one of the last 24 hours. The first
@@ -99,7 +106,8 @@ impl IdempotencyTable {
         now: Timestamp,
         limit: impl Into<TimeLimit>,
     ) -> Result<Outcome, StoreError> {
-        self.write(record(context, hashes, now), hashes, now, limit.into()).await
+        self.write(record(context, hashes, now), hashes, now, limit.into())
+            .await
     }
 
     /// Writes the record of a request of which signals could not be stored, under a generated requestIdentifier, which the
@@ -112,8 +120,14 @@ impl IdempotencyTable {
     ) -> bool {
         let now = context.received_at;
         let signals_hash = Some(hashes.signals_hash.clone());
-        let record = IdempotencyRecord { signals_hash, ..record(context, hashes, now) };
-        matches!(self.write(record, hashes, now, limit.into()).await, Ok(Outcome::New))
+        let record = IdempotencyRecord {
+            signals_hash,
+            ..record(context, hashes, now)
+        };
+        matches!(
+            self.write(record, hashes, now, limit.into()).await,
+            Ok(Outcome::New)
+        )
     }
 
     async fn write(
@@ -123,12 +137,18 @@ impl IdempotencyTable {
         now: Timestamp,
         limit: TimeLimit,
     ) -> Result<Outcome, StoreError> {
-        let existing = TableAccess::new(&self.breaker, limit).repeat(|| self.put(&record, now)).await?;
+        let existing = TableAccess::new(&self.breaker, limit)
+            .repeat(|| self.put(&record, now))
+            .await?;
         Ok(existing.map_or(Outcome::New, |existing| compare(&existing, &record, hashes)))
     }
 
     /// Puts a record; returns the one that exists instead.
-    async fn put(&self, record: &IdempotencyRecord, now: Timestamp) -> Result<Option<IdempotencyRecord>, StoreError> {
+    async fn put(
+        &self,
+        record: &IdempotencyRecord,
+        now: Timestamp,
+    ) -> Result<Option<IdempotencyRecord>, StoreError> {
         let call = self
             .client
             .put_item()
@@ -142,9 +162,12 @@ impl IdempotencyTable {
         yield_for_connection_reuse().await;
         let Err(error) = sent else { return Ok(None) };
         match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(failed)) => {
-                failed.item().cloned().ok_or(StoreError::Corrupt).and_then(from_item).map(Some)
-            }
+            Some(PutItemError::ConditionalCheckFailedException(failed)) => failed
+                .item()
+                .cloned()
+                .ok_or(StoreError::Corrupt)
+                .and_then(from_item)
+                .map(Some),
             _ => Err(error.into()),
         }
     }
@@ -152,7 +175,9 @@ impl IdempotencyTable {
 
 fn record(context: BatchContext<'_>, hashes: &RequestHashes, now: Timestamp) -> IdempotencyRecord {
     IdempotencyRecord {
-        pk: context.account_id.partition_key(&context.request_identifier.canonical()),
+        pk: context
+            .account_id
+            .partition_key(&context.request_identifier.canonical()),
         account_id: context.account_id.clone(),
         body_hash: hashes.body_hash.clone(),
         signals_hash: None,
@@ -164,13 +189,26 @@ fn record(context: BatchContext<'_>, hashes: &RequestHashes, now: Timestamp) -> 
 
 /// The outcome when there is a record already. The drain of several attempts of a request is one invocation, so an own record
 /// also has the own time.
-fn compare(existing: &IdempotencyRecord, record: &IdempotencyRecord, hashes: &RequestHashes) -> Outcome {
+fn compare(
+    existing: &IdempotencyRecord,
+    record: &IdempotencyRecord,
+    hashes: &RequestHashes,
+) -> Outcome {
     let is_same_body = existing.body_hash == record.body_hash;
-    if !is_same_body && existing.signals_hash.as_ref().is_none_or(|hash| *hash != hashes.signals_hash) {
+    if !is_same_body
+        && existing
+            .signals_hash
+            .as_ref()
+            .is_none_or(|hash| *hash != hashes.signals_hash)
+    {
         Outcome::Conflict
-    } else if (&existing.request_id, existing.received_at) == (&record.request_id, record.received_at) {
+    } else if (&existing.request_id, existing.received_at)
+        == (&record.request_id, record.received_at)
+    {
         Outcome::New
     } else {
-        Outcome::Replay { received_at: existing.received_at }
+        Outcome::Replay {
+            received_at: existing.received_at,
+        }
     }
 }

@@ -65,11 +65,23 @@ pub struct SnapshotKey {
     key_id: String,
     account_id: AccountId,
     created_at: Timestamp,
-    #[serde(deserialize_with = "not_null", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "not_null",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     only: Option<Endpoint>,
-    #[serde(with = "epoch_seconds", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        with = "epoch_seconds",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     expires_at: Option<Timestamp>,
-    #[serde(deserialize_with = "not_null", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "not_null",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     revoked_at: Option<Timestamp>,
 }
 
@@ -89,20 +101,41 @@ pub enum KeySnapshotError {
 
 /// There are more keys than a snapshot can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there are too many keys for a key snapshot ({MAX_OBJECT_BYTES} bytes, {MAX_JSON_BYTES} before compression)")]
+#[error(
+    "there are too many keys for a key snapshot ({MAX_OBJECT_BYTES} bytes, {MAX_JSON_BYTES} before compression)"
+)]
 pub struct TooManyKeys;
 
 impl SnapshotKey {
     /// The key with this hash and entry at `now`; `None` for one that a snapshot leaves out: a key of `cargo intake verify`,
     /// or one that ended long ago.
     pub fn of(key_hash: KeyHash, entry: &KeyEntry, now: Timestamp) -> Option<Self> {
-        let KeyEntry { key_id, account_id, created_at, expires_at, revoked_at, only, .. } = entry.clone();
-        let key = Self { key_hash, key_id, account_id, created_at, only, expires_at, revoked_at };
+        let KeyEntry {
+            key_id,
+            account_id,
+            created_at,
+            expires_at,
+            revoked_at,
+            only,
+            ..
+        } = entry.clone();
+        let key = Self {
+            key_hash,
+            key_id,
+            account_id,
+            created_at,
+            only,
+            expires_at,
+            revoked_at,
+        };
         (!key_hash.is_for_verification() && key.is_kept(now)).then_some(key)
     }
 
     fn is_kept(&self, now: Timestamp) -> bool {
-        [self.expires_at, self.revoked_at].into_iter().flatten().all(|end| now < end.plus(KEPT_AFTER_END))
+        [self.expires_at, self.revoked_at]
+            .into_iter()
+            .flatten()
+            .all(|end| now < end.plus(KEPT_AFTER_END))
     }
 
     /// The id of the key.
@@ -112,8 +145,24 @@ impl SnapshotKey {
 
     /// The snapshot has no names of keys: a function does not need them.
     fn to_entry(&self) -> KeyEntry {
-        let Self { key_id, account_id, created_at, only, expires_at, revoked_at, .. } = self.clone();
-        KeyEntry { key_id, account_id, name: String::new(), created_at, expires_at, revoked_at, only }
+        let Self {
+            key_id,
+            account_id,
+            created_at,
+            only,
+            expires_at,
+            revoked_at,
+            ..
+        } = self.clone();
+        KeyEntry {
+            key_id,
+            account_id,
+            name: String::new(),
+            created_at,
+            expires_at,
+            revoked_at,
+            only,
+        }
     }
 }
 
@@ -123,18 +172,31 @@ impl KeySnapshot {
     /// # Errors
     /// [`KeySnapshotError::Malformed`]
     pub fn parse(object: &Object) -> Result<Self, KeySnapshotError> {
-        let Document { written_at, keys: entries, .. } = decode::<Vec<Box<RawValue>>>(object)?;
+        let Document {
+            written_at,
+            keys: entries,
+            ..
+        } = decode::<Vec<Box<RawValue>>>(object)?;
         // Each is read on its own: one that a later version wrote must not cost the others.
-        let keys = entries.iter().filter_map(|entry| serde_json::from_str(entry.get()).ok());
+        let keys = entries
+            .iter()
+            .filter_map(|entry| serde_json::from_str(entry.get()).ok());
         let mut keys: Vec<SnapshotKey> = keys.collect();
         keys.sort_unstable_by_key(|key| key.key_hash);
         let unreadable = entries.len().saturating_sub(keys.len());
-        Ok(Self { time: written_at.min(object.last_modified), unreadable, keys })
+        Ok(Self {
+            time: written_at.min(object.last_modified),
+            unreadable,
+            keys,
+        })
     }
 
     /// The entry of the key with this hash.
     pub fn find(&self, hash: KeyHash) -> Option<KeyEntry> {
-        let position = self.keys.binary_search_by_key(&hash, |key| key.key_hash).ok()?;
+        let position = self
+            .keys
+            .binary_search_by_key(&hash, |key| key.key_hash)
+            .ok()?;
         self.keys.get(position).map(SnapshotKey::to_entry)
     }
 
@@ -149,7 +211,11 @@ impl KeySnapshot {
 /// # Errors
 /// When readers would not take it.
 pub fn write(keys: &[SnapshotKey], written_at: Timestamp) -> Result<Vec<u8>, TooManyKeys> {
-    encode(&Document { version: VERSION, written_at, keys })
+    encode(&Document {
+        version: VERSION,
+        written_at,
+        keys,
+    })
 }
 
 /// The content of the object with a revocation of the key with this id; `None` when it has no such key. All else stays, also
@@ -157,11 +223,20 @@ pub fn write(keys: &[SnapshotKey], written_at: Timestamp) -> Result<Vec<u8>, Too
 ///
 /// # Errors
 /// [`KeySnapshotError::Malformed`], [`KeySnapshotError::TooManyKeys`]
-pub fn revoke(object: &Object, key_id: &str, at: Timestamp) -> Result<Option<Vec<u8>>, KeySnapshotError> {
+pub fn revoke(
+    object: &Object,
+    key_id: &str,
+    at: Timestamp,
+) -> Result<Option<Vec<u8>>, KeySnapshotError> {
     let mut document: Document<Vec<Value>> = decode(object)?;
     let mut entries = document.keys.iter_mut().filter_map(Value::as_object_mut);
-    let Some(entry) = entries.find(|entry| entry.get("keyId").is_some_and(|id| id == key_id)) else { return Ok(None) };
-    entry.entry("revokedAt").or_insert_with(|| at.to_string().into());
+    let Some(entry) = entries.find(|entry| entry.get("keyId").is_some_and(|id| id == key_id))
+    else {
+        return Ok(None);
+    };
+    entry
+        .entry("revokedAt")
+        .or_insert_with(|| at.to_string().into());
     Ok(Some(encode(&document)?))
 }
 
@@ -169,15 +244,23 @@ fn decode<K: DeserializeOwned>(object: &Object) -> Result<Document<K>, KeySnapsh
     let limit = u64::try_from(MAX_JSON_BYTES).unwrap_or(u64::MAX);
     // From the decoder itself, so that the JSON is never in memory as a whole. What is cut at the limit is not JSON.
     let json = std::io::BufReader::new(GzDecoder::new(object.body.as_slice()).take(limit));
-    let document: Document<K> = serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
-    if document.version == VERSION { Ok(document) } else { Err(KeySnapshotError::Malformed) }
+    let document: Document<K> =
+        serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
+    if document.version == VERSION {
+        Ok(document)
+    } else {
+        Err(KeySnapshotError::Malformed)
+    }
 }
 
 fn encode<K: Serialize>(document: &Document<K>) -> Result<Vec<u8>, TooManyKeys> {
     let json = serde_json::to_vec(document).map_err(|_| TooManyKeys)?;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let written = encoder.write_all(&json).and_then(|()| encoder.finish());
-    written.ok().filter(|object| json.len() < MAX_JSON_BYTES && object.len() <= MAX_OBJECT_BYTES).ok_or(TooManyKeys)
+    written
+        .ok()
+        .filter(|object| json.len() < MAX_JSON_BYTES && object.len() <= MAX_OBJECT_BYTES)
+        .ok_or(TooManyKeys)
 }
 
 #[cfg(test)]
@@ -208,30 +291,61 @@ mod tests {
     fn key_is_read_as_it_was_written_but_for_its_name() {
         let entries = [
             entry(),
-            KeyEntry { expires_at: Some(days_ago(0)), ..entry() },
-            KeyEntry { revoked_at: Some(days_ago(1)), only: Some(Endpoint::Signals), ..entry() },
+            KeyEntry {
+                expires_at: Some(days_ago(0)),
+                ..entry()
+            },
+            KeyEntry {
+                revoked_at: Some(days_ago(1)),
+                only: Some(Endpoint::Signals),
+                ..entry()
+            },
         ];
         let hash = |n: usize| KeyHash::of(n.to_string());
-        let keys: Vec<_> =
-            entries.iter().enumerate().map(|(n, entry)| SnapshotKey::of(hash(n), entry, NOW).unwrap()).collect();
-        let snapshot =
-            KeySnapshot::parse(&Object { body: write(&keys, NOW).unwrap(), last_modified: NOW, etag: String::new() })
-                .unwrap();
+        let keys: Vec<_> = entries
+            .iter()
+            .enumerate()
+            .map(|(n, entry)| SnapshotKey::of(hash(n), entry, NOW).unwrap())
+            .collect();
+        let snapshot = KeySnapshot::parse(&Object {
+            body: write(&keys, NOW).unwrap(),
+            last_modified: NOW,
+            etag: String::new(),
+        })
+        .unwrap();
         for (n, entry) in entries.into_iter().enumerate() {
-            assert_eq!(snapshot.find(hash(n)), Some(KeyEntry { name: String::new(), ..entry }));
+            assert_eq!(
+                snapshot.find(hash(n)),
+                Some(KeyEntry {
+                    name: String::new(),
+                    ..entry
+                })
+            );
         }
         assert_eq!(snapshot.find(hash(3)), None);
     }
 
     #[test]
     fn revocation_leaves_what_this_version_cannot_read() {
-        let keys = json!([{"keyId": "key_1", "only": "later"}, null, {"keyId": "key_2", "later": 1}]);
-        let before = Document { version: VERSION, written_at: NOW, keys };
-        let mut object = Object { body: encode(&before).unwrap(), last_modified: NOW, etag: String::new() };
+        let keys =
+            json!([{"keyId": "key_1", "only": "later"}, null, {"keyId": "key_2", "later": 1}]);
+        let before = Document {
+            version: VERSION,
+            written_at: NOW,
+            keys,
+        };
+        let mut object = Object {
+            body: encode(&before).unwrap(),
+            last_modified: NOW,
+            etag: String::new(),
+        };
         for _ in 0..2 {
             object.body = revoke(&object, "key_2", days_ago(1)).unwrap().unwrap();
             let mut after: Document<Value> = decode(&object).unwrap();
-            assert_eq!(after.keys[2].as_object_mut().unwrap().remove("revokedAt"), Some(json!(days_ago(1))));
+            assert_eq!(
+                after.keys[2].as_object_mut().unwrap().remove("revokedAt"),
+                Some(json!(days_ago(1)))
+            );
             assert_eq!((after.written_at, after.keys), (NOW, before.keys.clone()));
         }
         assert_eq!(revoke(&object, "key_3", NOW), Ok(None));

@@ -38,7 +38,10 @@ impl<'a> Deferred<'a> {
     /// # Errors
     /// [`MessageError`]
     pub fn parse(text: &'a str) -> Result<Self, MessageError> {
-        let Kind { version, customer_data } = read(text)?;
+        let Kind {
+            version,
+            customer_data,
+        } = read(text)?;
         match customer_data {
             _ if version > VERSION => Err(MessageError::Newer),
             None => read(text).map(Self::Batch),

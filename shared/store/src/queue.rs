@@ -41,19 +41,39 @@ impl Queue {
             .retry_config(retries(MAX_ATTEMPTS))
             // An outage of DynamoDB must not use up its retries.
             .retry_partition(RetryPartition::custom("sqs").build())
-            .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build());
-        Self { client: Client::from_conf(config.build()), url: url.into() }
+            .timeout_config(
+                TimeoutConfig::builder()
+                    .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+                    .build(),
+            );
+        Self {
+            client: Client::from_conf(config.build()),
+            url: url.into(),
+        }
     }
 
     /// Sends all messages of a request, and returns whether SQS acknowledged them before the deadline: if not, some may be
     /// queued, some not. Those of an account form a group: when one account has many messages or its messages take long,
     /// SQS delivers those of the others first ("Amazon SQS fair queues" in the SQS developer guide). A group's name has at most
     /// 128 letters, digits and punctuation marks, so that every account's name is one.
-    pub async fn take(&self, messages: Vec<String>, account: &AccountId, deadline: Deadline) -> bool {
+    pub async fn take(
+        &self,
+        messages: Vec<String>,
+        account: &AccountId,
+        deadline: Deadline,
+    ) -> bool {
         let sent = messages.into_iter().map(|message| {
-            send(self.client.send_message().queue_url(&self.url).message_group_id(account.as_str()), message)
+            send(
+                self.client
+                    .send_message()
+                    .queue_url(&self.url)
+                    .message_group_id(account.as_str()),
+                message,
+            )
         });
-        let sent = before(deadline, try_join_all(sent)).await.unwrap_or_else(|late| Err(late.into()));
+        let sent = before(deadline, try_join_all(sent))
+            .await
+            .unwrap_or_else(|late| Err(late.into()));
         if let Err(error) = &sent {
             tracing::error!(%error, "the overflow queue did not take what DynamoDB did not acknowledge");
         }
@@ -64,10 +84,22 @@ impl Queue {
     ///
     /// # Errors
     /// When SQS did not acknowledge it before the deadline.
-    pub async fn send_dead_letter(&self, message: String, reason: &str, deadline: Deadline) -> Result<(), StoreError> {
-        let reason = MessageAttributeValue::builder().data_type("String").string_value(reason).build();
+    pub async fn send_dead_letter(
+        &self,
+        message: String,
+        reason: &str,
+        deadline: Deadline,
+    ) -> Result<(), StoreError> {
+        let reason = MessageAttributeValue::builder()
+            .data_type("String")
+            .string_value(reason)
+            .build();
         let reason = reason.map_err(|_| StoreError::Unserializable)?;
-        let call = self.client.send_message().queue_url(&self.url).message_attributes(REASON, reason);
+        let call = self
+            .client
+            .send_message()
+            .queue_url(&self.url)
+            .message_attributes(REASON, reason);
         before(deadline, send(call, message)).await?
     }
 }

@@ -73,12 +73,23 @@ pub struct RejectedSignalItem<'a> {
 
 impl<'a> RejectedSignalItem<'a> {
     /// The record of a rejected signal that is stored at `now`.
-    pub fn new(context: BatchContext<'a>, rejected: &'a RejectedSignal<'a>, now: Timestamp) -> Self {
-        let RejectedSignal { index, payload, subject_id, errors } = rejected;
+    pub fn new(
+        context: BatchContext<'a>,
+        rejected: &'a RejectedSignal<'a>,
+        now: Timestamp,
+    ) -> Self {
+        let RejectedSignal {
+            index,
+            payload,
+            subject_id,
+            errors,
+        } = rejected;
         let request_identifier = context.request_identifier.canonical();
         let shard = shard_of(&request_identifier, *index);
         let hash = Digest::of(payload).to_hex();
-        let hash = hash.get(..PAYLOAD_HASH_DIGITS).expect("a SHA-256 has 64 hexadecimal digits");
+        let hash = hash
+            .get(..PAYLOAD_HASH_DIGITS)
+            .expect("a SHA-256 has 64 hexadecimal digits");
         let (stored_payload, _) = payload.split_at(payload.floor_char_boundary(MAX_PAYLOAD_BYTES));
         Self {
             pk: partition_key(context.account_id, &day(context.received_at), shard),
@@ -104,12 +115,18 @@ pub fn partition_key(account_id: &AccountId, day: &str, shard: u8) -> String {
 
 /// The day of a timestamp, in UTC.
 pub fn day(timestamp: Timestamp) -> String {
-    timestamp.to_string().chars().take("2026-11-20".len()).collect()
+    timestamp
+        .to_string()
+        .chars()
+        .take("2026-11-20".len())
+        .collect()
 }
 
 /// The shard of a signal: always the same one, so that a retry overwrites its own items.
 fn shard_of(request_identifier: &str, index: usize) -> u8 {
-    let sum = request_identifier.bytes().fold(index, |sum, byte| sum.wrapping_add(usize::from(byte)));
+    let sum = request_identifier
+        .bytes()
+        .fold(index, |sum, byte| sum.wrapping_add(usize::from(byte)));
     u8::try_from(sum % usize::from(SHARDS)).expect("the remainder is below a u8")
 }
 
@@ -122,7 +139,9 @@ pub struct RejectedSignalsTable {
 impl RejectedSignalsTable {
     /// The table called `table`. Its calls have a retry budget of their own: those for accepted signals need theirs.
     pub fn new(client: &Client, table: impl Into<String>) -> Self {
-        Self { table: BatchTable::new(with_own_retries(client), table, CONCURRENT_CALLS) }
+        Self {
+            table: BatchTable::new(with_own_retries(client), table, CONCURRENT_CALLS),
+        }
     }
 
     /// Stores rejected signals of one request.
@@ -138,13 +157,19 @@ impl RejectedSignalsTable {
         if invalid.is_empty() {
             return Ok(());
         }
-        Err(UnstoredSignals { error: StoreError::Invalid, invalid, unacknowledged: Vec::new() })
+        Err(UnstoredSignals {
+            error: StoreError::Invalid,
+            invalid,
+            unacknowledged: Vec::new(),
+        })
     }
 
     /// The same table for one message of a drain.
     #[must_use]
     pub fn for_message(&self) -> Self {
-        Self { table: self.table.for_message() }
+        Self {
+            table: self.table.for_message(),
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_sdk_dynamodb::config::{ProvideCredentials as _, SharedCredentialsProvider};
 use aws_sigv4::http_request::{
-    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
-    sign,
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings,
+    UriPathNormalizationMode, sign,
 };
 use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_runtime_api::client::http::{HttpConnector as _, SharedHttpConnector};
@@ -113,7 +113,10 @@ struct Unsigned<'a> {
 impl Bucket {
     /// The bucket called `name`.
     pub fn new(name: impl Into<String>, connection: S3Connection) -> Self {
-        Self { name: name.into(), connection }
+        Self {
+            name: name.into(),
+            connection,
+        }
     }
 
     /// Its name, for URLs and messages.
@@ -125,13 +128,30 @@ impl Bucket {
     ///
     /// # Errors
     /// [`S3Error`]
-    pub async fn get(&self, key: &str, limit: usize, deadline: Deadline) -> Result<Object, S3Error> {
-        let request = Unsigned { method: "GET", key, headers: Vec::new(), body: Vec::new() };
+    pub async fn get(
+        &self,
+        key: &str,
+        limit: usize,
+        deadline: Deadline,
+    ) -> Result<Object, S3Error> {
+        let request = Unsigned {
+            method: "GET",
+            key,
+            headers: Vec::new(),
+            body: Vec::new(),
+        };
         before(deadline, async {
             let (headers, body) = self.send(request, limit).await?;
-            let last_modified = headers.get("last-modified").and_then(http_date).ok_or(Cause::ResponseError)?;
+            let last_modified = headers
+                .get("last-modified")
+                .and_then(http_date)
+                .ok_or(Cause::ResponseError)?;
             let etag = headers.get("etag").ok_or(Cause::ResponseError)?.to_owned();
-            Ok(Object { body, last_modified, etag })
+            Ok(Object {
+                body,
+                last_modified,
+                etag,
+            })
         })
         .await
         .map_err(|_| Cause::Timeout)?
@@ -155,18 +175,40 @@ impl Bucket {
             Replaces::Nothing => headers.push(("if-none-match", "*")),
             Replaces::Version(etag) => headers.push(("if-match", etag)),
         }
-        let request = Unsigned { method: "PUT", key, headers, body };
-        match before(deadline, self.send(request, MAX_ERROR_BYTES)).await.map_err(|_| Cause::Timeout)? {
+        let request = Unsigned {
+            method: "PUT",
+            key,
+            headers,
+            body,
+        };
+        match before(deadline, self.send(request, MAX_ERROR_BYTES))
+            .await
+            .map_err(|_| Cause::Timeout)?
+        {
             // The object that was to be replaced was deleted.
-            Err(S3Error::Missing) if matches!(replaces, Replaces::Version(_)) => Err(S3Error::Changed),
+            Err(S3Error::Missing) if matches!(replaces, Replaces::Version(_)) => {
+                Err(S3Error::Changed)
+            }
             sent => sent.map(drop),
         }
     }
 
     /// The headers and the body of a response that says that the request succeeded.
-    async fn send(&self, request: Unsigned<'_>, limit: usize) -> Result<(Headers, Vec<u8>), S3Error> {
-        let request = self.signed(request).await.map_err(|_| S3Error::RequestError)?;
-        let mut response = self.connection.connector.call(request).await.map_err(|_| Cause::DispatchFailure)?;
+    async fn send(
+        &self,
+        request: Unsigned<'_>,
+        limit: usize,
+    ) -> Result<(Headers, Vec<u8>), S3Error> {
+        let request = self
+            .signed(request)
+            .await
+            .map_err(|_| S3Error::RequestError)?;
+        let mut response = self
+            .connection
+            .connector
+            .call(request)
+            .await
+            .map_err(|_| Cause::DispatchFailure)?;
         if response.status().is_success() {
             let body = read(response.take_body(), limit).await?;
             return Ok((response.headers().clone(), body));
@@ -176,8 +218,18 @@ impl Bucket {
 
     /// The request, signed ("Authenticating Requests (AWS Signature Version 4)" in the S3 API reference).
     async fn signed(&self, request: Unsigned<'_>) -> Result<HttpRequest, BoxError> {
-        let Unsigned { method, key, headers, body } = request;
-        let S3Connection { endpoint, region, credentials, .. } = &self.connection;
+        let Unsigned {
+            method,
+            key,
+            headers,
+            body,
+        } = request;
+        let S3Connection {
+            endpoint,
+            region,
+            credentials,
+            ..
+        } = &self.connection;
         let url = format!("{}/{}/{key}", endpoint.trim_end_matches('/'), self.name);
         let mut settings = SigningSettings::default();
         settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
@@ -192,15 +244,25 @@ impl Bucket {
             .settings(settings)
             .build()?
             .into();
-        let signable = SignableRequest::new(method, &url, headers.iter().copied(), SignableBody::Bytes(&body))?;
+        let signable = SignableRequest::new(
+            method,
+            &url,
+            headers.iter().copied(),
+            SignableBody::Bytes(&body),
+        )?;
         let (instructions, _) = sign(signable, &params)?.into_parts();
         let length = body.len().to_string();
         let mut request = HttpRequest::new(SdkBody::from(body));
         request.set_method(method)?;
         request.set_uri(url)?;
-        let signed_headers = instructions.headers().chain(headers).chain([("content-length", length.as_str())]);
+        let signed_headers = instructions
+            .headers()
+            .chain(headers)
+            .chain([("content-length", length.as_str())]);
         for (name, value) in signed_headers {
-            request.headers_mut().try_insert(name.to_owned(), value.to_owned())?;
+            request
+                .headers_mut()
+                .try_insert(name.to_owned(), value.to_owned())?;
         }
         Ok(request)
     }
@@ -227,16 +289,26 @@ async fn refusal(mut response: HttpResponse) -> S3Error {
         500.. => return Cause::ServerError.into(),
         _ => {}
     }
-    let body = read(response.take_body(), MAX_ERROR_BYTES).await.unwrap_or_default();
+    let body = read(response.take_body(), MAX_ERROR_BYTES)
+        .await
+        .unwrap_or_default();
     let body = String::from_utf8_lossy(&body);
-    let code = body.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>"));
-    S3Error::Refused { status, code: code.map(|(code, _)| code.to_owned()).unwrap_or_default() }
+    let code = body
+        .split_once("<Code>")
+        .and_then(|(_, rest)| rest.split_once("</Code>"));
+    S3Error::Refused {
+        status,
+        code: code.map(|(code, _)| code.to_owned()).unwrap_or_default(),
+    }
 }
 
 /// The time of a `Last-Modified`.
 fn http_date(text: &str) -> Option<Timestamp> {
     let date = DateTime::from_str(text, Format::HttpDate).ok()?;
-    let since_1970 = SystemTime::try_from(date).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let since_1970 = SystemTime::try_from(date)
+        .ok()?
+        .duration_since(UNIX_EPOCH)
+        .ok()?;
     Some(Timestamp::from_millis(0).plus(Duration::from_secs(since_1970.as_secs())))
 }
 

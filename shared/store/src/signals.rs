@@ -26,13 +26,19 @@ pub struct SignalsTable {
 impl SignalsTable {
     /// The table called `table`. Signals expire `retention` after they were received, or never.
     pub fn new(client: Client, table: impl Into<String>, retention: Option<Duration>) -> Self {
-        Self { table: BatchTable::new(client, table, CONCURRENT_CALLS), retention }
+        Self {
+            table: BatchTable::new(client, table, CONCURRENT_CALLS),
+            retention,
+        }
     }
 
     /// The same table for one message of a drain, whose signals expire after another time, or never.
     #[must_use]
     pub fn for_message(&self, retention: Option<Duration>) -> Self {
-        Self { table: self.table.for_message(), retention }
+        Self {
+            table: self.table.for_message(),
+            retention,
+        }
     }
 
     /// When signals that were received at `received_at` expire.
@@ -51,7 +57,10 @@ impl SignalsTable {
         limit: impl Into<TimeLimit>,
     ) -> Result<Vec<usize>, UnstoredSignals> {
         let common = &CommonAttributes::new(context, self.expires_at(context.received_at));
-        let items = signals.into_iter().map(|signal| SignalItem { common, signal }).collect();
+        let items = signals
+            .into_iter()
+            .map(|signal| SignalItem { common, signal })
+            .collect();
         self.table.store(items, limit).await
     }
 }

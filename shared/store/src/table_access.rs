@@ -24,7 +24,9 @@ pub(crate) struct Backoff {
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self { bound: BACKOFF_BASE }
+        Self {
+            bound: BACKOFF_BASE,
+        }
     }
 }
 
@@ -71,7 +73,12 @@ impl TableAccess {
     pub fn new(breaker: &CircuitBreaker, limit: impl Into<TimeLimit>) -> Self {
         let limit = limit.into();
         let is_open = limit.can_defer && breaker.is_open();
-        Self { breaker: breaker.clone(), limit, is_open, state: Mutex::default() }
+        Self {
+            breaker: breaker.clone(),
+            limit,
+            is_open,
+            state: Mutex::default(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -113,7 +120,10 @@ impl TableAccess {
     ///
     /// # Errors
     /// That of the call, or [`Cause::DeadlineExceeded`](crate::error::Cause::DeadlineExceeded).
-    pub async fn call<T>(&self, call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    pub async fn call<T>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         self.state().is_called = true;
         let called_at = Instant::now();
         // On the heap, as in `before`.
@@ -163,7 +173,10 @@ mod tests {
     #[test]
     fn open_breaker_lets_one_request_in_five_seconds_wait_until_its_deadline() {
         let breaker = CircuitBreaker::default();
-        let limit = || TimeLimit { deadline: Deadline::after(Duration::from_mins(1)), can_defer: true };
+        let limit = || TimeLimit {
+            deadline: Deadline::after(Duration::from_mins(1)),
+            can_defer: true,
+        };
         assert!(!TableAccess::new(&breaker, limit()).is_open(), "closed");
         breaker.open_since(Duration::from_secs(4));
         assert!(TableAccess::new(&breaker, limit()).is_open());
@@ -173,6 +186,9 @@ mod tests {
         );
         breaker.open_since(Duration::from_secs(5));
         assert!(!TableAccess::new(&breaker, limit()).is_open(), "the probe");
-        assert!(TableAccess::new(&breaker, limit()).is_open(), "the request after it");
+        assert!(
+            TableAccess::new(&breaker, limit()).is_open(),
+            "the request after it"
+        );
     }
 }

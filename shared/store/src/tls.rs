@@ -38,7 +38,10 @@ pub(super) fn client_config() -> Result<ClientConfig, CaBundleError> {
     if let Some(config) = CONFIG.get() {
         return Ok(config.clone());
     }
-    let config = match std::env::var_os(CA_BUNDLE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from) {
+    let config = match std::env::var_os(CA_BUNDLE_VARIABLE)
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+    {
         None => from_pem(Path::new("the roots compiled in"), AMAZON_ROOTS.as_bytes())?,
         Some(path) => from_file(path)?,
     };
@@ -48,26 +51,39 @@ pub(super) fn client_config() -> Result<ClientConfig, CaBundleError> {
 fn from_file(path: PathBuf) -> Result<ClientConfig, CaBundleError> {
     match std::fs::read(&path) {
         Ok(pem) => from_pem(&path, &pem),
-        Err(error) => Err(CaBundleError { path, reason: format!("cannot be read: {error}") }),
+        Err(error) => Err(CaBundleError {
+            path,
+            reason: format!("cannot be read: {error}"),
+        }),
     }
 }
 
 fn from_pem(path: &Path, pem: &[u8]) -> Result<ClientConfig, CaBundleError> {
-    let bundle_error = |reason: String| CaBundleError { path: path.to_owned(), reason };
+    let bundle_error = |reason: String| CaBundleError {
+        path: path.to_owned(),
+        reason,
+    };
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let certificates = certificates.map_err(|error| bundle_error(format!("holds ill-formed PEM: {error}")))?;
+    let certificates =
+        certificates.map_err(|error| bundle_error(format!("holds ill-formed PEM: {error}")))?;
     let mut roots = RootCertStore::empty();
     let (added, ignored) = roots.add_parsable_certificates(certificates);
     if ignored > 0 {
-        tracing::warn!(ignored, "{CA_BUNDLE_VARIABLE} holds certificates that cannot be read");
+        tracing::warn!(
+            ignored,
+            "{CA_BUNDLE_VARIABLE} holds certificates that cannot be read"
+        );
     }
     if added == 0 {
         return Err(bundle_error("holds no certificate in PEM".to_owned()));
     }
     let mut provider = ring::default_provider();
     // SHA-256 has instructions of its own on Lambda's processors; the SHA-384 of ring's first suite has not.
-    provider.cipher_suites.sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
-    let versions = ClientConfig::builder_with_provider(Arc::new(provider)).with_safe_default_protocol_versions();
+    provider
+        .cipher_suites
+        .sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
+    let versions = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions();
     let versions = versions.map_err(|error| bundle_error(error.to_string()))?;
     Ok(versions.with_root_certificates(roots).with_no_client_auth())
 }
@@ -78,10 +94,19 @@ mod tests {
 
     #[test]
     fn unusable_bundle_is_named_in_the_error() {
-        let error = from_file(PathBuf::from("/nonexistent/bundle.pem")).unwrap_err().to_string();
-        assert!(error.starts_with("AWS_CA_BUNDLE names /nonexistent/bundle.pem, which cannot be read"), "{error}");
-        let error =
-            from_file(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))).unwrap_err().to_string();
+        let error = from_file(PathBuf::from("/nonexistent/bundle.pem"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("AWS_CA_BUNDLE names /nonexistent/bundle.pem, which cannot be read"),
+            "{error}"
+        );
+        let error = from_file(PathBuf::from(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/Cargo.toml"
+        )))
+        .unwrap_err()
+        .to_string();
         assert!(error.ends_with("holds no certificate in PEM"), "{error}");
     }
 }

@@ -11,7 +11,8 @@ use crate::template::Template;
 pub const ACCOUNT_ID: &str = "dev";
 
 /// The development key: known to emulators only, never to a deployed key table.
-pub const API_KEY: &str = "intake_sk_10ca1de710ca1de710ca1de710ca1de710ca1de710ca1de710ca1de710ca1de7";
+pub const API_KEY: &str =
+    "intake_sk_10ca1de710ca1de710ca1de710ca1de710ca1de710ca1de710ca1de710ca1de7";
 
 /// What the key table has of it.
 const KEY_HASH: &str = "8bc842499ef9ea9052121d2a2136cd5cb427f2c265a29d969c9af1d40ee6a47e";

@@ -64,17 +64,30 @@ impl Emulator {
         let served = database.clone();
         let address = listener.local_addr().context(CANNOT_START)?;
         listener.set_nonblocking(true).context(CANNOT_START)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context(CANNOT_START)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context(CANNOT_START)?;
         let thread = std::thread::Builder::new()
             .name("dynamodb".to_owned())
             .spawn(move || runtime.block_on(serve(listener, served, stopping)))
             .context(CANNOT_START)?;
-        Ok(Self { address, database: Some(database), stop: Some(stop), thread: Some(thread) })
+        Ok(Self {
+            address,
+            database: Some(database),
+            stop: Some(stop),
+            thread: Some(thread),
+        })
     }
 
     /// Another program that listens at `address`. It is only an address here: the methods that read and write items fail.
     pub fn elsewhere(address: SocketAddr) -> Self {
-        Self { address, database: None, stop: None, thread: None }
+        Self {
+            address,
+            database: None,
+            stop: None,
+            thread: None,
+        }
     }
 
     /// The URL to give to an SDK, such as `http://127.0.0.1:8000`.
@@ -87,9 +100,15 @@ impl Emulator {
     /// # Errors
     /// What DynamoDB would answer.
     pub fn put_item(&self, table: &str, item: &Value) -> Result<()> {
-        let database = self.database.as_ref().context("The emulator has stopped.")?;
+        let database = self
+            .database
+            .as_ref()
+            .context("The emulator has stopped.")?;
         let put = request(json!({"TableName": table, "Item": item}))?;
-        database.put_item(put).map(drop).with_context(|| format!("Cannot store an item in {table}"))
+        database
+            .put_item(put)
+            .map(drop)
+            .with_context(|| format!("Cannot store an item in {table}"))
     }
 
     /// The item with this key, both in DynamoDB's own JSON.
@@ -97,7 +116,10 @@ impl Emulator {
     /// # Errors
     /// What DynamoDB would answer.
     pub fn item(&self, table: &str, key: &Value) -> Result<Option<Value>> {
-        let database = self.database.as_ref().context("The emulator has stopped.")?;
+        let database = self
+            .database
+            .as_ref()
+            .context("The emulator has stopped.")?;
         let found = database.get_item(request(json!({"TableName": table, "Key": key}))?);
         let found = found.with_context(|| format!("Cannot read {table}"))?;
         Ok(found.item.map(serde_json::to_value).transpose()?)
@@ -108,9 +130,14 @@ impl Emulator {
     /// # Errors
     /// What DynamoDB would answer.
     pub fn clear(&self, table: &Table) -> Result<()> {
-        let database = self.database.as_ref().context("The emulator has stopped.")?;
+        let database = self
+            .database
+            .as_ref()
+            .context("The emulator has stopped.")?;
         let delete = request(json!({"TableName": table.name}))?;
-        database.delete_table(delete).with_context(|| format!("Cannot empty {}", table.name))?;
+        database
+            .delete_table(delete)
+            .with_context(|| format!("Cannot empty {}", table.name))?;
         tables::ensure(database, table)
     }
 
@@ -138,7 +165,13 @@ impl Emulator {
     ///
     /// # Errors
     /// What DynamoDB would answer.
-    pub fn newest(&self, table: &str, prefix: &str, order: &str, most: usize) -> Result<Vec<Value>> {
+    pub fn newest(
+        &self,
+        table: &str,
+        prefix: &str,
+        order: &str,
+        most: usize,
+    ) -> Result<Vec<Value>> {
         let mut newest = BTreeMap::new();
         self.read_all(table, |item| {
             let [partition, sort, order] = ["pk", "sk", order].map(|name| match item.get(name) {
@@ -154,7 +187,10 @@ impl Emulator {
             }
             Ok(())
         })?;
-        Ok(newest.into_values().map(serde_json::to_value).collect::<Result<_, _>>()?)
+        Ok(newest
+            .into_values()
+            .map(serde_json::to_value)
+            .collect::<Result<_, _>>()?)
     }
 
     fn read_all(&self, table: &str, mut each: impl FnMut(Item) -> Result<()>) -> Result<()> {
@@ -162,7 +198,9 @@ impl Emulator {
         loop {
             let page = self.scan(table, PAGE, &after)?;
             page.items.into_iter().flatten().try_for_each(&mut each)?;
-            let Some(last) = page.last_evaluated_key else { return Ok(()) };
+            let Some(last) = page.last_evaluated_key else {
+                return Ok(());
+            };
             after = serde_json::to_value(last)?;
         }
     }
@@ -172,7 +210,10 @@ impl Emulator {
     /// # Errors
     /// What DynamoDB would answer.
     pub fn last_of(&self, table: &str, partition: &str, most: usize) -> Result<Vec<Value>> {
-        let database = self.database.as_ref().context("The emulator has stopped.")?;
+        let database = self
+            .database
+            .as_ref()
+            .context("The emulator has stopped.")?;
         let (mut found, mut after) = (Vec::new(), Value::Null);
         while found.len() < most {
             let query = request(json!({
@@ -183,11 +224,15 @@ impl Emulator {
                 "Limit": most - found.len(),
                 "ExclusiveStartKey": after,
             }))?;
-            let page = database.query(query).with_context(|| format!("Cannot read {table}"))?;
+            let page = database
+                .query(query)
+                .with_context(|| format!("Cannot read {table}"))?;
             for item in page.items.into_iter().flatten() {
                 found.push(serde_json::to_value(item)?);
             }
-            let Some(last) = page.last_evaluated_key else { break };
+            let Some(last) = page.last_evaluated_key else {
+                break;
+            };
             after = serde_json::to_value(last)?;
         }
         found.reverse();
@@ -195,9 +240,15 @@ impl Emulator {
     }
 
     fn scan(&self, table: &str, limit: usize, after: &Value) -> Result<ScanResponse> {
-        let database = self.database.as_ref().context("The emulator has stopped.")?;
-        let scan = request(json!({"TableName": table, "Limit": limit, "ExclusiveStartKey": after}))?;
-        database.scan(scan).with_context(|| format!("Cannot read {table}"))
+        let database = self
+            .database
+            .as_ref()
+            .context("The emulator has stopped.")?;
+        let scan =
+            request(json!({"TableName": table, "Limit": limit, "ExclusiveStartKey": after}))?;
+        database
+            .scan(scan)
+            .with_context(|| format!("Cannot read {table}"))
     }
 
     /// Deletes the items whose time to live has passed, of all tables. The emulator never does so by itself, so that

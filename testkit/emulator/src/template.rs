@@ -36,7 +36,8 @@ impl Template {
     /// The file cannot be read, is not YAML, or says something about a table, a route or a variable that cannot be
     /// carried out on one machine.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).with_context(|| format!("Cannot read {}", path.display()))?;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("Cannot read {}", path.display()))?;
         Self::parse(&text).with_context(|| path.display().to_string())
     }
 
@@ -46,18 +47,34 @@ impl Template {
     /// As [`Template::read`].
     pub fn parse(text: &str) -> Result<Self> {
         let document = yaml::parse(text)?;
-        let resources =
-            document.get("Resources").and_then(Value::as_object).context("there are no Resources in it.")?;
+        let resources = document
+            .get("Resources")
+            .and_then(Value::as_object)
+            .context("there are no Resources in it.")?;
         let tables = of_type(resources, "AWS::DynamoDB::Table")
             .map(|(logical_id, properties)| Table::read(logical_id, properties))
             .collect::<Result<Vec<_>, _>>()?;
-        let scope = function::Scope { document: &document, tables: &tables };
+        let scope = function::Scope {
+            document: &document,
+            tables: &tables,
+        };
         let functions = of_type(resources, "AWS::Serverless::Function")
-            .filter_map(|(logical_id, properties)| Function::read(logical_id, properties, &scope).transpose())
+            .filter_map(|(logical_id, properties)| {
+                Function::read(logical_id, properties, &scope).transpose()
+            })
             .collect::<Result<Vec<_>, _>>()?;
-        let apis = of_type(resources, "AWS::Serverless::HttpApi").map(|(logical_id, api)| Cors::read(logical_id, api));
-        let cors = apis.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next();
-        Ok(Self { tables, functions, cors })
+        let apis = of_type(resources, "AWS::Serverless::HttpApi")
+            .map(|(logical_id, api)| Cors::read(logical_id, api));
+        let cors = apis
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .flatten()
+            .next();
+        Ok(Self {
+            tables,
+            functions,
+            cors,
+        })
     }
 
     /// The table declared under `logical_id`.
@@ -99,11 +116,19 @@ impl Template {
 }
 
 /// The resources of one type, each with its logical id and its properties (null where it has none).
-fn of_type<'a>(resources: &'a Map<String, Value>, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+fn of_type<'a>(
+    resources: &'a Map<String, Value>,
+    kind: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a Value)> {
     resources
         .iter()
         .filter(move |(_, resource)| resource.get("Type").and_then(Value::as_str) == Some(kind))
-        .map(|(id, resource)| (id.as_str(), resource.get("Properties").unwrap_or(&Value::Null)))
+        .map(|(id, resource)| {
+            (
+                id.as_str(),
+                resource.get("Properties").unwrap_or(&Value::Null),
+            )
+        })
 }
 
 #[cfg(test)]

@@ -13,7 +13,10 @@ pub fn parse(text: &str) -> Result<Value> {
     let documents = Yaml::load_from_str(text).context("it is not YAML")?;
     match documents.as_slice() {
         [document] => json(document),
-        several => bail!("it holds {} YAML documents and should hold one.", several.len()),
+        several => bail!(
+            "it holds {} YAML documents and should hold one.",
+            several.len()
+        ),
     }
 }
 
@@ -52,7 +55,9 @@ fn json_scalar(scalar: &Scalar) -> Value {
 fn key_text(key: &Yaml) -> Result<String> {
     match json(key)? {
         Value::String(text) => Ok(text),
-        Value::Array(_) | Value::Object(_) => bail!("it holds a mapping whose key is not a plain word."),
+        Value::Array(_) | Value::Object(_) => {
+            bail!("it holds a mapping whose key is not a plain word.")
+        }
         plain => Ok(plain.to_string()),
     }
 }
@@ -61,9 +66,11 @@ fn key_text(key: &Yaml) -> Result<String> {
 pub(crate) fn function_in(value: &Value) -> Option<&str> {
     match value {
         Value::Array(items) => items.iter().find_map(function_in),
-        Value::Object(members) => members
-            .iter()
-            .find_map(|(name, inner)| is_function(name).then_some(name.as_str()).or_else(|| function_in(inner))),
+        Value::Object(members) => members.iter().find_map(|(name, inner)| {
+            is_function(name)
+                .then_some(name.as_str())
+                .or_else(|| function_in(inner))
+        }),
         _ => None,
     }
 }

@@ -11,18 +11,31 @@ pub(crate) fn refusal(fault: Fault) -> Message {
     const CORAL: &str = "com.amazon.coral.service";
     const VALIDATION: &str = "com.amazon.coral.validate";
     let (status, namespace, name) = match fault {
-        Fault::Throttled => ("400 Bad Request", DYNAMODB, "ProvisionedThroughputExceededException"),
+        Fault::Throttled => (
+            "400 Bad Request",
+            DYNAMODB,
+            "ProvisionedThroughputExceededException",
+        ),
         Fault::TableThrottled => ("400 Bad Request", DYNAMODB, "ThrottlingException"),
         Fault::AccessDenied => ("400 Bad Request", CORAL, "AccessDeniedException"),
         Fault::ExpiredToken => ("400 Bad Request", CORAL, "ExpiredTokenException"),
         Fault::UnrecognizedClient => ("400 Bad Request", CORAL, "UnrecognizedClientException"),
         Fault::Invalid => ("400 Bad Request", VALIDATION, "ValidationException"),
-        Fault::InternalServerError => ("500 Internal Server Error", DYNAMODB, "InternalServerError"),
+        Fault::InternalServerError => {
+            ("500 Internal Server Error", DYNAMODB, "InternalServerError")
+        }
         _ => return Message::answer("503 Service Unavailable", &[], ""),
     };
-    json_answer(status, json!({"__type": format!("{namespace}#{name}"), "message": "on purpose"}).to_string())
+    json_answer(
+        status,
+        json!({"__type": format!("{namespace}#{name}"), "message": "on purpose"}).to_string(),
+    )
 }
 
 pub(crate) fn json_answer(status: &str, body: impl Into<Vec<u8>>) -> Message {
-    Message::answer(status, &[("content-type", "application/x-amz-json-1.0")], body)
+    Message::answer(
+        status,
+        &[("content-type", "application/x-amz-json-1.0")],
+        body,
+    )
 }

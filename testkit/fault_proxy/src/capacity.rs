@@ -57,15 +57,26 @@ struct Bucket {
 impl Capacity {
     /// Tables that are all new.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, tables: Arc::default() }
+        Self {
+            limits,
+            tables: Arc::default(),
+        }
     }
 
     /// Takes the units of a write of `bytes` to the item with this partition key; `false` when the write is throttled.
-    pub fn take(&self, table: &str, partition_key: &(impl Hash + ?Sized), bytes: usize, now: Instant) -> bool {
+    pub fn take(
+        &self,
+        table: &str,
+        partition_key: &(impl Hash + ?Sized),
+        bytes: usize,
+        now: Instant,
+    ) -> bool {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let table = match tables.get_mut(table) {
             Some(table) => table,
-            None => tables.entry(table.to_owned()).or_insert(Table::new(&self.limits, now)),
+            None => tables
+                .entry(table.to_owned())
+                .or_insert(Table::new(&self.limits, now)),
         };
         let is_taken = table.take(&self.limits, partition_key, units(bytes), now);
         if !is_taken {
@@ -77,7 +88,11 @@ impl Capacity {
 
 /// A write takes a unit for every KB that was begun.
 fn units(bytes: usize) -> f64 {
-    f64::from(u32::try_from(bytes.div_ceil(1_024)).unwrap_or(u32::MAX).max(1))
+    f64::from(
+        u32::try_from(bytes.div_ceil(1_024))
+            .unwrap_or(u32::MAX)
+            .max(1),
+    )
 }
 
 impl Limits {
@@ -89,24 +104,45 @@ impl Limits {
 
 impl Bucket {
     fn refilled(self, limits: &Limits, now: Instant) -> Self {
-        let refill = now.saturating_duration_since(self.filled_at).as_secs_f64() * limits.units_per_partition;
-        Self { units: (self.units + refill).min(limits.bucket()), filled_at: now }
+        let refill = now.saturating_duration_since(self.filled_at).as_secs_f64()
+            * limits.units_per_partition;
+        Self {
+            units: (self.units + refill).min(limits.bucket()),
+            filled_at: now,
+        }
     }
 }
 
 impl Table {
     /// A new table has saved nothing for a burst.
     fn new(limits: &Limits, now: Instant) -> Self {
-        let bucket = Bucket { units: limits.units_per_partition, filled_at: now };
-        Self { partitions: vec![bucket; limits.partitions.max(1)], throttled_since: None }
+        let bucket = Bucket {
+            units: limits.units_per_partition,
+            filled_at: now,
+        };
+        Self {
+            partitions: vec![bucket; limits.partitions.max(1)],
+            throttled_since: None,
+        }
     }
 
-    fn take(&mut self, limits: &Limits, partition_key: &(impl Hash + ?Sized), units: f64, now: Instant) -> bool {
+    fn take(
+        &mut self,
+        limits: &Limits,
+        partition_key: &(impl Hash + ?Sized),
+        units: f64,
+        now: Instant,
+    ) -> bool {
         let mut hasher = DefaultHasher::new();
         partition_key.hash(&mut hasher);
         let count = u64::try_from(self.partitions.len()).unwrap_or(u64::MAX);
-        let nth = hasher.finish().checked_rem(count).and_then(|nth| usize::try_from(nth).ok());
-        let Some(bucket) = nth.and_then(|nth| self.partitions.get_mut(nth)) else { return false };
+        let nth = hasher
+            .finish()
+            .checked_rem(count)
+            .and_then(|nth| usize::try_from(nth).ok());
+        let Some(bucket) = nth.and_then(|nth| self.partitions.get_mut(nth)) else {
+            return false;
+        };
         *bucket = bucket.refilled(limits, now);
         if bucket.units < units {
             return false;
@@ -142,7 +178,9 @@ mod tests {
 
     /// How many of 1,000 writes of a unit the table takes, to one partition key or to many.
     fn taken(capacity: &Capacity, keys: usize, now: Instant) -> usize {
-        (0..1_000).filter(|n| capacity.take("Signals", &format!("shop#{}", n % keys), 1, now)).count()
+        (0..1_000)
+            .filter(|n| capacity.take("Signals", &format!("shop#{}", n % keys), 1, now))
+            .count()
     }
 
     #[test]
@@ -157,7 +195,10 @@ mod tests {
     fn table_takes_the_sum_of_its_partitions_and_a_write_a_unit_for_every_kb_that_was_begun() {
         let (capacity, now) = (Capacity::new(LIMITS), Instant::now());
         assert_eq!(taken(&capacity, 500, now), 40);
-        assert!(capacity.take("Customers", "shop#0", 9 * 1_024 + 1, now), "another table has its own");
+        assert!(
+            capacity.take("Customers", "shop#0", 9 * 1_024 + 1, now),
+            "another table has its own"
+        );
         assert!(!capacity.take("Customers", "shop#0", 0, now));
     }
 

@@ -17,11 +17,19 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
     let mut upstream = shared.connect().await?;
     while let Some(call) = client.next().await? {
         if is_foreign(call.header("origin").is_some(), call.header("host")) {
-            return client.send(&Message::answer("403 Forbidden", &[("connection", "close")], "")).await;
+            return client
+                .send(&Message::answer(
+                    "403 Forbidden",
+                    &[("connection", "close")],
+                    "",
+                ))
+                .await;
         }
         let answer = match shared.decide(number, call.operation(), &call.body) {
             None => match shared.capacity() {
-                Some(capacity) => writes::within_capacity(&mut upstream, call, &capacity, shared).await?,
+                Some(capacity) => {
+                    writes::within_capacity(&mut upstream, call, &capacity, shared).await?
+                }
                 None => upstream.call(&call).await?,
             },
             Some(Fault::ResetBefore) => return client.reset(),
@@ -69,11 +77,15 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
             Some(Fault::Unprocessed { done: 0 }) => writes::none(call)?,
             Some(Fault::Unprocessed { done }) => {
                 let mut left = done;
-                let is_done = move |_: &Value| left.checked_sub(1).inspect(|less| left = *less).is_some();
+                let is_done =
+                    move |_: &Value| left.checked_sub(1).inspect(|less| left = *less).is_some();
                 writes::some(&mut upstream, call, is_done).await?
             }
             Some(Fault::UnprocessedWhere(marker)) => {
-                writes::some(&mut upstream, call, |request| !request.to_string().contains(marker)).await?
+                writes::some(&mut upstream, call, |request| {
+                    !request.to_string().contains(marker)
+                })
+                .await?
             }
             Some(fault) => refusal(fault),
         };

@@ -36,7 +36,13 @@ impl FaultProxy {
     /// # Errors
     /// `upstream` is not such an URL, or loopback has no free port.
     pub async fn start(upstream: &str, plan: impl Into<Plan>) -> Result<Self> {
-        Self::start_on(TcpListener::bind("127.0.0.1:0").await.context("loopback has no free port")?, upstream, plan)
+        Self::start_on(
+            TcpListener::bind("127.0.0.1:0")
+                .await
+                .context("loopback has no free port")?,
+            upstream,
+            plan,
+        )
     }
 
     /// As [`FaultProxy::start`], on a port that the caller has taken.
@@ -44,8 +50,10 @@ impl FaultProxy {
     /// # Errors
     /// `upstream` is not such an URL.
     pub fn start_on(listener: TcpListener, upstream: &str, plan: impl Into<Plan>) -> Result<Self> {
-        let upstream =
-            upstream.trim_start_matches("http://").parse().with_context(|| format!("{upstream} has no port"))?;
+        let upstream = upstream
+            .trim_start_matches("http://")
+            .parse()
+            .with_context(|| format!("{upstream} has no port"))?;
         let shared = Arc::new(Shared::new(upstream, plan.into()));
         let connected = Arc::clone(&shared);
         let serve = move |stream| {
@@ -58,7 +66,10 @@ impl FaultProxy {
                 shared.open.send_modify(|open| *open -= 1);
             }
         };
-        Ok(Self { shared, server: LoopbackServer::start_on(listener, serve)? })
+        Ok(Self {
+            shared,
+            server: LoopbackServer::start_on(listener, serve)?,
+        })
     }
 
     /// The URL to give to an SDK instead of the emulator's.
@@ -98,6 +109,11 @@ impl FaultProxy {
     /// Waits until no connection is open: then nothing that a killed process sent is still on its way.
     pub async fn idle(&self) {
         // The sender is in `self`, so that waiting cannot fail.
-        let _ = self.shared.open.subscribe().wait_for(|open| *open == 0).await;
+        let _ = self
+            .shared
+            .open
+            .subscribe()
+            .wait_for(|open| *open == 0)
+            .await;
     }
 }

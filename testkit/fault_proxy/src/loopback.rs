@@ -31,7 +31,12 @@ impl LoopbackServer {
         S: Fn(TcpStream) -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static,
     {
-        Self::start_on(TcpListener::bind("127.0.0.1:0").await.context("loopback has no free port")?, serve)
+        Self::start_on(
+            TcpListener::bind("127.0.0.1:0")
+                .await
+                .context("loopback has no free port")?,
+            serve,
+        )
     }
 
     /// As [`LoopbackServer::start`], on a port that the caller has taken.

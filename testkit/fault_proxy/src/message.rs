@@ -25,17 +25,29 @@ pub(crate) struct Message {
 impl Message {
     /// An answer with this status line, such as `200 OK`.
     pub(crate) fn answer(status: &str, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Self {
-        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self { first_line: format!("HTTP/1.1 {status}"), headers, body: body.into() }
+        let headers = headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        Self {
+            first_line: format!("HTTP/1.1 {status}"),
+            headers,
+            body: body.into(),
+        }
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|header| header.0 == name).map(|header| header.1.as_str())
+        self.headers
+            .iter()
+            .find(|header| header.0 == name)
+            .map(|header| header.1.as_str())
     }
 
     /// What is called, such as `PutItem`.
     pub(crate) fn operation(&self) -> &str {
-        self.header("x-amz-target").and_then(|target| target.rsplit('.').next()).unwrap_or_default()
+        self.header("x-amz-target")
+            .and_then(|target| target.rsplit('.').next())
+            .unwrap_or_default()
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
@@ -60,7 +72,10 @@ impl Stream {
     pub(crate) fn new(tcp: TcpStream) -> Self {
         // An answer shall not wait for the acknowledgement of the one before.
         let _ = tcp.set_nodelay(true);
-        Self { tcp, read: Vec::new() }
+        Self {
+            tcp,
+            read: Vec::new(),
+        }
     }
 
     /// The next message; `None` when the other side has closed before one began.
@@ -71,7 +86,11 @@ impl Stream {
             }
             self.read.reserve(READ_BYTES);
             if self.tcp.read_buf(&mut self.read).await? == 0 {
-                return if self.read.is_empty() { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
+                return if self.read.is_empty() {
+                    Ok(None)
+                } else {
+                    Err(ErrorKind::UnexpectedEof.into())
+                };
             }
         }
     }
@@ -102,24 +121,40 @@ impl Stream {
 
     /// A whole message out of what was read, if there is one.
     fn take(&mut self) -> io::Result<Option<Message>> {
-        let Some(line_end) = self.read.windows(2).position(|bytes| bytes == b"\r\n") else { return Ok(None) };
+        let Some(line_end) = self.read.windows(2).position(|bytes| bytes == b"\r\n") else {
+            return Ok(None);
+        };
         let after_line = line_end.saturating_add(2);
         let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-        let Some((first_line, rest)) = self.read.split_at_checked(after_line) else { return Ok(None) };
+        let Some((first_line, rest)) = self.read.split_at_checked(after_line) else {
+            return Ok(None);
+        };
         let parsed = httparse::parse_headers(rest, &mut headers);
         let Ok(httparse::Status::Complete((length, headers))) = parsed else {
-            return parsed.map(|_| None).map_err(|_| ErrorKind::InvalidData.into());
+            return parsed
+                .map(|_| None)
+                .map_err(|_| ErrorKind::InvalidData.into());
         };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let mut headers: Vec<_> =
-            headers.iter().map(|header| (header.name.to_ascii_lowercase(), text(header.value))).collect();
+        let mut headers: Vec<_> = headers
+            .iter()
+            .map(|header| (header.name.to_ascii_lowercase(), text(header.value)))
+            .collect();
         let begin = after_line.saturating_add(length);
         let said = headers.iter().find(|header| header.0 == "content-length");
-        let length = said.map_or(Ok(0), |header| header.1.parse::<usize>()).map_err(|_| ErrorKind::InvalidData)?;
+        let length = said
+            .map_or(Ok(0), |header| header.1.parse::<usize>())
+            .map_err(|_| ErrorKind::InvalidData)?;
         let end = begin.saturating_add(length);
-        let Some(body) = self.read.get(begin..end) else { return Ok(None) };
+        let Some(body) = self.read.get(begin..end) else {
+            return Ok(None);
+        };
         headers.retain(|header| header.0 != "content-length");
-        let message = Message { first_line: text(first_line.trim_ascii_end()), headers, body: body.to_vec() };
+        let message = Message {
+            first_line: text(first_line.trim_ascii_end()),
+            headers,
+            body: body.to_vec(),
+        };
         self.read.drain(..end);
         Ok(Some(message))
     }

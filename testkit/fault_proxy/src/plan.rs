@@ -69,22 +69,34 @@ impl Fault {
 
     /// On the `n`-th call that the rule is about, counted from 1.
     pub fn at(self, n: u64) -> Rule {
-        Rule { when: When::Nth(n), ..self.always() }
+        Rule {
+            when: When::Nth(n),
+            ..self.always()
+        }
     }
 
     /// On this share of the calls, from 0 to 1, chosen by the plan's seed.
     pub fn in_share(self, share: f64) -> Rule {
-        Rule { when: When::Share(share), ..self.always() }
+        Rule {
+            when: When::Share(share),
+            ..self.always()
+        }
     }
 
     /// On each call whose body has this text in it.
     pub fn where_body_has(self, marker: &'static str) -> Rule {
-        Rule { marker: Some(marker), ..self.always() }
+        Rule {
+            marker: Some(marker),
+            ..self.always()
+        }
     }
 
     /// On every call for this long, from the first call on that the rule is about.
     pub fn lasting(self, window: Duration) -> Rule {
-        Rule { window: Some(window), ..self.always() }
+        Rule {
+            window: Some(window),
+            ..self.always()
+        }
     }
 }
 
@@ -112,28 +124,45 @@ impl Rule {
     /// Only for calls of this operation, such as `PutItem`.
     #[must_use]
     pub fn of(self, operation: &'static str) -> Self {
-        Self { operation: Some(operation), ..self }
+        Self {
+            operation: Some(operation),
+            ..self
+        }
     }
 
     /// Only for calls whose body has this text in it, such as a table's name or a key.
     #[must_use]
     pub fn about(self, marker: &'static str) -> Self {
-        Self { marker: Some(marker), ..self }
+        Self {
+            marker: Some(marker),
+            ..self
+        }
     }
 
     /// Only for calls between these moments, which the rules of several proxies can have in common.
     #[must_use]
     pub fn within(self, begin: Instant, end: Instant) -> Self {
-        Self { within: Some((begin, end)), ..self }
+        Self {
+            within: Some((begin, end)),
+            ..self
+        }
     }
 
     fn applies(&mut self, operation: &str, body: &[u8], random: &mut fastrand::Rng) -> bool {
-        if self.within.is_some_and(|(begin, end)| !(begin..end).contains(&Instant::now())) {
+        if self
+            .within
+            .is_some_and(|(begin, end)| !(begin..end).contains(&Instant::now()))
+        {
             return false;
         }
-        let of_batches =
-            matches!(self.fault, Fault::Swallowed(_) | Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_));
-        let is_marked = |marker: &str| body.windows(marker.len()).any(|bytes| bytes == marker.as_bytes());
+        let of_batches = matches!(
+            self.fault,
+            Fault::Swallowed(_) | Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_)
+        );
+        let is_marked = |marker: &str| {
+            body.windows(marker.len())
+                .any(|bytes| bytes == marker.as_bytes())
+        };
         if self.operation.is_some_and(|own| own != operation)
             || of_batches && operation != "BatchWriteItem"
             || self.marker.is_some_and(|marker| !is_marked(marker))
@@ -169,26 +198,38 @@ impl Plan {
 
     /// These rules.
     pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
-        Self { rules: rules.into_iter().collect(), random: fastrand::Rng::with_seed(0), capacity: None }
+        Self {
+            rules: rules.into_iter().collect(),
+            random: fastrand::Rng::with_seed(0),
+            capacity: None,
+        }
     }
 
     /// With this seed: the same calls in the same order have the same faults.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
-        Self { random: fastrand::Rng::with_seed(seed), ..self }
+        Self {
+            random: fastrand::Rng::with_seed(seed),
+            ..self
+        }
     }
 
     /// With tables that throttle what no rule is about and what exceeds their capacity.
     #[must_use]
     pub fn capacity(self, capacity: Capacity) -> Self {
-        Self { capacity: Some(capacity), ..self }
+        Self {
+            capacity: Some(capacity),
+            ..self
+        }
     }
 
     pub(crate) fn decide(&mut self, operation: &str, body: &[u8]) -> Option<Fault> {
         let Self { rules, random, .. } = self;
         // Every rule counts every call, so that one rule does not shift another's n.
-        let applying: Vec<Fault> =
-            rules.iter_mut().filter_map(|rule| rule.applies(operation, body, random).then_some(rule.fault)).collect();
+        let applying: Vec<Fault> = rules
+            .iter_mut()
+            .filter_map(|rule| rule.applies(operation, body, random).then_some(rule.fault))
+            .collect();
         applying.first().copied()
     }
 }

@@ -56,8 +56,18 @@ pub(crate) struct State {
 impl Shared {
     pub(crate) fn new(upstream: SocketAddr, plan: Plan) -> Self {
         let counts = CallCounts::default();
-        let state = State { plan, accepted: 0, frozen: 0, counts, held: Vec::new() };
-        Self { upstream, state: Mutex::new(state), open: watch::Sender::new(0) }
+        let state = State {
+            plan,
+            accepted: 0,
+            frozen: 0,
+            counts,
+            held: Vec::new(),
+        };
+        Self {
+            upstream,
+            state: Mutex::new(state),
+            open: watch::Sender::new(0),
+        }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -88,9 +98,17 @@ impl Shared {
     /// Counts a call on the `connection`-th connection and chooses its fault.
     pub(crate) fn decide(&self, connection: u64, operation: &str, body: &[u8]) -> Option<Fault> {
         let mut state = self.state();
-        let calls = state.counts.operations.entry(operation.to_owned()).or_default();
+        let calls = state
+            .counts
+            .operations
+            .entry(operation.to_owned())
+            .or_default();
         *calls += 1;
-        let fault = if connection <= state.frozen { Some(Fault::Stall) } else { state.plan.decide(operation, body) };
+        let fault = if connection <= state.frozen {
+            Some(Fault::Stall)
+        } else {
+            state.plan.decide(operation, body)
+        };
         if fault.is_some() {
             state.counts.faulted += 1;
         }

@@ -14,8 +14,13 @@ use crate::state::Shared;
 /// Answers that all requests of a batch are unprocessed. They are not parsed, which takes long where they are large.
 pub(crate) fn none(call: Message) -> io::Result<Message> {
     let batch = String::from_utf8(call.body).map_err(|_| io::ErrorKind::InvalidData)?;
-    let requests = batch.strip_prefix("{\"RequestItems\":").ok_or(io::ErrorKind::InvalidData)?;
-    Ok(json_answer("200 OK", format!("{{\"UnprocessedItems\":{requests}")))
+    let requests = batch
+        .strip_prefix("{\"RequestItems\":")
+        .ok_or(io::ErrorKind::InvalidData)?;
+    Ok(json_answer(
+        "200 OK",
+        format!("{{\"UnprocessedItems\":{requests}"),
+    ))
 }
 
 /// Forwards the requests of a batch that are to be done and answers that the others are unprocessed.
@@ -40,17 +45,28 @@ pub(crate) async fn within_capacity(
     shared: &Shared,
 ) -> io::Result<Message> {
     let take = |table: &str, key: Option<&Value>, bytes| {
-        let is_taken = capacity.take(table, key.and_then(Value::as_str).unwrap_or_default(), bytes, Instant::now());
+        let is_taken = capacity.take(
+            table,
+            key.and_then(Value::as_str).unwrap_or_default(),
+            bytes,
+            Instant::now(),
+        );
         shared.count_throttled(!is_taken);
         is_taken
     };
     let key_pointer = match call.operation() {
         "BatchWriteItem" => {
             let is_done = |table: &str, request: &Value| {
-                take(table, request.pointer("/PutRequest/Item/pk/S"), request.to_string().len())
+                take(
+                    table,
+                    request.pointer("/PutRequest/Item/pk/S"),
+                    request.to_string().len(),
+                )
             };
             return match split(call, is_done)? {
-                (Some(call), unprocessed) => Ok(with_unprocessed(upstream.call(&call).await?, &unprocessed)),
+                (Some(call), unprocessed) => {
+                    Ok(with_unprocessed(upstream.call(&call).await?, &unprocessed))
+                }
                 (None, _) => Ok(refusal(Fault::TableThrottled)),
             };
         }
@@ -59,7 +75,10 @@ pub(crate) async fn within_capacity(
         _ => return upstream.call(&call).await,
     };
     let write: Value = serde_json::from_slice(&call.body)?;
-    let table = write.get("TableName").and_then(Value::as_str).unwrap_or_default();
+    let table = write
+        .get("TableName")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     if take(table, write.pointer(key_pointer), call.body.len()) {
         return upstream.call(&call).await;
     }
@@ -74,17 +93,25 @@ fn split(
 ) -> io::Result<(Option<Message>, Map<String, Value>)> {
     let mut batch: Value = serde_json::from_slice(&call.body)?;
     let mut unprocessed = Map::new();
-    let tables = batch.get_mut("RequestItems").and_then(Value::as_object_mut).ok_or(io::ErrorKind::InvalidData)?;
+    let tables = batch
+        .get_mut("RequestItems")
+        .and_then(Value::as_object_mut)
+        .ok_or(io::ErrorKind::InvalidData)?;
     for (table, requests) in tables.iter_mut() {
         let all = requests.as_array_mut().ok_or(io::ErrorKind::InvalidData)?;
-        let (done, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(all).into_iter().partition(|request| is_done(table, request));
+        let (done, rest): (Vec<_>, Vec<_>) = std::mem::take(all)
+            .into_iter()
+            .partition(|request| is_done(table, request));
         *all = done;
         if !rest.is_empty() {
             unprocessed.insert(table.clone(), rest.into());
         }
     }
-    tables.retain(|_, requests| requests.as_array().is_some_and(|requests| !requests.is_empty()));
+    tables.retain(|_, requests| {
+        requests
+            .as_array()
+            .is_some_and(|requests| !requests.is_empty())
+    });
     let is_empty = tables.is_empty();
     if !unprocessed.is_empty() {
         call.body = batch.to_string().into_bytes();
@@ -94,9 +121,16 @@ fn split(
 
 /// The answer to a call of which `done` is the answer to its part.
 fn with_unprocessed(done: Message, unprocessed: &Map<String, Value>) -> Message {
-    if done.first_line.contains(" 200 ") { all_done_but(unprocessed) } else { done }
+    if done.first_line.contains(" 200 ") {
+        all_done_but(unprocessed)
+    } else {
+        done
+    }
 }
 
 fn all_done_but(unprocessed: &Map<String, Value>) -> Message {
-    json_answer("200 OK", json!({"UnprocessedItems": unprocessed}).to_string())
+    json_answer(
+        "200 OK",
+        json!({"UnprocessedItems": unprocessed}).to_string(),
+    )
 }

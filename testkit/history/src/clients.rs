@@ -62,19 +62,30 @@ type Received = Option<(u64, Value)>;
 
 impl Shared {
     pub(super) fn new(events: EventQueue) -> Self {
-        Self { events, history: RefCell::default(), counts: Counts::default() }
+        Self {
+            events,
+            history: RefCell::default(),
+            counts: Counts::default(),
+        }
     }
 
     async fn send(&self, client: &Client, call: RequestBuilder) -> Received {
         add(&self.counts.attempts, 1);
         let (event, sent) = (call.key(&client.key).event(), Instant::now());
-        let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, self.events.invoke(event.into())).await;
+        let invocation =
+            tokio::time::timeout(RESPONSE_TIMEOUT, self.events.invoke(event.into())).await;
         let invocation = invocation.expect("every invocation ends")?;
         let response = invocation.json();
-        let body = response["body"].as_str().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default();
+        let body = response["body"]
+            .as_str()
+            .and_then(|body| serde_json::from_str(body).ok())
+            .unwrap_or_default();
         let status = response["statusCode"].as_u64().unwrap_or_default();
         if status == 503 {
-            let failure = Unavailable { sent, received: Instant::now() };
+            let failure = Unavailable {
+                sent,
+                received: Instant::now(),
+            };
             self.counts.unavailable.borrow_mut().push(failure);
         }
         Some((status, body))
@@ -112,8 +123,17 @@ async fn send(shared: &Shared, client: &Client, batch: Batch, random: &mut fastr
         acknowledged = batch.sent.iter().filter(|sent| !sent.refused).count() as u64;
         add(&shared.counts.acknowledged, acknowledged);
     }
-    let request = Request { sent, outcome, identifier, signals: batch.sent };
-    shared.history.borrow_mut().requests.insert(batch.number, request);
+    let request = Request {
+        sent,
+        outcome,
+        identifier,
+        signals: batch.sent,
+    };
+    shared
+        .history
+        .borrow_mut()
+        .requests
+        .insert(batch.number, request);
     acknowledged
 }
 
@@ -126,16 +146,31 @@ async fn deliver(
 ) -> Outcome {
     let began = Instant::now();
     while began.elapsed() < RETRY_TIMEOUT {
-        match shared.send(client, RequestBuilder::signals(batch.body(identifier.as_deref()))).await {
+        match shared
+            .send(
+                client,
+                RequestBuilder::signals(batch.body(identifier.as_deref())),
+            )
+            .await
+        {
             Some((200, body)) => {
                 let refused = batch.sent.iter().filter(|sent| sent.refused).count() as u64;
-                assert_eq!(body["rejected"], refused, "request {}: {body}", batch.number);
-                add(&shared.counts.deferred, body["deferred"].as_u64().unwrap_or_default());
+                assert_eq!(
+                    body["rejected"], refused,
+                    "request {}: {body}",
+                    batch.number
+                );
+                add(
+                    &shared.counts.deferred,
+                    body["deferred"].as_u64().unwrap_or_default(),
+                );
                 return Outcome::Acknowledged(now());
             }
             Some((400, _)) => return Outcome::Refused,
             Some((503, body)) if client.retries => {
-                *identifier = identifier.take().or_else(|| body["requestIdentifier"].as_str().map(ToOwned::to_owned));
+                *identifier = identifier
+                    .take()
+                    .or_else(|| body["requestIdentifier"].as_str().map(ToOwned::to_owned));
             }
             Some((503, _)) | None => {}
             Some((status, body)) => panic!("request {}: {status} {body}", batch.number),
@@ -166,22 +201,44 @@ async fn send_update(shared: &Shared, client: &Client, number: u64, random: &mut
     let profile = Profile::random(random, client.number, number);
     let sent = now();
     let (outcome, is_deferred) = update(shared, client, &profile, random).await;
-    add(&shared.counts.acknowledged, u64::from(matches!(outcome, Outcome::Acknowledged(_))));
+    add(
+        &shared.counts.acknowledged,
+        u64::from(matches!(outcome, Outcome::Acknowledged(_))),
+    );
     add(&shared.counts.deferred, u64::from(is_deferred));
     let Profile { customer, fields } = profile;
     let customer = subject(client.account, customer);
-    shared.history.borrow_mut().updates.push(Update { customer, sent, outcome, is_deferred, fields });
+    shared.history.borrow_mut().updates.push(Update {
+        customer,
+        sent,
+        outcome,
+        is_deferred,
+        fields,
+    });
 }
 
 /// The outcome of an update, and whether it was deferred.
-async fn update(shared: &Shared, client: &Client, profile: &Profile, random: &mut fastrand::Rng) -> (Outcome, bool) {
+async fn update(
+    shared: &Shared,
+    client: &Client,
+    profile: &Profile,
+    random: &mut fastrand::Rng,
+) -> (Outcome, bool) {
     let began = Instant::now();
     loop {
-        match shared.send(client, RequestBuilder::customer(profile.body())).await {
-            Some((200, body)) => return (Outcome::Acknowledged(now()), body["result"] == "deferred"),
+        match shared
+            .send(client, RequestBuilder::customer(profile.body()))
+            .await
+        {
+            Some((200, body)) => {
+                return (Outcome::Acknowledged(now()), body["result"] == "deferred");
+            }
             Some((503, _)) | None => {}
             Some((status, body)) => {
-                panic!("an update of customer {}: {status} {body}", profile.customer)
+                panic!(
+                    "an update of customer {}: {status} {body}",
+                    profile.customer
+                )
             }
         }
         if !client.retries || began.elapsed() >= RETRY_TIMEOUT {
@@ -201,6 +258,8 @@ fn add(count: &Cell<u64>, more: u64) {
 }
 
 fn now() -> Micros {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or_default()
 }

@@ -27,22 +27,39 @@ impl SkewedClock {
     /// # Errors
     /// When this is not Linux, or there is no such compiler.
     pub(super) fn compile() -> Result<Self> {
-        ensure!(cfg!(target_os = "linux"), "a history needs Linux: elsewhere a process has no clock of its own");
+        ensure!(
+            cfg!(target_os = "linux"),
+            "a history needs Linux: elsewhere a process has no clock of its own"
+        );
         let folder = tempfile::tempdir()?;
         let library = folder.path().join("clock_offset.so");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/clock_offset.c");
-        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).arg(source).status();
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O2", "-o"])
+            .arg(&library)
+            .arg(source)
+            .status();
         ensure!(
-            compiled.context("cc, which Rust links with, cannot be started")?.success(),
+            compiled
+                .context("cc, which Rust links with, cannot be started")?
+                .success(),
             "cc cannot compile the clock"
         );
-        Ok(Self { library, _folder: folder })
+        Ok(Self {
+            library,
+            _folder: folder,
+        })
     }
 
     /// Sets the clock of the `number`-th process, which will be started. Its deadlines are those of this machine's.
     pub(super) fn set(&self, options: &mut ProcessOptions, number: u64) {
         let ahead = CLOCK_SKEWS[usize::try_from(number).unwrap_or_default() % CLOCK_SKEWS.len()];
-        options.variables.push(("LD_PRELOAD".to_owned(), self.library.clone().into()));
-        options.variables.push(("CLOCK_OFFSET_MILLIS".to_owned(), OsString::from(ahead.as_millis().to_string())));
+        options
+            .variables
+            .push(("LD_PRELOAD".to_owned(), self.library.clone().into()));
+        options.variables.push((
+            "CLOCK_OFFSET_MILLIS".to_owned(),
+            OsString::from(ahead.as_millis().to_string()),
+        ));
     }
 }

@@ -7,5 +7,7 @@ mod record;
 mod signal;
 
 pub use item::{kept_signal, stored_signal};
-pub use record::{Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
+pub use record::{
+    Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update,
+};
 pub use signal::Signal;

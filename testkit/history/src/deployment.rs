@@ -85,21 +85,37 @@ impl Deployment {
         let (queue, s3) = (FakeSqs::start().await?, FakeS3::start().await?);
         queue.allow_all_receives();
         let keys = create_keys(&emulator.endpoint(), &s3).await;
-        let plan = |faults| Plan::of(windows.rules_of_others().into_iter().chain(faults)).seed(options.seed);
+        let plan = |faults| {
+            Plan::of(windows.rules_of_others().into_iter().chain(faults)).seed(options.seed)
+        };
         let sqs = FaultProxy::start(&queue.endpoint(), plan(queue_faults())).await?;
         let snapshot = FaultProxy::start(&s3.endpoint(), plan(Vec::new())).await?;
-        let capacity = Capacity::new(if options.outage.is_some() { Limits::default() } else { LIMITS });
+        let capacity = Capacity::new(if options.outage.is_some() {
+            Limits::default()
+        } else {
+            LIMITS
+        });
         let events = <[EventQueue; FUNCTIONS.len()]>::default();
         let mut functions = Vec::new();
         for (((program, timeout), events), number) in FUNCTIONS.into_iter().zip(&events).zip(0..) {
             let seed = options.seed.wrapping_mul(1_000).wrapping_add(number);
             let plan = Plan::of(windows.rules().into_iter().chain(faults()));
-            let proxy = FaultProxy::start(&emulator.endpoint(), plan.capacity(capacity.clone()).seed(seed)).await?;
+            let proxy = FaultProxy::start(
+                &emulator.endpoint(),
+                plan.capacity(capacity.clone()).seed(seed),
+            )
+            .await?;
             let mut process = emulator_options(&options.programs.join(program), &proxy.endpoint());
             process.log = Some(log.clone());
             process.invocation_timeout = timeout;
-            let sqs = if program == "overflow" { queue.endpoint() } else { sqs.endpoint() };
-            process.variables.extend(variables(sqs, snapshot.endpoint()));
+            let sqs = if program == "overflow" {
+                queue.endpoint()
+            } else {
+                sqs.endpoint()
+            };
+            process
+                .variables
+                .extend(variables(sqs, snapshot.endpoint()));
             let of_pool = PoolOptions {
                 events: events.clone(),
                 process: numbered(process, clock.clone()),
@@ -142,10 +158,16 @@ impl Deployment {
 }
 
 /// The options of a process by its number: every second one serves several events at once, and each has its own clock.
-fn numbered(process: ProcessOptions, clock: Arc<SkewedClock>) -> Box<dyn Fn(u64) -> ProcessOptions + Send + Sync> {
+fn numbered(
+    process: ProcessOptions,
+    clock: Arc<SkewedClock>,
+) -> Box<dyn Fn(u64) -> ProcessOptions + Send + Sync> {
     Box::new(move |number| {
         let at_once = if number.is_multiple_of(2) { 1 } else { AT_ONCE };
-        let mut process = ProcessOptions { concurrency: Some(at_once), ..process.clone() };
+        let mut process = ProcessOptions {
+            concurrency: Some(at_once),
+            ..process.clone()
+        };
         clock.set(&mut process, number);
         process
     })
@@ -161,10 +183,17 @@ fn report(program: &Path, failure: Failure) {
 async fn create_keys(endpoint: &str, s3: &FakeS3) -> Vec<(u32, String)> {
     let (mut keys, mut records) = (Vec::new(), Vec::new());
     for account in (0..ACCOUNTS).flat_map(|account| [account; KEYS_PER_ACCOUNT]) {
-        let key = create_key(endpoint, &account_id(account), |record| records.push(record.clone())).await;
+        let key = create_key(endpoint, &account_id(account), |record| {
+            records.push(record.clone())
+        })
+        .await;
         keys.push((account, key));
     }
-    let records: Vec<_> = keys.iter().map(|(_, key)| KeyHash::of(key)).zip(records).collect();
+    let records: Vec<_> = keys
+        .iter()
+        .map(|(_, key)| KeyHash::of(key))
+        .zip(records)
+        .collect();
     s3.publish(&records, Timestamp::now());
     keys
 }
@@ -201,11 +230,20 @@ fn faults() -> impl Iterator<Item = Rule> {
         (Fault::Unprocessed { done: 1 }, 0.04),
         (Fault::Unprocessed { done: 12 }, 0.06),
     ];
-    parts.into_iter().map(move |(fault, part)| fault.in_share(FAULTS * part))
+    parts
+        .into_iter()
+        .map(move |(fault, part)| fault.in_share(FAULTS * part))
 }
 
 /// Seldom enough that no message fails three times in a row.
 fn queue_faults() -> Vec<Rule> {
-    let parts = [(Fault::ServiceUnavailable, 0.04), (Fault::ResetAfter, 0.04), (Fault::CutBody, 0.02)];
-    parts.into_iter().map(|(fault, part)| fault.in_share(FAULTS * part)).collect()
+    let parts = [
+        (Fault::ServiceUnavailable, 0.04),
+        (Fault::ResetAfter, 0.04),
+        (Fault::CutBody, 0.02),
+    ];
+    parts
+        .into_iter()
+        .map(|(fault, part)| fault.in_share(FAULTS * part))
+        .collect()
 }

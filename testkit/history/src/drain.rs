@@ -51,7 +51,10 @@ pub(super) async fn run(
             batches.spawn_local(deliver(events.clone(), batch));
         }
         if is_last && queue.remaining() == 0 && batches.is_empty() {
-            return Drained { messages: queue.sent(), ..drained };
+            return Drained {
+                messages: queue.sent(),
+                ..drained
+            };
         }
         tokio::select! {
             Some(done) = batches.join_next() => {
@@ -77,5 +80,10 @@ pub(super) async fn run(
 async fn deliver(events: EventQueue, batch: Vec<Message>) -> (Vec<Message>, Value) {
     let event = sqs::event(&batch).to_string();
     let invocation = events.invoke(event.into()).await;
-    (batch, invocation.map(|invocation| invocation.json()).unwrap_or_default())
+    (
+        batch,
+        invocation
+            .map(|invocation| invocation.json())
+            .unwrap_or_default(),
+    )
 }

@@ -59,18 +59,29 @@ impl Batch {
             if n > 0 {
                 signals.push(',');
             }
-            sent.push(Sent { who: subject(account, who), refused: is_refused, content: signal.stored(is_refused) });
+            sent.push(Sent {
+                who: subject(account, who),
+                refused: is_refused,
+                content: signal.stored(is_refused),
+            });
             signals.push_str(&signal.text());
         }
         signals.push(']');
-        Self { number, identifier, sent, signals }
+        Self {
+            number,
+            identifier,
+            sent,
+            signals,
+        }
     }
 
     /// The body, with this identifier if there is one.
     pub(super) fn body(&self, identifier: Option<&str>) -> String {
         let signals = &self.signals;
         match identifier {
-            Some(identifier) => format!(r#"{{"requestIdentifier":"{identifier}","signals":{signals}}}"#),
+            Some(identifier) => {
+                format!(r#"{{"requestIdentifier":"{identifier}","signals":{signals}}}"#)
+            }
             None => format!(r#"{{"signals":{signals}}}"#),
         }
     }
@@ -87,7 +98,9 @@ pub(super) fn account_id(account: u32) -> String {
 }
 
 fn uuid_of(bits: u128) -> String {
-    uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid().to_string()
+    uuid::Builder::from_random_bytes(bits.to_be_bytes())
+        .into_uuid()
+        .to_string()
 }
 
 /// An update of a customer.
@@ -108,12 +121,20 @@ impl Profile {
         random.shuffle(&mut fields);
         fields.truncate(random.usize(1..=3));
         let value = format!("{CANARY}-{client}-{number}");
-        let fields = fields.into_iter().map(|field| (field, (random.u8(..8) != 0).then(|| value.clone()))).collect();
+        let fields = fields
+            .into_iter()
+            .map(|field| (field, (random.u8(..8) != 0).then(|| value.clone())))
+            .collect();
         Self { customer, fields }
     }
 
     pub(super) fn body(&self) -> String {
-        let data: Value = self.fields.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-        json!({"customerId": format!("{CANARY}-{}", self.customer), "customerData": data}).to_string()
+        let data: Value = self
+            .fields
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), json!(value)))
+            .collect();
+        json!({"customerId": format!("{CANARY}-{}", self.customer), "customerData": data})
+            .to_string()
     }
 }

@@ -14,7 +14,10 @@ pub(super) struct LogCheck {
 
 impl LogCheck {
     /// Reads every line until no process is left to write one.
-    pub(super) async fn run(mut log: mpsc::UnboundedReceiver<String>, secrets: Vec<String>) -> Self {
+    pub(super) async fn run(
+        mut log: mpsc::UnboundedReceiver<String>,
+        secrets: Vec<String>,
+    ) -> Self {
         let mut check = Self::default();
         while let Some(line) = log.recv().await {
             if line.contains("RejectedNotStored") {

@@ -1,5 +1,9 @@
 //! Runs a history and checks it: `cargo run --locked --bin history -- --help`.
-#![expect(clippy::print_stderr, clippy::print_stdout, reason = "a command: this is how it speaks")]
+#![expect(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a command: this is how it speaks"
+)]
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,7 +46,8 @@ async fn main() -> ExitCode {
         }
     };
     let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
-    let mut terminated = signal(SignalKind::terminate()).expect("the process may listen to SIGTERM");
+    let mut terminated =
+        signal(SignalKind::terminate()).expect("the process may listen to SIGTERM");
     tokio::select! {
         code = history(arguments, programs, seed) => code,
         // To drop the work ends its processes, which would look for their Runtime API for ever.
@@ -53,10 +58,21 @@ async fn main() -> ExitCode {
 async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode {
     let signals = arguments.signals.max(1);
     let outage = arguments.outage.map(Duration::from_secs);
-    let kills = arguments.kills.unwrap_or(if outage.is_some() { 0 } else { signals / 2_000 });
-    let lasting = arguments.outage.map(|seconds| format!(" --outage {seconds}")).unwrap_or_default();
+    let kills = arguments
+        .kills
+        .unwrap_or(if outage.is_some() { 0 } else { signals / 2_000 });
+    let lasting = arguments
+        .outage
+        .map(|seconds| format!(" --outage {seconds}"))
+        .unwrap_or_default();
     println!("history: --signals {signals} --kills {kills}{lasting} --seed {seed}");
-    let options = Options { signals, kills, outage, seed, programs };
+    let options = Options {
+        signals,
+        kills,
+        outage,
+        seed,
+        programs,
+    };
     let summary = match run(options, |message| eprintln!("history: {message}")).await {
         Ok(summary) => summary,
         Err(error) => {
@@ -65,7 +81,11 @@ async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode
         }
     };
     println!("{}\n{:#?}", summary.report, summary.counts);
-    summary.leaks.iter().take(5).for_each(|line| println!("a key or a value is logged: {line}"));
+    summary
+        .leaks
+        .iter()
+        .take(5)
+        .for_each(|line| println!("a key or a value is logged: {line}"));
     if summary.holds() {
         return ExitCode::SUCCESS;
     }

@@ -38,7 +38,9 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 /// # Errors
 /// When something of the run cannot be started.
 pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
-    LocalSet::new().run_until(Box::pin(run_local(options, progress))).await
+    LocalSet::new()
+        .run_until(Box::pin(run_local(options, progress)))
+        .await
 }
 
 async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
@@ -53,13 +55,30 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let (log, lines) = mpsc::unbounded_channel();
     let deployment = Deployment::start(&options, &windows, &log).await?;
     drop(log);
-    let secrets = deployment.keys.iter().map(|(_, key)| key.clone()).chain([CANARY.to_owned()]).collect();
+    let secrets = deployment
+        .keys
+        .iter()
+        .map(|(_, key)| key.clone())
+        .chain([CANARY.to_owned()])
+        .collect();
     let log_check = tokio::task::spawn_local(LogCheck::run(lines, secrets));
-    let Traffic { signals, customers, drained, drain_took, kills, took } =
-        send(&options, &deployment, end, &progress).await?;
+    let Traffic {
+        signals,
+        customers,
+        drained,
+        drain_took,
+        kills,
+        took,
+    } = send(&options, &deployment, end, &progress).await?;
     deployment.end().await;
-    let ([calls, faulted_calls, throttled_writes], processes) = (calls_of(&deployment), processes_of(&deployment));
-    let Deployment { emulator, queue, functions, .. } = deployment;
+    let ([calls, faulted_calls, throttled_writes], processes) =
+        (calls_of(&deployment), processes_of(&deployment));
+    let Deployment {
+        emulator,
+        queue,
+        functions,
+        ..
+    } = deployment;
     drop(functions);
     let log = log_check.await?;
     progress("reading what is stored");
@@ -71,12 +90,17 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         clock_skew: u64::try_from(CLOCK_SKEW.as_micros()).unwrap_or_default(),
         unkept: log.unkept,
     };
-    let [of_signals, of_customers] = [&signals, &customers].map(|shared| shared.counts.unavailable.take());
+    let [of_signals, of_customers] =
+        [&signals, &customers].map(|shared| shared.counts.unavailable.take());
     let is_unexplained = |failure: &&Unavailable| !windows.explains(failure);
     let counts = Counts {
         signals: OfClients::of(&signals, &of_signals),
         customers: OfClients::of(&customers, &of_customers),
-        unexplained_503s: of_signals.iter().chain(&of_customers).filter(is_unexplained).count(),
+        unexplained_503s: of_signals
+            .iter()
+            .chain(&of_customers)
+            .filter(is_unexplained)
+            .count(),
         drained,
         drain_took,
         dead_letters: queue.dead_letters(),
@@ -87,7 +111,11 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         processes,
         took,
     };
-    Ok(Summary { report: checker::check(&history, &stored), leaks: log.leaks, counts })
+    Ok(Summary {
+        report: checker::check(&history, &stored),
+        leaks: log.leaks,
+        counts,
+    })
 }
 
 /// What was sent, killed and drained.
@@ -101,18 +129,30 @@ struct Traffic {
 }
 
 /// Runs all clients to their end, kills processes meanwhile, and drains the queue.
-async fn send(options: &Options, deployment: &Deployment, end: Instant, progress: &impl Fn(&str)) -> Result<Traffic> {
+async fn send(
+    options: &Options,
+    deployment: &Deployment,
+    end: Instant,
+    progress: &impl Fn(&str),
+) -> Result<Traffic> {
     let start = Instant::now();
     let [signals, customers, overflow] = deployment.events.clone();
-    let (signals, customers) = (Rc::new(Shared::new(signals)), Rc::new(Shared::new(customers)));
+    let (signals, customers) = (
+        Rc::new(Shared::new(signals)),
+        Rc::new(Shared::new(customers)),
+    );
     let (stop, is_over) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
     let quota = options.signals.div_ceil(CLIENTS[0]);
     let [signal_clients, customer_clients] = CLIENTS;
     let updating: Vec<_> = clients(customer_clients, !options.seed, &deployment.keys)
-        .map(|client| tokio::task::spawn_local(clients::updates(customers.clone(), client, stop.clone())))
+        .map(|client| {
+            tokio::task::spawn_local(clients::updates(customers.clone(), client, stop.clone()))
+        })
         .collect();
     let sending: Vec<_> = clients(signal_clients, options.seed, &deployment.keys)
-        .map(|client| tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end)))
+        .map(|client| {
+            tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end))
+        })
         .collect();
     let draining = {
         let (queue, is_over) = (deployment.queue.clone(), is_over.clone());
@@ -127,7 +167,10 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
         all(updating).await;
     };
     let report = || {
-        let (acknowledged, deferred) = (signals.counts.acknowledged.get(), signals.counts.deferred.get());
+        let (acknowledged, deferred) = (
+            signals.counts.acknowledged.get(),
+            signals.counts.deferred.get(),
+        );
         progress(&format!(
             "{} s: {acknowledged} signals acknowledged, {deferred} deferred, {} kills",
             start.elapsed().as_secs(),
@@ -139,9 +182,21 @@ async fn send(options: &Options, deployment: &Deployment, end: Instant, progress
     deployment.end_faults();
     is_over.set(true);
     let faults_ended = Instant::now();
-    let report = || progress(&format!("draining the overflow queue: {} messages remain", deployment.queue.remaining()));
+    let report = || {
+        progress(&format!(
+            "draining the overflow queue: {} messages remain",
+            deployment.queue.remaining()
+        ))
+    };
     let drained = reporting(draining, report).await?;
-    Ok(Traffic { signals, customers, drained, drain_took: faults_ended.elapsed(), kills: kills.get(), took })
+    Ok(Traffic {
+        signals,
+        customers,
+        drained,
+        drain_took: faults_ended.elapsed(),
+        kills: kills.get(),
+        took,
+    })
 }
 
 /// Waits for `work`, and reports at once and then in intervals.
@@ -157,13 +212,15 @@ async fn reporting<T>(work: impl Future<Output = T>, report: impl Fn()) -> T {
 
 /// Clients that use the keys in turn. Every second one never retries.
 fn clients(count: u64, seed: u64, keys: &[(u32, String)]) -> impl Iterator<Item = Client> {
-    (0..count).zip(keys.iter().cycle()).map(move |(number, (account, key))| Client {
-        number,
-        account: *account,
-        key: key.clone(),
-        retries: number % 2 == 1,
-        seed,
-    })
+    (0..count)
+        .zip(keys.iter().cycle())
+        .map(move |(number, (account, key))| Client {
+            number,
+            account: *account,
+            key: key.clone(),
+            retries: number % 2 == 1,
+            seed,
+        })
 }
 
 async fn all(tasks: Vec<JoinHandle<()>>) {
@@ -173,9 +230,16 @@ async fn all(tasks: Vec<JoinHandle<()>>) {
 }
 
 /// Kills processes at random times, which the seed determines, until all signals are acknowledged. Counts the kills.
-async fn kill(options: &Options, functions: &[(Arc<Pool>, FaultProxy)], signals: &Shared, kills: &Cell<u64>) {
+async fn kill(
+    options: &Options,
+    functions: &[(Arc<Pool>, FaultProxy)],
+    signals: &Shared,
+    kills: &Cell<u64>,
+) {
     let mut random = fastrand::Rng::with_seed(options.seed.rotate_left(32));
-    let mut moments: Vec<u64> = (0..options.kills).map(|_| random.u64(..options.signals)).collect();
+    let mut moments: Vec<u64> = (0..options.kills)
+        .map(|_| random.u64(..options.signals))
+        .collect();
     moments.sort_unstable();
     for moment in moments {
         while signals.counts.acknowledged.get() < moment {

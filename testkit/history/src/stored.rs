@@ -14,7 +14,9 @@ use testkit::Tables;
 /// Everything in the tables of signals, rejected signals and customers. Signals have to expire after `retention`.
 pub(super) fn read(emulator: &Emulator, retention: Duration) -> Stored {
     let for_each = |table: &str, each: &mut dyn FnMut(&mut Value)| {
-        emulator.for_each_item(Tables::name(table), each).expect("the emulator can be read");
+        emulator
+            .for_each_item(Tables::name(table), each)
+            .expect("the emulator can be read");
     };
     let mut signals = Vec::new();
     for_each("SignalsTable", &mut |item| {
@@ -31,12 +33,22 @@ pub(super) fn read(emulator: &Emulator, retention: Duration) -> Stored {
     });
     let mut customers = HashMap::new();
     for_each("CustomersTable", &mut |item| {
-        let fields = item.as_object().into_iter().flatten().filter(|(name, _)| !is_reserved(name));
-        let fields = fields.map(|(name, value)| (name.clone(), text(value).to_owned())).collect();
+        let fields = item
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| !is_reserved(name));
+        let fields = fields
+            .map(|(name, value)| (name.clone(), text(value).to_owned()))
+            .collect();
         let who = who(text(&item["accountId"]), text(&item["customerId"]));
         customers.insert(who.unwrap_or(u32::MAX), fields);
     });
-    Stored { signals: signals.into_iter().map(|(_, signal)| signal).collect(), rejected, customers }
+    Stored {
+        signals: signals.into_iter().map(|(_, signal)| signal).collect(),
+        rejected,
+        customers,
+    }
 }
 
 /// A string of an item.
@@ -47,5 +59,8 @@ fn text(value: &Value) -> &str {
 /// The number of a customer or an emitter, out of its account and its id.
 pub(super) fn who(account_id: &str, id: &str) -> Option<u32> {
     let account = account_id.strip_prefix("history-")?.parse().ok()?;
-    Some(subject(account, id.strip_prefix(CANARY)?.strip_prefix('-')?.parse().ok()?))
+    Some(subject(
+        account,
+        id.strip_prefix(CANARY)?.strip_prefix('-')?.parse().ok()?,
+    ))
 }

@@ -76,14 +76,26 @@ impl OfClients {
 
 /// The calls of the functions, those that were faulted, and the writes that were throttled.
 pub(super) fn calls_of(deployment: &Deployment) -> [u64; 3] {
-    let counts: Vec<_> = deployment.functions.iter().map(|(_, proxy)| proxy.counts()).collect();
+    let counts: Vec<_> = deployment
+        .functions
+        .iter()
+        .map(|(_, proxy)| proxy.counts())
+        .collect();
     let sum = |of: fn(&CallCounts) -> u64| counts.iter().map(of).sum();
-    [sum(CallCounts::calls), sum(|counts| counts.faulted), sum(|counts| counts.throttled)]
+    [
+        sum(CallCounts::calls),
+        sum(|counts| counts.faulted),
+        sum(|counts| counts.throttled),
+    ]
 }
 
 /// The processes of all functions.
 pub(super) fn processes_of(deployment: &Deployment) -> ProcessCounts {
-    let counts: Vec<_> = deployment.functions.iter().map(|(function, _)| function.counts()).collect();
+    let counts: Vec<_> = deployment
+        .functions
+        .iter()
+        .map(|(function, _)| function.counts())
+        .collect();
     let sum = |of: fn(&ProcessCounts) -> u64| counts.iter().map(of).sum();
     ProcessCounts {
         started: sum(|counts| counts.started),
@@ -95,7 +107,12 @@ pub(super) fn processes_of(deployment: &Deployment) -> ProcessCounts {
 impl Summary {
     /// Whether everything is as it must be.
     pub fn holds(&self) -> bool {
-        let Counts { processes, unexplained_503s, dead_letters, .. } = self.counts;
+        let Counts {
+            processes,
+            unexplained_503s,
+            dead_letters,
+            ..
+        } = self.counts;
         let ProcessCounts { ended, errors, .. } = processes;
         self.report.holds()
             && self.leaks.is_empty()

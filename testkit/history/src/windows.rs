@@ -53,7 +53,10 @@ const FAULTS: [Fault; 6] = [
 impl Windows {
     /// Windows of 50 milliseconds to 12 seconds, one after another.
     pub(super) fn random(seed: u64, start: Instant) -> Self {
-        debug_assert!(KEYS.iter().all(|keys| keys.contains(CANARY)), "keys are those that are sent");
+        debug_assert!(
+            KEYS.iter().all(|keys| keys.contains(CANARY)),
+            "keys are those that are sent"
+        );
         let mut random = fastrand::Rng::with_seed(seed.rotate_left(16));
         let (mut begin, mut windows) = (start, Vec::new());
         while begin.saturating_duration_since(start) < LONGEST_RUN {
@@ -73,7 +76,13 @@ impl Windows {
                 _ => Target::Everything,
             };
             let fault = FAULTS[random.usize(..FAULTS.len())];
-            windows.push(Window { begin, end, target, fault, others: random.u8(..4) == 0 });
+            windows.push(Window {
+                begin,
+                end,
+                target,
+                fault,
+                others: random.u8(..4) == 0,
+            });
             begin = end;
         }
         Self(windows)
@@ -81,7 +90,13 @@ impl Windows {
 
     /// An outage of all tables that begins at `begin`.
     pub(super) fn outage(begin: Instant, end: Instant) -> Self {
-        Self(vec![Window { begin, end, target: Target::Everything, fault: Fault::ServiceUnavailable, others: false }])
+        Self(vec![Window {
+            begin,
+            end,
+            target: Target::Everything,
+            fault: Fault::ServiceUnavailable,
+            others: false,
+        }])
     }
 
     /// What fails in DynamoDB.
@@ -92,14 +107,22 @@ impl Windows {
     /// What fails in SQS and S3.
     pub(super) fn rules_of_others(&self) -> Vec<Rule> {
         let away = self.0.iter().filter(|window| window.others);
-        away.map(|window| Fault::ServiceUnavailable.always().within(window.begin, window.end)).collect()
+        away.map(|window| {
+            Fault::ServiceUnavailable
+                .always()
+                .within(window.begin, window.end)
+        })
+        .collect()
     }
 
     /// Whether SQS or S3 was away while a request was served, or so shortly before that its process had not asked again.
     pub(super) fn explains(&self, failure: &Unavailable) -> bool {
-        let is_meanwhile =
-            |window: &Window| window.begin <= failure.received && failure.sent <= window.end + ASKED_AGAIN_AFTER;
-        self.0.iter().any(|window| window.others && is_meanwhile(window))
+        let is_meanwhile = |window: &Window| {
+            window.begin <= failure.received && failure.sent <= window.end + ASKED_AGAIN_AFTER
+        };
+        self.0
+            .iter()
+            .any(|window| window.others && is_meanwhile(window))
     }
 }
 
@@ -115,6 +138,10 @@ impl Window {
         };
         // The table of the keys is away, too.
         let keys = self.fault.where_body_has(Tables::name("ApiKeysTable"));
-        rules.into_iter().chain([keys]).map(|rule| rule.within(self.begin, self.end)).collect()
+        rules
+            .into_iter()
+            .chain([keys])
+            .map(|rule| rule.within(self.begin, self.end))
+            .collect()
     }
 }

@@ -5,8 +5,14 @@ use std::process::Command;
 
 /// The variables that describe their package to programs that cargo runs. Its configuration, such as `CARGO_HOME` and
 /// `CARGO_TARGET_DIR`, begins with none of these.
-const PACKAGE_VARIABLES: [&str; 6] =
-    ["CARGO_BIN_", "CARGO_CRATE_NAME", "CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_PRIMARY_PACKAGE", "CARGO_TARGET_TMPDIR"];
+const PACKAGE_VARIABLES: [&str; 6] = [
+    "CARGO_BIN_",
+    "CARGO_CRATE_NAME",
+    "CARGO_MANIFEST_",
+    "CARGO_PKG_",
+    "CARGO_PRIMARY_PACKAGE",
+    "CARGO_TARGET_TMPDIR",
+];
 
 /// A command for `program`, which is cargo or starts it, with the environment of a shell.
 ///
@@ -15,7 +21,11 @@ const PACKAGE_VARIABLES: [&str; 6] =
 pub fn cargo_command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|name| PACKAGE_VARIABLES.iter().any(|start| name.starts_with(start))) {
+        if name.to_str().is_some_and(|name| {
+            PACKAGE_VARIABLES
+                .iter()
+                .any(|start| name.starts_with(start))
+        }) {
             command.env_remove(name);
         }
     }
@@ -29,10 +39,21 @@ mod tests {
     #[test]
     fn cargo_command_removes_the_variables_of_the_package_and_no_other() {
         let command = cargo_command("cargo");
-        let removed: Vec<_> = command.get_envs().filter_map(|(name, value)| value.is_none().then_some(name)).collect();
+        let removed: Vec<_> = command
+            .get_envs()
+            .filter_map(|(name, value)| value.is_none().then_some(name))
+            .collect();
         for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
-            assert!(std::env::var_os(name).is_some() && removed.iter().any(|removed| *removed == name), "{name}");
+            assert!(
+                std::env::var_os(name).is_some() && removed.iter().any(|removed| *removed == name),
+                "{name}"
+            );
         }
-        assert!(removed.iter().all(|name| *name != "CARGO" && *name != "CARGO_HOME"), "{removed:?}");
+        assert!(
+            removed
+                .iter()
+                .all(|name| *name != "CARGO" && *name != "CARGO_HOME"),
+            "{removed:?}"
+        );
     }
 }

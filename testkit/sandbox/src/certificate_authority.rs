@@ -29,9 +29,16 @@ impl Authority {
         let (key, authority) = (KeyPair::generate()?, authority(0));
         let mut bundle = authority.self_signed(&key)?.pem();
         for index in 1..AUTHORITIES {
-            bundle.push_str(&self::authority(index).self_signed(&KeyPair::generate()?)?.pem());
+            bundle.push_str(
+                &self::authority(index)
+                    .self_signed(&KeyPair::generate()?)?
+                    .pem(),
+            );
         }
-        let (server_key, server) = (KeyPair::generate()?, CertificateParams::new(["localhost".to_owned()])?);
+        let (server_key, server) = (
+            KeyPair::generate()?,
+            CertificateParams::new(["localhost".to_owned()])?,
+        );
         let certificate = server.signed_by(&server_key, &Issuer::new(authority, key))?;
         let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(server_key.serialize_der()));
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -40,13 +47,18 @@ impl Authority {
             .with_single_cert(vec![certificate.der().clone()], private)?;
         // DynamoDB speaks nothing newer.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), bundle })
+        Ok(Self {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            bundle,
+        })
     }
 }
 
 fn authority(index: usize) -> CertificateParams {
     let mut params = CertificateParams::default();
-    params.distinguished_name.push(DnType::CommonName, format!("Benchmark Authority {index}"));
+    params
+        .distinguished_name
+        .push(DnType::CommonName, format!("Benchmark Authority {index}"));
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     params

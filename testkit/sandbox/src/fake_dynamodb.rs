@@ -41,7 +41,16 @@ impl FakeDynamoDb {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start(tls: TlsAcceptor, delay: Duration) -> Result<Self> {
-        Ok(Self(HttpServer::start(State { counts: Mutex::default(), delay }, Some(tls)).await?))
+        Ok(Self(
+            HttpServer::start(
+                State {
+                    counts: Mutex::default(),
+                    delay,
+                },
+                Some(tls),
+            )
+            .await?,
+        ))
     }
 
     /// Where it listens.
@@ -51,7 +60,14 @@ impl FakeDynamoDb {
 
     /// What was counted since the last time.
     pub fn take_counts(&self) -> Counts {
-        std::mem::take(&mut self.0.service.counts.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(
+            &mut self
+                .0
+                .service
+                .counts
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 }
 
@@ -71,7 +87,11 @@ impl Service for State {
     }
 
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
-        let target = request.headers().get("x-amz-target").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let target = request
+            .headers()
+            .get("x-amz-target")
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
         let operation = target.rsplit('.').next().unwrap_or_default();
         let call: Value = serde_json::from_slice(request.body()).unwrap_or_default();
         self.count(|counts| counts.calls += 1);
@@ -99,10 +119,16 @@ fn answer_to(operation: &str, call: &Value) -> Value {
 
 /// What `UPDATED_OLD` gives back: of an item that was there, what is written over.
 fn before(call: &Value) -> Map<String, Value> {
-    let names =
-        call["ExpressionAttributeNames"].as_object().into_iter().flat_map(Map::values).filter_map(Value::as_str);
+    let names = call["ExpressionAttributeNames"]
+        .as_object()
+        .into_iter()
+        .flat_map(Map::values)
+        .filter_map(Value::as_str);
     let own = ["accountId", "customerId", "createdAt", "updatedAt"];
-    names.chain(own).map(|name| (name.to_owned(), json!({"S": "2026-11-20T22:33:44.123Z"}))).collect()
+    names
+        .chain(own)
+        .map(|name| (name.to_owned(), json!({"S": "2026-11-20T22:33:44.123Z"})))
+        .collect()
 }
 
 fn respond(body: &Value) -> Response<Full<Bytes>> {
@@ -110,7 +136,10 @@ fn respond(body: &Value) -> Response<Full<Bytes>> {
     let headers = [
         ("server", "Server"),
         ("content-type", "application/x-amz-json-1.0"),
-        ("x-amzn-requestid", "F8P0J2M8Q7L5S3R1V9T6N4K2H0VV4KQNSO5AEMVJF66Q9ASUAAJG"),
+        (
+            "x-amzn-requestid",
+            "F8P0J2M8Q7L5S3R1V9T6N4K2H0VV4KQNSO5AEMVJF66Q9ASUAAJG",
+        ),
         ("x-amz-crc32", &crc32fast::hash(body.as_bytes()).to_string()),
     ];
     response(200, &headers, body)

@@ -77,7 +77,11 @@ impl FunctionProcess {
     /// When the program cannot be started.
     pub async fn start(options: &ProcessOptions) -> Result<Self> {
         let api = RuntimeApi::start(options.events.clone(), options.invocation_timeout).await?;
-        let mut words = options.wrapper.iter().map(OsString::as_os_str).chain([options.program.as_os_str()]);
+        let mut words = options
+            .wrapper
+            .iter()
+            .map(OsString::as_os_str)
+            .chain([options.program.as_os_str()]);
         let program = words.next().unwrap_or_default();
         let (stdout, stderr) = match options.log {
             Some(_) => (Stdio::piped(), Stdio::piped()),
@@ -93,7 +97,11 @@ impl FunctionProcess {
             .envs(LAMBDA_VARIABLES)
             .env("AWS_SESSION_TOKEN", "IQoJb3JpZ2luX2VjE".repeat(50))
             .envs(options.variables.iter().map(|(name, value)| (name, value)))
-            .envs(options.concurrency.map(|count| ("AWS_LAMBDA_MAX_CONCURRENCY", count.to_string())))
+            .envs(
+                options
+                    .concurrency
+                    .map(|count| ("AWS_LAMBDA_MAX_CONCURRENCY", count.to_string())),
+            )
             .env("AWS_LAMBDA_RUNTIME_API", api.address().to_string())
             .env("AWS_ENDPOINT_URL_DYNAMODB", &options.dynamodb)
             .stdin(Stdio::null())
@@ -104,10 +112,20 @@ impl FunctionProcess {
             .with_context(|| format!("{} cannot be started", program.display()))?;
         if let Some(log) = &options.log {
             // These end with the process, after its last line.
-            child.stdout.take().map(|stdout| tokio::spawn(send_lines(stdout, log.clone())));
-            child.stderr.take().map(|stderr| tokio::spawn(send_lines(stderr, log.clone())));
+            child
+                .stdout
+                .take()
+                .map(|stdout| tokio::spawn(send_lines(stdout, log.clone())));
+            child
+                .stderr
+                .take()
+                .map(|stderr| tokio::spawn(send_lines(stderr, log.clone())));
         }
-        Ok(Self { child, api, events: options.events.clone() })
+        Ok(Self {
+            child,
+            api,
+            events: options.events.clone(),
+        })
     }
 
     /// Waits until the process waits for an event.
@@ -128,7 +146,9 @@ impl FunctionProcess {
     /// When there is none in time.
     pub async fn invoke(&self, event: impl Into<Bytes>) -> Result<Invocation> {
         let invocation = timeout(STEP_TIMEOUT, self.events.invoke(event.into())).await;
-        invocation.context("the process does not respond")?.context("the process ended")
+        invocation
+            .context("the process does not respond")?
+            .context("the process ended")
     }
 
     /// How many invocations ended in an error.
@@ -150,7 +170,10 @@ impl FunctionProcess {
     /// When `/proc` does not have it.
     pub fn peak_memory(&self) -> Result<u64> {
         let status = self.proc("status")?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("/proc has no peak memory")?;
+        let peak = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .context("/proc has no peak memory")?;
         let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse()?;
         Ok(kibibytes * 1024)
     }
@@ -163,7 +186,12 @@ impl FunctionProcess {
         let stat = self.proc("stat")?;
         // The 14th and the 15th field; the 3rd follows the program's name in parentheses.
         let (_, fields) = stat.rsplit_once(')').context("/proc has no process name")?;
-        let ticks: Result<Vec<u32>, _> = fields.split_whitespace().skip(11).take(2).map(str::parse).collect();
+        let ticks: Result<Vec<u32>, _> = fields
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .map(str::parse)
+            .collect();
         Ok(TICK.saturating_mul(ticks?.iter().sum()))
     }
 
@@ -177,7 +205,10 @@ impl FunctionProcess {
     /// # Errors
     /// When it has ended before, or cannot be killed.
     pub async fn end(&mut self, grace: Duration) -> Result<()> {
-        let id = self.child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        let id = self
+            .child
+            .id()
+            .and_then(|id| Pid::from_raw(id.try_into().ok()?));
         kill_process(id.context("the process has ended")?, Signal::TERM)?;
         match timeout(grace, self.child.wait()).await {
             Ok(ended) => ended?,
@@ -212,12 +243,18 @@ const LAMBDA_VARIABLES: [(&str, &str); 12] = [
     ("AWS_REGION", "eu-central-1"),
     ("AWS_DEFAULT_REGION", "eu-central-1"),
     ("AWS_ACCESS_KEY_ID", "ASIAIOSFODNN7EXAMPLE"),
-    ("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+    (
+        "AWS_SECRET_ACCESS_KEY",
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    ),
     ("AWS_LAMBDA_FUNCTION_NAME", "tests"),
     ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
     ("AWS_LAMBDA_FUNCTION_VERSION", "1"),
     ("AWS_LAMBDA_LOG_GROUP_NAME", "/aws/lambda/tests"),
-    ("AWS_LAMBDA_LOG_STREAM_NAME", "2026/11/20/[1]0123456789abcdef0123456789abcdef"),
+    (
+        "AWS_LAMBDA_LOG_STREAM_NAME",
+        "2026/11/20/[1]0123456789abcdef0123456789abcdef",
+    ),
     ("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand"),
     ("SIGNAL_RETENTION_DAYS", "0"),
 ];

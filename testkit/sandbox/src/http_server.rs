@@ -27,7 +27,8 @@ pub trait Service: Send + Sync + 'static {
     fn handshake_failed(&self) {}
 
     /// Answers one request.
-    fn answer(&self, request: Request<Bytes>) -> impl Future<Output = Response<Full<Bytes>>> + Send;
+    fn answer(&self, request: Request<Bytes>)
+    -> impl Future<Output = Response<Full<Bytes>>> + Send;
 }
 
 /// A server on a free port of loopback, until it is stopped or dropped.
@@ -58,7 +59,10 @@ impl<S: Service> HttpServer<S> {
                 }
             }
         };
-        Ok(Self { service, server: LoopbackServer::start(serve).await? })
+        Ok(Self {
+            service,
+            server: LoopbackServer::start(serve).await?,
+        })
     }
 
     /// Where it listens.
@@ -77,26 +81,42 @@ impl<S: Service> HttpServer<S> {
     }
 }
 
-async fn serve(service: Arc<impl Service>, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+async fn serve(
+    service: Arc<impl Service>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) {
     service.connected();
     let answer = service_fn(move |request: Request<Incoming>| {
         let service = Arc::clone(&service);
         async move {
             let (parts, body) = request.into_parts();
-            let host = parts.headers.get(HOST).map(|host| String::from_utf8_lossy(host.as_bytes()));
+            let host = parts
+                .headers
+                .get(HOST)
+                .map(|host| String::from_utf8_lossy(host.as_bytes()));
             if is_foreign(parts.headers.contains_key(ORIGIN), host.as_deref()) {
                 return Ok(response(403, &[], ""));
             }
-            let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
+            let body = body
+                .collect()
+                .await
+                .map(Collected::to_bytes)
+                .unwrap_or_default();
             Ok::<_, Infallible>(service.answer(Request::from_parts(parts, body)).await)
         }
     });
     // A process that is stopped drops its connections.
-    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+    let _ = http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), answer)
+        .await;
 }
 
 /// A response with these headers, of names and values that HTTP has.
-pub fn response(status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+pub fn response(
+    status: u16,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
     for (name, value) in headers {

@@ -11,7 +11,10 @@
 //! | [`fake_targets`] | keeping what is delivered to a bus, a stream and a bucket | what an event is about |
 //! | [`cargo`] | a command for cargo, from a program that cargo started | what is built |
 
-#![expect(clippy::indexing_slicing, reason = "only JSON is indexed, and a missing member is null")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "only JSON is indexed, and a missing member is null"
+)]
 
 pub mod cargo;
 pub mod certificate_authority;

@@ -104,12 +104,24 @@ impl Pool {
     /// Serves the events of these options from here on, on the runtime that this is called in.
     pub fn start(options: PoolOptions) -> Arc<Self> {
         let random = fastrand::Rng::with_seed(options.seed);
-        let state = State { has_ended: false, random, processes: BTreeMap::new(), counts: ProcessCounts::default() };
+        let state = State {
+            has_ended: false,
+            random,
+            processes: BTreeMap::new(),
+            counts: ProcessCounts::default(),
+        };
         let (state, serving) = (Mutex::new(state), OnceLock::new());
-        let pool = Arc::new(Self { options, state, serving, tasks: Mutex::default() });
+        let pool = Arc::new(Self {
+            options,
+            state,
+            serving,
+            tasks: Mutex::default(),
+        });
         let of_task = Arc::clone(&pool);
         let serving = async move {
-            let places = Arc::new(Semaphore::new(of_task.options.at_once.min(Semaphore::MAX_PERMITS)));
+            let places = Arc::new(Semaphore::new(
+                of_task.options.at_once.min(Semaphore::MAX_PERMITS),
+            ));
             let mut serving = JoinSet::new();
             while let Ok(place) = Arc::clone(&places).acquire_owned().await
                 && let Some(event) = of_task.options.events.next().await
@@ -135,11 +147,17 @@ impl Pool {
     /// Kills a process wherever it is, one that serves if there is one. What it has sent may still be on its way.
     pub fn kill(&self, random: &mut fastrand::Rng) -> bool {
         let processes = &mut self.state().processes;
-        let numbers = |is_busy: bool| processes.iter().filter(move |(_, process)| !is_busy || process.serving > 0);
+        let numbers = |is_busy: bool| {
+            processes
+                .iter()
+                .filter(move |(_, process)| !is_busy || process.serving > 0)
+        };
         let busy: Vec<u64> = numbers(true).map(|(number, _)| *number).collect();
         let any: Vec<u64> = numbers(false).map(|(number, _)| *number).collect();
         let number = random.choice(if busy.is_empty() { any } else { busy });
-        number.and_then(|number| processes.remove(&number)).is_some()
+        number
+            .and_then(|number| processes.remove(&number))
+            .is_some()
     }
 
     /// Asks all processes to end, kills those that have not after `grace`, and returns when they have. Serves no event any more.
@@ -174,10 +192,17 @@ impl Pool {
             Some(chosen) => chosen,
             None => match self.start_process().await {
                 Ok(chosen) => chosen,
-                Err((options, error)) => return (self.options.report)(&options.program, Failure::NotStarted(error)),
+                Err((options, error)) => {
+                    return (self.options.report)(&options.program, Failure::NotStarted(error));
+                }
             },
         };
-        let Chosen { number, events, mut alive, timeout } = chosen;
+        let Chosen {
+            number,
+            events,
+            mut alive,
+            timeout,
+        } = chosen;
         let invocation = tokio::select! {
             biased;
             invocation = events.invoke(event.body) => invocation,
@@ -205,12 +230,18 @@ impl Pool {
 
     fn idle_process(&self) -> Option<Chosen> {
         let processes = &mut self.state().processes;
-        for process in processes.values_mut().filter(|process| process.is_outdated()) {
+        for process in processes
+            .values_mut()
+            .filter(|process| process.is_outdated())
+        {
             process.left = 0;
         }
         processes.retain(|_, process| process.left > 0 || process.serving > 0);
-        let is_idle = |process: &Process| process.serving < process.options.concurrency.unwrap_or(1);
-        let (number, process) = processes.iter_mut().find(|(_, process)| is_idle(process) && process.left > 0)?;
+        let is_idle =
+            |process: &Process| process.serving < process.options.concurrency.unwrap_or(1);
+        let (number, process) = processes
+            .iter_mut()
+            .find(|(_, process)| is_idle(process) && process.left > 0)?;
         process.serving += 1;
         process.left -= 1;
         Some(process.chosen(*number))
@@ -223,7 +254,10 @@ impl Pool {
             counts.started - 1
         };
         let events = self.options.events.of_one_process();
-        let options = ProcessOptions { events, ..(self.options.process)(number) };
+        let options = ProcessOptions {
+            events,
+            ..(self.options.process)(number)
+        };
         let program_time = program_time(&options.program);
         let process = match FunctionProcess::start(&options).await {
             Ok(process) => process,
@@ -231,10 +265,21 @@ impl Pool {
         };
         let (end, ending) = oneshot::channel();
         let (ended, alive) = watch::channel(());
-        self.tasks().spawn(Arc::clone(self).watch(number, process, ending, ended));
+        self.tasks()
+            .spawn(Arc::clone(self).watch(number, process, ending, ended));
         let mut state = self.state();
-        let left = state.random.u64(self.options.lifetime.clone()).saturating_sub(1);
-        let started = Process { options, program_time, alive, serving: 1, left, end };
+        let left = state
+            .random
+            .u64(self.options.lifetime.clone())
+            .saturating_sub(1);
+        let started = Process {
+            options,
+            program_time,
+            alive,
+            serving: 1,
+            left,
+            end,
+        };
         let chosen = started.chosen(number);
         if !state.has_ended {
             state.processes.insert(number, started);
@@ -274,10 +319,17 @@ impl Pool {
 impl Process {
     fn chosen(&self, number: u64) -> Chosen {
         let Self { options, alive, .. } = self;
-        Chosen { number, events: options.events.clone(), alive: alive.clone(), timeout: options.invocation_timeout }
+        Chosen {
+            number,
+            events: options.events.clone(),
+            alive: alive.clone(),
+            timeout: options.invocation_timeout,
+        }
     }
 }
 
 fn program_time(program: &Path) -> Option<SystemTime> {
-    std::fs::metadata(program).and_then(|metadata| metadata.modified()).ok()
+    std::fs::metadata(program)
+        .and_then(|metadata| metadata.modified())
+        .ok()
 }

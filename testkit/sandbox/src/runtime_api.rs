@@ -62,12 +62,20 @@ impl EventQueue {
     /// A queue whose ids differ from those of other nodes, of which their last twelve digits are the number.
     pub fn of_node(node: u64) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
-        Self { sender, receiver: Arc::new(AsyncMutex::new(receiver)), sent: Arc::default(), node }
+        Self {
+            sender,
+            receiver: Arc::new(AsyncMutex::new(receiver)),
+            sent: Arc::default(),
+            node,
+        }
     }
 
     /// An empty queue whose ids differ from those of this one.
     pub(crate) fn of_one_process(&self) -> Self {
-        Self { sent: Arc::clone(&self.sent), ..Self::of_node(self.node) }
+        Self {
+            sent: Arc::clone(&self.sent),
+            ..Self::of_node(self.node)
+        }
     }
 
     /// Waits until a process has responded to this event; `None` when the process ended first.
@@ -76,7 +84,11 @@ impl EventQueue {
         let (invocation, responded) = oneshot::channel();
         // Ids follow each other, so that an instruction count does not depend on chance.
         let id = format!("{number:08}-0000-4000-8000-{:012x}", self.node);
-        let event = Event { id, body: event, invocation };
+        let event = Event {
+            id,
+            body: event,
+            invocation,
+        };
         self.sender.send(event).ok()?;
         responded.await.ok()
     }
@@ -136,7 +148,11 @@ impl RuntimeApi {
     /// Never while this is there.
     pub async fn idle(&self) -> Result<()> {
         let mut waiting = self.0.service.waiting.subscribe();
-        waiting.wait_for(|waiting| *waiting > 0).await.map(drop).context("the Runtime API is gone")
+        waiting
+            .wait_for(|waiting| *waiting > 0)
+            .await
+            .map(drop)
+            .context("the Runtime API is gone")
     }
 
     /// How many invocations ended in an error.
@@ -159,16 +175,30 @@ impl State {
         self.waiting.send_modify(|waiting| *waiting += 1);
         let event = self.events.next().await;
         self.waiting.send_modify(|waiting| *waiting -= 1);
-        let Some(event) = event else { return response(410, &[], "") };
-        let open = Open { began: Instant::now(), invocation: event.invocation };
+        let Some(event) = event else {
+            return response(410, &[], "");
+        };
+        let open = Open {
+            began: Instant::now(),
+            invocation: event.invocation,
+        };
         self.open().insert(event.id.clone(), open);
         let deadline = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default() + self.timeout;
         let headers = [
             ("content-type", "application/json"),
             ("lambda-runtime-aws-request-id", event.id.as_str()),
-            ("lambda-runtime-deadline-ms", &deadline.as_millis().to_string()),
-            ("lambda-runtime-invoked-function-arn", "arn:aws:lambda:eu-central-1:123456789012:function:tests"),
-            ("lambda-runtime-trace-id", "Root=1-6741e0f0-0123456789abcdef01234567;Parent=0123456789abcdef;Sampled=0"),
+            (
+                "lambda-runtime-deadline-ms",
+                &deadline.as_millis().to_string(),
+            ),
+            (
+                "lambda-runtime-invoked-function-arn",
+                "arn:aws:lambda:eu-central-1:123456789012:function:tests",
+            ),
+            (
+                "lambda-runtime-trace-id",
+                "Root=1-6741e0f0-0123456789abcdef01234567;Parent=0123456789abcdef;Sampled=0",
+            ),
         ];
         response(200, &headers, event.body)
     }
@@ -177,7 +207,10 @@ impl State {
         let open = self.open().remove(id);
         if let Some(Open { began, invocation }) = open {
             // The caller may have given up.
-            let _ = invocation.send(Invocation { response, duration: began.elapsed() });
+            let _ = invocation.send(Invocation {
+                response,
+                duration: began.elapsed(),
+            });
         }
     }
 }
@@ -185,7 +218,11 @@ impl State {
 impl Service for State {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let (parts, body) = request.into_parts();
-        let path = parts.uri.path().strip_prefix("/2018-06-01/runtime/").unwrap_or_default();
+        let path = parts
+            .uri
+            .path()
+            .strip_prefix("/2018-06-01/runtime/")
+            .unwrap_or_default();
         let steps: Vec<&str> = path.split('/').collect();
         match (&parts.method, steps.as_slice()) {
             (&Method::GET, ["invocation", "next"]) => return self.next().await,

@@ -9,5 +9,9 @@ use clap::Parser as _;
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<ExitCode> {
     let is_as_before = bench::run::run(&Options::parse()).await?;
-    Ok(if is_as_before { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if is_as_before {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

@@ -15,23 +15,30 @@ pub(crate) type Counts = BTreeMap<String, u64>;
 
 /// The committed counts.
 pub(crate) fn read() -> Result<Counts> {
-    let text = std::fs::read_to_string(path()).context("there is no baseline: cargo bench -- --accept")?;
-    serde_json::from_str(&text).context("tests/bench/baseline.json is malformed: cargo bench -- --accept")
+    let text =
+        std::fs::read_to_string(path()).context("there is no baseline: cargo bench -- --accept")?;
+    serde_json::from_str(&text)
+        .context("tests/bench/baseline.json is malformed: cargo bench -- --accept")
 }
 
 /// Makes these the committed counts.
 pub(crate) fn write(counts: &Counts) -> Result<()> {
-    Ok(std::fs::write(path(), serde_json::to_string_pretty(counts)? + "\n")?)
+    Ok(std::fs::write(
+        path(),
+        serde_json::to_string_pretty(counts)? + "\n",
+    )?)
 }
 
 /// Every count that is not within the margin of the `committed` one, in a sentence each.
 pub(crate) fn deviations(counts: &Counts, committed: &Counts) -> Vec<String> {
     let names: BTreeSet<_> = counts.keys().chain(committed.keys()).collect();
-    let deviation = |name: &String| match (counts.get(name), committed.get(name)) {
+    let deviation = |name: &String| {
+        match (counts.get(name), committed.get(name)) {
         (Some(count), Some(expected)) => (count.abs_diff(*expected) > expected * MARGIN_PERCENT / 100)
             .then(|| format!("{name}: {count} instructions, {expected} in the baseline (margin {MARGIN_PERCENT} %)")),
         (Some(count), None) => Some(format!("{name}: {count} instructions, not in the baseline")),
         (None, _) => Some(format!("{name}: in the baseline, not counted")),
+    }
     };
     names.into_iter().filter_map(deviation).collect()
 }
@@ -61,7 +68,13 @@ mod tests {
 
     #[test]
     fn count_without_a_counterpart_is_a_deviation() {
-        assert_eq!(deviations(&counts(1), &Counts::new()), ["Customer: start: 1 instructions, not in the baseline"]);
-        assert_eq!(deviations(&Counts::new(), &counts(1)), ["Customer: start: in the baseline, not counted"]);
+        assert_eq!(
+            deviations(&counts(1), &Counts::new()),
+            ["Customer: start: 1 instructions, not in the baseline"]
+        );
+        assert_eq!(
+            deviations(&Counts::new(), &counts(1)),
+            ["Customer: start: in the baseline, not counted"]
+        );
     }
 }

@@ -41,12 +41,17 @@ pub(crate) struct Counted {
 pub(crate) async fn count(workload: Workload) -> Result<Instructions> {
     let file = tempfile::NamedTempFile::new()?;
     let start = run(workload, 0, file.path()).await?.instructions;
-    let first = run(workload, 1, file.path()).await?.instructions.saturating_sub(start);
+    let first = run(workload, 1, file.path())
+        .await?
+        .instructions
+        .saturating_sub(start);
     let few = run(workload, WARMED_UP, file.path()).await?;
     let many = run(workload, WARMED_UP + WARM, file.path()).await?;
     let mean = |many: u64, few: u64| many.saturating_sub(few) / WARM;
-    let warm =
-        Counted { instructions: mean(many.instructions, few.instructions), sha256: mean(many.sha256, few.sha256) };
+    let warm = Counted {
+        instructions: mean(many.instructions, few.instructions),
+        sha256: mean(many.sha256, few.sha256),
+    };
     Ok(Instructions { start, first, warm })
 }
 
@@ -61,7 +66,9 @@ async fn run(workload: Workload, requests: u64, file: &Path) -> Result<Counted> 
         }
     }
     let context = || format!("{workload:?} could not be counted; the machine may be too busy");
-    run_once(workload, requests, file).await.with_context(context)
+    run_once(workload, requests, file)
+        .await
+        .with_context(context)
 }
 
 async fn run_once(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
@@ -71,7 +78,10 @@ async fn run_once(workload: Workload, requests: u64, file: &Path) -> Result<Coun
         process.invoke(&event).await?;
     }
     let failed_handshakes = process.dynamodb.take_counts().failed_handshakes;
-    ensure!(failed_handshakes == 0, "it closed a connection during the handshake");
+    ensure!(
+        failed_handshakes == 0,
+        "it closed a connection during the handshake"
+    );
     // Callgrind writes its file when a signal ends the program.
     process.function.end(Duration::from_mins(5)).await?;
     parse(&std::fs::read_to_string(file).context("callgrind wrote nothing")?)
@@ -87,15 +97,25 @@ fn parse(text: &str) -> Result<Counted> {
             // The next line is the cost of the called function.
             is_call = true;
         } else if line.starts_with(|first: char| first.is_ascii_digit()) {
-            let cost: u64 = line.split(' ').nth(1).and_then(|cost| cost.parse().ok()).unwrap_or_default();
+            let cost: u64 = line
+                .split(' ')
+                .nth(1)
+                .and_then(|cost| cost.parse().ok())
+                .unwrap_or_default();
             if !std::mem::take(&mut is_call) && is_sha256 {
                 sha256 += cost;
             }
-        } else if let Some(sum) = line.strip_prefix("totals:").or_else(|| line.strip_prefix("summary:")) {
+        } else if let Some(sum) = line
+            .strip_prefix("totals:")
+            .or_else(|| line.strip_prefix("summary:"))
+        {
             total = sum.trim().parse().ok().or(total);
         }
     }
-    Ok(Counted { instructions: total.context("callgrind's file has no total")?, sha256 })
+    Ok(Counted {
+        instructions: total.context("callgrind's file has no total")?,
+        sha256,
+    })
 }
 
 #[cfg(test)]
@@ -104,7 +124,14 @@ mod tests {
 
     #[test]
     fn calls_are_not_counted_as_the_callers_instructions() {
-        let text = "fn=Sha256::update\n1 10\ncalls=2 5\n2 700\n3 20\nfn=main\n5 700\n\ntotals: 730\n";
-        assert_eq!(parse(text).unwrap(), Counted { instructions: 730, sha256: 30 });
+        let text =
+            "fn=Sha256::update\n1 10\ncalls=2 5\n2 700\n3 20\nfn=main\n5 700\n\ntotals: 730\n";
+        assert_eq!(
+            parse(text).unwrap(),
+            Counted {
+                instructions: 730,
+                sha256: 30
+            }
+        );
     }
 }

@@ -15,8 +15,15 @@
 //! | `workload` | the events that are measured | what they cost |
 //! | `report` | tables, numbers and progress | what they say |
 
-#![expect(clippy::indexing_slicing, reason = "only JSON is indexed, and a missing member is null")]
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "its output is what it is run for")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "only JSON is indexed, and a missing member is null"
+)]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "its output is what it is run for"
+)]
 
 mod baseline;
 mod instructions;

@@ -44,7 +44,12 @@ pub(crate) async fn warm(program: &Program, event: &Bytes) -> Result<Observation
         }
     }
     let time = median(times.split_off(WARM_UP));
-    Ok(Observation { time, memory, connections, calls })
+    Ok(Observation {
+        time,
+        memory,
+        connections,
+        calls,
+    })
 }
 
 /// The median of `times`; zero without any.

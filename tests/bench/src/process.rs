@@ -38,31 +38,62 @@ impl Process {
     pub(crate) async fn start_counted(workload: Workload, file: &Path) -> Result<Self> {
         let mut out_file = OsString::from("--callgrind-out-file=");
         out_file.push(file);
-        let options = ["valgrind", "--tool=callgrind", "--quiet", "--compress-strings=no", "--compress-pos=no"];
-        let callgrind = options.into_iter().map(OsString::from).chain([out_file]).collect();
+        let options = [
+            "valgrind",
+            "--tool=callgrind",
+            "--quiet",
+            "--compress-strings=no",
+            "--compress-pos=no",
+        ];
+        let callgrind = options
+            .into_iter()
+            .map(OsString::from)
+            .chain([out_file])
+            .collect();
         Self::start_with(&function(workload.function())?, callgrind, Duration::ZERO).await
     }
 
-    async fn start_with(program: &Program, wrapper: Vec<OsString>, delay: Duration) -> Result<Self> {
+    async fn start_with(
+        program: &Program,
+        wrapper: Vec<OsString>,
+        delay: Duration,
+    ) -> Result<Self> {
         let directory = tempfile::tempdir().context("no temporary directory can be made")?;
         let (authority, bundle) = (Authority::new()?, directory.path().join("authorities.pem"));
         std::fs::write(&bundle, authority.bundle).context("the authorities cannot be written")?;
         let dynamodb = FakeDynamoDb::start(authority.acceptor, delay).await?;
-        let mut variables: Vec<_> = VARIABLES.map(|(name, value)| (name.to_owned(), OsString::from(value))).into();
-        variables.extend(program.variables.iter().map(|(name, value)| ((*name).to_owned(), value.into())));
+        let mut variables: Vec<_> = VARIABLES
+            .map(|(name, value)| (name.to_owned(), OsString::from(value)))
+            .into();
+        variables.extend(
+            program
+                .variables
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.into())),
+        );
         // It replaces the embedded authorities.
         variables.push(("AWS_CA_BUNDLE".to_owned(), bundle.into()));
         let options = ProcessOptions {
             wrapper,
             variables,
             invocation_timeout: INVOCATION_TIMEOUT,
-            ..ProcessOptions::new(&program.path, format!("https://localhost:{}", dynamodb.address().port()))
+            ..ProcessOptions::new(
+                &program.path,
+                format!("https://localhost:{}", dynamodb.address().port()),
+            )
         };
-        let mut function = FunctionProcess::start(&options)
+        let mut function = FunctionProcess::start(&options).await.context(
+            "the program does not start; if it is valgrind, on Debian: apt-get install valgrind",
+        )?;
+        function
+            .idle()
             .await
-            .context("the program does not start; if it is valgrind, on Debian: apt-get install valgrind")?;
-        function.idle().await.with_context(|| format!("{} does not start", program.name))?;
-        Ok(Self { dynamodb, function, _directory: directory })
+            .with_context(|| format!("{} does not start", program.name))?;
+        Ok(Self {
+            dynamodb,
+            function,
+            _directory: directory,
+        })
     }
 
     /// Sends one event, expects success, and waits until the function asks for the next event. Returns how long the response
@@ -70,7 +101,10 @@ impl Process {
     pub(crate) async fn invoke(&mut self, event: &Bytes) -> Result<Duration> {
         let invocation = self.function.invoke(event.clone()).await?;
         let response = invocation.json();
-        ensure!(response["statusCode"] == 200, "the event was not handled: {response}");
+        ensure!(
+            response["statusCode"] == 200,
+            "the event was not handled: {response}"
+        );
         self.function.idle().await?;
         Ok(invocation.duration)
     }
@@ -78,10 +112,16 @@ impl Process {
 
 /// What template.yaml sets, with the lengths that names have in a region.
 const VARIABLES: [(&str, &str); 6] = [
-    ("AWS_LAMBDA_FUNCTION_NAME", "intake-prod-SignalsFunction-AbCdEfGhIjKl"),
+    (
+        "AWS_LAMBDA_FUNCTION_NAME",
+        "intake-prod-SignalsFunction-AbCdEfGhIjKl",
+    ),
     ("API_KEYS_TABLE", "intake-ApiKeysTable-1ABCDEFGHIJKL"),
     ("CUSTOMERS_TABLE", "intake-CustomersTable-1ABCDEFGHIJKL"),
     ("SIGNALS_TABLE", "intake-SignalsTable-1ABCDEFGHIJKL"),
     ("IDEMPOTENCY_TABLE", "intake-IdempotencyTable-1ABCDEFGHIJKL"),
-    ("REJECTED_SIGNALS_TABLE", "intake-RejectedSignalsTable-1ABCDEFGHIJKL"),
+    (
+        "REJECTED_SIGNALS_TABLE",
+        "intake-RejectedSignalsTable-1ABCDEFGHIJKL",
+    ),
 ];

@@ -8,7 +8,11 @@ use sandbox::cargo::cargo_command;
 use crate::report::step;
 
 /// What `cargo lambda build --release` adds to RUSTFLAGS: see `target_arch.rs` in its source.
-const TARGET_CPU: &str = if cfg!(target_arch = "aarch64") { "neoverse-n1" } else { "haswell" };
+const TARGET_CPU: &str = if cfg!(target_arch = "aarch64") {
+    "neoverse-n1"
+} else {
+    "haswell"
+};
 
 /// A program that is measured.
 #[derive(Clone, Debug)]
@@ -30,18 +34,42 @@ pub(crate) fn root() -> &'static Path {
 pub(crate) fn build_functions() -> Result<()> {
     step("building the functions as they are deployed");
     let mut cargo = cargo_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--locked", "--profile", "measured", "--package", "customers", "--package", "signals"]);
-    let status = cargo.current_dir(root()).env("RUSTFLAGS", format!("-C target-cpu={TARGET_CPU}")).status();
-    ensure!(status.context("cargo cannot be started")?.success(), "the functions cannot be built; cargo has shown why");
+    cargo.args([
+        "build",
+        "--locked",
+        "--profile",
+        "measured",
+        "--package",
+        "customers",
+        "--package",
+        "signals",
+    ]);
+    let status = cargo
+        .current_dir(root())
+        .env("RUSTFLAGS", format!("-C target-cpu={TARGET_CPU}"))
+        .status();
+    ensure!(
+        status.context("cargo cannot be started")?.success(),
+        "the functions cannot be built; cargo has shown why"
+    );
     Ok(())
 }
 
 /// A function that was built, with what template.yaml sets for the C library.
 pub(crate) fn function(name: &'static str) -> Result<Program> {
     const TUNABLES: &str = "GLIBC_TUNABLES";
-    let template = std::fs::read_to_string(root().join("template.yaml")).context("template.yaml cannot be read")?;
-    let tunables = template.lines().find_map(|line| line.trim().strip_prefix(TUNABLES)?.strip_prefix(": "));
-    let tunables = tunables.context("template.yaml sets no GLIBC_TUNABLES")?.to_owned();
+    let template = std::fs::read_to_string(root().join("template.yaml"))
+        .context("template.yaml cannot be read")?;
+    let tunables = template
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(TUNABLES)?.strip_prefix(": "));
+    let tunables = tunables
+        .context("template.yaml sets no GLIBC_TUNABLES")?
+        .to_owned();
     let path = root().join("target/measured").join(name);
-    Ok(Program { name, path, variables: vec![(TUNABLES, tunables)] })
+    Ok(Program {
+        name,
+        path,
+        variables: vec![(TUNABLES, tunables)],
+    })
 }

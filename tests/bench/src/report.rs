@@ -21,7 +21,10 @@ pub(crate) fn print_table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "what is counted has fewer than 53 bits")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "what is counted has fewer than 53 bits"
+)]
 pub(crate) fn millions(count: u64) -> f64 {
     count as f64 / 1e6
 }

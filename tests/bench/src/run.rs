@@ -32,14 +32,20 @@ pub async fn run(options: &Options) -> Result<bool> {
         step(format!("counting instructions: {workload:?}"));
         let instructions = instructions::count(workload).await?;
         let Instructions { start, first, warm } = instructions;
-        for (what, count) in [("start", start), ("first request", first), ("warm request", warm.instructions)] {
+        for (what, count) in [
+            ("start", start),
+            ("first request", first),
+            ("warm request", warm.instructions),
+        ] {
             let name = format!("{workload:?}: {what}");
             println!("{name}: {count} instructions");
             counts.insert(name, count);
         }
         counted.push(instructions);
     }
-    let [customer, signal, batch] = counted[..] else { return Ok(false) };
+    let [customer, signal, batch] = counted[..] else {
+        return Ok(false);
+    };
     print_table(&tables::goals([customer, signal, batch]).await?);
     if options.accept {
         baseline::write(&counts)?;
@@ -47,7 +53,10 @@ pub async fn run(options: &Options) -> Result<bool> {
     }
     let deviations = baseline::deviations(&counts, &baseline::read()?);
     if !deviations.is_empty() {
-        println!("\n{}\nIf this is intended: cargo bench -- --accept", deviations.join("\n"));
+        println!(
+            "\n{}\nIf this is intended: cargo bench -- --accept",
+            deviations.join("\n")
+        );
     }
     Ok(deviations.is_empty())
 }

@@ -9,7 +9,9 @@ use crate::report::{megabytes, millions, milliseconds, step, thousands};
 use crate::workload::{Workload, batch};
 
 /// The goals of the functions beside what was measured. A customer, a signal and a batch of 100 are counted.
-pub(crate) async fn goals([customer, signal, of_100]: [Instructions; 3]) -> Result<Vec<[String; 3]>> {
+pub(crate) async fn goals(
+    [customer, signal, of_100]: [Instructions; 3],
+) -> Result<Vec<[String; 3]>> {
     step("measuring calls, time and memory");
     let (customers, signals) = (function("customers")?, function("signals")?);
     let calls_of_customer = warm(&customers, &Workload::Customer.event()?).await?.calls;
@@ -18,17 +20,51 @@ pub(crate) async fn goals([customer, signal, of_100]: [Instructions; 3]) -> Resu
     let cold = |counted: Instructions| format!("{:.2} M", millions(counted.start + counted.first));
     let without_sha256 = |counted: Instructions| counted.warm.instructions - counted.warm.sha256;
     let of_signal = thousands(without_sha256(of_100) / 100);
-    let time = format!("{}, {} connections", milliseconds(of_500.time), of_500.connections);
+    let time = format!(
+        "{}, {} connections",
+        milliseconds(of_500.time),
+        of_500.connections
+    );
     let rows = [
         ("what", "goal", "measured".to_owned()),
-        ("instructions, exec through first customer", "5.6 M", cold(customer)),
+        (
+            "instructions, exec through first customer",
+            "5.6 M",
+            cold(customer),
+        ),
         ("the same, a batch of one signal", "5.6 M", cold(signal)),
-        ("instructions, warm customer, without SHA-256", "600 k", thousands(without_sha256(customer))),
-        ("instructions, signal in a warm batch of 100, without SHA-256", "48 k", of_signal),
-        ("500 signals at 5 ms a call", "17 ms, at most 20 connections", time),
-        ("peak memory, 500 signals", "13.5 MB", megabytes(of_500.memory)),
-        ("calls of a warm customer", "1", calls_of_customer.to_string()),
-        ("calls of a warm batch of 100", "4", calls_of_100.to_string()),
+        (
+            "instructions, warm customer, without SHA-256",
+            "600 k",
+            thousands(without_sha256(customer)),
+        ),
+        (
+            "instructions, signal in a warm batch of 100, without SHA-256",
+            "48 k",
+            of_signal,
+        ),
+        (
+            "500 signals at 5 ms a call",
+            "17 ms, at most 20 connections",
+            time,
+        ),
+        (
+            "peak memory, 500 signals",
+            "13.5 MB",
+            megabytes(of_500.memory),
+        ),
+        (
+            "calls of a warm customer",
+            "1",
+            calls_of_customer.to_string(),
+        ),
+        (
+            "calls of a warm batch of 100",
+            "4",
+            calls_of_100.to_string(),
+        ),
     ];
-    Ok(rows.map(|(what, goal, measured)| [what.to_owned(), goal.to_owned(), measured]).to_vec())
+    Ok(rows
+        .map(|(what, goal, measured)| [what.to_owned(), goal.to_owned(), measured])
+        .to_vec())
 }

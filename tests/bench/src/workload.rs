@@ -64,7 +64,8 @@ pub(crate) fn batch(count: usize) -> Result<Bytes> {
 }
 
 fn event(example: &str, body: &Value) -> Result<Bytes> {
-    let mut event: Value = serde_json::from_str(example).context("the example event is not JSON")?;
+    let mut event: Value =
+        serde_json::from_str(example).context("the example event is not JSON")?;
     let body = body.to_string();
     event["headers"]["content-length"] = body.len().to_string().into();
     event["body"] = body.into();

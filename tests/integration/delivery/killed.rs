@@ -28,11 +28,17 @@ impl Shard {
     /// Goes on after the response to a batch: the records before the failed one are delivered.
     fn advance(&mut self, batch: &Value, response: &Value) {
         let records = batch["Records"].as_array().unwrap();
-        let failed = &response["batchItemFailures"].as_array().expect("the response to a batch")[..];
+        let failed = &response["batchItemFailures"]
+            .as_array()
+            .expect("the response to a batch")[..];
         assert!(failed.len() <= 1, "{response}");
         let delivered = failed.first().map_or(records.len(), |failed| {
-            let is_failed = |record: &Value| record["dynamodb"]["SequenceNumber"] == failed["itemIdentifier"];
-            records.iter().position(is_failed).expect("a record of the batch failed")
+            let is_failed =
+                |record: &Value| record["dynamodb"]["SequenceNumber"] == failed["itemIdentifier"];
+            records
+                .iter()
+                .position(is_failed)
+                .expect("a record of the batch failed")
         });
         self.0.drain(..delivered);
     }
@@ -44,7 +50,11 @@ async fn start(options: &ProcessOptions) -> FunctionProcess {
 
 /// The ids in the order of their last copies.
 fn last_copies(ids: &[String]) -> Vec<&String> {
-    let last: BTreeMap<&String, usize> = ids.iter().enumerate().map(|(place, id)| (id, place)).collect();
+    let last: BTreeMap<&String, usize> = ids
+        .iter()
+        .enumerate()
+        .map(|(place, id)| (id, place))
+        .collect();
     let mut last: Vec<_> = last.into_iter().collect();
     last.sort_by_key(|(_, place)| *place);
     last.into_iter().map(|(id, _)| id).collect()
@@ -72,8 +82,11 @@ async fn every_record_is_delivered_while_processes_die_and_targets_fail() {
         let batch = shard.event(fastrand::usize(1..80));
         let invocation = options.events.invoke(batch.to_string().into());
         tokio::pin!(invocation);
-        let lifetime =
-            if kills < KILLS { Duration::from_millis(fastrand::u64(1..200)) } else { Duration::from_mins(1) };
+        let lifetime = if kills < KILLS {
+            Duration::from_millis(fastrand::u64(1..200))
+        } else {
+            Duration::from_mins(1)
+        };
         tokio::select! {
             response = &mut invocation => shard.advance(&batch, &response.unwrap().json()),
             () = tokio::time::sleep(lifetime) => {
@@ -89,14 +102,26 @@ async fn every_record_is_delivered_while_processes_die_and_targets_fail() {
     }
     assert_eq!((kills, process.invocation_errors()), (KILLS, 0));
     let expected = ids_of((0..records).filter(|number| *number != RECORDS / 2));
-    let lines: Vec<_> =
-        targets.take_records().iter().flat_map(|record| record.lines()).map(ToOwned::to_owned).collect();
+    let lines: Vec<_> = targets
+        .take_records()
+        .iter()
+        .flat_map(|record| record.lines())
+        .map(ToOwned::to_owned)
+        .collect();
     let detail = |entry: &Value| serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
     let on_the_bus: Vec<Value> = targets.take_entries().iter().map(detail).collect();
     for delivered in [ids_of_lines(&lines), ids(&on_the_bus)] {
         // Nothing else, and the last copies in the order of the stream.
         assert_eq!(last_copies(&delivered), expected.iter().collect::<Vec<_>>());
-        assert!(delivered.len() > expected.len(), "nothing came twice: the faults did nothing");
+        assert!(
+            delivered.len() > expected.len(),
+            "nothing came twice: the faults did nothing"
+        );
     }
-    assert_eq!(targets.objects().len(), 1, "the unreadable record {}", id(RECORDS / 2));
+    assert_eq!(
+        targets.objects().len(),
+        1,
+        "the unreadable record {}",
+        id(RECORDS / 2)
+    );
 }

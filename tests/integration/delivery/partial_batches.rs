@@ -9,11 +9,21 @@ use super::{BOTH, Delivery, ids, ids_of, ids_of_lines, signal, signals};
 async fn entry_that_the_bus_does_not_take_is_the_first_undelivered_record() {
     let delivery = Delivery::start(BOTH).await;
     let batch = signals(0..30);
-    delivery.targets.refuse(Target::Bus, "#0013", "ThrottlingException");
-    delivery.targets.refuse(Target::Bus, "#0015", "InternalFailure");
-    assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s13"));
+    delivery
+        .targets
+        .refuse(Target::Bus, "#0013", "ThrottlingException");
+    delivery
+        .targets
+        .refuse(Target::Bus, "#0015", "InternalFailure");
+    assert_eq!(
+        delivery.first_undelivered(&batch).await.as_deref(),
+        Some("s13")
+    );
     // The rest of the call that failed, and no call after it.
-    assert_eq!(ids(&delivery.on_the_bus()), ids_of((0..13).chain([14]).chain(16..20)));
+    assert_eq!(
+        ids(&delivery.on_the_bus()),
+        ids_of((0..13).chain([14]).chain(16..20))
+    );
     delivery.targets.refuse_nothing();
     assert_eq!(delivery.first_undelivered(&batch[13..]).await, None);
     assert_eq!(ids(&delivery.on_the_bus()), ids_of(13..30));
@@ -22,12 +32,22 @@ async fn entry_that_the_bus_does_not_take_is_the_first_undelivered_record() {
 #[tokio::test]
 async fn record_that_the_lake_does_not_take_keeps_its_events_from_the_bus() {
     let delivery = Delivery::start(BOTH).await;
-    let batch: Vec<_> = (0..12).map(|n| signal(n, &json!({"x": {"S": "x".repeat(240_000)}}))).collect();
+    let batch: Vec<_> = (0..12)
+        .map(|n| signal(n, &json!({"x": {"S": "x".repeat(240_000)}})))
+        .collect();
     // Four to a record.
-    delivery.targets.refuse(Target::Lake, "#0006", "ServiceUnavailableException");
-    assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s4"));
+    delivery
+        .targets
+        .refuse(Target::Lake, "#0006", "ServiceUnavailableException");
+    assert_eq!(
+        delivery.first_undelivered(&batch).await.as_deref(),
+        Some("s4")
+    );
     assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..4));
-    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of((0..4).chain(8..12)));
+    assert_eq!(
+        ids_of_lines(&delivery.lines_of_the_lake()),
+        ids_of((0..4).chain(8..12))
+    );
     delivery.targets.refuse_nothing();
     assert_eq!(delivery.first_undelivered(&batch[4..]).await, None);
     assert_eq!(ids(&delivery.on_the_bus()), ids_of(4..12));
@@ -40,10 +60,22 @@ async fn target_that_is_away_delays_its_records_and_loses_none() {
     let batch = signals(0..3);
     for (target, name) in [(Target::Bus, "bus"), (Target::Lake, "lake")] {
         delivery.targets.take_away(target);
-        assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s0"));
+        assert_eq!(
+            delivery.first_undelivered(&batch).await.as_deref(),
+            Some("s0")
+        );
         let line = delivery.line().await;
-        assert_eq!((&line["failedTarget"], &line["cause"]), (&json!(name), &json!("InternalFailure")), "{line}");
-        let tries = delivery.targets.take_calls().iter().filter(|call| call.target == target).count();
+        assert_eq!(
+            (&line["failedTarget"], &line["cause"]),
+            (&json!(name), &json!("InternalFailure")),
+            "{line}"
+        );
+        let tries = delivery
+            .targets
+            .take_calls()
+            .iter()
+            .filter(|call| call.target == target)
+            .count();
         assert_eq!(tries, 3, "the SDK's retries");
         assert_eq!(delivery.on_the_bus().len(), 0);
         delivery.targets.take_records();
@@ -59,13 +91,27 @@ async fn target_that_is_away_delays_its_records_and_loses_none() {
 #[tokio::test]
 async fn call_that_the_function_may_not_make_keeps_no_event() {
     let mut delivery = Delivery::start(BOTH).await;
-    for (code, cause) in
-        [("AccessDeniedException", "AccessDeniedException"), ("ExpiredTokenException", "InvalidCredentials")]
-    {
-        delivery.targets.answer(Target::Bus, "", 400, json!({"__type": code}));
-        assert_eq!(delivery.first_undelivered(&signals(0..3)).await.as_deref(), Some("s0"));
+    for (code, cause) in [
+        ("AccessDeniedException", "AccessDeniedException"),
+        ("ExpiredTokenException", "InvalidCredentials"),
+    ] {
+        delivery
+            .targets
+            .answer(Target::Bus, "", 400, json!({"__type": code}));
+        assert_eq!(
+            delivery.first_undelivered(&signals(0..3)).await.as_deref(),
+            Some("s0")
+        );
         assert_eq!(delivery.line().await["cause"], cause);
-        assert_eq!(delivery.targets.take_calls().iter().filter(|call| call.target == Target::Bus).count(), 1);
+        assert_eq!(
+            delivery
+                .targets
+                .take_calls()
+                .iter()
+                .filter(|call| call.target == Target::Bus)
+                .count(),
+            1
+        );
         delivery.targets.refuse_nothing();
     }
     assert_eq!(delivery.kept().len(), 0);
@@ -76,13 +122,29 @@ async fn success_without_a_result_for_each_event_is_a_failure() {
     let mut delivery = Delivery::start(BOTH).await;
     for (target, body) in [
         (Target::Bus, json!({"FailedEntryCount": 0, "Entries": []})),
-        (Target::Bus, json!({"FailedEntryCount": 0, "Entries": [{"EventId": "1"}, {"EventId": "2"}]})),
-        (Target::Bus, json!({"FailedEntryCount": 0, "Entries": [{}, {"EventId": "2"}, {"EventId": "3"}]})),
-        (Target::Lake, json!({"FailedPutCount": 0, "Encrypted": false, "RequestResponses": []})),
-        (Target::Lake, json!({"FailedPutCount": 0, "Encrypted": false, "RequestResponses": [{}]})),
+        (
+            Target::Bus,
+            json!({"FailedEntryCount": 0, "Entries": [{"EventId": "1"}, {"EventId": "2"}]}),
+        ),
+        (
+            Target::Bus,
+            json!({"FailedEntryCount": 0, "Entries": [{}, {"EventId": "2"}, {"EventId": "3"}]}),
+        ),
+        (
+            Target::Lake,
+            json!({"FailedPutCount": 0, "Encrypted": false, "RequestResponses": []}),
+        ),
+        (
+            Target::Lake,
+            json!({"FailedPutCount": 0, "Encrypted": false, "RequestResponses": [{}]}),
+        ),
     ] {
         delivery.targets.answer(target, "", 200, body.clone());
-        assert_eq!(delivery.first_undelivered(&signals(0..3)).await.as_deref(), Some("s0"), "{body}");
+        assert_eq!(
+            delivery.first_undelivered(&signals(0..3)).await.as_deref(),
+            Some("s0"),
+            "{body}"
+        );
         let line = delivery.line().await;
         assert_eq!(line["cause"], "ResponseError", "{line}");
         delivery.targets.refuse_nothing();
@@ -94,9 +156,17 @@ async fn success_without_a_result_for_each_event_is_a_failure() {
 async fn record_without_a_sequence_number_delays_the_whole_batch() {
     let delivery = Delivery::start(BOTH).await;
     let mut batch = signals(0..3);
-    batch[1]["dynamodb"].as_object_mut().unwrap().remove("SequenceNumber");
-    delivery.targets.refuse(Target::Bus, "#0001", "InternalFailure");
-    assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some(""));
+    batch[1]["dynamodb"]
+        .as_object_mut()
+        .unwrap()
+        .remove("SequenceNumber");
+    delivery
+        .targets
+        .refuse(Target::Bus, "#0001", "InternalFailure");
+    assert_eq!(
+        delivery.first_undelivered(&batch).await.as_deref(),
+        Some("")
+    );
 }
 
 #[tokio::test]
@@ -109,16 +179,33 @@ async fn target_that_takes_no_event_of_several_keeps_the_stream_waiting() {
         let mut delivery = Delivery::start(BOTH).await;
         match code {
             "MalformedDetail" => delivery.targets.refuse(target, "", code),
-            _ => delivery.targets.answer(target, "", 400, json!({"__type": code})),
+            _ => delivery
+                .targets
+                .answer(target, "", 400, json!({"__type": code})),
         }
         for batch in [signals(0..25), signals(0..2)] {
-            assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s0"), "{code}");
+            assert_eq!(
+                delivery.first_undelivered(&batch).await.as_deref(),
+                Some("s0"),
+                "{code}"
+            );
             let line = delivery.line().await;
-            assert_eq!((&line["failedTarget"], &line["cause"]), (&json!(name), &json!(code)), "{line}");
+            assert_eq!(
+                (&line["failedTarget"], &line["cause"]),
+                (&json!(name), &json!(code)),
+                "{line}"
+            );
         }
-        assert!(delivery.kept().len() <= 1, "the record whose reference was tried");
+        assert!(
+            delivery.kept().len() <= 1,
+            "the record whose reference was tried"
+        );
         // One record alone never keeps it waiting.
-        assert_eq!(delivery.first_undelivered(&signals([7])).await, None, "{code}");
+        assert_eq!(
+            delivery.first_undelivered(&signals([7])).await,
+            None,
+            "{code}"
+        );
         delivery.targets.refuse_nothing();
         delivery.on_the_bus();
         assert_eq!(delivery.first_undelivered(&signals(0..25)).await, None);

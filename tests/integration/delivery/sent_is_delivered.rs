@@ -14,7 +14,9 @@ use crate::properties::{self, reference_json::Exact, strategies};
 /// The record of the insertion of an item.
 fn insertion(sequence: usize, item: &HashMap<String, AttributeValue>) -> Value {
     let image = item_json(item);
-    let keys = ["pk", "sk"].into_iter().filter_map(|name| Some((name.to_owned(), image.get(name)?.clone())));
+    let keys = ["pk", "sk"]
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), image.get(name)?.clone())));
     let keys = Value::Object(keys.collect());
     let change = json!({"Keys": keys, "NewImage": image, "SequenceNumber": sequence.to_string()});
     json!({"eventID": format!("{sequence:032x}"), "eventName": "INSERT", "dynamodb": change})
@@ -22,13 +24,18 @@ fn insertion(sequence: usize, item: &HashMap<String, AttributeValue>) -> Value {
 
 /// The members of an object without those that are null, which count as absent.
 fn members(text: &str) -> BTreeMap<String, Exact> {
-    Exact::of_text(text).into_members().into_iter().filter(|(_, value)| *value != Exact::Null).collect()
+    Exact::of_text(text)
+        .into_members()
+        .into_iter()
+        .filter(|(_, value)| *value != Exact::Null)
+        .collect()
 }
 
 /// What the client sent, as a delivered signal has it.
 fn expected_signal(text: &str) -> Exact {
     let mut sent = members(text);
-    sent.entry("data".to_owned()).or_insert_with(|| Exact::Object(BTreeMap::new()));
+    sent.entry("data".to_owned())
+        .or_insert_with(|| Exact::Object(BTreeMap::new()));
     Exact::Object(sent)
 }
 
@@ -53,19 +60,33 @@ impl Fixture {
     }
 
     /// Sends a request of another account, and delivers what it stored in `table`. Returns the account and the events.
-    fn round_trip(&self, call: RequestBuilder, table: &str) -> (String, Vec<BTreeMap<String, Exact>>) {
+    fn round_trip(
+        &self,
+        call: RequestBuilder,
+        table: &str,
+    ) -> (String, Vec<BTreeMap<String, Exact>>) {
         let (account, key) = self.sender.account();
         self.sender.send(call.key(&key));
         let lines = self.sender.runtime.block_on(async {
             let mut items = self.sender.app.items(table).await;
             items.retain(|item| item["accountId"].as_s().unwrap() == &account);
-            let records: Vec<_> = items.iter().enumerate().map(|(n, item)| insertion(n, item)).collect();
+            let records: Vec<_> = items
+                .iter()
+                .enumerate()
+                .map(|(n, item)| insertion(n, item))
+                .collect();
             assert_eq!(self.delivery.first_undelivered(&records).await, None);
             let lines = self.delivery.lines_of_the_lake();
             assert_eq!(lines.len(), items.len());
             lines
         });
-        (account, lines.iter().map(|line| Exact::of_text(line).into_members()).collect())
+        (
+            account,
+            lines
+                .iter()
+                .map(|line| Exact::of_text(line).into_members())
+                .collect(),
+        )
     }
 }
 
@@ -73,16 +94,25 @@ impl Fixture {
 fn delivered_signals_equal_the_accepted_ones() {
     let fixture = Fixture::new();
     properties::check(24, strategies::batch(), |(signals, request)| {
-        let (account, events) = fixture.round_trip(RequestBuilder::signals(&request), "SignalsTable");
+        let (account, events) =
+            fixture.round_trip(RequestBuilder::signals(&request), "SignalsTable");
         for event in events {
-            let index: usize = text_of(&event, "id").rsplit_once('#').unwrap().1.parse().unwrap();
+            let index: usize = text_of(&event, "id")
+                .rsplit_once('#')
+                .unwrap()
+                .1
+                .parse()
+                .unwrap();
             let expected = expected_signal(&signals[index]);
             let sent = expected.clone().into_members();
             let (subject, event_type) = match sent.get("customerId") {
                 Some(_) => ("customerId", "eventType"),
                 None => ("emitterId", "stepNodeId"),
             };
-            prop_assert_eq!(text_of(&event, "source"), format!("/accounts/{account}/signals"));
+            prop_assert_eq!(
+                text_of(&event, "source"),
+                format!("/accounts/{account}/signals")
+            );
             prop_assert_eq!(text_of(&event, "subject"), text_of(&sent, subject));
             prop_assert_eq!(text_of(&event, "type"), text_of(&sent, event_type));
             prop_assert_eq!(&event["data"], &expected);

@@ -20,7 +20,10 @@ fn reference(number: usize, dataref: &str) -> Value {
 
 /// Data that no entry of the bus can have, and data that EventBridge does not take.
 fn not_for_the_bus() -> [Value; 2] {
-    [json!({"x": {"S": "x".repeat(256 * 1024)}}), json!({"n": {"N": "9223372036854775808"}})]
+    [
+        json!({"x": {"S": "x".repeat(256 * 1024)}}),
+        json!({"n": {"N": "9223372036854775808"}}),
+    ]
 }
 
 #[tokio::test]
@@ -35,23 +38,42 @@ async fn record_of_an_unknown_shape_is_kept_and_the_shard_goes_on() {
         assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([0, 3]));
     }
     let kept = delivery.kept();
-    assert_eq!(kept.len(), 2, "the repeated batch wrote the same keys: {kept:?}");
+    assert_eq!(
+        kept.len(),
+        2,
+        "the repeated batch wrote the same keys: {kept:?}"
+    );
     assert_eq!(kept[&key(1)]["record"], batch[1]);
     let reason = kept[&key(1)]["reason"].as_str().unwrap();
     assert!(
-        reason.starts_with("the record is not one of a stream of this service: unknown field `keyHash`"),
+        reason.starts_with(
+            "the record is not one of a stream of this service: unknown field `keyHash`"
+        ),
         "{reason}"
     );
     let (other, object) = kept.iter().find(|(other, _)| **other != key(1)).unwrap();
     let today = model::timestamp::Timestamp::now().to_string()[..10].replace('-', "/");
-    assert!(other.starts_with(&format!("unreadable/{today}/")) && other.len() == 21 + 64 + 5 + 1, "{other}");
+    assert!(
+        other.starts_with(&format!("unreadable/{today}/")) && other.len() == 21 + 64 + 5 + 1,
+        "{other}"
+    );
     assert_eq!(object["record"], batch[2]);
-    let put = delivery.targets.take_calls().into_iter().find(|call| call.target == Target::Bucket).unwrap();
+    let put = delivery
+        .targets
+        .take_calls()
+        .into_iter()
+        .find(|call| call.target == Target::Bucket)
+        .unwrap();
     assert_eq!(put.path, format!("/{BUCKET}/{}", key(1)));
     assert_eq!(put.headers["content-type"], "application/json");
     let signature = &put.headers["authorization"];
-    assert!(signature.starts_with("AWS4-HMAC-SHA256 Credential=ASIAIOSFODNN7EXAMPLE/"), "{signature}");
-    assert!(signature.contains("/eu-central-1/s3/aws4_request, SignedHeaders=content-type;host;x-amz-content-sha256;"));
+    assert!(
+        signature.starts_with("AWS4-HMAC-SHA256 Credential=ASIAIOSFODNN7EXAMPLE/"),
+        "{signature}"
+    );
+    assert!(signature.contains(
+        "/eu-central-1/s3/aws4_request, SignedHeaders=content-type;host;x-amz-content-sha256;"
+    ));
     let digest = model::digest::Digest::of(&put.body).to_hex();
     assert_eq!(put.headers["x-amz-content-sha256"], digest);
 }
@@ -63,7 +85,10 @@ async fn name_of_a_record_that_is_not_one_is_no_part_of_a_key() {
     batch[0]["eventID"] = json!("../../other");
     batch[0]["eventName"] = json!("UPDATE");
     assert_eq!(delivery.first_undelivered(&batch).await, None);
-    assert_eq!(delivery.kept().keys().collect::<Vec<_>>(), ["unreadable/2026/11/20/s0.json"]);
+    assert_eq!(
+        delivery.kept().keys().collect::<Vec<_>>(),
+        ["unreadable/2026/11/20/s0.json"]
+    );
 }
 
 #[tokio::test]
@@ -72,10 +97,17 @@ async fn record_that_cannot_be_kept_is_delivered_again() {
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
     delivery.targets.take_away(Target::Bucket);
-    assert_eq!(delivery.first_undelivered(&batch).await.as_deref(), Some("s2"));
+    assert_eq!(
+        delivery.first_undelivered(&batch).await.as_deref(),
+        Some("s2")
+    );
     assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 1]));
     let line = delivery.line().await;
-    assert_eq!((&line["failedTarget"], &line["cause"]), (&json!("failure bucket"), &json!("ServerError")), "{line}");
+    assert_eq!(
+        (&line["failedTarget"], &line["cause"]),
+        (&json!("failure bucket"), &json!("ServerError")),
+        "{line}"
+    );
     delivery.targets.refuse_nothing();
     assert_eq!(delivery.first_undelivered(&batch[2..]).await, None);
     assert_eq!(delivery.kept().keys().collect::<Vec<_>>(), [&key(2)]);
@@ -98,15 +130,25 @@ async fn batch_full_of_unreadable_records_progresses_while_s3_is_slow() {
     }
     assert!(invocations < 10, "{invocations}");
     assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 501]));
-    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([0, 501]));
-    assert_eq!(delivery.kept().into_keys().collect::<Vec<_>>(), (1..501).map(key).collect::<Vec<_>>());
+    assert_eq!(
+        ids_of_lines(&delivery.lines_of_the_lake()),
+        ids_of([0, 501])
+    );
+    assert_eq!(
+        delivery.kept().into_keys().collect::<Vec<_>>(),
+        (1..501).map(key).collect::<Vec<_>>()
+    );
 }
 
 #[tokio::test]
 async fn event_that_the_bus_cannot_have_is_whole_in_the_lake() {
     let delivery = Delivery::start(BOTH).await;
     for data in not_for_the_bus() {
-        let batch = [signal(0, &json!({})), signal(1, &data), signal(2, &json!({}))];
+        let batch = [
+            signal(0, &json!({})),
+            signal(1, &data),
+            signal(2, &json!({})),
+        ];
         assert_eq!(delivery.first_undelivered(&batch).await, None);
         let events = delivery.on_the_bus();
         assert_eq!(ids(&events), ids_of(0..3));
@@ -122,14 +164,25 @@ async fn event_that_the_bus_cannot_have_is_whole_in_the_lake() {
 async fn reference_leads_to_the_lake_that_another_function_fills() {
     let delivery = Delivery::start(&[BOTH[0], ("LAKE_BUCKET_NAME", "intake-lake")]).await;
     for data in not_for_the_bus() {
-        assert_eq!(delivery.first_undelivered(&[signal(0, &json!({})), signal(1, &data)]).await, None);
+        assert_eq!(
+            delivery
+                .first_undelivered(&[signal(0, &json!({})), signal(1, &data)])
+                .await,
+            None
+        );
         assert_eq!(delivery.on_the_bus()[1], reference(1, "urn:intake:lake"));
     }
-    assert_eq!((delivery.lines_of_the_lake().len(), delivery.kept().len()), (0, 0));
+    assert_eq!(
+        (delivery.lines_of_the_lake().len(), delivery.kept().len()),
+        (0, 0)
+    );
     // No lake can have this one.
     let too_large = signal(0, &json!({"x": {"S": "\u{1}".repeat(200_000)}}));
     assert_eq!(delivery.first_undelivered(&[too_large]).await, None);
-    assert_eq!(delivery.on_the_bus(), [reference(0, &format!("s3://{BUCKET}/{}", key(0)))]);
+    assert_eq!(
+        delivery.on_the_bus(),
+        [reference(0, &format!("s3://{BUCKET}/{}", key(0)))]
+    );
 }
 
 #[tokio::test]
@@ -139,7 +192,10 @@ async fn event_that_the_bus_cannot_have_is_kept_where_there_is_no_lake() {
         let batch = [signal(0, &json!({})), signal(1, &data)];
         assert_eq!(delivery.first_undelivered(&batch).await, None);
         let events = delivery.on_the_bus();
-        assert_eq!(events[1], reference(1, &format!("s3://{BUCKET}/{}", key(1))));
+        assert_eq!(
+            events[1],
+            reference(1, &format!("s3://{BUCKET}/{}", key(1)))
+        );
         assert_eq!(delivery.kept()[&key(1)]["record"], batch[1]);
     }
 }
@@ -147,10 +203,16 @@ async fn event_that_the_bus_cannot_have_is_kept_where_there_is_no_lake() {
 #[tokio::test]
 async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
     // No client can send one: DynamoDB's items are smaller.
-    let batch = [signal(0, &json!({"x": {"S": "\u{1}".repeat(200_000)}})), signal(1, &json!({}))];
+    let batch = [
+        signal(0, &json!({"x": {"S": "\u{1}".repeat(200_000)}})),
+        signal(1, &json!({})),
+    ];
     let delivery = Delivery::start(BOTH).await;
     assert_eq!(delivery.first_undelivered(&batch).await, None);
-    assert_eq!(delivery.on_the_bus()[0], reference(0, &format!("s3://{BUCKET}/{}", key(0))));
+    assert_eq!(
+        delivery.on_the_bus()[0],
+        reference(0, &format!("s3://{BUCKET}/{}", key(0)))
+    );
     assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([1]));
 
     let mut delivery = Delivery::start(&BOTH[1..]).await;
@@ -158,7 +220,11 @@ async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
     assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([1]));
     assert_eq!(delivery.kept()[&key(0)]["record"], batch[0]);
     let line = delivery.line().await;
-    assert_eq!((&line["RecordsDelivered"], &line["RecordsUnreadable"]), (&json!(1), &json!(1)), "{line}");
+    assert_eq!(
+        (&line["RecordsDelivered"], &line["RecordsUnreadable"]),
+        (&json!(1), &json!(1)),
+        "{line}"
+    );
 }
 
 #[tokio::test]
@@ -170,10 +236,19 @@ async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_reference(
         batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
         assert_eq!(delivery.first_undelivered(&batch).await, None);
         let events = delivery.on_the_bus();
-        let references: Vec<_> = events.iter().filter(|event| event.get("dataref").is_some()).collect();
-        assert_eq!(references, [&reference(11, &format!("s3://{BUCKET}/{}", key(11)))]);
+        let references: Vec<_> = events
+            .iter()
+            .filter(|event| event.get("dataref").is_some())
+            .collect();
+        assert_eq!(
+            references,
+            [&reference(11, &format!("s3://{BUCKET}/{}", key(11)))]
+        );
         // The rest of the call that failed comes twice.
-        assert_eq!(ids(&events), ids_of([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 12, 13, 14, 11]));
+        assert_eq!(
+            ids(&events),
+            ids_of([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 12, 13, 14, 11])
+        );
         let reason = format!("EventBridge does not take the event: {code}");
         assert_eq!(delivery.kept()[&key(11)]["reason"], reason);
         // EventBridge does not take the reference either: the shard goes on.
@@ -185,44 +260,78 @@ async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_reference(
 #[tokio::test]
 async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
     let mut delivery = Delivery::start(BOTH).await;
-    let refusal = json!({"__type": "ValidationException", "message": "a message with a secret value"});
-    delivery.targets.answer(Target::Bus, "odd", 400, refusal.clone());
+    let refusal =
+        json!({"__type": "ValidationException", "message": "a message with a secret value"});
+    delivery
+        .targets
+        .answer(Target::Bus, "odd", 400, refusal.clone());
     let mut batch = signals(0..25);
     batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     let events = delivery.on_the_bus();
     assert_eq!(ids(&events), ids_of((0..11).chain(12..25).chain([11])));
-    assert_eq!(events[24], reference(11, &format!("s3://{BUCKET}/{}", key(11))));
+    assert_eq!(
+        events[24],
+        reference(11, &format!("s3://{BUCKET}/{}", key(11)))
+    );
     assert_eq!(delivery.kept().len(), 1);
-    assert_eq!(delivery.kept()[&key(11)]["reason"], "EventBridge does not take the event: ValidationException");
+    assert_eq!(
+        delivery.kept()[&key(11)]["reason"],
+        "EventBridge does not take the event: ValidationException"
+    );
     assert_eq!(delivery.line().await["EventReferences"], 1);
     // EventBridge does not take the reference either: the shard goes on, and an alarm counts the record.
     delivery.targets.answer(Target::Bus, "#0011", 400, refusal);
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     assert_eq!(ids(&delivery.on_the_bus()), ids_of((0..11).chain(12..25)));
     let line = delivery.line().await;
-    for (name, count) in [("RecordsDelivered", 24), ("RecordsUnreadable", 1), ("EventReferences", 0)] {
+    for (name, count) in [
+        ("RecordsDelivered", 24),
+        ("RecordsUnreadable", 1),
+        ("EventReferences", 0),
+    ] {
         assert_eq!(line[name], count, "{name} in {line}");
     }
 }
 
 #[tokio::test]
 async fn event_that_costs_the_whole_call_of_the_lake_is_kept_and_the_others_are_stored() {
-    let refusal = json!({"__type": "InvalidArgumentException", "message": "a message with a secret value"});
+    let refusal =
+        json!({"__type": "InvalidArgumentException", "message": "a message with a secret value"});
     let mut batch = signals(0..1_000);
     batch[617] = signal(617, &json!({"odd": {"BOOL": true}}));
     let mut delivery = Delivery::start(&BOTH[1..]).await;
-    delivery.targets.answer(Target::Lake, "odd", 400, refusal.clone());
+    delivery
+        .targets
+        .answer(Target::Lake, "odd", 400, refusal.clone());
     assert_eq!(delivery.first_undelivered(&batch).await, None);
-    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of((0..617).chain(618..1_000)));
-    assert_eq!(delivery.kept()[&key(617)]["reason"], "Firehose does not take the event: InvalidArgumentException");
+    assert_eq!(
+        ids_of_lines(&delivery.lines_of_the_lake()),
+        ids_of((0..617).chain(618..1_000))
+    );
+    assert_eq!(
+        delivery.kept()[&key(617)]["reason"],
+        "Firehose does not take the event: InvalidArgumentException"
+    );
     let line = delivery.line().await;
-    assert_eq!((&line["RecordsDelivered"], &line["RecordsUnreadable"]), (&json!(999), &json!(1)), "{line}");
-    let calls = delivery.targets.take_calls().iter().filter(|call| call.target == Target::Lake).count();
+    assert_eq!(
+        (&line["RecordsDelivered"], &line["RecordsUnreadable"]),
+        (&json!(999), &json!(1)),
+        "{line}"
+    );
+    let calls = delivery
+        .targets
+        .take_calls()
+        .iter()
+        .filter(|call| call.target == Target::Lake)
+        .count();
     assert!(calls <= 40, "{calls} calls");
 
     let delivery = Delivery::start(BOTH).await;
     delivery.targets.answer(Target::Lake, "odd", 400, refusal);
     assert_eq!(delivery.first_undelivered(&batch[615..620]).await, None);
-    assert_eq!(delivery.on_the_bus()[2], reference(617, &format!("s3://{BUCKET}/{}", key(617))));
+    assert_eq!(
+        delivery.on_the_bus()[2],
+        reference(617, &format!("s3://{BUCKET}/{}", key(617)))
+    );
 }

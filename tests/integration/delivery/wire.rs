@@ -8,7 +8,9 @@ use super::{BOTH, Delivery, id, signal, signals};
 #[tokio::test]
 async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {
     let delivery = Delivery::start(BOTH).await;
-    let response = delivery.deliver(&[signal(7, &json!({"price": {"N": "49.90"}}))]).await;
+    let response = delivery
+        .deliver(&[signal(7, &json!({"price": {"N": "49.90"}}))])
+        .await;
     assert_eq!(response, json!({"batchItemFailures": []}));
     let event = format!(
         concat!(
@@ -20,7 +22,9 @@ async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {
     );
     assert_eq!(delivery.targets.take_records(), [format!("{event}\n")]);
     let calls = delivery.targets.take_calls();
-    let [lake, bus] = calls.as_slice() else { panic!("{calls:?}") };
+    let [lake, bus] = calls.as_slice() else {
+        panic!("{calls:?}")
+    };
     let body: Value = serde_json::from_str(&bus.body).unwrap();
     let entry = json!({"Time": 1_795_214_024.123, "Source": "intake", "DetailType": "signal", "Detail": event,
         "EventBusName": "company"});
@@ -28,7 +32,11 @@ async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {
     let body: Value = serde_json::from_str(&lake.body).unwrap();
     assert_eq!(body["DeliveryStreamName"], "intake-lake");
     for (call, service) in [(bus, "events"), (lake, "firehose")] {
-        assert!(call.headers["authorization"].contains(&format!("/eu-central-1/{service}/aws4_request")), "{call:?}");
+        assert!(
+            call.headers["authorization"]
+                .contains(&format!("/eu-central-1/{service}/aws4_request")),
+            "{call:?}"
+        );
         assert!(call.headers.contains_key("x-amz-security-token"));
     }
 }
@@ -40,7 +48,10 @@ async fn customer_change_has_its_own_detail_type_and_source() {
         json!({"pk": {"S": "acme#c"}, "accountId": {"S": "acme"}, "customerId": {"S": "c"}, "city": {"S": city},
             "createdAt": {"S": "2026-11-20T22:33:44.123Z"}, "updatedAt": {"S": updated_at}})
     };
-    let (old, new) = (item("2026-11-20T22:33:44.123Z", "Rome"), item("2026-11-21T22:33:44.123Z", "Oslo"));
+    let (old, new) = (
+        item("2026-11-20T22:33:44.123Z", "Rome"),
+        item("2026-11-21T22:33:44.123Z", "Oslo"),
+    );
     let record = |name: &str, old: Option<&Value>, new: Option<&Value>| {
         json!({"eventID": name, "eventName": name, "dynamodb": {"Keys": {"pk": {"S": "acme#c"}}, "SequenceNumber": name,
             "ApproximateCreationDateTime": 1_795_214_024, "OldImage": old, "NewImage": new}})
@@ -50,15 +61,32 @@ async fn customer_change_has_its_own_detail_type_and_source() {
         record("MODIFY", Some(&old), Some(&new)),
         record("REMOVE", Some(&new), None),
     ];
-    assert_eq!(delivery.deliver(&records).await, json!({"batchItemFailures": []}));
+    assert_eq!(
+        delivery.deliver(&records).await,
+        json!({"batchItemFailures": []})
+    );
     let entries = delivery.targets.take_entries();
-    assert!(entries.iter().all(|entry| entry["DetailType"] == "customer" && entry["Source"] == "intake"));
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry["DetailType"] == "customer" && entry["Source"] == "intake")
+    );
     let lines = delivery.lines_of_the_lake();
-    assert_eq!(entries.iter().map(|entry| entry["Detail"].as_str().unwrap()).collect::<Vec<_>>(), lines);
-    let [created, updated, deleted] = [0, 1, 2].map(|n| serde_json::from_str::<Value>(&lines[n]).unwrap());
+    assert_eq!(
+        entries
+            .iter()
+            .map(|entry| entry["Detail"].as_str().unwrap())
+            .collect::<Vec<_>>(),
+        lines
+    );
+    let [created, updated, deleted] =
+        [0, 1, 2].map(|n| serde_json::from_str::<Value>(&lines[n]).unwrap());
     assert_eq!(
         (&created["type"], &created["data"]),
-        (&json!("intake.customer.created"), &json!({"new": {"city": "Rome"}}))
+        (
+            &json!("intake.customer.created"),
+            &json!({"new": {"city": "Rome"}})
+        )
     );
     assert_eq!(
         json!([updated["type"], updated["time"], updated["data"]]),
@@ -73,12 +101,20 @@ async fn customer_change_has_its_own_detail_type_and_source() {
 async fn each_target_may_be_absent_or_empty() {
     for (variables, target) in [
         (&[("EVENT_BUS_NAME", "company")][..], Target::Bus),
-        (&[("EVENT_BUS_NAME", "company"), ("DELIVERY_STREAM_NAME", "")], Target::Bus),
+        (
+            &[("EVENT_BUS_NAME", "company"), ("DELIVERY_STREAM_NAME", "")],
+            Target::Bus,
+        ),
         (&[("DELIVERY_STREAM_NAME", "intake-lake")], Target::Lake),
     ] {
         let delivery = Delivery::start(variables).await;
         assert_eq!(delivery.first_undelivered(&signals(0..3)).await, None);
-        let calls: Vec<_> = delivery.targets.take_calls().iter().map(|call| call.target).collect();
+        let calls: Vec<_> = delivery
+            .targets
+            .take_calls()
+            .iter()
+            .map(|call| call.target)
+            .collect();
         assert_eq!(calls, [target]);
     }
 }
@@ -87,12 +123,18 @@ async fn each_target_may_be_absent_or_empty() {
 async fn process_without_a_target_or_a_failure_bucket_names_the_variable() {
     for (variables, name) in [
         (&[][..], "EVENT_BUS_NAME or DELIVERY_STREAM_NAME"),
-        (&[BOTH[0], ("FAILURE_BUCKET_NAME", "")], "FAILURE_BUCKET_NAME"),
+        (
+            &[BOTH[0], ("FAILURE_BUCKET_NAME", "")],
+            "FAILURE_BUCKET_NAME",
+        ),
     ] {
         let mut delivery = Delivery::start(variables).await;
         let answer = delivery.deliver(&[]).await;
         let why = format!("the environment variable {name} is missing: ");
-        assert!(answer["errorMessage"].as_str().unwrap().starts_with(&why), "{answer}");
+        assert!(
+            answer["errorMessage"].as_str().unwrap().starts_with(&why),
+            "{answer}"
+        );
         assert!(delivery.log.recv().await.unwrap().contains(&why));
     }
 }
@@ -102,10 +144,16 @@ async fn one_line_of_the_log_has_the_counts_and_no_value() {
     let mut delivery = Delivery::start(BOTH).await;
     let mut records = signals(0..12);
     records[1]["eventName"] = json!("MODIFY");
-    records[2]["dynamodb"]["NewImage"]["data"] = json!({"M": {"large": {"N": "12345678901234567890"}}});
+    records[2]["dynamodb"]["NewImage"]["data"] =
+        json!({"M": {"large": {"N": "12345678901234567890"}}});
     records[3]["dynamodb"]["Keys"] = json!({"other": {"S": "a secret value"}});
-    delivery.targets.refuse(Target::Bus, "#0011", "ThrottlingException");
-    assert_eq!(delivery.first_undelivered(&records).await.as_deref(), Some("s11"));
+    delivery
+        .targets
+        .refuse(Target::Bus, "#0011", "ThrottlingException");
+    assert_eq!(
+        delivery.first_undelivered(&records).await.as_deref(),
+        Some("s11")
+    );
     let line = delivery.line().await;
     let expected = [
         ("level", json!("ERROR")),
@@ -123,20 +171,40 @@ async fn one_line_of_the_log_has_the_counts_and_no_value() {
         assert_eq!(line[name], value, "{name} in {line}");
     }
     let text = line.to_string();
-    assert!(["secret", "purchase", "acme", "6f1c0a52"].iter().all(|value| !text.contains(value)), "{text}");
+    assert!(
+        ["secret", "purchase", "acme", "6f1c0a52"]
+            .iter()
+            .all(|value| !text.contains(value)),
+        "{text}"
+    );
 }
 
 #[tokio::test]
 async fn payload_that_is_no_event_of_a_stream_fails_the_invocation() {
     let mut delivery = Delivery::start(BOTH).await;
-    for payload in [r#"{"records":[]}"#, r#"{"Records":"a secret value"}"#, r#"["a secret value"]"#, "null"] {
+    for payload in [
+        r#"{"records":[]}"#,
+        r#"{"Records":"a secret value"}"#,
+        r#"["a secret value"]"#,
+        "null",
+    ] {
         let response = delivery.process.invoke(payload).await.unwrap().json();
-        assert_eq!(response["errorMessage"], "the payload is not an event of a DynamoDB stream");
+        assert_eq!(
+            response["errorMessage"],
+            "the payload is not an event of a DynamoDB stream"
+        );
         let line = delivery.line().await;
-        assert_eq!((&line["level"], &line["message"]), (&json!("ERROR"), &response["errorMessage"]), "{line}");
+        assert_eq!(
+            (&line["level"], &line["message"]),
+            (&json!("ERROR"), &response["errorMessage"]),
+            "{line}"
+        );
         let of_the_runtime = delivery.line().await;
         assert_eq!(of_the_runtime["message"], "UnreadableEvent");
-        assert!(!format!("{line}{of_the_runtime}").contains("secret"), "{line}");
+        assert!(
+            !format!("{line}{of_the_runtime}").contains("secret"),
+            "{line}"
+        );
     }
     assert_eq!(delivery.process.invocation_errors(), 4);
     assert_eq!(delivery.first_undelivered(&[]).await, None);

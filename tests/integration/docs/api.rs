@@ -18,7 +18,12 @@ fn api() -> Page {
 /// `number` with commas between thousands.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
-    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+    let groups: Vec<_> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).unwrap())
+        .collect();
     groups.join(",")
 }
 
@@ -42,30 +47,74 @@ fn limits_are_those_of_the_code() {
         (MAX_ACCOUNT_ID_CHARS, " characters"),
         (usize::from(RETRY_AFTER_SECONDS), ""),
     ];
-    let documented: Vec<_> = api().table("Limits", "what").into_iter().map(|row| row[1].clone()).collect();
-    assert_eq!(documented, expected.map(|(limit, unit)| format!("{}{unit}", grouped(limit))));
+    let documented: Vec<_> = api()
+        .table("Limits", "what")
+        .into_iter()
+        .map(|row| row[1].clone())
+        .collect();
+    assert_eq!(
+        documented,
+        expected.map(|(limit, unit)| format!("{}{unit}", grouped(limit)))
+    );
 }
 
 #[test]
 fn error_codes_and_statuses_are_those_of_the_code() {
     let rows = api().table("Errors", "status | code");
-    let documented: Vec<_> = rows.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
-    let in_code: Vec<_> = ProblemType::ALL.iter().map(|kind| (kind.status.to_string(), kind.code.to_owned())).collect();
+    let documented: Vec<_> = rows
+        .into_iter()
+        .map(|row| (row[0].clone(), row[1].clone()))
+        .collect();
+    let in_code: Vec<_> = ProblemType::ALL
+        .iter()
+        .map(|kind| (kind.status.to_string(), kind.code.to_owned()))
+        .collect();
     assert_eq!(documented, in_code);
 }
 
 #[test]
 fn codes_of_field_errors_are_those_of_the_code() {
-    let documented: Vec<_> =
-        api().table("Errors", "code | meaning").into_iter().map(|row| row[0].trim_matches('`').to_owned()).collect();
-    assert_eq!(documented, FieldErrorCode::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>());
+    let documented: Vec<_> = api()
+        .table("Errors", "code | meaning")
+        .into_iter()
+        .map(|row| row[0].trim_matches('`').to_owned())
+        .collect();
+    assert_eq!(
+        documented,
+        FieldErrorCode::ALL
+            .iter()
+            .map(|code| code.as_str())
+            .collect::<Vec<_>>()
+    );
 }
 
 #[test]
 fn every_profile_field_and_every_reserved_name_is_listed() {
-    let section = api().section("Customers").split_whitespace().collect::<Vec<_>>().join(" ");
-    let documented = section.split("The documented profile fields are ").nth(1).unwrap().split(". ").next().unwrap();
-    assert_eq!(quoted(documented).collect::<BTreeSet<_>>(), PROFILE_FIELDS.into());
-    let reserved = section.split("(`reserved-name`): ").nth(1).unwrap().split(". ").next().unwrap();
-    assert_eq!(quoted(reserved).collect::<BTreeSet<_>>(), RESERVED_FIELDS.into());
+    let section = api()
+        .section("Customers")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let documented = section
+        .split("The documented profile fields are ")
+        .nth(1)
+        .unwrap()
+        .split(". ")
+        .next()
+        .unwrap();
+    assert_eq!(
+        quoted(documented).collect::<BTreeSet<_>>(),
+        PROFILE_FIELDS.into()
+    );
+    let reserved = section
+        .split("(`reserved-name`): ")
+        .nth(1)
+        .unwrap()
+        .split(". ")
+        .next()
+        .unwrap();
+    assert_eq!(
+        quoted(reserved).collect::<BTreeSet<_>>(),
+        RESERVED_FIELDS.into()
+    );
 }

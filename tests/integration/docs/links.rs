@@ -12,13 +12,21 @@ const WITH_COMMENTS: [&str; 7] = ["rs", "yaml", "yml", "toml", "py", "ts", ""];
 
 /// The anchor that GitHub gives a heading.
 fn anchor(heading: &str) -> String {
-    let kept = heading.to_lowercase().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>();
+    let kept = heading
+        .to_lowercase()
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c))
+        .collect::<String>();
     kept.replace(' ', "-")
 }
 
 /// The targets of a page's links within the repository.
 fn links(page: &Page) -> impl Iterator<Item = &str> {
-    let targets = page.text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let targets = page
+        .text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next());
     targets.filter(|target| !target.contains("://"))
 }
 
@@ -28,13 +36,28 @@ fn every_link_leads_to_a_file_and_to_a_heading() {
         let folder = Path::new(&page.path).parent().unwrap();
         for link in links(&page) {
             let (file, heading) = link.split_once('#').unwrap_or((link, ""));
-            let path = if file.is_empty() { page.path.clone() } else { folder.join(file).to_str().unwrap().to_owned() };
+            let path = if file.is_empty() {
+                page.path.clone()
+            } else {
+                folder.join(file).to_str().unwrap().to_owned()
+            };
             let exists = root().join(&path).exists();
-            assert!(exists, "{} links to {link}, which does not exist", page.path);
+            assert!(
+                exists,
+                "{} links to {link}, which does not exist",
+                page.path
+            );
             if !heading.is_empty() {
                 let target = Page::read(&path);
-                let has = target.headings().into_iter().any(|one| anchor(one) == heading);
-                assert!(has, "{} links to {link}, a heading that does not exist", page.path);
+                let has = target
+                    .headings()
+                    .into_iter()
+                    .any(|one| anchor(one) == heading);
+                assert!(
+                    has,
+                    "{} links to {link}, a heading that does not exist",
+                    page.path
+                );
             }
         }
     }
@@ -44,21 +67,38 @@ fn every_link_leads_to_a_file_and_to_a_heading() {
 fn paths<'t>(text: &'t str, folders: &'t [String]) -> impl Iterator<Item = &'t str> {
     let words = text.split(|c: char| c.is_whitespace() || "()[]`\"'<>|,;*=#".contains(c));
     let words = words.map(|word| word.trim_end_matches(['.', ':']));
-    words
-        .filter(|word| folders.iter().any(|folder| word.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))))
+    words.filter(|word| {
+        folders.iter().any(|folder| {
+            word.strip_prefix(folder)
+                .is_some_and(|rest| rest.starts_with('/'))
+        })
+    })
 }
 
 #[test]
 fn every_path_that_a_page_names_exists() {
-    let entries = std::fs::read_dir(root()).unwrap().map(|entry| entry.unwrap());
-    let folders = entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().into_string().unwrap());
-    let folders: Vec<_> = folders.filter(|name| !NOT_SOURCES.contains(&name.as_str())).collect();
+    let entries = std::fs::read_dir(root())
+        .unwrap()
+        .map(|entry| entry.unwrap());
+    let folders = entries
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap());
+    let folders: Vec<_> = folders
+        .filter(|name| !NOT_SOURCES.contains(&name.as_str()))
+        .collect();
     assert_eq!(
-        paths("see `docs/a.md`, docs/b.md. or https://docs/c", &["docs".to_owned()]).collect::<Vec<_>>(),
+        paths(
+            "see `docs/a.md`, docs/b.md. or https://docs/c",
+            &["docs".to_owned()]
+        )
+        .collect::<Vec<_>>(),
         ["docs/a.md", "docs/b.md"]
     );
     // The change log names files that are gone.
-    for page in Page::all().iter().filter(|page| page.path != "CHANGELOG.md") {
+    for page in Page::all()
+        .iter()
+        .filter(|page| page.path != "CHANGELOG.md")
+    {
         for path in paths(&page.text, &folders) {
             let exists = root().join(path).exists();
             assert!(exists, "{} names {path}, which does not exist", page.path);
@@ -69,15 +109,30 @@ fn every_path_that_a_page_names_exists() {
 /// What `text` cites as "docs/page.md, Heading": the page and what follows, over the ends of comment lines. No heading
 /// follows where a page is only named.
 fn citations(text: &str) -> Vec<(String, String)> {
-    let plain = |line: &str| line.trim_start().trim_start_matches(['/', '!', '#']).trim().to_owned();
+    let plain = |line: &str| {
+        line.trim_start()
+            .trim_start_matches(['/', '!', '#'])
+            .trim()
+            .to_owned()
+    };
     let text = text.lines().map(plain).collect::<Vec<_>>().join(" ");
     let mut cited = Vec::new();
     for folder in ["docs/", "delivery/"] {
         for rest in text.split(folder).skip(1) {
-            let Some((name, after)) = rest.split_once(".md") else { continue };
-            if name.chars().all(|c| c.is_ascii_alphabetic() || "-/".contains(c)) {
-                let heading = after.strip_prefix(", ").filter(|heading| heading.starts_with(char::is_uppercase));
-                cited.push((format!("{folder}{name}.md"), heading.unwrap_or_default().to_owned()));
+            let Some((name, after)) = rest.split_once(".md") else {
+                continue;
+            };
+            if name
+                .chars()
+                .all(|c| c.is_ascii_alphabetic() || "-/".contains(c))
+            {
+                let heading = after
+                    .strip_prefix(", ")
+                    .filter(|heading| heading.starts_with(char::is_uppercase));
+                cited.push((
+                    format!("{folder}{name}.md"),
+                    heading.unwrap_or_default().to_owned(),
+                ));
             }
         }
     }
@@ -89,7 +144,9 @@ fn sources(folder: &Path, take: &mut impl FnMut(&Path, &str)) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
-        let ending = path.extension().map_or("", |ending| ending.to_str().unwrap());
+        let ending = path
+            .extension()
+            .map_or("", |ending| ending.to_str().unwrap());
         if NOT_SOURCES.contains(&name) {
             continue;
         }
@@ -105,16 +162,39 @@ fn sources(folder: &Path, take: &mut impl FnMut(&Path, &str)) {
 
 #[test]
 fn every_page_and_heading_that_a_comment_cites_exists() {
-    let sample = "/// Why (docs/api.md,\n    /// Retries). See docs/internals/design.md, and read it.";
-    let expected = [("docs/api.md", "Retries). See "), ("docs/internals/design.md", "")];
-    assert_eq!(citations(sample), expected.map(|(page, heading)| (page.to_owned(), heading.to_owned())));
+    let sample =
+        "/// Why (docs/api.md,\n    /// Retries). See docs/internals/design.md, and read it.";
+    let expected = [
+        ("docs/api.md", "Retries). See "),
+        ("docs/internals/design.md", ""),
+    ];
+    assert_eq!(
+        citations(sample),
+        expected.map(|(page, heading)| (page.to_owned(), heading.to_owned()))
+    );
     sources(&root(), &mut |path, text| {
         // The tests of this file cite what is not there.
-        for (page, cited) in citations(text).into_iter().filter(|_| !path.ends_with("docs/links.rs")) {
-            assert!(root().join(&page).exists(), "{} cites {page}, which does not exist", path.display());
+        for (page, cited) in citations(text)
+            .into_iter()
+            .filter(|_| !path.ends_with("docs/links.rs"))
+        {
+            assert!(
+                root().join(&page).exists(),
+                "{} cites {page}, which does not exist",
+                path.display()
+            );
             let page = Page::read(&page);
-            let exists = cited.is_empty() || page.headings().into_iter().any(|heading| cited.starts_with(heading));
-            assert!(exists, "{} cites {}, {cited}: no such heading", path.display(), page.path);
+            let exists = cited.is_empty()
+                || page
+                    .headings()
+                    .into_iter()
+                    .any(|heading| cited.starts_with(heading));
+            assert!(
+                exists,
+                "{} cites {}, {cited}: no such heading",
+                path.display(),
+                page.path
+            );
         }
     });
 }

@@ -26,22 +26,41 @@ pub(super) async fn app_behind_key_proxy() -> (TestApp, FaultProxy, String) {
 
 #[tokio::test]
 async fn random_keys_are_read_once_each_in_bounded_memory() {
-    let count = std::env::var("INTAKE_RANDOM_KEYS").map_or(RANDOM_KEYS, |count| count.parse().unwrap());
+    let count =
+        std::env::var("INTAKE_RANDOM_KEYS").map_or(RANDOM_KEYS, |count| count.parse().unwrap());
     let (app, proxy, valid) = app_behind_key_proxy().await;
     let now = Timestamp::now();
-    let status = async |key: &str| app.send(RequestBuilder::ping().key(key).at(now)).await.status;
+    let status = async |key: &str| {
+        app.send(RequestBuilder::ping().key(key).at(now))
+            .await
+            .status
+    };
     let reads = || proxy.counts().of("GetItem");
     assert_eq!((status(&valid).await, reads()), (200, 1));
-    let keys: Vec<String> = (0..count).map(|_| uuid::Uuid::new_v4().to_string()).collect();
+    let keys: Vec<String> = (0..count)
+        .map(|_| uuid::Uuid::new_v4().to_string())
+        .collect();
     for key in &keys {
         assert_eq!(status(key).await, 401);
     }
     assert_eq!(reads(), 1 + count as u64);
-    assert_eq!((status(&valid).await, reads()), (200, 1 + count as u64), "random keys do not evict a valid one");
+    assert_eq!(
+        (status(&valid).await, reads()),
+        (200, 1 + count as u64),
+        "random keys do not evict a valid one"
+    );
     // The cache holds no more than its limit: beyond that, the oldest key was evicted and is read again.
     let evicted = u64::from(count > MAX_INVALID_KEYS);
-    assert_eq!((status(&keys[count - 1]).await, reads()), (401, 1 + count as u64), "the newest key is cached");
-    assert_eq!((status(&keys[0]).await, reads()), (401, 1 + count as u64 + evicted), "{count} keys");
+    assert_eq!(
+        (status(&keys[count - 1]).await, reads()),
+        (401, 1 + count as u64),
+        "the newest key is cached"
+    );
+    assert_eq!(
+        (status(&keys[0]).await, reads()),
+        (401, 1 + count as u64 + evicted),
+        "{count} keys"
+    );
 }
 
 #[tokio::test]
@@ -49,11 +68,15 @@ async fn invalid_key_is_read_once_in_ten_seconds() {
     let (app, proxy, _) = app_behind_key_proxy().await;
     let first = Timestamp::now();
     for n in 0..1_000 {
-        let call = RequestBuilder::ping().key("an-invalid-key").at(first.plus(Duration::from_millis(n * 9)));
+        let call = RequestBuilder::ping()
+            .key("an-invalid-key")
+            .at(first.plus(Duration::from_millis(n * 9)));
         assert_eq!(app.send(call).await.status, 401);
     }
     assert_eq!(proxy.counts().of("GetItem"), 1);
-    let later = RequestBuilder::ping().key("an-invalid-key").at(first.plus(Duration::from_secs(10)));
+    let later = RequestBuilder::ping()
+        .key("an-invalid-key")
+        .at(first.plus(Duration::from_secs(10)));
     assert_eq!(app.send(later).await.status, 401);
     assert_eq!(proxy.counts().of("GetItem"), 2);
 }
@@ -64,9 +87,19 @@ async fn look_up_that_has_no_answer_in_its_200_is_a_503() {
         let (app, proxy, key) = app_behind_key_proxy().await;
         proxy.set(fault.always().of("GetItem"));
         for key in [&*key, "an-unknown-key"] {
-            assert_unavailable(&app.send(RequestBuilder::ping().key(key).within(Duration::from_secs(1))).await);
+            assert_unavailable(
+                &app.send(
+                    RequestBuilder::ping()
+                        .key(key)
+                        .within(Duration::from_secs(1)),
+                )
+                .await,
+            );
         }
-        assert!(proxy.counts().of("GetItem") >= 8, "{fault:?}: each look-up is repeated");
+        assert!(
+            proxy.counts().of("GetItem") >= 8,
+            "{fault:?}: each look-up is repeated"
+        );
     }
 }
 
@@ -78,23 +111,53 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
     let ping = |seconds| RequestBuilder::ping().key(&key).at(at(seconds));
     let invalid = RequestBuilder::ping().key("an-invalid-key");
     assert_eq!(app.send(ping(0)).await.status, 200);
-    assert_eq!(app.send(without_identifier(1).key(&key).at(at(0))).await.status, 200);
+    assert_eq!(
+        app.send(without_identifier(1).key(&key).at(at(0)))
+            .await
+            .status,
+        200
+    );
     assert_eq!(app.send(invalid.clone().at(at(0))).await.status, 401);
-    for fault in [Fault::Throttled, Fault::InternalServerError, Fault::ResetBefore, Fault::ExpiredToken] {
+    for fault in [
+        Fault::Throttled,
+        Fault::InternalServerError,
+        Fault::ResetBefore,
+        Fault::ExpiredToken,
+    ] {
         proxy.set(fault.always());
         let unknown = RequestBuilder::ping().key("an-unknown-key").at(at(0));
         assert_unavailable(&app.send(unknown.within(Duration::from_secs(1))).await);
     }
-    assert_eq!(app.send(invalid.clone().at(at(9))).await.status, 401, "an invalid key is cached too");
-    assert_unavailable(&app.send(invalid.at(at(10)).within(Duration::from_secs(1))).await);
+    assert_eq!(
+        app.send(invalid.clone().at(at(9))).await.status,
+        401,
+        "an invalid key is cached too"
+    );
+    assert_unavailable(
+        &app.send(invalid.at(at(10)).within(Duration::from_secs(1)))
+            .await,
+    );
     for seconds in [59, 60, 300, 899] {
-        assert_eq!(app.send(ping(seconds)).await.status, 200, "after {seconds} s");
+        assert_eq!(
+            app.send(ping(seconds)).await.status,
+            200,
+            "after {seconds} s"
+        );
     }
     let reads = proxy.counts().of("GetItem");
     assert_eq!(app.send(ping(899)).await.status, 200);
-    assert_eq!(proxy.counts().of("GetItem"), reads, "the table is left alone for some seconds");
+    assert_eq!(
+        proxy.counts().of("GetItem"),
+        reads,
+        "the table is left alone for some seconds"
+    );
     assert_eq!(app.send(customer().key(&key).at(at(899))).await.status, 200);
-    assert_eq!(app.send(without_identifier(1).key(&key).at(at(899))).await.status, 200);
+    assert_eq!(
+        app.send(without_identifier(1).key(&key).at(at(899)))
+            .await
+            .status,
+        200
+    );
     assert_unavailable(&app.send(ping(900).within(Duration::from_secs(1))).await);
     proxy.set(Plan::none());
     assert_eq!(app.send(ping(901)).await.status, 200);
@@ -104,5 +167,7 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
 async fn look_up_that_dynamodb_rejects_is_a_503() {
     let (app, proxy, key) = app_behind_key_proxy().await;
     proxy.set(Fault::Invalid.always().of("GetItem"));
-    app.send(RequestBuilder::ping().key(&key)).await.assert_problem(503, "storage-unavailable");
+    app.send(RequestBuilder::ping().key(&key))
+        .await
+        .assert_problem(503, "storage-unavailable");
 }

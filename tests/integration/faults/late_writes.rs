@@ -22,13 +22,26 @@ fn city(city: &str) -> RequestBuilder {
 async fn late_attempt_does_not_overwrite_a_newer_update() {
     let (app, proxy, key) = app_behind_proxy(Fault::Held.at(1)).await;
     let first = app.send(city("Ulm").key(&key)).await;
-    assert_eq!((first.status, &first.json()["result"]), (200, &json!("created")), "{}", first.text);
+    assert_eq!(
+        (first.status, &first.json()["result"]),
+        (200, &json!("created")),
+        "{}",
+        first.text
+    );
     let second = app.send(city("Bonn").key(&key)).await;
-    assert_eq!((second.status, &second.json()["result"]), (200, &json!("updated")), "{}", second.text);
+    assert_eq!(
+        (second.status, &second.json()["result"]),
+        (200, &json!("updated")),
+        "{}",
+        second.text
+    );
     assert_eq!(proxy.apply_held().await.unwrap(), 1);
     let item = app.customer("shop", "c").await.unwrap();
     assert_eq!(item["city"].as_s().unwrap(), "Bonn");
-    assert_eq!(item["updatedAt"].as_s().unwrap(), second.json()["updatedAt"].as_str().unwrap());
+    assert_eq!(
+        item["updatedAt"].as_s().unwrap(),
+        second.json()["updatedAt"].as_str().unwrap()
+    );
 }
 
 #[tokio::test]
@@ -37,29 +50,54 @@ async fn update_with_an_older_time_goes_above_the_stored_one() {
     let ahead = Timestamp::from_millis(1_795_214_024_123);
     assert_eq!(app.send(city("Ulm").key(&key).at(ahead)).await.status, 200);
     let before = proxy.counts().of("UpdateItem");
-    let zip = RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
-    let response = app.send(zip.key(&key).at(Timestamp::from_millis(1_795_214_024_000))).await;
+    let zip =
+        RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
+    let response = app
+        .send(zip.key(&key).at(Timestamp::from_millis(1_795_214_024_000)))
+        .await;
     assert_eq!(response.status, 200, "{}", response.text);
     assert_eq!(response.json()["result"], "updated");
     // Of a thousand, one is the next millisecond.
     let updated_at = response.json()["updatedAt"].as_str().unwrap().to_owned();
-    assert!(["2026-11-20T22:33:44.123Z", "2026-11-20T22:33:44.124Z"].contains(&updated_at.as_str()), "{updated_at}");
+    assert!(
+        ["2026-11-20T22:33:44.123Z", "2026-11-20T22:33:44.124Z"].contains(&updated_at.as_str()),
+        "{updated_at}"
+    );
     assert_eq!(proxy.counts().of("UpdateItem") - before, 2);
     let item = app.customer("shop", "c").await.unwrap();
-    assert_eq!((item["city"].as_s().unwrap().as_str(), item["zip"].as_s().unwrap().as_str()), ("Ulm", "89073"));
-    assert_eq!(item["createdAt"].as_s().unwrap(), "2026-11-20T22:33:44.123Z");
+    assert_eq!(
+        (
+            item["city"].as_s().unwrap().as_str(),
+            item["zip"].as_s().unwrap().as_str()
+        ),
+        ("Ulm", "89073")
+    );
+    assert_eq!(
+        item["createdAt"].as_s().unwrap(),
+        "2026-11-20T22:33:44.123Z"
+    );
 }
 
 #[tokio::test]
 async fn updates_of_the_same_millisecond_both_survive() {
     let (app, _proxy, key) = app_behind_proxy(Plan::none()).await;
     let now = Timestamp::from_millis(1_795_214_024_123);
-    let zip = RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
+    let zip =
+        RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
     let first = app.send(city("Ulm").key(&key).at(now)).await;
     let second = app.send(zip.key(&key).at(now)).await;
-    assert_eq!((&first.json()["result"], &second.json()["result"]), (&json!("created"), &json!("updated")));
+    assert_eq!(
+        (&first.json()["result"], &second.json()["result"]),
+        (&json!("created"), &json!("updated"))
+    );
     let item = app.customer("shop", "c").await.unwrap();
-    assert_eq!((item["city"].as_s().unwrap().as_str(), item["zip"].as_s().unwrap().as_str()), ("Ulm", "89073"));
+    assert_eq!(
+        (
+            item["city"].as_s().unwrap().as_str(),
+            item["zip"].as_s().unwrap().as_str()
+        ),
+        ("Ulm", "89073")
+    );
 }
 
 #[tokio::test]
@@ -68,9 +106,17 @@ async fn own_late_attempt_is_the_update_and_is_not_written_again() {
     for (n, result) in ["created", "updated"].into_iter().enumerate() {
         proxy.set(Fault::ResetAfter.at(1));
         let response = app.send(city(&format!("city {n}")).key(&key)).await;
-        assert_eq!((response.status, &response.json()["result"]), (200, &json!(result)), "{}", response.text);
+        assert_eq!(
+            (response.status, &response.json()["result"]),
+            (200, &json!(result)),
+            "{}",
+            response.text
+        );
         let item = app.customer("shop", "c").await.unwrap();
-        assert_eq!(item["updatedAt"].as_s().unwrap(), response.json()["updatedAt"].as_str().unwrap());
+        assert_eq!(
+            item["updatedAt"].as_s().unwrap(),
+            response.json()["updatedAt"].as_str().unwrap()
+        );
     }
     // Each update is two calls: the one whose response is lost, and the one that finds its fence.
     assert_eq!(proxy.counts().of("UpdateItem"), 4);
@@ -81,7 +127,9 @@ async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
     const UPDATES: usize = 100;
     let (_app, proxy, _) = app_behind_proxy(Plan::none()).await;
     let table = CustomersTable::new(client_at(&proxy.endpoint()), Tables::name("CustomersTable"));
-    let update = CustomerUpdate::parse(JsonText::parse(r#"{"customerId":"c","customerData":{}}"#).unwrap()).unwrap();
+    let update =
+        CustomerUpdate::parse(JsonText::parse(r#"{"customerId":"c","customerData":{}}"#).unwrap())
+            .unwrap();
     let (account, now) = ("shop".parse().unwrap(), Timestamp::now());
     // A busy machine is not to decide.
     let deadline = Deadline::after(Duration::from_mins(5));
@@ -89,8 +137,10 @@ async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
         let mut mark = UpdateMark::new(now).unwrap();
         table.upsert(&account, &update, &mut mark, deadline).await
     });
-    let created =
-        join_all(updates).await.into_iter().filter(|outcome| *outcome.as_ref().unwrap() == UpdateResult::Created);
+    let created = join_all(updates)
+        .await
+        .into_iter()
+        .filter(|outcome| *outcome.as_ref().unwrap() == UpdateResult::Created);
     assert_eq!(created.count(), 1);
     let calls = proxy.counts().of("UpdateItem");
     assert!(calls < 10 * UPDATES as u64, "{calls} calls");

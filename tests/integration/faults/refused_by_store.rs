@@ -19,14 +19,30 @@ fn body(invalid: &[usize]) -> Value {
 
 #[tokio::test]
 async fn signal_that_dynamodb_rejects_is_rejected_alone() {
-    let (app, proxy, key) = app_behind_proxy(Fault::Invalid.where_body_has("an-invalid-value")).await;
-    let response = app.send(RequestBuilder::signals(body(&[3])).key(&key)).await;
+    let (app, proxy, key) =
+        app_behind_proxy(Fault::Invalid.where_body_has("an-invalid-value")).await;
+    let response = app
+        .send(RequestBuilder::signals(body(&[3])).key(&key))
+        .await;
     assert_eq!(response.status, 200, "{}", response.text);
-    assert_eq!((&response.json()["accepted"], &response.json()["rejected"]), (&json!(29), &json!(1)));
-    assert_eq!(response.field_errors(), [("/signals/3".to_owned(), "refused-by-store".to_owned())]);
-    assert_eq!(stored_numbers(&app).await, (0..30).filter(|n| *n != 3).collect::<Vec<_>>());
+    assert_eq!(
+        (&response.json()["accepted"], &response.json()["rejected"]),
+        (&json!(29), &json!(1))
+    );
+    assert_eq!(
+        response.field_errors(),
+        [("/signals/3".to_owned(), "refused-by-store".to_owned())]
+    );
+    assert_eq!(
+        stored_numbers(&app).await,
+        (0..30).filter(|n| *n != 3).collect::<Vec<_>>()
+    );
     let counts = proxy.counts();
-    assert_eq!(counts.of("BatchWriteItem"), 28, "two batches, 25 of one signal each, and the rejected signal");
+    assert_eq!(
+        counts.of("BatchWriteItem"),
+        28,
+        "two batches, 25 of one signal each, and the rejected signal"
+    );
     assert_eq!(counts.of("PutItem"), 0);
 }
 
@@ -48,6 +64,9 @@ async fn customer_that_dynamodb_rejects_is_a_400_without_its_text() {
     let (app, _proxy, key) = app_behind_proxy(Fault::Invalid.always()).await;
     let response = app.send(customer().key(&key)).await;
     response.assert_problem(400, "validation-failed");
-    assert_eq!(response.field_errors(), [("/customerData".to_owned(), "refused-by-store".to_owned())]);
+    assert_eq!(
+        response.field_errors(),
+        [("/customerData".to_owned(), "refused-by-store".to_owned())]
+    );
     assert!(!response.text.contains("on purpose"), "{}", response.text);
 }

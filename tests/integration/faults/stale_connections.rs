@@ -11,19 +11,28 @@ use crate::overflow::Stack;
 
 #[tokio::test]
 async fn dropped_connections_fail_no_request() {
-    join_all([(customer(), 0), (without_identifier(400), 400)].map(async |(call, again)| {
-        let (app, proxy, key) = app_behind_proxy(Plan::none()).await;
-        // Sixteen calls run concurrently, each on a connection of its own.
-        assert_eq!(app.send(without_identifier(400).key(&key)).await.status, 200);
-        proxy.forget_connections();
-        let response = app.send(call.key(&key)).await;
-        assert_eq!(response.status, 200, "{}", response.text);
-        assert_eq!(stored_numbers(&app).await.len(), 400 + again);
-        let before = proxy.counts().calls();
-        assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200);
-        assert_eq!(app.send(customer().key(&key)).await.status, 200);
-        assert_eq!(proxy.counts().calls() - before, 1, "the pool has no dropped connection left");
-    }))
+    join_all(
+        [(customer(), 0), (without_identifier(400), 400)].map(async |(call, again)| {
+            let (app, proxy, key) = app_behind_proxy(Plan::none()).await;
+            // Sixteen calls run concurrently, each on a connection of its own.
+            assert_eq!(
+                app.send(without_identifier(400).key(&key)).await.status,
+                200
+            );
+            proxy.forget_connections();
+            let response = app.send(call.key(&key)).await;
+            assert_eq!(response.status, 200, "{}", response.text);
+            assert_eq!(stored_numbers(&app).await.len(), 400 + again);
+            let before = proxy.counts().calls();
+            assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200);
+            assert_eq!(app.send(customer().key(&key)).await.status, 200);
+            assert_eq!(
+                proxy.counts().calls() - before,
+                1,
+                "the pool has no dropped connection left"
+            );
+        }),
+    )
     .await;
 }
 
@@ -31,7 +40,9 @@ async fn dropped_connections_fail_no_request() {
 async fn dropped_connections_defer_at_most_one_request() {
     let stack = Stack::start(Plan::none()).await;
     let is_deferred = async || {
-        let (status, response) = stack.send(&json!({"signals": signals(400)}), Timestamp::now()).await;
+        let (status, response) = stack
+            .send(&json!({"signals": signals(400)}), Timestamp::now())
+            .await;
         assert_eq!(status, 200, "{response}");
         response.get("deferred").is_some()
     };
@@ -39,6 +50,13 @@ async fn dropped_connections_defer_at_most_one_request() {
     is_deferred().await;
     stack.proxy.forget_connections();
     // The two seconds before the queue end sooner than an attempt does.
-    let deferred = [is_deferred().await, is_deferred().await, is_deferred().await];
-    assert!(deferred.into_iter().filter(|deferred| *deferred).count() <= 1, "{deferred:?}");
+    let deferred = [
+        is_deferred().await,
+        is_deferred().await,
+        is_deferred().await,
+    ];
+    assert!(
+        deferred.into_iter().filter(|deferred| *deferred).count() <= 1,
+        "{deferred:?}"
+    );
 }

@@ -9,13 +9,15 @@ use testkit::fault_proxy::{Fault, Plan};
 
 use super::auth::app_behind_key_proxy;
 use super::{
-    FAILURES, REQUEST, app_behind_proxy, assert_unavailable, customer, stored_numbers, with_identifier,
-    without_identifier,
+    FAILURES, REQUEST, app_behind_proxy, assert_unavailable, customer, stored_numbers,
+    with_identifier, without_identifier,
 };
 
 /// Faults of one call, after which the same call succeeds.
 fn transient() -> impl Iterator<Item = Fault> {
-    FAILURES.into_iter().chain([Fault::Slow(Duration::from_millis(30))])
+    FAILURES
+        .into_iter()
+        .chain([Fault::Slow(Duration::from_millis(30))])
 }
 
 #[tokio::test]
@@ -25,10 +27,22 @@ async fn transient_fault_of_any_call_stores_each_signal_once() {
         for nth in 1..=3 {
             let (app, proxy, key) = app_behind_proxy(fault.at(nth)).await;
             let response = app.send(with_identifier(40).key(&key)).await;
-            assert_eq!(response.status, 200, "{fault:?} at call {nth}: {}", response.text);
+            assert_eq!(
+                response.status, 200,
+                "{fault:?} at call {nth}: {}",
+                response.text
+            );
             assert_eq!(response.json()["accepted"], 40);
-            assert_eq!(response.json()["replayed"], false, "{fault:?} at {nth}: the record is this invocation's own");
-            assert_eq!(stored_numbers(&app).await, (0..40).collect::<Vec<_>>(), "{fault:?} at call {nth}");
+            assert_eq!(
+                response.json()["replayed"],
+                false,
+                "{fault:?} at {nth}: the record is this invocation's own"
+            );
+            assert_eq!(
+                stored_numbers(&app).await,
+                (0..40).collect::<Vec<_>>(),
+                "{fault:?} at call {nth}"
+            );
             assert_eq!(proxy.counts().faulted, 1);
         }
     }
@@ -39,8 +53,17 @@ async fn transient_fault_without_identifier_stores_signals_once() {
     for fault in transient() {
         let (app, proxy, key) = app_behind_proxy(fault.at(1)).await;
         let response = app.send(without_identifier(3).key(&key)).await;
-        assert_eq!((response.status, stored_numbers(&app).await), (200, vec![0, 1, 2]), "{fault:?}: {}", response.text);
-        assert_eq!(proxy.counts().of("PutItem"), 0, "no idempotency record is written");
+        assert_eq!(
+            (response.status, stored_numbers(&app).await),
+            (200, vec![0, 1, 2]),
+            "{fault:?}: {}",
+            response.text
+        );
+        assert_eq!(
+            proxy.counts().of("PutItem"),
+            0,
+            "no idempotency record is written"
+        );
     }
 }
 
@@ -50,9 +73,22 @@ async fn customer_created_by_a_lost_attempt_is_created() {
         let (app, _proxy, key) = app_behind_proxy(fault.at(1)).await;
         let response = app.send(customer().key(&key)).await;
         let result = &response.json()["result"];
-        assert_eq!((response.status, result), (200, &json!("created")), "{fault:?}: {}", response.text);
-        assert_eq!(app.send(customer().key(&key)).await.json()["result"], "updated");
-        assert_eq!(app.customer("shop", "c").await.unwrap()["city"].as_s().unwrap(), "Ulm");
+        assert_eq!(
+            (response.status, result),
+            (200, &json!("created")),
+            "{fault:?}: {}",
+            response.text
+        );
+        assert_eq!(
+            app.send(customer().key(&key)).await.json()["result"],
+            "updated"
+        );
+        assert_eq!(
+            app.customer("shop", "c").await.unwrap()["city"]
+                .as_s()
+                .unwrap(),
+            "Ulm"
+        );
     }
 }
 
@@ -61,8 +97,16 @@ async fn transient_fault_of_the_key_table_fails_no_request() {
     for fault in transient() {
         let (app, proxy, key) = app_behind_key_proxy().await;
         proxy.set(fault.at(1));
-        assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200, "{fault:?}");
-        assert_eq!(app.send(customer().key(&key)).await.status, 200, "{fault:?}");
+        assert_eq!(
+            app.send(RequestBuilder::ping().key(&key)).await.status,
+            200,
+            "{fault:?}"
+        );
+        assert_eq!(
+            app.send(customer().key(&key)).await.status,
+            200,
+            "{fault:?}"
+        );
     }
 }
 
@@ -73,7 +117,11 @@ async fn stalled_call_is_retried_before_the_deadline() {
         let began = Instant::now();
         let response = app.send(call.key(&key)).await;
         assert_eq!(response.status, 200, "{}", response.text);
-        assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+        assert!(
+            began.elapsed() < Duration::from_secs(9),
+            "{:?}",
+            began.elapsed()
+        );
     }))
     .await;
 }
@@ -85,24 +133,47 @@ async fn unprocessed_items_are_sent_again_until_all_are_stored() {
         let again = Fault::Unprocessed { done: 0 }.at(3);
         let (app, proxy, key) = app_behind_proxy(Plan::of([first, again])).await;
         let response = app.send(with_identifier(30).key(&key)).await;
-        assert_eq!((response.status, &response.json()["accepted"]), (200, &json!(30)), "{}", response.text);
+        assert_eq!(
+            (response.status, &response.json()["accepted"]),
+            (200, &json!(30)),
+            "{}",
+            response.text
+        );
         assert_eq!(stored_numbers(&app).await, (0..30).collect::<Vec<_>>());
-        assert_eq!(proxy.counts().of("BatchWriteItem"), 4, "two batches, one of them three times");
+        assert_eq!(
+            proxy.counts().of("BatchWriteItem"),
+            4,
+            "two batches, one of them three times"
+        );
     }
 }
 
 #[tokio::test]
 async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
-    let (some, none) = (Fault::Unprocessed { done: 1 }.at(2), Fault::Unprocessed { done: 0 }.always());
+    let (some, none) = (
+        Fault::Unprocessed { done: 1 }.at(2),
+        Fault::Unprocessed { done: 0 }.always(),
+    );
     let (app, proxy, key) = app_behind_proxy(Plan::of([some, none])).await;
     let timeout = Duration::from_millis(1_200);
     let began = Instant::now();
-    let response = app.send(with_identifier(25).key(&key).within(timeout)).await;
+    let response = app
+        .send(with_identifier(25).key(&key).within(timeout))
+        .await;
     assert_unavailable(&response);
-    assert!(began.elapsed() < timeout + Duration::from_secs(1), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < timeout + Duration::from_secs(1),
+        "{:?}",
+        began.elapsed()
+    );
     assert_eq!(response.json()["requestIdentifier"], REQUEST);
     proxy.set(Plan::none());
     let response = app.send(with_identifier(25).key(&key)).await;
-    assert_eq!((response.status, &response.json()["replayed"]), (200, &json!(true)), "{}", response.text);
+    assert_eq!(
+        (response.status, &response.json()["replayed"]),
+        (200, &json!(true)),
+        "{}",
+        response.text
+    );
     assert_eq!(stored_numbers(&app).await, (0..25).collect::<Vec<_>>());
 }

@@ -9,8 +9,8 @@ use testkit::function_process::FunctionProcess;
 use testkit::{RequestBuilder, Tables, TestApp, build_functions, emulator_options};
 
 use super::{
-    FAILURES, app_behind_proxy, assert_unavailable, customer, signals, stored_numbers, with_identifier,
-    without_identifier,
+    FAILURES, app_behind_proxy, assert_unavailable, customer, signals, stored_numbers,
+    with_identifier, without_identifier,
 };
 
 /// How long a request of these tests may take: long enough for its steps on a busy machine.
@@ -18,7 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Faults of every call.
 fn lasting() -> impl Iterator<Item = Fault> {
-    FAILURES.into_iter().chain([Fault::Stall, Fault::ExpiredToken, Fault::UnrecognizedClient])
+    FAILURES
+        .into_iter()
+        .chain([Fault::Stall, Fault::ExpiredToken, Fault::UnrecognizedClient])
 }
 
 #[tokio::test]
@@ -31,10 +33,20 @@ async fn lasting_fault_is_a_503_before_the_deadline() {
             let response = app.send(call.key(&key).within(timeout)).await;
             assert_unavailable(&response);
             // An invocation reserves a second for its response.
-            assert!(began.elapsed() < timeout + Duration::from_secs(1), "{fault:?}: {:?}", began.elapsed());
+            assert!(
+                began.elapsed() < timeout + Duration::from_secs(1),
+                "{fault:?}: {:?}",
+                began.elapsed()
+            );
             // After these faults DynamoDB has done the call, so the record may exist.
-            if !matches!(fault, Fault::ResetAfter | Fault::CutBody | Fault::EmptyBody | Fault::HtmlBody) {
-                assert!(response.json().get("requestIdentifier").is_none(), "{fault:?}: no record was written");
+            if !matches!(
+                fault,
+                Fault::ResetAfter | Fault::CutBody | Fault::EmptyBody | Fault::HtmlBody
+            ) {
+                assert!(
+                    response.json().get("requestIdentifier").is_none(),
+                    "{fault:?}: no record was written"
+                );
             }
         }
     }))
@@ -44,11 +56,20 @@ async fn lasting_fault_is_a_503_before_the_deadline() {
 #[tokio::test]
 async fn process_with_expired_credentials_ends_after_its_503() {
     let (app, key) = TestApp::with_key("shop").await;
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), Plan::none()).await.unwrap();
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), Plan::none())
+        .await
+        .unwrap();
     let program = build_functions().unwrap().join("customers");
-    let mut process = FunctionProcess::start(&emulator_options(&program, &proxy.endpoint())).await.unwrap();
+    let mut process = FunctionProcess::start(&emulator_options(&program, &proxy.endpoint()))
+        .await
+        .unwrap();
     let status = async |process: &FunctionProcess| {
-        process.invoke(customer().key(&key).event()).await.unwrap().json()["statusCode"].clone()
+        process
+            .invoke(customer().key(&key).event())
+            .await
+            .unwrap()
+            .json()["statusCode"]
+            .clone()
     };
     assert_eq!(status(&process).await, 200);
     proxy.set(Fault::ExpiredToken.always());
@@ -59,9 +80,14 @@ async fn process_with_expired_credentials_ends_after_its_503() {
 
 #[tokio::test]
 async fn rejected_signals_use_up_no_retry_of_accepted_ones() {
-    let fault = Fault::InternalServerError.always().about(Tables::name("RejectedSignalsTable"));
+    let fault = Fault::InternalServerError
+        .always()
+        .about(Tables::name("RejectedSignalsTable"));
     let (app, proxy, key) = app_behind_proxy(fault).await;
-    let mixed = || RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]})).key(&key);
+    let mixed = || {
+        RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]}))
+            .key(&key)
+    };
     for _ in 0..10 {
         assert_eq!(app.send(mixed()).await.status, 200);
     }
@@ -72,31 +98,57 @@ async fn rejected_signals_use_up_no_retry_of_accepted_ones() {
 #[tokio::test]
 async fn request_repeats_its_calls_few_times_and_beyond_a_budget_without_retries() {
     const REQUESTS: u64 = 10;
-    let faults = [Fault::InternalServerError, Fault::ResetBefore, Fault::CutBody, Fault::EmptyBody, Fault::HtmlBody];
+    let faults = [
+        Fault::InternalServerError,
+        Fault::ResetBefore,
+        Fault::CutBody,
+        Fault::EmptyBody,
+        Fault::HtmlBody,
+    ];
     join_all(faults.map(async |fault| {
         let (app, proxy, key) = app_behind_proxy(fault.always()).await;
         for _ in 0..REQUESTS {
-            assert_unavailable(&app.send(customer().key(&key).within(Duration::from_millis(400))).await);
+            assert_unavailable(
+                &app.send(customer().key(&key).within(Duration::from_millis(400)))
+                    .await,
+            );
         }
         // The SDK makes at most 20 retries. The waits between the calls of a request double.
         let calls = proxy.counts().calls();
-        assert!((REQUESTS * 2..=20 + REQUESTS * 15).contains(&calls), "{fault:?}: {calls} calls");
+        assert!(
+            (REQUESTS * 2..=20 + REQUESTS * 15).contains(&calls),
+            "{fault:?}: {calls} calls"
+        );
         proxy.set(Plan::none());
-        assert_eq!(app.send(customer().key(&key)).await.status, 200, "a request without a fault needs no retry");
+        assert_eq!(
+            app.send(customer().key(&key)).await.status,
+            200,
+            "a request without a fault needs no retry"
+        );
     }))
     .await;
 }
 
 #[tokio::test]
 async fn burst_of_failures_of_up_to_3_s_fails_no_request() {
-    let faults = [Fault::InternalServerError, Fault::ServiceUnavailable, Fault::ResetBefore, Fault::HtmlBody];
+    let faults = [
+        Fault::InternalServerError,
+        Fault::ServiceUnavailable,
+        Fault::ResetBefore,
+        Fault::HtmlBody,
+    ];
     let calls = || [customer(), with_identifier(30), without_identifier(30)];
-    let cases = faults.into_iter().flat_map(|fault| calls().map(|call| (fault, call)));
+    let cases = faults
+        .into_iter()
+        .flat_map(|fault| calls().map(|call| (fault, call)));
     join_all(cases.map(async |(fault, call)| {
         let (app, proxy, key) = app_behind_proxy(fault.lasting(Duration::from_secs(3))).await;
         let response = app.send(call.key(&key)).await;
         assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
-        assert!(proxy.counts().faulted > 4, "{fault:?}: more than the SDK's attempts");
+        assert!(
+            proxy.counts().faulted > 4,
+            "{fault:?}: more than the SDK's attempts"
+        );
     }))
     .await;
 }
@@ -104,15 +156,25 @@ async fn burst_of_failures_of_up_to_3_s_fails_no_request() {
 #[tokio::test]
 async fn retry_with_the_identifier_of_a_503_is_stored_once() {
     // The first batch is stored, each attempt of the second one fails.
-    let second = Fault::InternalServerError.where_body_has("\"29\"").of("BatchWriteItem");
+    let second = Fault::InternalServerError
+        .where_body_has("\"29\"")
+        .of("BatchWriteItem");
     let (app, proxy, key) = app_behind_proxy(second).await;
-    let response = app.send(without_identifier(30).key(&key).within(PATIENCE)).await;
+    let response = app
+        .send(without_identifier(30).key(&key).within(PATIENCE))
+        .await;
     assert_unavailable(&response);
     assert_eq!(stored_numbers(&app).await.len(), 25);
     proxy.set(Plan::none());
-    let retry = json!({"requestIdentifier": response.json()["requestIdentifier"], "signals": signals(30)});
+    let retry =
+        json!({"requestIdentifier": response.json()["requestIdentifier"], "signals": signals(30)});
     let response = app.send(RequestBuilder::signals(retry).key(&key)).await;
-    assert_eq!((response.status, &response.json()["replayed"]), (200, &json!(true)), "{}", response.text);
+    assert_eq!(
+        (response.status, &response.json()["replayed"]),
+        (200, &json!(true)),
+        "{}",
+        response.text
+    );
     assert_eq!(stored_numbers(&app).await, (0..30).collect::<Vec<_>>());
 }
 

@@ -13,15 +13,25 @@ fn data_of_each_signal_is_judged_by_the_contract_of_its_type() {
     let folder = root().join("events/contracts");
     let stack = LocalStack::start(&["--no-queue", "--contracts", folder.to_str().unwrap()]);
     let send = |signals: &str| {
-        let response = stack.send("POST", SIGNALS, &[], format!("{{\"signals\":[{signals}]}}").as_bytes());
+        let response = stack.send(
+            "POST",
+            SIGNALS,
+            &[],
+            format!("{{\"signals\":[{signals}]}}").as_bytes(),
+        );
         assert_eq!(response.json()["rejected"], 0, "{response:?}");
     };
     let sample = fs::read_to_string(root().join("events/seed/signals.ndjson")).unwrap();
-    let viewed: Vec<_> = sample.lines().filter(|line| line.contains(r#""eventType":"product_viewed""#)).collect();
+    let viewed: Vec<_> = sample
+        .lines()
+        .filter(|line| line.contains(r#""eventType":"product_viewed""#))
+        .collect();
     send(&viewed.join(","));
     send(&fs::read_to_string(folder.join("broken.ndjson")).unwrap());
     let flow = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
-    send(&format!(r#"{{"emitterId":"e","stepNodeId":"product_viewed","data":null,"eventflowIdentifier":"{flow}"}}"#));
+    send(&format!(
+        r#"{{"emitterId":"e","stepNodeId":"product_viewed","data":null,"eventflowIdentifier":"{flow}"}}"#
+    ));
     send(r#"{"customerId":"c","eventType":"other"}"#);
 
     let inspector = Inspector(&stack);
@@ -30,12 +40,26 @@ fn data_of_each_signal_is_judged_by_the_contract_of_its_type() {
     let signals = inspector.get("/signals?after=1")["signals"].clone();
     assert_eq!(signals[0]["contract"], "broken");
     let of_price = json!({"pointer": "/price", "message": "value is not of type \"number\""});
-    assert!(signals[0]["breaks"].as_array().unwrap().contains(&of_price), "{signals}");
-    assert_eq!((&signals[1]["contract"], &signals[1]["breaks"][0]["pointer"]), (&json!("broken"), &json!("")));
-    assert_eq!((&signals[2]["contract"], &signals[2]["breaks"]), (&json!("none"), &json!(null)));
+    assert!(
+        signals[0]["breaks"].as_array().unwrap().contains(&of_price),
+        "{signals}"
+    );
+    assert_eq!(
+        (&signals[1]["contract"], &signals[1]["breaks"][0]["pointer"]),
+        (&json!("broken"), &json!(""))
+    );
+    assert_eq!(
+        (&signals[2]["contract"], &signals[2]["breaks"]),
+        (&json!("none"), &json!(null))
+    );
     let request = inspector.get("/requests/2");
     assert_eq!(request["fieldCode"], "contract-broken");
     let breaks = request["contractBreaks"].as_array().unwrap();
-    assert!(breaks.iter().any(|one| one["pointer"] == "/signals/0/data/price"), "{request}");
+    assert!(
+        breaks
+            .iter()
+            .any(|one| one["pointer"] == "/signals/0/data/price"),
+        "{request}"
+    );
     stack.stop("INT");
 }

@@ -17,13 +17,23 @@ async fn each_signal_has_its_verdict_and_is_counted_once() {
     for _ in 0..2 {
         stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
     }
-    let of_shop = [("Authorization", &*format!("Bearer {key}")), ("Prefer", "handling=strict")];
+    let of_shop = [
+        ("Authorization", &*format!("Bearer {key}")),
+        ("Prefer", "handling=strict"),
+    ];
     stack.send("POST", SIGNALS, &of_shop, BATCH.as_bytes());
-    stack.send("POST", SIGNALS, &[("Authorization", "Bearer unknown")], BATCH.as_bytes());
+    stack.send(
+        "POST",
+        SIGNALS,
+        &[("Authorization", "Bearer unknown")],
+        BATCH.as_bytes(),
+    );
     stack.send("POST", SIGNALS, &[], b"{");
     stack.send("GET", "/api/sdk/ping", &[], b"");
 
-    let text = inspector.call("GET", "/signals?subject=-c1&verdict=stored", &[], b"").text;
+    let text = inspector
+        .call("GET", "/signals?subject=-c1&verdict=stored", &[], b"")
+        .text;
     let price = r#""data":{"price":12345678901234567890.10}"#;
     let first = format!(
         r#"{{"signals":[{{"request":1,"account":"dev","index":0,"type":"purchase","subject":"-c1","verdict":"stored","errors":[],"warnings":[],{price}}}],"oldest":1,"last":6}}"#
@@ -42,7 +52,12 @@ async fn each_signal_has_its_verdict_and_is_counted_once() {
                 error["pointer"]
             ])
         };
-        signals.as_array().unwrap().iter().map(short).collect::<Value>()
+        signals
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(short)
+            .collect::<Value>()
     };
     let missing = "/signals/1/eventType";
     assert_eq!(
@@ -59,16 +74,27 @@ async fn each_signal_has_its_verdict_and_is_counted_once() {
             [5, null, "refused", "dev", "malformed-json", ""],
         ])
     );
-    assert_eq!(short("/signals?account=shop&type=purchase"), json!([[3, 0, "rejected", "shop", null, null]]));
+    assert_eq!(
+        short("/signals?account=shop&type=purchase"),
+        json!([[3, 0, "rejected", "shop", null, null]])
+    );
     assert_eq!(short("/signals?after=3&type=other"), json!([]));
     let verdicts = |[stored, replayed, rejected, refused]: [u64; 4]| json!({"stored": stored, "replayed": replayed, "deferred": 0, "rejected": rejected, "refused": refused});
     let mut expected = verdicts([1, 2, 3, 3]);
     expected["byType"] = json!({"purchase": verdicts([1, 1, 1, 1])});
-    (expected["requests"], expected["warnings"], expected["otherTypes"]) = (json!(6), json!(0), json!(0));
+    (
+        expected["requests"],
+        expected["warnings"],
+        expected["otherTypes"],
+    ) = (json!(6), json!(0), json!(0));
     expected["contracts"] = json!({"ok": 0, "broken": 0, "none": 0});
     assert_eq!(inspector.get("/counts?count=9"), expected);
-    let unauthorized = &inspector.get("/signals?after=3&count=2")["signals"][0]["errors"][0]["message"];
-    assert!(unauthorized.as_str().unwrap().ends_with(" (unknown)"), "{unauthorized}");
+    let unauthorized =
+        &inspector.get("/signals?after=3&count=2")["signals"][0]["errors"][0]["message"];
+    assert!(
+        unauthorized.as_str().unwrap().ends_with(" (unknown)"),
+        "{unauthorized}"
+    );
     stack.stop("TERM");
 }
 
@@ -83,18 +109,41 @@ fn fields_of_the_answers_are_those_of_the_guide() {
         let row = table.iter().find(|row| row[0] == of).unwrap();
         quoted(&row[1]).map(str::to_owned).collect::<BTreeSet<_>>()
     };
-    let fields = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    let fields = |value: &Value| {
+        value
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<BTreeSet<_>>()
+    };
     let (signals, list) = (inspector.get("/signals"), inspector.get("/requests"));
-    let (of_list, of_signal, verdicts) = (described("every list"), described("a signal"), described("a verdict"));
+    let (of_list, of_signal, verdicts) = (
+        described("every list"),
+        described("a signal"),
+        described("a verdict"),
+    );
     let of_error = fields(&signals["signals"][1]["errors"][0]);
-    let of_signal_and_error = fields(&signals["signals"][1]).union(&of_error).cloned().collect::<BTreeSet<_>>();
+    let of_signal_and_error = fields(&signals["signals"][1])
+        .union(&of_error)
+        .cloned()
+        .collect::<BTreeSet<_>>();
     assert_eq!(of_signal, of_signal_and_error);
     for (answer, names) in [(&signals, "signals"), (&list, "requests")] {
-        assert_eq!(fields(answer), &of_list | &BTreeSet::from([names.to_owned()]));
+        assert_eq!(
+            fields(answer),
+            &of_list | &BTreeSet::from([names.to_owned()])
+        );
     }
-    assert_eq!(fields(&inspector.get("/counts")), &described("counts") | &verdicts);
+    assert_eq!(
+        fields(&inspector.get("/counts")),
+        &described("counts") | &verdicts
+    );
     let of_request = fields(&inspector.get("/requests/1"));
-    assert_eq!(&described("a request") - &BTreeSet::from(["$API_KEY".to_owned()]), of_request);
+    assert_eq!(
+        &described("a request") - &BTreeSet::from(["$API_KEY".to_owned()]),
+        of_request
+    );
     assert!(of_request.is_superset(&fields(&list["requests"][0])));
     stack.stop("TERM");
 }
@@ -102,7 +151,10 @@ fn fields_of_the_answers_are_those_of_the_guide() {
 #[test]
 fn reader_waits_until_so_many_signals_have_come() {
     let stack = LocalStack::start(&[]);
-    let (inspector, url) = (Inspector(&stack), stack.variable("INSPECTOR_URL").to_owned());
+    let (inspector, url) = (
+        Inspector(&stack),
+        stack.variable("INSPECTOR_URL").to_owned(),
+    );
     let batch = br#"{"signals":[{"customerId":"c","eventType":"awaited"},{"customerId":"c","eventType":"other"}]}"#;
     std::thread::scope(|scope| {
         let reader = |path| {
@@ -114,11 +166,20 @@ fn reader_waits_until_so_many_signals_have_come() {
         for _ in 0..3 {
             stack.send("POST", SIGNALS, &[], batch);
         }
-        assert_eq!(signals.join().unwrap()["signals"].as_array().unwrap().len(), 3);
+        assert_eq!(
+            signals.join().unwrap()["signals"].as_array().unwrap().len(),
+            3
+        );
         assert_eq!(counts.join().unwrap()["requests"], 3);
     });
     let began = Instant::now();
-    assert_eq!(inspector.get("/signals?after=1&count=7&wait=1s")["signals"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        inspector.get("/signals?after=1&count=7&wait=1s")["signals"]
+            .as_array()
+            .unwrap()
+            .len(),
+        4
+    );
     assert!(began.elapsed().as_secs() >= 1);
     stack.stop("TERM");
 }
@@ -129,8 +190,14 @@ async fn deferred_signals_are_those_that_the_queue_took_and_a_reset_ends_them() 
     let inspector = Inspector(&stack);
     stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
     let verdicts = inspector.get("/signals")["signals"].clone();
-    assert_eq!((&verdicts[0]["verdict"], &verdicts[1]["verdict"]), (&json!("deferred"), &json!("rejected")));
-    assert_eq!(inspector.call("POST", "/reset", &[OWN_PAGE], b"").status, 204);
+    assert_eq!(
+        (&verdicts[0]["verdict"], &verdicts[1]["verdict"]),
+        (&json!("deferred"), &json!("rejected"))
+    );
+    assert_eq!(
+        inspector.call("POST", "/reset", &[OWN_PAGE], b"").status,
+        204
+    );
     assert_eq!(inspector.get("/counts")["deferred"], 0);
     let stderr = stack.stop("TERM");
     assert!(!stderr.contains("lost with the queue"), "{stderr}");
@@ -144,20 +211,48 @@ async fn reset_empties_everything_but_the_keys() {
     for _ in 0..2 {
         for headers in [&[][..], &[("Authorization", bearer.as_str())]] {
             let answer = stack.send("POST", SIGNALS, headers, BATCH.as_bytes());
-            assert_eq!((answer.status, &answer.json()["replayed"]), (200, &json!(false)), "{answer:?}");
-            stack.send("POST", "/api/customers", headers, br#"{"customerId":"-c1","customerData":{}}"#);
+            assert_eq!(
+                (answer.status, &answer.json()["replayed"]),
+                (200, &json!(false)),
+                "{answer:?}"
+            );
+            stack.send(
+                "POST",
+                "/api/customers",
+                headers,
+                br#"{"customerId":"-c1","customerData":{}}"#,
+            );
         }
         for account in ["dev", "shop"] {
             let customer = inspector.get(&format!("/customers/-c1?account={account}"));
             assert_eq!(
-                (&customer["profile"]["accountId"], customer["signals"].as_array().unwrap().len()),
+                (
+                    &customer["profile"]["accountId"],
+                    customer["signals"].as_array().unwrap().len()
+                ),
                 (&json!(account), 1)
             );
-            assert_eq!(inspector.get(&format!("/rejected?account={account}")).as_array().unwrap().len(), 1);
+            assert_eq!(
+                inspector
+                    .get(&format!("/rejected?account={account}"))
+                    .as_array()
+                    .unwrap()
+                    .len(),
+                1
+            );
         }
-        assert_eq!(inspector.call("POST", "/reset", &[OWN_PAGE], b"").status, 204);
-        assert_eq!(inspector.get("/customers/-c1"), json!({"profile": null, "signals": []}));
-        assert_eq!((inspector.get("/rejected"), inspector.get("/accounts")), (json!([]), json!(["dev", "shop"])));
+        assert_eq!(
+            inspector.call("POST", "/reset", &[OWN_PAGE], b"").status,
+            204
+        );
+        assert_eq!(
+            inspector.get("/customers/-c1"),
+            json!({"profile": null, "signals": []})
+        );
+        assert_eq!(
+            (inspector.get("/rejected"), inspector.get("/accounts")),
+            (json!([]), json!(["dev", "shop"]))
+        );
         assert_eq!(inspector.get("/requests")["requests"], json!([]));
     }
     assert_eq!(inspector.get("/requests")["last"], 8);

@@ -22,25 +22,45 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
             ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE),
             ("AWS_ENDPOINT_URL_SQS", &sqs),
         ];
-        options.variables.extend(variables.map(|(name, value)| (name.to_owned(), value.into())));
+        options
+            .variables
+            .extend(variables.map(|(name, value)| (name.to_owned(), value.into())));
         let (log, mut lines) = tokio::sync::mpsc::unbounded_channel();
         options.log = Some(log);
         let mut process = FunctionProcess::start(&options).await.unwrap();
         // The log ends with the last of its senders.
         drop(options);
         process.idle().await.unwrap();
-        assert_eq!(stack.s3.take_requests().len(), 1, "{fault:?}: the snapshot is read during init");
-        let response = process.invoke(signal().key(KEY).event()).await.unwrap().json();
+        assert_eq!(
+            stack.s3.take_requests().len(),
+            1,
+            "{fault:?}: the snapshot is read during init"
+        );
+        let response = process
+            .invoke(signal().key(KEY).event())
+            .await
+            .unwrap()
+            .json();
         assert_eq!(response["statusCode"], 200, "{fault:?}: {response}");
         let body: Value = serde_json::from_str(response["body"].as_str().unwrap()).unwrap();
         assert_eq!(body["deferred"], 1);
-        let ping = RequestBuilder::signals(json!({})).key("an-unknown-key").event();
-        assert_eq!(process.invoke(ping).await.unwrap().json()["statusCode"], 503, "{fault:?}");
+        let ping = RequestBuilder::signals(json!({}))
+            .key("an-unknown-key")
+            .event();
+        assert_eq!(
+            process.invoke(ping).await.unwrap().json()["statusCode"],
+            503,
+            "{fault:?}"
+        );
         process.kill().await.unwrap();
         let mut used = Vec::new();
         while let Some(line) = lines.recv().await {
             let line: Value = serde_json::from_str(&line).unwrap();
-            used.extend(line["status"].is_u64().then(|| line["KeyTableUnavailable"].clone()));
+            used.extend(
+                line["status"]
+                    .is_u64()
+                    .then(|| line["KeyTableUnavailable"].clone()),
+            );
         }
         assert_eq!(used, [json!(1), Value::Null]);
     }))

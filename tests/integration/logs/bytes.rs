@@ -16,7 +16,10 @@ const BYTES_PER_LINE: usize = 26;
 /// Values of the access log, of the length that they have for a request that a phone sends.
 const REQUEST: [(&str, &str); 11] = [
     ("requestId", "JKJaXmPLvHcESHA="),
-    ("awsEndpointRequestId", "5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90"),
+    (
+        "awsEndpointRequestId",
+        "5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90",
+    ),
     ("status", "200"),
     ("integrationStatus", "200"),
     ("responseLatency", "12"),
@@ -31,21 +34,49 @@ const REQUEST: [(&str, &str); 11] = [
 /// The line that API Gateway writes of a stored request, by template.yaml.
 fn access_line() -> String {
     let template = std::fs::read_to_string(root().join("template.yaml")).unwrap();
-    let format = template.split("        Format: >-\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let format = template
+        .split("        Format: >-\n")
+        .nth(1)
+        .unwrap()
+        .split("\n\n")
+        .next()
+        .unwrap();
     let format = format.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = REQUEST.iter().fold(format, |line, (name, value)| line.replacen(&format!("$context.{name}"), value, 1));
-    assert!(!line.contains('$'), "the access log has another value: {line}");
+    let line = REQUEST.iter().fold(format, |line, (name, value)| {
+        line.replacen(&format!("$context.{name}"), value, 1)
+    });
+    assert!(
+        !line.contains('$'),
+        "the access log has another value: {line}"
+    );
     line
 }
 
 /// The lines of a process of this function: of a request without signals, then of these.
-pub(super) async fn lines(function: &str, requests: impl FnOnce(&str) -> Vec<RequestBuilder>) -> Vec<String> {
+pub(super) async fn lines(
+    function: &str,
+    requests: impl FnOnce(&str) -> Vec<RequestBuilder>,
+) -> Vec<String> {
     let app = TestApp::start();
-    let key = app.key_with("acme", |record| "key_0123456789ab".clone_into(&mut record.key_id)).await;
+    let key = app
+        .key_with("acme", |record| {
+            "key_0123456789ab".clone_into(&mut record.key_id)
+        })
+        .await;
     let (log, mut written) = mpsc::unbounded_channel();
-    let mut options = emulator_options(&build_functions().unwrap().join(function), &app.emulator.endpoint());
-    options.variables.push(("AWS_LAMBDA_FUNCTION_NAME".to_owned(), FUNCTION_NAME.into()));
-    let process = FunctionProcess::start(&ProcessOptions { log: Some(log), ..options }).await.unwrap();
+    let mut options = emulator_options(
+        &build_functions().unwrap().join(function),
+        &app.emulator.endpoint(),
+    );
+    options
+        .variables
+        .push(("AWS_LAMBDA_FUNCTION_NAME".to_owned(), FUNCTION_NAME.into()));
+    let process = FunctionProcess::start(&ProcessOptions {
+        log: Some(log),
+        ..options
+    })
+    .await
+    .unwrap();
     let first = RequestBuilder::signals("{}").key(&key);
     for request in [first].into_iter().chain(requests(&key)) {
         process.invoke(request.event()).await.unwrap();
@@ -63,17 +94,31 @@ async fn lines_of_a_stored_request_have_at_most_700_bytes() {
     let signal = json!({"customerId": "c1", "eventType": "purchase", "data": {"price": 12.5}});
     let batches = |key: &str| {
         let batch = |count| json!({"signals": vec![&signal; count]});
-        [1, 1, 25].map(|count| RequestBuilder::signals(batch(count)).key(key)).to_vec()
+        [1, 1, 25]
+            .map(|count| RequestBuilder::signals(batch(count)).key(key))
+            .to_vec()
     };
     let lines = lines("signals", batches).await;
-    let [cold, _, one, many] = &lines[..] else { panic!("{lines:?}") };
+    let [cold, _, one, many] = &lines[..] else {
+        panic!("{lines:?}")
+    };
     let of_access = access_line().len() + BYTES_PER_LINE;
     for line in [one, many] {
         let bytes = line.len() + BYTES_PER_LINE + of_access;
-        assert!(bytes <= 700, "{bytes}, of which {of_access} in the access log: {line}");
+        assert!(
+            bytes <= 700,
+            "{bytes}, of which {of_access} in the access log: {line}"
+        );
     }
-    let member = |line: &str, name: &str| serde_json::from_str::<Value>(line).unwrap()[name].clone();
-    assert_eq!((member(cold, "coldStart"), member(one, "coldStart")), (json!(true), json!(null)));
-    assert!(member(cold, "initDurationMs").as_f64().unwrap() > 0.0, "{cold}");
+    let member =
+        |line: &str, name: &str| serde_json::from_str::<Value>(line).unwrap()[name].clone();
+    assert_eq!(
+        (member(cold, "coldStart"), member(one, "coldStart")),
+        (json!(true), json!(null))
+    );
+    assert!(
+        member(cold, "initDurationMs").as_f64().unwrap() > 0.0,
+        "{cold}"
+    );
     assert_eq!(member(one, "initDurationMs"), json!(null));
 }

@@ -9,8 +9,12 @@ use super::{bytes, log_of, send_requests};
 use crate::page::{Page, root};
 
 /// What Lambda's line of an invocation has ("Lambda Telemetry API Event schema reference", platform.report).
-const OF_LAMBDA: [&str; 4] =
-    ["type", "record.metrics.maxMemoryUsedMB", "record.metrics.billedDurationMs", "record.metrics.initDurationMs"];
+const OF_LAMBDA: [&str; 4] = [
+    "type",
+    "record.metrics.maxMemoryUsedMB",
+    "record.metrics.billedDurationMs",
+    "record.metrics.initDurationMs",
+];
 
 /// Words of the two query languages.
 const KEYWORDS: &str = "1h IS TRUE and as asc bin by count desc fields filter in ispresent like limit max or parse pct sort SOURCE \
@@ -30,8 +34,9 @@ fn fields(query: &str) -> BTreeSet<String> {
     }
     let (mut read, mut made) = (BTreeSet::new(), BTreeSet::new());
     for command in outside_of_quotes.split('|') {
-        let words =
-            command.split(|c: char| !(c.is_alphanumeric() || "@.".contains(c))).map(|word| word.trim_matches('.'));
+        let words = command
+            .split(|c: char| !(c.is_alphanumeric() || "@.".contains(c)))
+            .map(|word| word.trim_matches('.'));
         let words = words.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '1'));
         // What follows "as" is a name that the query makes: one, or several after `parse`.
         let (makes_several, mut follows_as) = (command.contains("parse "), false);
@@ -53,11 +58,15 @@ fn fields(query: &str) -> BTreeSet<String> {
 fn fields_of_a_query_are_those_that_it_reads() {
     let read = |query| fields(query).into_iter().collect::<Vec<_>>().join(" ");
     assert_eq!(
-        read("fields @timestamp, path | filter a.b = \"x y\" and c >= 500 | sort @timestamp desc | limit 50"),
+        read(
+            "fields @timestamp, path | filter a.b = \"x y\" and c >= 500 | sort @timestamp desc | limit 50"
+        ),
         "a.b c path"
     );
     assert_eq!(
-        read("parse @message '*/* \"*\"' as id, path | filter path in ['-'] | stats count(*) as n by d | sort n"),
+        read(
+            "parse @message '*/* \"*\"' as id, path | filter path in ['-'] | stats count(*) as n by d | sort n"
+        ),
         "d"
     );
     assert_eq!(read("{ $.requestId = \"ID\" }"), "requestId");
@@ -66,12 +75,28 @@ fn fields_of_a_query_are_those_that_it_reads() {
 /// The queries on a page, in code blocks and within sentences.
 fn queries(page: &Page) -> Vec<String> {
     let blocks = page.text.split("```").skip(1).step_by(2);
-    let in_text = page.text.split("```").step_by(2).flat_map(|text| text.split('`').skip(1).step_by(2));
-    let is_query =
-        |text: &&str| ["fields ", "filter ", "parse "].iter().any(|begin| text.trim_start().starts_with(begin));
-    let patterns = page.text.split("--filter-pattern '").skip(1).filter_map(|rest| rest.split('\'').next());
+    let in_text = page
+        .text
+        .split("```")
+        .step_by(2)
+        .flat_map(|text| text.split('`').skip(1).step_by(2));
+    let is_query = |text: &&str| {
+        ["fields ", "filter ", "parse "]
+            .iter()
+            .any(|begin| text.trim_start().starts_with(begin))
+    };
+    let patterns = page
+        .text
+        .split("--filter-pattern '")
+        .skip(1)
+        .filter_map(|rest| rest.split('\'').next());
     let patterns = patterns.filter(|pattern| pattern.starts_with('{'));
-    blocks.chain(in_text).filter(is_query).chain(patterns).map(|query| query.replace("\\|", "|")).collect()
+    blocks
+        .chain(in_text)
+        .filter(is_query)
+        .chain(patterns)
+        .map(|query| query.replace("\\|", "|"))
+        .collect()
 }
 
 #[tokio::test]
@@ -80,7 +105,14 @@ async fn every_field_that_a_query_or_the_page_names_is_written_to_a_log() {
     let of_process = bytes::lines("signals", |_| Vec::new()).await;
     let lines = log.lines().map(str::to_owned).chain(of_process);
     let mut written: BTreeSet<String> = lines
-        .flat_map(|line| serde_json::from_str::<Value>(&line).unwrap().as_object().unwrap().clone().into_iter())
+        .flat_map(|line| {
+            serde_json::from_str::<Value>(&line)
+                .unwrap()
+                .as_object()
+                .unwrap()
+                .clone()
+                .into_iter()
+        })
         .map(|(name, _)| name)
         .collect();
     written.extend(OF_LAMBDA.map(str::to_owned));
@@ -89,13 +121,23 @@ async fn every_field_that_a_query_or_the_page_names_is_written_to_a_log() {
     let monitoring = std::fs::read_to_string(root().join("deploy/monitoring.yaml")).unwrap();
     let of_dashboard = monitoring.split("\"query\":\"").skip(1).map(|rest| {
         let query = rest.split("\"}}").next().unwrap().replace("\\\"", "\"");
-        query.split('|').filter(|part| !part.contains("SOURCE")).collect::<Vec<_>>().join("|")
+        query
+            .split('|')
+            .filter(|part| !part.contains("SOURCE"))
+            .collect::<Vec<_>>()
+            .join("|")
     });
-    let all: Vec<String> =
-        [&page, &Page::read("docs/not-tried-on-aws.md")].into_iter().flat_map(queries).chain(of_dashboard).collect();
+    let all: Vec<String> = [&page, &Page::read("docs/not-tried-on-aws.md")]
+        .into_iter()
+        .flat_map(queries)
+        .chain(of_dashboard)
+        .collect();
     assert!(all.len() > 6, "{all:?}");
     for query in all {
-        let missing: Vec<_> = fields(&query).into_iter().filter(|field| !written.contains(field)).collect();
+        let missing: Vec<_> = fields(&query)
+            .into_iter()
+            .filter(|field| !written.contains(field))
+            .collect();
         assert!(missing.is_empty(), "no line has {missing:?}: {query}");
     }
     for row in page.table("Find out why a request failed", "field") {

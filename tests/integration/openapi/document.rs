@@ -37,7 +37,9 @@ impl Document {
 
     /// The value at a JSON Pointer.
     pub(super) fn at(&self, pointer: &str) -> &Value {
-        self.0.pointer(pointer).unwrap_or_else(|| panic!("openapi.yaml has no {pointer}"))
+        self.0
+            .pointer(pointer)
+            .unwrap_or_else(|| panic!("openapi.yaml has no {pointer}"))
     }
 
     /// The schema of this name.
@@ -47,14 +49,20 @@ impl Document {
 
     /// `value`, or what it refers to.
     pub(super) fn resolve<'d>(&'d self, value: &'d Value) -> &'d Value {
-        value["$ref"].as_str().map_or(value, |reference| self.at(reference.trim_start_matches('#')))
+        value["$ref"].as_str().map_or(value, |reference| {
+            self.at(reference.trim_start_matches('#'))
+        })
     }
 
     pub(super) fn operations(&self) -> Vec<Operation<'_>> {
         let mut operations = Vec::new();
         for (path, methods) in self.at("/paths").as_object().unwrap() {
             for (method, definition) in methods.as_object().unwrap() {
-                operations.push(Operation { path, method: method.to_uppercase(), definition });
+                operations.push(Operation {
+                    path,
+                    method: method.to_uppercase(),
+                    definition,
+                });
             }
         }
         operations
@@ -73,7 +81,9 @@ impl Document {
             let response = self.resolve(response);
             let headers = response["headers"].as_object().into_iter().flatten();
             let headers = headers.map(|(name, header)| (name.as_str(), self.resolve(header)));
-            let headers: Vec<_> = headers.filter(|(_, header)| header["required"] == true).collect();
+            let headers: Vec<_> = headers
+                .filter(|(_, header)| header["required"] == true)
+                .collect();
             for (media_type, content) in response["content"].as_object().into_iter().flatten() {
                 for (name, example) in content["examples"].as_object().into_iter().flatten() {
                     examples.push(Example {
@@ -103,8 +113,13 @@ impl Document {
         // References start at the root of the document, so the validator needs its components.
         let mut schema = json!({"allOf": [schema]});
         schema["components"] = self.at("/components").clone();
-        let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
+        let options = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            .should_validate_formats(true);
         let validator = options.build(&schema).expect("a schema");
-        validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+        validator
+            .iter_errors(value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect()
     }
 }

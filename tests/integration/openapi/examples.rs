@@ -30,31 +30,49 @@ pub(super) async fn response(
     operation: &Operation<'_>,
     example: &Example<'_>,
 ) -> Option<TestResponse> {
-    let same_name = || document.request_body(operation)?.pointer(&format!("/examples/{}/value", example.name));
+    let same_name = || {
+        document
+            .request_body(operation)?
+            .pointer(&format!("/examples/{}/value", example.name))
+    };
     let request = match (example.request, same_name()) {
         (None, None) => return None,
         (special, plain) => with_body(special.cloned().unwrap_or_else(|| json!({})), plain),
     };
     let app = TestApp::start();
     // An example of a restricted key names the path that the key is for.
-    let only = request["keyOnlyFor"]
-        .as_str()
-        .map(|path| if path == "/api/customers" { Endpoint::Customers } else { Endpoint::Signals });
+    let only = request["keyOnlyFor"].as_str().map(|path| {
+        if path == "/api/customers" {
+            Endpoint::Customers
+        } else {
+            Endpoint::Signals
+        }
+    });
     let key = app.key_with("shop", |record| record.only = only).await;
     if let Some(before) = request["before"].as_str() {
-        let before = RequestBuilder::new(&operation.method, operation.path).key(&key).body(before).at(EARLIER);
+        let before = RequestBuilder::new(&operation.method, operation.path)
+            .key(&key)
+            .body(before)
+            .at(EARLIER);
         let earlier = app.send(before).await;
         assert_eq!(earlier.status, 200, "{}", earlier.text);
     }
     let method = request["method"].as_str().unwrap_or(&operation.method);
     let path = request["path"].as_str().unwrap_or(operation.path);
-    let mut call = RequestBuilder::new(method, path).key(&key).at(NOW).invocation(REQUEST_ID);
+    let mut call = RequestBuilder::new(method, path)
+        .key(&key)
+        .at(NOW)
+        .invocation(REQUEST_ID);
     if let Some(body) = body_of(&request) {
         call = call.body(&body);
     }
     for (name, value) in request["headers"].as_object().into_iter().flatten() {
         let name = name.to_lowercase();
-        call = value.as_str().map_or(call.clone().without_header(&name), |value| call.header(&name, value));
+        call = value
+            .as_str()
+            .map_or(call.clone().without_header(&name), |value| {
+                call.header(&name, value)
+            });
     }
     Some(app.send(call).await)
 }
@@ -67,13 +85,21 @@ fn with_body(mut request: Value, plain: Option<&Value>) -> Value {
 }
 
 fn body_of(request: &Value) -> Option<String> {
-    let whole = |name: &str| request[name].as_u64().map(|number| usize::try_from(number).unwrap());
+    let whole = |name: &str| {
+        request[name]
+            .as_u64()
+            .map(|number| usize::try_from(number).unwrap())
+    };
     let bytes = || whole("bytes").map(|bytes| "x".repeat(bytes));
     let signals = || {
         let signal = json!({"customerId": "c", "eventType": "login"});
         whole("signals").map(|signals| json!({"signals": vec![signal; signals]}).to_string())
     };
-    request["body"].as_str().map(str::to_owned).or_else(bytes).or_else(signals)
+    request["body"]
+        .as_str()
+        .map(str::to_owned)
+        .or_else(bytes)
+        .or_else(signals)
 }
 
 /// The problem of the example's name, for a response that has no request.
@@ -89,5 +115,8 @@ pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
         "failed-part-way" => unavailable(RequestIdentifier::parse(RETRY_IDENTIFIER)),
         _ => return None,
     };
-    Some((problem.problem_type(), serde_json::to_value(ProblemDocument::new(&problem, REQUEST_ID)).unwrap()))
+    Some((
+        problem.problem_type(),
+        serde_json::to_value(ProblemDocument::new(&problem, REQUEST_ID)).unwrap(),
+    ))
 }

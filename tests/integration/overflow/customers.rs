@@ -14,7 +14,10 @@ use super::{Item, NOW, Stack};
 impl Stack {
     async fn update(&self, profile: impl Display, at: Timestamp) -> (u16, Value) {
         let body = format!("{{\"customerId\":\"c\",\"customerData\":{profile}}}");
-        let response = self.app.send(RequestBuilder::customer(&body).key(&self.key).at(at)).await;
+        let response = self
+            .app
+            .send(RequestBuilder::customer(&body).key(&self.key).at(at))
+            .await;
         (response.status, response.json())
     }
 
@@ -22,14 +25,19 @@ impl Stack {
     async fn deferred(&self, profile: impl Display, at: Timestamp) -> Vec<String> {
         self.proxy.set(Fault::ResetBefore.always());
         let (status, response) = self.update(profile, at).await;
-        assert_eq!((status, response.get("result")), (200, Some(&json!("deferred"))), "{response}");
+        assert_eq!(
+            (status, response.get("result")),
+            (200, Some(&json!("deferred"))),
+            "{response}"
+        );
         self.proxy.set(Plan::none());
         self.sqs.take_messages()
     }
 
     /// Drains messages of an update, and does `work` after the drain has met a newer item and before it writes the rest.
     async fn drain_with_between(&self, messages: &[String], work: impl Future<Output = ()>) {
-        self.proxy.set(Fault::InternalServerError.where_body_has("attribute_exists"));
+        self.proxy
+            .set(Fault::InternalServerError.where_body_has("attribute_exists"));
         let between = async {
             while self.proxy.counts().faulted == 0 {
                 tokio::task::yield_now().await;
@@ -38,7 +46,9 @@ impl Stack {
             self.proxy.set(Plan::none());
         };
         let both = async { tokio::join!(self.drain_all(messages), between) };
-        let (undrained, ()) = tokio::time::timeout(Duration::from_mins(1), both).await.expect("a write of the rest");
+        let (undrained, ()) = tokio::time::timeout(Duration::from_mins(1), both)
+            .await
+            .expect("a write of the rest");
         assert_eq!(undrained, [""; 0]);
     }
 
@@ -62,27 +72,62 @@ fn later(seconds: u64) -> Timestamp {
 
 #[tokio::test]
 async fn deferred_update_becomes_the_item_that_the_request_would_have_written() {
-    let profile =
-        r#"{"email":"","gender":null,"loyalty":{"points":12345678901234567890.5,"odd":"\ufffe\""},"more":1e30}"#;
-    for fault in [Fault::Throttled, Fault::InternalServerError, Fault::ResetAfter, Fault::HtmlBody, Fault::Stall] {
+    let profile = r#"{"email":"","gender":null,"loyalty":{"points":12345678901234567890.5,"odd":"\ufffe\""},"more":1e30}"#;
+    for fault in [
+        Fault::Throttled,
+        Fault::InternalServerError,
+        Fault::ResetAfter,
+        Fault::HtmlBody,
+        Fault::Stall,
+    ] {
         let stack = Stack::start(fault.always()).await;
         let (status, response) = stack.update(profile, NOW).await;
-        let expected = json!({"customerId": "c", "result": "deferred", "updatedAt": NOW.to_string()});
-        assert_eq!((status, response["warnings"].as_array().unwrap().len()), (200, 2), "{fault:?}");
-        assert!(expected.as_object().unwrap().iter().all(|(name, value)| response[name] == *value), "{response}");
+        let expected =
+            json!({"customerId": "c", "result": "deferred", "updatedAt": NOW.to_string()});
+        assert_eq!(
+            (status, response["warnings"].as_array().unwrap().len()),
+            (200, 2),
+            "{fault:?}"
+        );
+        assert!(
+            expected
+                .as_object()
+                .unwrap()
+                .iter()
+                .all(|(name, value)| response[name] == *value),
+            "{response}"
+        );
         stack.proxy.set(Plan::none());
         assert_eq!(stack.drain().await, [""; 0], "{fault:?}");
         let mut item = stack.customer().await;
         let written = fence(&item, "fence");
         for field in ["email", "gender", "loyalty", "more"] {
-            assert_eq!(fence(&item, &format!("fence:{field}")), written, "{fault:?}");
+            assert_eq!(
+                fence(&item, &format!("fence:{field}")),
+                written,
+                "{fault:?}"
+            );
             item.remove(&format!("fence:{field}"));
         }
-        assert_eq!(item["loyalty"].as_m().unwrap()["points"].as_n().unwrap(), "12345678901234567890.5", "every digit");
+        assert_eq!(
+            item["loyalty"].as_m().unwrap()["points"].as_n().unwrap(),
+            "12345678901234567890.5",
+            "every digit"
+        );
         let mut names: Vec<_> = item.keys().map(String::as_str).collect();
         names.sort_unstable();
-        let own =
-            ["accountId", "createdAt", "customerId", "email", "fence", "fenceId", "loyalty", "more", "pk", "updatedAt"];
+        let own = [
+            "accountId",
+            "createdAt",
+            "customerId",
+            "email",
+            "fence",
+            "fenceId",
+            "loyalty",
+            "more",
+            "pk",
+            "updatedAt",
+        ];
         assert_eq!(names, own, "{fault:?}");
         assert_eq!(text(&item, "updatedAt"), Some(NOW.to_string().as_str()));
         assert_eq!(item["fenceId"].as_b().unwrap().as_ref().len(), 16);
@@ -92,16 +137,47 @@ async fn deferred_update_becomes_the_item_that_the_request_would_have_written() 
 #[tokio::test]
 async fn field_that_a_newer_update_changed_is_kept_and_the_others_are_applied() {
     let stack = Stack::start(Plan::none()).await;
-    assert_eq!(stack.update(json!({"city": "Rom", "state": "x"}), NOW).await.1["result"], "created");
-    let messages = stack.deferred(json!({"city": "Ulm", "zip": "89073", "state": null}), later(1)).await;
-    assert_eq!(stack.update(json!({"city": "Bonn"}), later(2)).await.1["result"], "updated");
+    assert_eq!(
+        stack
+            .update(json!({"city": "Rom", "state": "x"}), NOW)
+            .await
+            .1["result"],
+        "created"
+    );
+    let messages = stack
+        .deferred(
+            json!({"city": "Ulm", "zip": "89073", "state": null}),
+            later(1),
+        )
+        .await;
+    assert_eq!(
+        stack.update(json!({"city": "Bonn"}), later(2)).await.1["result"],
+        "updated"
+    );
     let before = stack.customer().await;
     assert_eq!(stack.drain_all(&messages).await, [""; 0]);
     let item = stack.customer().await;
-    assert_eq!((text(&item, "city"), text(&item, "zip"), text(&item, "state")), (Some("Bonn"), Some("89073"), None));
-    assert!(fence(&item, "fence") > fence(&before, "fence"), "the stream sees the change as the newest");
-    assert_eq!(text(&item, "updatedAt"), Some(later(60).to_string().as_str()), "the time of the drain");
-    assert!(fence(&item, "fence:zip") < fence(&item, "fence:city"), "the field has the fence of its update");
+    assert_eq!(
+        (
+            text(&item, "city"),
+            text(&item, "zip"),
+            text(&item, "state")
+        ),
+        (Some("Bonn"), Some("89073"), None)
+    );
+    assert!(
+        fence(&item, "fence") > fence(&before, "fence"),
+        "the stream sees the change as the newest"
+    );
+    assert_eq!(
+        text(&item, "updatedAt"),
+        Some(later(60).to_string().as_str()),
+        "the time of the drain"
+    );
+    assert!(
+        fence(&item, "fence:zip") < fence(&item, "fence:city"),
+        "the field has the fence of its update"
+    );
     // SQS may deliver a message twice.
     assert_eq!(stack.drain_all(&messages).await, [""; 0]);
     assert_eq!(stack.customer().await, item);
@@ -110,7 +186,10 @@ async fn field_that_a_newer_update_changed_is_kept_and_the_others_are_applied() 
 #[tokio::test]
 async fn attempt_that_takes_effect_after_the_drain_changes_nothing() {
     let stack = Stack::start(Fault::Held.always()).await;
-    assert_eq!(stack.update(json!({"city": "Ulm"}), NOW).await.1["result"], "deferred");
+    assert_eq!(
+        stack.update(json!({"city": "Ulm"}), NOW).await.1["result"],
+        "deferred"
+    );
     stack.proxy.set(Plan::none());
     assert_eq!(stack.drain().await, [""; 0]);
     assert_eq!(stack.update(json!({"city": "Bonn"}), later(1)).await.0, 200);
@@ -122,38 +201,66 @@ async fn attempt_that_takes_effect_after_the_drain_changes_nothing() {
 #[tokio::test]
 async fn field_that_is_changed_during_the_drain_is_kept() {
     let stack = Stack::start(Plan::none()).await;
-    let messages = stack.deferred(json!({"city": "Ulm", "zip": "89073"}), NOW).await;
+    let messages = stack
+        .deferred(json!({"city": "Ulm", "zip": "89073"}), NOW)
+        .await;
     assert_eq!(stack.update(json!({"city": "Bonn"}), later(1)).await.0, 200);
     let update = async { assert_eq!(stack.update(json!({"zip": "53111"}), later(2)).await.0, 200) };
     stack.drain_with_between(&messages, update).await;
     let item = stack.customer().await;
-    assert_eq!((text(&item, "city"), text(&item, "zip")), (Some("Bonn"), Some("53111")));
+    assert_eq!(
+        (text(&item, "city"), text(&item, "zip")),
+        (Some("Bonn"), Some("53111"))
+    );
 }
 
 #[tokio::test]
 async fn drain_behind_the_clock_of_other_updates_takes_nothing_back() {
     let stack = Stack::start(Plan::none()).await;
-    let messages = stack.deferred(json!({"city": "Ulm", "zip": "89073"}), NOW).await;
-    assert_eq!(stack.update(json!({"city": "Bonn"}), later(120)).await.0, 200);
-    let update = async { assert_eq!(stack.update(json!({"state": "NRW"}), later(180)).await.0, 200) };
+    let messages = stack
+        .deferred(json!({"city": "Ulm", "zip": "89073"}), NOW)
+        .await;
+    assert_eq!(
+        stack.update(json!({"city": "Bonn"}), later(120)).await.0,
+        200
+    );
+    let update = async {
+        assert_eq!(
+            stack.update(json!({"state": "NRW"}), later(180)).await.0,
+            200
+        )
+    };
     stack.drain_with_between(&messages, update).await;
     let item = stack.customer().await;
     let fields = ["city", "zip", "state"].map(|name| text(&item, name));
     assert_eq!(fields, [Some("Bonn"), Some("89073"), Some("NRW")]);
-    assert!(text(&item, "updatedAt") >= Some(later(180).to_string().as_str()), "{item:?}");
+    assert!(
+        text(&item, "updatedAt") >= Some(later(180).to_string().as_str()),
+        "{item:?}"
+    );
 }
 
 #[tokio::test]
 async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
     let stack = Stack::start(Plan::none()).await;
-    let messages = stack.deferred(json!({"city": "Ulm", "zip": "89073"}), NOW).await;
+    let messages = stack
+        .deferred(json!({"city": "Ulm", "zip": "89073"}), NOW)
+        .await;
     assert_eq!(stack.update(json!({"city": "Bonn"}), later(1)).await.0, 200);
     let key = AttributeValue::S("shop#c".to_owned());
-    let delete = stack.app.client.delete_item().table_name(Tables::name("CustomersTable")).key("pk", key);
+    let delete = stack
+        .app
+        .client
+        .delete_item()
+        .table_name(Tables::name("CustomersTable"))
+        .key("pk", key);
     let erase = Box::pin(async { drop(delete.send().await.unwrap()) });
     stack.drain_with_between(&messages, erase).await;
     let item = stack.customer().await;
-    assert_eq!((text(&item, "city"), text(&item, "zip")), (Some("Ulm"), Some("89073")));
+    assert_eq!(
+        (text(&item, "city"), text(&item, "zip")),
+        (Some("Ulm"), Some("89073"))
+    );
     assert_eq!(text(&item, "customerId"), Some("c"));
 }
 
@@ -164,7 +271,10 @@ async fn update_that_dynamodb_finds_invalid_at_the_drain_is_a_dead_letter_with_i
     stack.proxy.set(Fault::Invalid.always().of("UpdateItem"));
     assert_eq!(stack.drain_all(&messages).await, [""; 0]);
     let dead = stack.sqs.receive(10, Duration::ZERO);
-    assert_eq!((dead.len(), &dead[0].body, dead[0].reason.as_deref()), (1, &messages[0], Some("ValidationException")));
+    assert_eq!(
+        (dead.len(), &dead[0].body, dead[0].reason.as_deref()),
+        (1, &messages[0], Some("ValidationException"))
+    );
 }
 
 #[tokio::test]
@@ -184,5 +294,8 @@ async fn response_is_a_503_when_neither_dynamodb_nor_sqs_acknowledges_an_update(
     let stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.sqs.set_unavailable(true);
     let (status, response) = stack.update(json!({"city": "Ulm"}), NOW).await;
-    assert_eq!((status, &response["code"]), (503, &json!("storage-unavailable")));
+    assert_eq!(
+        (status, &response["code"]),
+        (503, &json!("storage-unavailable"))
+    );
 }

@@ -14,10 +14,22 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.send(&named(60), NOW).await;
     let messages = stack.sqs.take_messages();
-    assert_eq!(stack.drain_all(&messages).await, messages, "DynamoDB is still away");
+    assert_eq!(
+        stack.drain_all(&messages).await,
+        messages,
+        "DynamoDB is still away"
+    );
     stack.proxy.set(Fault::ResetBefore.always().of("PutItem"));
-    assert_eq!((stack.drain_all(&messages).await, stack.stored().await.len()), (messages.clone(), 0), "no record");
-    stack.proxy.set(Fault::InternalServerError.where_body_has("\"59\"").of("BatchWriteItem"));
+    assert_eq!(
+        (stack.drain_all(&messages).await, stack.stored().await.len()),
+        (messages.clone(), 0),
+        "no record"
+    );
+    stack.proxy.set(
+        Fault::InternalServerError
+            .where_body_has("\"59\"")
+            .of("BatchWriteItem"),
+    );
     assert_eq!(stack.drain_all(&messages).await, messages);
     assert_eq!(stack.stored().await.len(), 50);
     stack.proxy.set(Plan::none());
@@ -37,7 +49,11 @@ async fn rejected_signals_of_a_deferred_batch_are_kept_at_the_drain() {
     };
     let stack = Stack::start(Fault::ResetBefore.always()).await;
     let (status, response) = stack.send(&body, NOW).await;
-    assert_eq!((status, &response["rejected"], &response["deferred"]), (200, &json!(2), &json!(1)), "{response}");
+    assert_eq!(
+        (status, &response["rejected"], &response["deferred"]),
+        (200, &json!(2), &json!(1)),
+        "{response}"
+    );
     stack.proxy.set(Plan::none());
     assert_eq!(stack.drain().await, [""; 0]);
     let drained = NOW.plus(Duration::from_mins(1));
@@ -51,13 +67,28 @@ async fn rejected_signals_of_a_deferred_batch_are_kept_at_the_drain() {
 
 #[tokio::test]
 async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
-    join_all([(Fault::UnprocessedWhere("hot-customer"), 1), (Fault::Throttled, 1), (Fault::Stall, 9)].map(
-        async |(hot, count)| {
+    join_all(
+        [
+            (Fault::UnprocessedWhere("hot-customer"), 1),
+            (Fault::Throttled, 1),
+            (Fault::Stall, 9),
+        ]
+        .map(async |(hot, count)| {
             let stack = Stack::start(Fault::ResetBefore.always()).await;
             for n in 0..10 {
-                let customer = if n < count { "hot-customer".to_owned() } else { format!("c{n}") };
+                let customer = if n < count {
+                    "hot-customer".to_owned()
+                } else {
+                    format!("c{n}")
+                };
                 let signal = json!({"customerId": customer, "eventType": "view"});
-                assert_eq!(stack.send(&json!({"signals": [signal, signal, signal]}), NOW).await.1["deferred"], 3);
+                assert_eq!(
+                    stack
+                        .send(&json!({"signals": [signal, signal, signal]}), NOW)
+                        .await
+                        .1["deferred"],
+                    3
+                );
             }
             let messages = stack.sqs.take_messages();
             stack.proxy.set(hot.where_body_has("hot-customer"));
@@ -72,23 +103,38 @@ async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
             let ((failed, drained), stored) = tokio::join!(drain, others_are_stored);
             assert_eq!(failed, messages[..count]);
             assert!(stored < drained, "the others waited");
-            assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "{:?}",
+                began.elapsed()
+            );
             stack.proxy.set(Plan::none());
             assert_eq!(stack.drain_all(&failed).await, [""; 0]);
             assert_eq!(stack.stored().await.len(), 30);
-        },
-    ))
+        }),
+    )
     .await;
 }
 
 #[tokio::test]
 async fn large_message_of_which_dynamodb_takes_a_part_in_5_s_is_drained_in_one_invocation() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
-    assert_eq!(stack.send(&json!({"signals": signals(500)}), NOW).await.1["deferred"], 500);
-    stack.proxy.set(Fault::Slow(Duration::from_millis(700)).always().of("BatchWriteItem"));
+    assert_eq!(
+        stack.send(&json!({"signals": signals(500)}), NOW).await.1["deferred"],
+        500
+    );
+    stack.proxy.set(
+        Fault::Slow(Duration::from_millis(700))
+            .always()
+            .of("BatchWriteItem"),
+    );
     let began = Instant::now();
     assert_eq!(stack.drain().await, [""; 0]);
-    assert!(began.elapsed() > Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() > Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
     assert_eq!(stack.stored().await.len(), 500);
 }
 
@@ -96,14 +142,23 @@ async fn large_message_of_which_dynamodb_takes_a_part_in_5_s_is_drained_in_one_i
 async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.send(&named(3), NOW).await;
-    stack.proxy.set(Plan::of(
-        ["BatchWriteItem", "PutItem"]
-            .map(|of| Fault::Invalid.where_body_has("\"data\":{\"M\":{\"n\":{\"N\":\"1\"}").of(of)),
-    ));
+    stack
+        .proxy
+        .set(Plan::of(["BatchWriteItem", "PutItem"].map(|of| {
+            Fault::Invalid
+                .where_body_has("\"data\":{\"M\":{\"n\":{\"N\":\"1\"}")
+                .of(of)
+        })));
     assert_eq!(stack.drain().await, [""; 0]);
     assert_eq!(stack.stored().await.len(), 2);
     let rejected = stack.app.items("RejectedSignalsTable").await;
-    assert_eq!((rejected.len(), rejected[0]["index"].as_n().unwrap().as_str()), (1, "1"));
+    assert_eq!(
+        (
+            rejected.len(),
+            rejected[0]["index"].as_n().unwrap().as_str()
+        ),
+        (1, "1")
+    );
     assert_eq!(rejected[0]["keyId"].as_s().unwrap(), "key_of_shop");
 }
 
@@ -114,5 +169,9 @@ async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
     assert_eq!(stack.drain_all(&unreadable).await, [""; 0]);
     assert_eq!(stack.sqs.take_messages(), unreadable);
     stack.sqs.set_unavailable(true);
-    assert_eq!(stack.drain_all(&unreadable).await, unreadable, "delivered again rather than lost");
+    assert_eq!(
+        stack.drain_all(&unreadable).await,
+        unreadable,
+        "delivered again rather than lost"
+    );
 }

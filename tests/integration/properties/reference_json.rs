@@ -27,18 +27,30 @@ pub(crate) struct Decimal {
 
 impl Decimal {
     pub(crate) fn of(text: &str) -> Self {
-        let (negative, magnitude) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (negative, magnitude) = text
+            .strip_prefix('-')
+            .map_or((false, text), |rest| (true, rest));
         let (coefficient, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
         let (whole, fraction) = coefficient.split_once('.').unwrap_or((coefficient, ""));
-        let digits = format!("{whole}{fraction}").trim_start_matches('0').to_owned();
+        let digits = format!("{whole}{fraction}")
+            .trim_start_matches('0')
+            .to_owned();
         let significant = digits.trim_end_matches('0').to_owned();
         if significant.is_empty() {
-            return Self { negative: false, digits: significant, exponent: 0 };
+            return Self {
+                negative: false,
+                digits: significant,
+                exponent: 0,
+            };
         }
         let zeros = i128::try_from(digits.len() - significant.len()).unwrap();
         let exponent: i128 = exponent.trim_start_matches('+').parse().unwrap();
         let exponent = exponent - i128::try_from(fraction.len()).unwrap() + zeros;
-        Self { negative, digits: significant, exponent }
+        Self {
+            negative,
+            digits: significant,
+            exponent,
+        }
     }
 
     /// Whether DynamoDB holds it: 38 digits, a magnitude from 1E-130 to below 1E126.
@@ -57,10 +69,21 @@ impl Exact {
             b'n' => Self::Null,
             b't' | b'f' => Self::Bool(text == "true"),
             b'"' => Self::String(serde_json::from_str(text).unwrap()),
-            b'[' => Self::Array(serde_json::from_str::<Vec<_>>(text).unwrap().into_iter().map(of).collect()),
+            b'[' => Self::Array(
+                serde_json::from_str::<Vec<_>>(text)
+                    .unwrap()
+                    .into_iter()
+                    .map(of)
+                    .collect(),
+            ),
             b'{' => {
                 let members: BTreeMap<String, _> = serde_json::from_str(text).unwrap();
-                Self::Object(members.into_iter().map(|(name, value)| (name, of(value))).collect())
+                Self::Object(
+                    members
+                        .into_iter()
+                        .map(|(name, value)| (name, of(value)))
+                        .collect(),
+                )
             }
             _ => Self::Number(Decimal::of(text)),
         }
@@ -74,9 +97,11 @@ impl Exact {
             AttributeValue::N(text) => Self::Number(Decimal::of(text)),
             AttributeValue::S(text) => Self::String(text.clone()),
             AttributeValue::L(list) => Self::Array(list.iter().map(Self::of_attribute).collect()),
-            AttributeValue::M(map) => {
-                Self::Object(map.iter().map(|(name, value)| (name.clone(), Self::of_attribute(value))).collect())
-            }
+            AttributeValue::M(map) => Self::Object(
+                map.iter()
+                    .map(|(name, value)| (name.clone(), Self::of_attribute(value)))
+                    .collect(),
+            ),
             other => panic!("JSON has no {other:?}"),
         }
     }

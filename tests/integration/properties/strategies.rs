@@ -65,8 +65,10 @@ pub(crate) fn value() -> impl Strategy<Value = String> {
     leaf.prop_recursive(5, 40, 5, |inner| {
         let array = (space(), vec((inner.clone(), space()), 0..5));
         let array = array.prop_map(|(space, elements)| {
-            let elements: Vec<_> =
-                elements.into_iter().map(|(element, space)| format!("{space}{element}{space}")).collect();
+            let elements: Vec<_> = elements
+                .into_iter()
+                .map(|(element, space)| format!("{space}{element}{space}"))
+                .collect();
             format!("[{space}{}]", elements.join(","))
         });
         prop_oneof![array, object_of(inner)]
@@ -75,7 +77,8 @@ pub(crate) fn value() -> impl Strategy<Value = String> {
 
 /// Any object, sometimes a very deep one, or null.
 fn data() -> impl Strategy<Value = String> {
-    let deep = (28_usize..34).prop_map(|depth| format!("{{\"deep\":{}1{}}}", "[".repeat(depth), "]".repeat(depth)));
+    let deep = (28_usize..34)
+        .prop_map(|depth| format!("{{\"deep\":{}1{}}}", "[".repeat(depth), "]".repeat(depth)));
     prop_oneof![12 => object_of(value()), 1 => Just("null".to_owned()), 1 => deep]
 }
 
@@ -99,9 +102,13 @@ fn uuid() -> impl Strategy<Value = String> {
 /// A signal, sometimes another value.
 pub(crate) fn signal() -> impl Strategy<Value = String> {
     let extra = || prop_oneof![4 => Just(String::new()), 1 => (name(), value()).prop_map(|(n, v)| format!(",{n}:{v}"))];
-    let event = (identifier(), identifier(), data(), extra(), space()).prop_map(|(id, what, data, extra, space)| {
-        format!("{{{space}\"customerId\":{id},\"eventType\":{what}{extra},\"data\":{data}{space}}}")
-    });
+    let event = (identifier(), identifier(), data(), extra(), space()).prop_map(
+        |(id, what, data, extra, space)| {
+            format!(
+                "{{{space}\"customerId\":{id},\"eventType\":{what}{extra},\"data\":{data}{space}}}"
+            )
+        },
+    );
     let step = (identifier(), identifier(), uuid(), data(), extra()).prop_map(|(id, what, flow, data, extra)| {
         format!("{{\"data\":{data},\"emitterId\":{id},\"stepNodeId\":{what},\"eventflowIdentifier\":{flow}{extra}}}")
     });
@@ -110,19 +117,28 @@ pub(crate) fn signal() -> impl Strategy<Value = String> {
 
 /// The signals of a request, and the request.
 pub(crate) fn batch() -> impl Strategy<Value = (Vec<String>, String)> {
-    (vec(signal(), 1..30), prop_oneof![3 => Just(None), 1 => uuid().prop_map(Some)]).prop_map(
-        |(signals, identifier)| {
-            let identifier = identifier.map(|identifier| format!("\"requestIdentifier\":{identifier},"));
-            let request = format!("{{{}\"signals\":[{}]}}", identifier.unwrap_or_default(), signals.join(" ,\n"));
-            (signals, request)
-        },
+    (
+        vec(signal(), 1..30),
+        prop_oneof![3 => Just(None), 1 => uuid().prop_map(Some)],
     )
+        .prop_map(|(signals, identifier)| {
+            let identifier =
+                identifier.map(|identifier| format!("\"requestIdentifier\":{identifier},"));
+            let request = format!(
+                "{{{}\"signals\":[{}]}}",
+                identifier.unwrap_or_default(),
+                signals.join(" ,\n")
+            );
+            (signals, request)
+        })
 }
 
 /// An update of the customer with this identifier: the profile, and the request.
 pub(crate) fn customer(id: &'static str) -> impl Strategy<Value = (String, String)> {
-    let known =
-        (select(model::customer::PROFILE_FIELDS.to_vec()), prop_oneof![5 => string(), 1 => Just("null".to_owned())]);
+    let known = (
+        select(model::customer::PROFILE_FIELDS.to_vec()),
+        prop_oneof![5 => string(), 1 => Just("null".to_owned())],
+    );
     let known = known.prop_map(|(name, value)| format!("\"{name}\":{value}"));
     let unknown = (name(), value()).prop_map(|(name, value)| format!("{name}:{value}"));
     vec(prop_oneof![2 => known, 1 => unknown], 0..6).prop_map(move |members| {

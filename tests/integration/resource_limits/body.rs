@@ -1,5 +1,8 @@
 //! A hostile request, and the parts that hostile bodies are made of. Must not know which there are.
-#![expect(clippy::indexing_slicing, reason = "only tests are in here: to panic is to fail the test")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "only tests are in here: to panic is to fail the test"
+)]
 
 use std::io::Write as _;
 
@@ -29,15 +32,30 @@ pub(super) struct HostileBody {
 }
 
 pub(super) const fn accepted(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
-    HostileBody { name, call, status: 200, code: None }
+    HostileBody {
+        name,
+        call,
+        status: 200,
+        code: None,
+    }
 }
 
 pub(super) const fn invalid(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
-    HostileBody { name, call, status: 400, code: Some("validation-failed") }
+    HostileBody {
+        name,
+        call,
+        status: 400,
+        code: Some("validation-failed"),
+    }
 }
 
 pub(super) const fn malformed(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
-    HostileBody { name, call, status: 400, code: Some("malformed-json") }
+    HostileBody {
+        name,
+        call,
+        status: 400,
+        code: Some("malformed-json"),
+    }
 }
 
 /// A request with this body: as text where the event has room for it, since text has its quotes escaped there.
@@ -45,7 +63,11 @@ pub(super) fn plain(path: &str, body: &str) -> RequestBuilder {
     assert!(body.len() <= MAX_BODY_BYTES, "{} bytes", body.len());
     let call = RequestBuilder::new("POST", path);
     let escaped = serde_json::to_string(body).unwrap();
-    if escaped.len() < EVENT_BYTES - 2_000 { call.body(body) } else { call.bytes(body.as_bytes()) }
+    if escaped.len() < EVENT_BYTES - 2_000 {
+        call.body(body)
+    } else {
+        call.bytes(body.as_bytes())
+    }
 }
 
 /// A request with this body in a gzip that compresses nothing: so it is there three times, in base64, packed and unpacked.
@@ -77,7 +99,9 @@ pub(super) fn elements(bytes: usize, element: impl Fn(usize) -> String) -> Strin
 
 /// Members with the shortest names, all different. `before` stands before each name.
 pub(super) fn members(bytes: usize, before: &str) -> String {
-    elements(bytes, |index| format!("\"{before}{}\":0", short_name(index)))
+    elements(bytes, |index| {
+        format!("\"{before}{}\":0", short_name(index))
+    })
 }
 
 pub(super) fn short_name(index: usize) -> String {

@@ -3,49 +3,91 @@
 use flate2::Compression;
 use model::limits::MAX_BODY_BYTES;
 
-use super::body::{self, HostileBody, ROOM, accepted, elements, invalid, malformed, members, short_name};
+use super::body::{
+    self, HostileBody, ROOM, accepted, elements, invalid, malformed, members, short_name,
+};
 use testkit::RequestBuilder;
 
 pub(super) const BODIES: &[HostileBody] = &[
     invalid("100 invalid numbers under a name of 4 MiB", || {
-        profile(&format!("\"{}\":[{}]", "x".repeat(ROOM), vec!["1e999"; 100].join(",")))
+        profile(&format!(
+            "\"{}\":[{}]",
+            "x".repeat(ROOM),
+            vec!["1e999"; 100].join(",")
+        ))
     }),
     invalid("name of 4 MiB that begins like a documented one", || {
         profile(&format!("\"phoneNumbe{}\":\"1\"", "r".repeat(ROOM)))
     }),
-    invalid("many unknown fields, an escape in each name", || profile(&members(ROOM, "\\n"))),
+    invalid("many unknown fields, an escape in each name", || {
+        profile(&members(ROOM, "\\n"))
+    }),
     invalid("one unknown field many times, packed", || {
         let members = elements(ROOM, |_| "\"\\n\":0".to_owned());
-        packed(&format!("{{\"customerId\":\"c\",\"customerData\":{{{members}}}}}"))
+        packed(&format!(
+            "{{\"customerId\":\"c\",\"customerData\":{{{members}}}}}"
+        ))
     }),
     accepted("many members beside customerData", || {
-        plain(&format!("{{\"customerId\":\"c\",\"customerData\":{{}},{}}}", members(ROOM, "\\n")))
+        plain(&format!(
+            "{{\"customerId\":\"c\",\"customerData\":{{}},{}}}",
+            members(ROOM, "\\n")
+        ))
     }),
     invalid("many names in a value, each twice", || {
         let members = elements(ROOM, |index| format!("\"\\n{}\":0", short_name(index / 2)));
         profile(&format!("\"x\":{{{members}}}"))
     }),
-    invalid("number of 4 MiB", || profile(&format!("\"x\":1{}.5", "0".repeat(ROOM)))),
-    invalid("exponent of 4 MiB", || profile(&format!("\"x\":1e{}", "9".repeat(ROOM)))),
-    invalid("dense numbers out of range", || profile(&array(ROOM, "1e999"))),
-    malformed("4 MiB of brackets that never close", || plain(&"[".repeat(MAX_BODY_BYTES))),
-    invalid("31 levels again and again", || profile(&array(ROOM, &format!("{}{}", "[".repeat(30), "]".repeat(30))))),
+    invalid("number of 4 MiB", || {
+        profile(&format!("\"x\":1{}.5", "0".repeat(ROOM)))
+    }),
+    invalid("exponent of 4 MiB", || {
+        profile(&format!("\"x\":1e{}", "9".repeat(ROOM)))
+    }),
+    invalid("dense numbers out of range", || {
+        profile(&array(ROOM, "1e999"))
+    }),
+    malformed("4 MiB of brackets that never close", || {
+        plain(&"[".repeat(MAX_BODY_BYTES))
+    }),
+    invalid("31 levels again and again", || {
+        profile(&array(
+            ROOM,
+            &format!("{}{}", "[".repeat(30), "]".repeat(30)),
+        ))
+    }),
     invalid("32 levels again and again below long names", || {
-        let before = (0..30).map(|level| format!("{{\"{}{level}\":", "x".repeat(60_000))).collect::<Vec<_>>().concat();
+        let before = (0..30)
+            .map(|level| format!("{{\"{}{level}\":", "x".repeat(60_000)))
+            .collect::<Vec<_>>()
+            .concat();
         let dense = elements(ROOM - before.len(), |_| "[]".to_owned());
         profile(&format!("\"x\":{before}[{dense}]{}", "}".repeat(30)))
     }),
-    malformed("209,000 empty gzip members", || zipped(&gzip(b"").repeat(209_000))),
-    too_large("gzip of 16 MiB", || zipped(&gzip(&vec![b' '; 4 * MAX_BODY_BYTES]))),
-    accepted("a thousand preferences", || plain(EMPTY).header("prefer", &"wait=1,".repeat(1_400))),
-    invalid("value of 4 MiB, all escapes", || profile(&format!("\"zip\":\"{}\"", "\\n".repeat(ROOM / 2)))),
+    malformed("209,000 empty gzip members", || {
+        zipped(&gzip(b"").repeat(209_000))
+    }),
+    too_large("gzip of 16 MiB", || {
+        zipped(&gzip(&vec![b' '; 4 * MAX_BODY_BYTES]))
+    }),
+    accepted("a thousand preferences", || {
+        plain(EMPTY).header("prefer", &"wait=1,".repeat(1_400))
+    }),
+    invalid("value of 4 MiB, all escapes", || {
+        profile(&format!("\"zip\":\"{}\"", "\\n".repeat(ROOM / 2)))
+    }),
 ];
 
 /// A customer without a profile.
 const EMPTY: &str = "{\"customerId\":\"c\",\"customerData\":{}}";
 
 const fn too_large(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
-    HostileBody { name, call, status: 413, code: Some("payload-too-large") }
+    HostileBody {
+        name,
+        call,
+        status: 413,
+        code: Some("payload-too-large"),
+    }
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -65,7 +107,9 @@ fn packed(body: &str) -> RequestBuilder {
 }
 
 fn profile(members: &str) -> RequestBuilder {
-    plain(&format!("{{\"customerId\":\"c\",\"customerData\":{{{members}}}}}"))
+    plain(&format!(
+        "{{\"customerId\":\"c\",\"customerData\":{{{members}}}}}"
+    ))
 }
 
 /// A member that is an array of `value`s.

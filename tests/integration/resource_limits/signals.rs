@@ -15,50 +15,101 @@ const LARGEST_ROOM: usize = MAX_SIGNAL_BYTES - 200;
 const SIGNAL_ROOM: usize = MAX_BODY_BYTES / MAX_SIGNALS_PER_REQUEST - 100;
 
 pub(super) const BODIES: &[HostileBody] = &[
-    accepted("16 signals of dense digits, packed", || packed(&signals(LARGEST, &array(LARGEST_ROOM, "1")))),
-    accepted("500 signals of dense digits", || plain(&signals(MAX_SIGNALS_PER_REQUEST, &array(SIGNAL_ROOM, "1")))),
-    accepted("16 signals of dense empty objects", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "{}")))),
-    accepted("16 signals of 30 levels again and again", || {
-        plain(&signals(LARGEST, &array(LARGEST_ROOM, &format!("{}{}", "[".repeat(29), "]".repeat(29)))))
+    accepted("16 signals of dense digits, packed", || {
+        packed(&signals(LARGEST, &array(LARGEST_ROOM, "1")))
     }),
-    accepted("16 signals of many unknown fields", || plain(&signals(LARGEST, &members(LARGEST_ROOM, "\\n")))),
+    accepted("500 signals of dense digits", || {
+        plain(&signals(MAX_SIGNALS_PER_REQUEST, &array(SIGNAL_ROOM, "1")))
+    }),
+    accepted("16 signals of dense empty objects", || {
+        plain(&signals(LARGEST, &array(LARGEST_ROOM, "{}")))
+    }),
+    accepted("16 signals of 30 levels again and again", || {
+        plain(&signals(
+            LARGEST,
+            &array(
+                LARGEST_ROOM,
+                &format!("{}{}", "[".repeat(29), "]".repeat(29)),
+            ),
+        ))
+    }),
+    accepted("16 signals of many unknown fields", || {
+        plain(&signals(LARGEST, &members(LARGEST_ROOM, "\\n")))
+    }),
     accepted("500 signals of many unknown fields, packed", || {
-        packed(&signals(MAX_SIGNALS_PER_REQUEST, &members(SIGNAL_ROOM, "\\n")))
+        packed(&signals(
+            MAX_SIGNALS_PER_REQUEST,
+            &members(SIGNAL_ROOM, "\\n"),
+        ))
     }),
     accepted("500 signals with 5 warnings at long paths", || {
-        plain(&signals(MAX_SIGNALS_PER_REQUEST, &elements(SIGNAL_ROOM, |index| format!("\"\\n{index:01200}\":0"))))
+        plain(&signals(
+            MAX_SIGNALS_PER_REQUEST,
+            &elements(SIGNAL_ROOM, |index| format!("\"\\n{index:01200}\":0")),
+        ))
     }),
     invalid("500 signals with 5 errors at long paths", || {
         let long = "\\u0001".repeat(30);
-        plain(&signals(MAX_SIGNALS_PER_REQUEST, &elements(SIGNAL_ROOM, |index| format!("\"{long}{index}\":1e999"))))
+        plain(&signals(
+            MAX_SIGNALS_PER_REQUEST,
+            &elements(SIGNAL_ROOM, |index| format!("\"{long}{index}\":1e999")),
+        ))
     }),
-    invalid("16 signals with 40,000 errors", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "1e999")))),
-    invalid("16 rejected signals, all quotes", || plain(&rejected_signals())),
-    invalid("signal of 4 MiB of many unknown fields", || plain(&signals(1, &members(ROOM, "\\n")))),
-    too_many("two million signals", || plain(&format!("{{\"signals\":[{}]}}", elements(ROOM, |_| "0".to_owned())))),
+    invalid("16 signals with 40,000 errors", || {
+        plain(&signals(LARGEST, &array(LARGEST_ROOM, "1e999")))
+    }),
+    invalid("16 rejected signals, all quotes", || {
+        plain(&rejected_signals())
+    }),
+    invalid("signal of 4 MiB of many unknown fields", || {
+        plain(&signals(1, &members(ROOM, "\\n")))
+    }),
+    too_many("two million signals", || {
+        plain(&format!(
+            "{{\"signals\":[{}]}}",
+            elements(ROOM, |_| "0".to_owned())
+        ))
+    }),
     invalid("requestIdentifier of 4 MiB", || {
-        plain(&beside_signals(&format!("\"requestIdentifier\":\"{}\"", "\\n".repeat(ROOM / 2))))
+        plain(&beside_signals(&format!(
+            "\"requestIdentifier\":\"{}\"",
+            "\\n".repeat(ROOM / 2)
+        )))
     }),
 ];
 
 /// Those that grow the most on their way to DynamoDB, and so on their way back.
 pub(super) const UNPROCESSED: &[HostileBody] = &[
-    unavailable("16 signals of dense digits, unprocessed", || plain(&signals(LARGEST, &array(LARGEST_ROOM, "1")))),
+    unavailable("16 signals of dense digits, unprocessed", || {
+        plain(&signals(LARGEST, &array(LARGEST_ROOM, "1")))
+    }),
     unavailable("500 signals of dense digits, unprocessed", || {
         plain(&signals(MAX_SIGNALS_PER_REQUEST, &array(SIGNAL_ROOM, "1")))
     }),
     unavailable("500 signals of many unknown fields, unprocessed", || {
         plain(&signals(MAX_SIGNALS_PER_REQUEST, &members(SIGNAL_ROOM, "")))
     }),
-    invalid("16 rejected signals, all quotes, unprocessed", || plain(&rejected_signals())),
+    invalid("16 rejected signals, all quotes, unprocessed", || {
+        plain(&rejected_signals())
+    }),
 ];
 
 const fn too_many(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
-    HostileBody { name, call, status: 413, code: Some("too-many-signals") }
+    HostileBody {
+        name,
+        call,
+        status: 413,
+        code: Some("too-many-signals"),
+    }
 }
 
 const fn unavailable(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
-    HostileBody { name, call, status: 503, code: Some("storage-unavailable") }
+    HostileBody {
+        name,
+        call,
+        status: 503,
+        code: Some("storage-unavailable"),
+    }
 }
 
 fn plain(body: &str) -> RequestBuilder {
@@ -77,7 +128,13 @@ fn signals(count: usize, members: &str) -> String {
 
 /// The payload of each is kept as a string, in which quotes are escaped.
 fn rejected_signals() -> String {
-    signals(LARGEST, &format!("\"data\":[{}]", elements(LARGEST_ROOM, |_| "\"\"".to_owned())))
+    signals(
+        LARGEST,
+        &format!(
+            "\"data\":[{}]",
+            elements(LARGEST_ROOM, |_| "\"\"".to_owned())
+        ),
+    )
 }
 
 fn beside_signals(members: &str) -> String {
@@ -86,5 +143,8 @@ fn beside_signals(members: &str) -> String {
 
 /// Data that is an array of `value`s.
 fn array(bytes: usize, value: &str) -> String {
-    format!("\"data\":{{\"x\":[{}]}}", elements(bytes, |_| value.to_owned()))
+    format!(
+        "\"data\":{{\"x\":[{}]}}",
+        elements(bytes, |_| value.to_owned())
+    )
 }

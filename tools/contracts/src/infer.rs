@@ -28,7 +28,11 @@ struct Shape {
 ///
 /// # Errors
 /// A contract is there already, unless `force` replaces it; or a file cannot be written.
-pub(crate) fn infer(signals: impl Iterator<Item = Result<Signal>>, dir: &Path, force: bool) -> Result<()> {
+pub(crate) fn infer(
+    signals: impl Iterator<Item = Result<Signal>>,
+    dir: &Path,
+    force: bool,
+) -> Result<()> {
     let mut shapes: BTreeMap<String, (u64, Shape)> = BTreeMap::new();
     for signal in signals {
         let Signal { of, data, .. } = signal?;
@@ -37,13 +41,23 @@ pub(crate) fn infer(signals: impl Iterator<Item = Result<Signal>>, dir: &Path, f
         shape.add(&data);
     }
     fs::create_dir_all(dir).with_context(|| format!("Cannot make the folder {}", dir.display()))?;
-    let files: Vec<_> = shapes.iter().map(|(of, shape)| (of, dir.join(file_name(of)), shape)).collect();
+    let files: Vec<_> = shapes
+        .iter()
+        .map(|(of, shape)| (of, dir.join(file_name(of)), shape))
+        .collect();
     if let Some((_, there, _)) = files.iter().find(|(_, path, _)| !force && path.exists()) {
-        ensure!(false, "{} is there already: --force replaces it. Nothing was written.", there.display());
+        ensure!(
+            false,
+            "{} is there already: --force replaces it. Nothing was written.",
+            there.display()
+        );
     }
     for (of, path, (count, shape)) in files {
         let mut schema = shape.schema();
-        schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+        schema.insert(
+            "$schema".to_owned(),
+            json!("https://json-schema.org/draft/2020-12/schema"),
+        );
         fs::write(&path, format!("{:#}\n", Value::from(schema)))
             .with_context(|| format!("Cannot write {}", path.display()))?;
         println!("{}: {of:?}, from {count} signals", path.display());
@@ -96,9 +110,17 @@ impl Shape {
         }
         if self.objects > 0 && self.members.len() <= MAX_MEMBERS {
             let members = self.members.iter();
-            let required = members.clone().filter(|(_, (count, _))| *count == self.objects).map(|(name, _)| name);
+            let required = members
+                .clone()
+                .filter(|(_, (count, _))| *count == self.objects)
+                .map(|(name, _)| name);
             add("required", required.cloned().collect());
-            add("properties", members.map(|(name, (_, shape))| (name.clone(), Value::from(shape.schema()))).collect());
+            add(
+                "properties",
+                members
+                    .map(|(name, (_, shape))| (name.clone(), Value::from(shape.schema())))
+                    .collect(),
+            );
         }
         if let Some(elements) = &self.elements {
             add("items", elements.schema().into());
@@ -112,7 +134,13 @@ mod tests {
     use super::*;
 
     fn signals(data: &[Value]) -> impl Iterator<Item = Result<Signal>> {
-        let signal = |data: &Value| Ok(Signal { of: "purchase".to_owned(), data: data.clone(), name: String::new() });
+        let signal = |data: &Value| {
+            Ok(Signal {
+                of: "purchase".to_owned(),
+                data: data.clone(),
+                name: String::new(),
+            })
+        };
         data.iter().map(signal)
     }
 
@@ -124,7 +152,8 @@ mod tests {
             json!({"price": 2.5, "sku": "secret", "tags": [], "box": {"h": true}}),
         ];
         infer(signals(&data), dir.path(), false).unwrap();
-        let written: Value = serde_json::from_slice(&fs::read(dir.path().join("purchase.json")).unwrap()).unwrap();
+        let written: Value =
+            serde_json::from_slice(&fs::read(dir.path().join("purchase.json")).unwrap()).unwrap();
         assert_eq!(
             written,
             json!({
@@ -147,7 +176,11 @@ mod tests {
     #[test]
     fn object_with_data_for_names_has_no_names_in_its_contract() {
         let mut shape = Shape::default();
-        shape.add(&(0..=MAX_MEMBERS).map(|number| (format!("user-{number}"), json!(1))).collect());
+        shape.add(
+            &(0..=MAX_MEMBERS)
+                .map(|number| (format!("user-{number}"), json!(1)))
+                .collect(),
+        );
         assert_eq!(Value::from(shape.schema()), json!({"type": "object"}));
     }
 }

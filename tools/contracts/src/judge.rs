@@ -56,12 +56,25 @@ impl Contracts {
     /// # Errors
     /// The folder cannot be read, or a contract is not a JSON Schema: says which, and where.
     pub(crate) fn read(dir: &Path) -> Result<Self> {
-        let mut contracts = Self { dir: dir.to_owned(), read: HashMap::new() };
-        for entry in fs::read_dir(dir).with_context(|| format!("Cannot read the folder {}", dir.display()))? {
+        let mut contracts = Self {
+            dir: dir.to_owned(),
+            read: HashMap::new(),
+        };
+        for entry in fs::read_dir(dir)
+            .with_context(|| format!("Cannot read the folder {}", dir.display()))?
+        {
             let path = entry?.path();
-            if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|ending| ending == "json")) {
-                let contract = Contract { validator: compile(&path)?, modified: modified(&path) };
-                contracts.read.insert(name.to_string_lossy().into_owned(), contract);
+            if let Some(name) = path
+                .file_name()
+                .filter(|_| path.extension().is_some_and(|ending| ending == "json"))
+            {
+                let contract = Contract {
+                    validator: compile(&path)?,
+                    modified: modified(&path),
+                };
+                contracts
+                    .read
+                    .insert(name.to_string_lossy().into_owned(), contract);
             }
         }
         Ok(contracts)
@@ -75,10 +88,20 @@ impl Contracts {
             self.read.remove(&name);
             return Verdict::None;
         };
-        if self.read.get(&name).is_none_or(|contract| contract.modified != Some(modified)) {
+        if self
+            .read
+            .get(&name)
+            .is_none_or(|contract| contract.modified != Some(modified))
+        {
             match (compile(&path), self.read.get_mut(&name)) {
                 (Ok(validator), _) => {
-                    drop(self.read.insert(name.clone(), Contract { validator, modified: Some(modified) }));
+                    drop(self.read.insert(
+                        name.clone(),
+                        Contract {
+                            validator,
+                            modified: Some(modified),
+                        },
+                    ));
                 }
                 (Err(error), Some(last)) => {
                     eprintln!("{error:#}. The contract that was read before stays.");
@@ -87,13 +110,22 @@ impl Contracts {
                 (Err(error), None) => eprintln!("{error:#}."),
             }
         }
-        let Some(Contract { validator, .. }) = self.read.get(&name) else { return Verdict::None };
+        let Some(Contract { validator, .. }) = self.read.get(&name) else {
+            return Verdict::None;
+        };
         let breaks = validator.iter_errors(data).take(MAX_BREAKS).map(|error| {
-            let (pointer, message) = (error.instance_path().to_string(), error.masked().to_string());
+            let (pointer, message) = (
+                error.instance_path().to_string(),
+                error.masked().to_string(),
+            );
             Break { pointer, message }
         });
         let breaks: Vec<_> = breaks.collect();
-        if breaks.is_empty() { Verdict::Ok } else { Verdict::Broken { breaks } }
+        if breaks.is_empty() {
+            Verdict::Ok
+        } else {
+            Verdict::Broken { breaks }
+        }
     }
 }
 
@@ -115,9 +147,12 @@ fn modified(path: &Path) -> Option<SystemTime> {
 /// Nothing is read that a contract refers to outside of its file.
 fn compile(path: &Path) -> Result<Validator> {
     let schema = fs::read(path).map_err(anyhow::Error::from);
-    let schema = schema.and_then(|text| serde_json::from_slice::<Value>(&text).context("this is not JSON"));
+    let schema =
+        schema.and_then(|text| serde_json::from_slice::<Value>(&text).context("this is not JSON"));
     let validator = schema.and_then(|schema| {
-        let validator = jsonschema::options().with_draft(Draft::Draft202012).build(&schema);
+        let validator = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            .build(&schema);
         validator.map_err(|error| anyhow!("at {:?}: {error}", error.instance_path().to_string()))
     });
     validator.with_context(|| format!("{} is not a JSON Schema", path.display()))
@@ -138,8 +173,11 @@ mod tests {
 
     #[test]
     fn number_is_judged_with_all_its_digits() {
-        let (_dir, mut contracts) = contracts(r#"{"maximum": 9007199254740992.5, "multipleOf": 0.01}"#);
-        let mut is_ok = |data: &str| contracts.judge("purchase", &serde_json::from_str(data).unwrap()) == Verdict::Ok;
+        let (_dir, mut contracts) =
+            contracts(r#"{"maximum": 9007199254740992.5, "multipleOf": 0.01}"#);
+        let mut is_ok = |data: &str| {
+            contracts.judge("purchase", &serde_json::from_str(data).unwrap()) == Verdict::Ok
+        };
         assert!(is_ok("9007199254740992") && is_ok("0.07") && is_ok("19.99"));
         assert!(!is_ok("9007199254740993") && !is_ok("0.070000000000000000000000001"));
     }
@@ -151,13 +189,24 @@ mod tests {
             let path = dir.path().join("purchase.json");
             fs::write(&path, schema).unwrap();
             let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
-            fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+            fs::File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_modified(time)
+                .unwrap();
         };
         assert_eq!(contracts.judge("purchase", &json!({})), Verdict::Ok);
         write(r#"{"type": "array"}"#, 1);
-        assert!(matches!(contracts.judge("purchase", &json!({})), Verdict::Broken { .. }));
+        assert!(matches!(
+            contracts.judge("purchase", &json!({})),
+            Verdict::Broken { .. }
+        ));
         write(r#"{"type": "text"}"#, 2);
-        assert!(matches!(contracts.judge("purchase", &json!({})), Verdict::Broken { .. }));
+        assert!(matches!(
+            contracts.judge("purchase", &json!({})),
+            Verdict::Broken { .. }
+        ));
         fs::remove_file(dir.path().join("purchase.json")).unwrap();
         assert_eq!(contracts.judge("purchase", &json!({})), Verdict::None);
     }
@@ -166,21 +215,32 @@ mod tests {
     fn contract_that_is_no_schema_is_an_error_with_its_file_and_place() {
         let dir = tempfile::tempdir().unwrap();
         for (schema, place) in [
-            (r#"{"properties": {"price": {"type": "text"}}}"#, "/properties/price/type"),
+            (
+                r#"{"properties": {"price": {"type": "text"}}}"#,
+                "/properties/price/type",
+            ),
             ("{\n  \"type\": ", "line 2"),
-            (r#"{"$ref": "https://example.com/schema.json"}"#, "https://example.com/schema.json"),
+            (
+                r#"{"$ref": "https://example.com/schema.json"}"#,
+                "https://example.com/schema.json",
+            ),
         ] {
             fs::write(dir.path().join("purchase.json"), schema).unwrap();
             let error = format!("{:#}", Contracts::read(dir.path()).err().unwrap());
-            assert!(error.contains("purchase.json is not a JSON Schema") && error.contains(place), "{error}");
+            assert!(
+                error.contains("purchase.json is not a JSON Schema") && error.contains(place),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn file_of_a_type_is_within_the_folder() {
-        for (of, name) in
-            [("product_viewed", "product_viewed.json"), ("../a b", "%2E.%2Fa%20b.json"), ("é.v2", "%C3%A9.v2.json")]
-        {
+        for (of, name) in [
+            ("product_viewed", "product_viewed.json"),
+            ("../a b", "%2E.%2Fa%20b.json"),
+            ("é.v2", "%C3%A9.v2.json"),
+        ] {
             assert_eq!(file_name(of), name);
         }
     }

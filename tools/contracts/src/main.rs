@@ -3,7 +3,11 @@
 //!
 //! A program of its own: it reads signals as lines of JSON, so that `cargo dev` and `cargo intake` start as fast as without it, and so
 //! that numbers keep their digits here (`arbitrary_precision` of `serde_json`) and cost nothing elsewhere.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command: this is how it speaks")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command: this is how it speaks"
+)]
 
 mod infer;
 mod judge;
@@ -50,7 +54,9 @@ fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Judge { dir } => judge(&dir),
         Command::Check { dir } => check(&dir),
-        Command::Infer { dir, force } => infer::infer(signals(), &dir, force).map(|()| ExitCode::SUCCESS),
+        Command::Infer { dir, force } => {
+            infer::infer(signals(), &dir, force).map(|()| ExitCode::SUCCESS)
+        }
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -60,7 +66,10 @@ fn main() -> ExitCode {
 
 /// The signals on standard input.
 fn signals() -> impl Iterator<Item = Result<Signal>> {
-    io::stdin().lock().lines().map(|line| serde_json::from_str(&line?).context("a line of the input is not a signal"))
+    io::stdin()
+        .lock()
+        .lines()
+        .map(|line| serde_json::from_str(&line?).context("a line of the input is not a signal"))
 }
 
 fn judge(dir: &Path) -> Result<ExitCode> {
@@ -89,6 +98,12 @@ fn check(dir: &Path) -> Result<ExitCode> {
             }
         }
     }
-    eprintln!("{kept} signals keep their contract, {broken} break it, {none} have a type without one.");
-    Ok(if broken > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    eprintln!(
+        "{kept} signals keep their contract, {broken} break it, {none} have a type without one."
+    );
+    Ok(if broken > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }

@@ -19,24 +19,45 @@ pub(crate) struct CorsPolicy {
 impl CorsPolicy {
     /// What API Gateway adds to the response: nothing without an Origin, nor for one that is not allowed.
     pub(crate) fn headers_for(&self, method: &Method, request: &HeaderMap) -> HeaderMap {
-        let Some(origin) = request.get(ORIGIN).and_then(|origin| self.allowed(origin)) else { return HeaderMap::new() };
-        let is_preflight = method == Method::OPTIONS && request.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-        let configured = if is_preflight { &self.cors.preflight } else { &self.cors.other };
-        let configured = configured
-            .iter()
-            .filter_map(|(name, value)| Some((HeaderName::from_static(name), HeaderValue::from_str(value).ok()?)));
-        configured.chain([(ACCESS_CONTROL_ALLOW_ORIGIN, origin)]).collect()
+        let Some(origin) = request.get(ORIGIN).and_then(|origin| self.allowed(origin)) else {
+            return HeaderMap::new();
+        };
+        let is_preflight =
+            method == Method::OPTIONS && request.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+        let configured = if is_preflight {
+            &self.cors.preflight
+        } else {
+            &self.cors.other
+        };
+        let configured = configured.iter().filter_map(|(name, value)| {
+            Some((
+                HeaderName::from_static(name),
+                HeaderValue::from_str(value).ok()?,
+            ))
+        });
+        configured
+            .chain([(ACCESS_CONTROL_ALLOW_ORIGIN, origin)])
+            .collect()
     }
 
     /// Why a browser keeps the response to this request from its page, if it does.
     pub(crate) fn refusal(&self, method: &Method, request: &HeaderMap) -> Option<String> {
-        let text = |name| request.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let text = |name| {
+            request
+                .get(name)
+                .and_then(|value: &HeaderValue| value.to_str().ok())
+        };
         let (header, origin) = (request.get(ORIGIN)?, text(ORIGIN)?);
         if self.allowed(header).is_none() {
-            return Some(format!("browser page at {origin} is not allowed: add --cors {origin}"));
+            return Some(format!(
+                "browser page at {origin} is not allowed: add --cors {origin}"
+            ));
         }
         let asked = text(ACCESS_CONTROL_REQUEST_METHOD).filter(|_| method == Method::OPTIONS)?;
-        let headers = text(ACCESS_CONTROL_REQUEST_HEADERS).unwrap_or_default().split(',').map(str::trim);
+        let headers = text(ACCESS_CONTROL_REQUEST_HEADERS)
+            .unwrap_or_default()
+            .split(',')
+            .map(str::trim);
         let mut asked = std::iter::once(("method", ACCESS_CONTROL_ALLOW_METHODS, asked))
             .chain(headers.map(|name| ("header", ACCESS_CONTROL_ALLOW_HEADERS, name)));
         asked.find_map(|(what, list, name)| {
@@ -53,10 +74,17 @@ impl CorsPolicy {
     /// The value of `access-control-allow-origin` for a page of `origin`, if it is allowed.
     fn allowed(&self, origin: &HeaderValue) -> Option<HeaderValue> {
         let text = origin.to_str().ok()?;
-        let matching = self.origins.iter().find(|allowed| match allowed.strip_suffix('*') {
-            Some(start) => text.starts_with(start),
-            None => text == *allowed,
-        })?;
-        Some(if matching == "*" { HeaderValue::from_static("*") } else { origin.clone() })
+        let matching = self
+            .origins
+            .iter()
+            .find(|allowed| match allowed.strip_suffix('*') {
+                Some(start) => text.starts_with(start),
+                None => text == *allowed,
+            })?;
+        Some(if matching == "*" {
+            HeaderValue::from_static("*")
+        } else {
+            origin.clone()
+        })
     }
 }

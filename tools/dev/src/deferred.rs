@@ -10,7 +10,9 @@ use tokio::sync::mpsc;
 const MAX_REQUESTS: usize = 1_000;
 
 /// Which signals the queue took, until the response to their request.
-pub(crate) struct DeferredSignals(Mutex<(mpsc::UnboundedReceiver<String>, VecDeque<DeferredBatch>)>);
+pub(crate) struct DeferredSignals(
+    Mutex<(mpsc::UnboundedReceiver<String>, VecDeque<DeferredBatch>)>,
+);
 
 /// What a message says of the signals in it.
 #[derive(Deserialize)]
@@ -33,7 +35,11 @@ impl DeferredSignals {
     }
 
     /// The indexes of the signals of this request that the queue took, and forgets them.
-    pub(crate) fn take(&self, account: Option<&str>, request_identifier: Option<&str>) -> Vec<usize> {
+    pub(crate) fn take(
+        &self,
+        account: Option<&str>,
+        request_identifier: Option<&str>,
+    ) -> Vec<usize> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (sent, batches) = &mut *state;
         while let Ok(message) = sent.try_recv() {
@@ -42,10 +48,15 @@ impl DeferredSignals {
         }
         batches.drain(..batches.len().saturating_sub(MAX_REQUESTS));
         let (of_request, others) = batches.drain(..).partition::<Vec<_>, _>(|batch| {
-            Some(&*batch.account_id) == account && Some(&*batch.request_identifier) == request_identifier
+            Some(&*batch.account_id) == account
+                && Some(&*batch.request_identifier) == request_identifier
         });
         batches.extend(others);
-        of_request.iter().flat_map(|batch| &batch.signals).map(|signal| signal.index).collect()
+        of_request
+            .iter()
+            .flat_map(|batch| &batch.signals)
+            .map(|signal| signal.index)
+            .collect()
     }
 }
 
@@ -60,7 +71,12 @@ mod tests {
     fn signals_of_a_request_are_those_of_its_messages() {
         let (sender, messages) = mpsc::unbounded_channel();
         let deferred = DeferredSignals::of(messages);
-        for (account, id, indexes) in [("a", "1", [0, 2]), ("b", "1", [5, 6]), ("a", "2", [7, 8]), ("a", "1", [3, 4])] {
+        for (account, id, indexes) in [
+            ("a", "1", [0, 2]),
+            ("b", "1", [5, 6]),
+            ("a", "2", [7, 8]),
+            ("a", "1", [3, 4]),
+        ] {
             let signals = indexes.map(|index| json!({"index": index, "text": "{}"}));
             let message = json!({"accountId": account, "requestIdentifier": id, "signals": signals, "version": 1});
             sender.send(message.to_string()).unwrap();

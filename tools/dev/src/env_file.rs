@@ -19,7 +19,9 @@ impl EnvFile {
     /// The path cannot be written to, or the file is that of a running stack.
     pub(crate) fn at(path: PathBuf) -> Result<Self> {
         // A running stack holds a lock on its file, which ends with its process.
-        if File::open(&path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
+        if File::open(&path)
+            .is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+        {
             bail!(
                 "The file {} belongs to a stack that is running: stop that one, or choose another with --env-file.",
                 path.display()
@@ -44,10 +46,15 @@ impl EnvFile {
             .and_then(|file| {
                 // A file system without locks is no reason to fail: two stacks with one file are rare.
                 let _ = file.as_file().lock();
-                file.persist_noclobber(&self.path).map_err(|error| error.error)
+                file.persist_noclobber(&self.path)
+                    .map_err(|error| error.error)
             })
             .with_context(|| cannot_write(&self.path))?;
-        Ok(PublishedEnvFile { path: self.path, text, _lock: lock })
+        Ok(PublishedEnvFile {
+            path: self.path,
+            text,
+            _lock: lock,
+        })
     }
 }
 
@@ -93,7 +100,10 @@ mod tests {
     fn env_file_of_a_running_stack_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dev.env");
-        let published = EnvFile::at(path.clone()).unwrap().publish("BASE_URL=x\n".to_owned()).unwrap();
+        let published = EnvFile::at(path.clone())
+            .unwrap()
+            .publish("BASE_URL=x\n".to_owned())
+            .unwrap();
 
         let error = EnvFile::at(path.clone()).err().unwrap().to_string();
         assert_eq!(
@@ -112,7 +122,10 @@ mod tests {
     fn env_file_that_another_stack_has_written_in_between_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dev.env");
-        let (first, second) = (EnvFile::at(path.clone()).unwrap(), EnvFile::at(path.clone()).unwrap());
+        let (first, second) = (
+            EnvFile::at(path.clone()).unwrap(),
+            EnvFile::at(path.clone()).unwrap(),
+        );
         let _published = first.publish("BASE_URL=x\n".to_owned()).unwrap();
 
         assert!(second.publish("BASE_URL=x\n".to_owned()).is_err());
@@ -133,7 +146,12 @@ mod tests {
     fn env_file_is_deleted_with_its_own_stack_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/dev.env");
-        let publish = || EnvFile::at(path.clone()).unwrap().publish("BASE_URL=x\n".to_owned()).unwrap();
+        let publish = || {
+            EnvFile::at(path.clone())
+                .unwrap()
+                .publish("BASE_URL=x\n".to_owned())
+                .unwrap()
+        };
 
         drop(publish());
         assert!(!path.exists());

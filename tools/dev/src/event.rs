@@ -15,7 +15,11 @@ use serde_json::{Map, Value, json};
 use crate::sent::Sent;
 
 /// Types of text that do not begin with `text/`.
-const TEXT_TYPES: [&str; 3] = ["application/json", "application/javascript", "application/xml"];
+const TEXT_TYPES: [&str; 3] = [
+    "application/json",
+    "application/javascript",
+    "application/xml",
+];
 
 /// The event of a request. It borrows the body, which may have ten megabytes.
 #[derive(Serialize)]
@@ -37,7 +41,12 @@ pub(crate) fn event<'a>(
     let path = sent.uri.path();
     let mut headers = Map::new();
     for name in sent.headers.keys() {
-        let values: Vec<_> = sent.headers.get_all(name).iter().map(|content| value(name, content)).collect();
+        let values: Vec<_> = sent
+            .headers
+            .get_all(name)
+            .iter()
+            .map(|content| value(name, content))
+            .collect();
         headers.insert(name.to_string(), values.join(",").into());
     }
     let head = json!({
@@ -62,13 +71,25 @@ pub(crate) fn event<'a>(
         _ => Cow::Owned(BASE64.encode(body)),
     });
     let is_base64_encoded = matches!(body, Some(Cow::Owned(_)));
-    Event { head, body, is_base64_encoded }
+    Event {
+        head,
+        body,
+        is_base64_encoded,
+    }
 }
 
 /// Whether a body with these headers is handed over as text, and not in base64.
 fn is_text(headers: &HeaderMap) -> bool {
-    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let media_type = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let media_type = media_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     let is_text = media_type.starts_with("text/") || TEXT_TYPES.contains(&media_type.as_str());
     is_text && !headers.contains_key(CONTENT_ENCODING)
 }
@@ -90,16 +111,27 @@ struct FunctionResponse {
 pub(crate) fn response(returned: &[u8]) -> Option<Response<Bytes>> {
     let returned: FunctionResponse = serde_json::from_slice(returned).ok()?;
     let body = returned.body.unwrap_or_default();
-    let body = if returned.is_base64_encoded { BASE64.decode(body.as_bytes()).ok()? } else { body.into_bytes() };
+    let body = if returned.is_base64_encoded {
+        BASE64.decode(body.as_bytes()).ok()?
+    } else {
+        body.into_bytes()
+    };
     let mut response = Response::new(body.into());
     *response.status_mut() = StatusCode::from_u16(returned.status_code).ok()?;
     let several = returned.multi_value_headers.into_iter();
-    let headers = several.flat_map(|(name, values)| values.into_iter().map(move |value| (name.clone(), value)));
+    let headers = several
+        .flat_map(|(name, values)| values.into_iter().map(move |value| (name.clone(), value)));
     for (name, value) in headers {
-        response.headers_mut().append(HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?);
+        response.headers_mut().append(
+            HeaderName::try_from(name).ok()?,
+            HeaderValue::try_from(value).ok()?,
+        );
     }
     for (name, value) in returned.headers {
-        response.headers_mut().insert(HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?);
+        response.headers_mut().insert(
+            HeaderName::try_from(name).ok()?,
+            HeaderValue::try_from(value).ok()?,
+        );
     }
     Some(response)
 }
@@ -121,32 +153,71 @@ mod tests {
     #[test]
     fn body_is_base64_unless_its_type_is_of_text() {
         for (headers, body, expected) in [
-            (&[("content-type", "application/json")][..], &b"{}"[..], json!(["{}", false])),
-            (&[("content-type", "Text/Plain; charset=utf-8")], b"a", json!(["a", false])),
-            (&[("content-type", "application/octet-stream")], b"a", json!(["YQ==", true])),
-            (&[("content-type", "application/json"), ("content-encoding", "gzip")], b"a", json!(["YQ==", true])),
-            (&[("content-type", "application/json")], b"\xff", json!(["/w==", true])),
+            (
+                &[("content-type", "application/json")][..],
+                &b"{}"[..],
+                json!(["{}", false]),
+            ),
+            (
+                &[("content-type", "Text/Plain; charset=utf-8")],
+                b"a",
+                json!(["a", false]),
+            ),
+            (
+                &[("content-type", "application/octet-stream")],
+                b"a",
+                json!(["YQ==", true]),
+            ),
+            (
+                &[
+                    ("content-type", "application/json"),
+                    ("content-encoding", "gzip"),
+                ],
+                b"a",
+                json!(["YQ==", true]),
+            ),
+            (
+                &[("content-type", "application/json")],
+                b"\xff",
+                json!(["/w==", true]),
+            ),
             (&[], b"a", json!(["YQ==", true])),
             (&[], b"", json!([null, false])),
         ] {
-            let parsed = headers.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
+            let parsed = headers
+                .iter()
+                .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
             let headers: HeaderMap = parsed.collect();
             let uri = Uri::from_static("/a%20b?c=%C3%A4&d");
-            let sent = Sent { method: Method::POST, uri, headers, body: Some(Bytes::from_static(body)) };
+            let sent = Sent {
+                method: Method::POST,
+                uri,
+                headers,
+                body: Some(Bytes::from_static(body)),
+            };
             let event = event(&sent, "r", |_, value| value.to_str().unwrap().to_owned());
             let event = serde_json::to_value(event).unwrap();
             assert_eq!(json!([event["body"], event["isBase64Encoded"]]), expected);
-            assert_eq!((&event["rawPath"], &event["rawQueryString"]), (&json!("/a%20b"), &json!("c=%C3%A4&d")));
+            assert_eq!(
+                (&event["rawPath"], &event["rawQueryString"]),
+                (&json!("/a%20b"), &json!("c=%C3%A4&d"))
+            );
         }
     }
 
     #[test]
     fn response_of_a_function_has_its_status_headers_and_body() {
-        let returned =
-            json!({"statusCode": 418, "headers": {"a": "1"}, "multiValueHeaders": {"b": ["2", "3"]}, "body": "x"});
+        let returned = json!({"statusCode": 418, "headers": {"a": "1"}, "multiValueHeaders": {"b": ["2", "3"]}, "body": "x"});
         let sent = response(returned.to_string().as_bytes()).unwrap();
-        let headers: Vec<_> = sent.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-        assert_eq!((sent.status().as_u16(), sent.body().as_ref()), (418, &b"x"[..]));
+        let headers: Vec<_> = sent
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+            .collect();
+        assert_eq!(
+            (sent.status().as_u16(), sent.body().as_ref()),
+            (418, &b"x"[..])
+        );
         assert_eq!(headers, [("b", &b"2"[..]), ("b", b"3"), ("a", b"1")]);
         assert!(response(br#"{"errorType": "Runtime.ExitError", "errorMessage": "x"}"#).is_none());
     }

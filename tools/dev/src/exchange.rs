@@ -46,28 +46,81 @@ impl Exchange {
         (reason, key): (Option<String>, SentKey),
         deferred: &[usize],
     ) -> Self {
-        let body = sent.decoded().filter(|body| body.len() <= MAX_BODY_BYTES).unwrap_or_default();
-        let signals = if sent.is_batch() { signals(&body, &outcome, deferred) } else { Vec::new() };
-        let of_customer = || std::str::from_utf8(&body).ok().and_then(|text| Listed::parse(text).subject());
-        let subject = signals.first().map_or_else(of_customer, |signal| signal.subject.clone());
+        let body = sent
+            .decoded()
+            .filter(|body| body.len() <= MAX_BODY_BYTES)
+            .unwrap_or_default();
+        let signals = if sent.is_batch() {
+            signals(&body, &outcome, deferred)
+        } else {
+            Vec::new()
+        };
+        let of_customer = || {
+            std::str::from_utf8(&body)
+                .ok()
+                .and_then(|text| Listed::parse(text).subject())
+        };
+        let subject = signals
+            .first()
+            .map_or_else(of_customer, |signal| signal.subject.clone());
         let body_bytes = sent.body.as_ref().map(Bytes::len);
         let received_at = SystemTime::now();
-        Self { sent, response, duration, outcome, reason, key, signals, received_at, subject, body_bytes }
+        Self {
+            sent,
+            response,
+            duration,
+            outcome,
+            reason,
+            key,
+            signals,
+            received_at,
+            subject,
+            body_bytes,
+        }
     }
 
     /// What a list shows of it, under its number.
     pub(crate) fn summary(&self, n: u64) -> Map<String, Value> {
-        let Outcome { code, request_identifier, received, accepted, rejected, deferred, replayed, .. } = &self.outcome;
+        let Outcome {
+            code,
+            request_identifier,
+            received,
+            accepted,
+            rejected,
+            deferred,
+            replayed,
+            ..
+        } = &self.outcome;
         let mut types = BTreeMap::<_, u64>::new();
-        for name in self.signals.iter().filter_map(|signal| signal.r#type.as_ref()) {
+        for name in self
+            .signals
+            .iter()
+            .filter_map(|signal| signal.r#type.as_ref())
+        {
             *types.entry(name).or_default() += 1;
         }
         let breaks = self.contract_breaks();
-        let first = self.outcome.field_errors.first().or(breaks.first()).or(self.outcome.warnings.first());
-        let id = self.response.headers().get("x-request-id").map(|id| String::from_utf8_lossy(id.as_bytes()));
+        let first = self
+            .outcome
+            .field_errors
+            .first()
+            .or(breaks.first())
+            .or(self.outcome.warnings.first());
+        let id = self
+            .response
+            .headers()
+            .get("x-request-id")
+            .map(|id| String::from_utf8_lossy(id.as_bytes()));
         members([
             ("n", json!(n)),
-            ("time", json!(milliseconds(self.received_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()))),
+            (
+                "time",
+                json!(milliseconds(
+                    self.received_at
+                        .duration_since(SystemTime::UNIX_EPOCH)
+                        .unwrap_or_default()
+                )),
+            ),
             ("method", json!(self.sent.method.as_str())),
             ("path", json!(self.sent.path())),
             ("status", json!(self.response.status().as_u16())),
@@ -96,8 +149,13 @@ impl Exchange {
     /// What breaks contracts in its signals, with `--contracts`.
     pub(crate) fn contract_breaks(&self) -> Vec<Finding> {
         let place = |signal: &Signal| format!("/signals/{}/data", signal.index.unwrap_or_default());
-        let judged = self.signals.iter().filter_map(|signal| Some((place(signal), signal.judgement.as_ref()?)));
-        let breaks = judged.flat_map(|(place, judgement)| judgement.breaks.iter().map(move |one| (place.clone(), one)));
+        let judged = self
+            .signals
+            .iter()
+            .filter_map(|signal| Some((place(signal), signal.judgement.as_ref()?)));
+        let breaks = judged.flat_map(|(place, judgement)| {
+            judgement.breaks.iter().map(move |one| (place.clone(), one))
+        });
         let finding = |(place, one): (String, &Break)| Finding {
             code: "contract-broken".to_owned(),
             pointer: place + &one.pointer,
@@ -108,13 +166,22 @@ impl Exchange {
 
     /// The same with its headers and bodies, without the key.
     pub(crate) fn detail(&self, n: u64) -> Map<String, Value> {
-        let body = self.sent.decoded().and_then(|body| String::from_utf8(body.into()).ok());
+        let body = self
+            .sent
+            .decoded()
+            .and_then(|body| String::from_utf8(body.into()).ok());
         let mut detail = self.summary(n);
         detail.extend(members([
             ("requestHeaders", json!(self.headers(&self.sent.headers))),
             ("requestBody", json!(body)),
-            ("responseHeaders", json!(self.headers(self.response.headers()))),
-            ("responseBody", json!(String::from_utf8_lossy(self.response.body()))),
+            (
+                "responseHeaders",
+                json!(self.headers(self.response.headers())),
+            ),
+            (
+                "responseBody",
+                json!(String::from_utf8_lossy(self.response.body())),
+            ),
         ]));
         detail
     }
@@ -122,25 +189,45 @@ impl Exchange {
     /// What it takes to keep it, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let headers = self.sent.headers.iter().chain(self.response.headers());
-        let headers = headers.map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>();
-        let findings = self.outcome.field_errors.iter().chain(&self.outcome.warnings).map(Finding::bytes);
+        let headers = headers
+            .map(|(name, value)| name.as_str().len() + value.len())
+            .sum::<usize>();
+        let findings = self
+            .outcome
+            .field_errors
+            .iter()
+            .chain(&self.outcome.warnings)
+            .map(Finding::bytes);
         // The data of signals keeps a decompressed body.
-        let decoded = if self.sent.is_compressed() { self.sent.decoded().map_or(0, |body| body.len()) } else { 0 };
-        let body = self.sent.body.as_ref().map_or(0, Bytes::len) + decoded + self.response.body().len();
-        headers + body + findings.sum::<usize>() + self.signals.iter().map(Signal::bytes).sum::<usize>()
+        let decoded = if self.sent.is_compressed() {
+            self.sent.decoded().map_or(0, |body| body.len())
+        } else {
+            0
+        };
+        let body =
+            self.sent.body.as_ref().map_or(0, Bytes::len) + decoded + self.response.body().len();
+        headers
+            + body
+            + findings.sum::<usize>()
+            + self.signals.iter().map(Signal::bytes).sum::<usize>()
     }
 
     /// The event that API Gateway would make of the request, as in events/. It has no key but the published one.
     pub(crate) fn event(&self) -> Event<'_> {
-        event(&self.sent, "inspector", |name, value| match value.to_str() {
-            Ok(text) if text.contains(API_KEY) => text.to_owned(),
-            _ => self.header(name, value),
+        event(&self.sent, "inspector", |name, value| {
+            match value.to_str() {
+                Ok(text) if text.contains(API_KEY) => text.to_owned(),
+                _ => self.header(name, value),
+            }
         })
     }
 
     /// Names and values of headers, without the key.
     fn headers(&self, headers: &HeaderMap) -> Vec<[String; 2]> {
-        headers.iter().map(|(name, value)| [name.to_string(), self.header(name, value)]).collect()
+        headers
+            .iter()
+            .map(|(name, value)| [name.to_string(), self.header(name, value)])
+            .collect()
     }
 
     fn header(&self, name: &HeaderName, value: &HeaderValue) -> String {
@@ -153,5 +240,8 @@ impl Exchange {
 }
 
 fn members<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
-    members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+    members
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect()
 }

@@ -8,8 +8,13 @@ use crate::progress::status;
 use crate::stack_info::ENDPOINT_VARIABLE;
 
 /// Throttled, failed in two ways, and lost before or after DynamoDB did the call.
-const FAULTS: [Fault; 5] =
-    [Fault::Throttled, Fault::InternalServerError, Fault::ServiceUnavailable, Fault::ResetBefore, Fault::ResetAfter];
+const FAULTS: [Fault; 5] = [
+    Fault::Throttled,
+    Fault::InternalServerError,
+    Fault::ServiceUnavailable,
+    Fault::ResetBefore,
+    Fault::ResetAfter,
+];
 
 /// A proxy in front of DynamoDB that injects faults. Dropping it prints how many faults there were.
 pub(crate) struct Faults {
@@ -23,7 +28,10 @@ impl Faults {
     /// # Errors
     /// There is no free port.
     pub(crate) async fn start(dynamodb: &str, share: f64) -> Result<Self> {
-        Ok(Self { proxy: FaultProxy::start(dynamodb, Plan::none()).await?, share })
+        Ok(Self {
+            proxy: FaultProxy::start(dynamodb, Plan::none()).await?,
+            share,
+        })
     }
 
     /// The variable that makes the functions call DynamoDB through the proxy.
@@ -33,7 +41,10 @@ impl Faults {
 
     /// Begins to inject faults, and prints a message about it.
     pub(crate) fn begin(&self) {
-        let rules = FAULTS.into_iter().zip(shares(self.share)).map(|(fault, share)| fault.in_share(share));
+        let rules = FAULTS
+            .into_iter()
+            .zip(shares(self.share))
+            .map(|(fault, share)| fault.in_share(share));
         self.proxy.set(Plan::of(rules));
         status(&format!(
             "Faults are on: a share of {} of the functions' calls to DynamoDB is throttled, fails, or is lost.",
@@ -45,7 +56,11 @@ impl Faults {
 impl Drop for Faults {
     fn drop(&mut self) {
         let counts = self.proxy.counts();
-        status(&format!("{} of {} calls to DynamoDB had a fault.", counts.faulted, counts.calls()));
+        status(&format!(
+            "{} of {} calls to DynamoDB had a fault.",
+            counts.faulted,
+            counts.calls()
+        ));
     }
 }
 

@@ -28,7 +28,11 @@ const GRACE: Duration = Duration::from_secs(2);
 /// # Errors
 /// The build fails.
 pub(crate) async fn build(programs: &Programs, template: &Template, release: bool) -> Result<()> {
-    let packages = template.functions.iter().map(|function| function.package.as_str()).collect::<Vec<_>>();
+    let packages = template
+        .functions
+        .iter()
+        .map(|function| function.package.as_str())
+        .collect::<Vec<_>>();
     programs.build("The functions", &packages, release).await
 }
 
@@ -52,13 +56,24 @@ impl Functions {
         let (mut events, mut pools) = (HashMap::new(), Vec::new());
         for function in &template.functions {
             let queue = EventQueue::of_node(fastrand::u64(..1 << 48));
-            let mut process = ProcessOptions::new(programs.function(&function.package, options.release), "");
-            let name = ("AWS_LAMBDA_FUNCTION_NAME".to_owned(), function.package.clone());
+            let mut process =
+                ProcessOptions::new(programs.function(&function.package, options.release), "");
+            let name = (
+                "AWS_LAMBDA_FUNCTION_NAME".to_owned(),
+                function.package.clone(),
+            );
             let variables = environment.iter().cloned().chain([name]);
-            process.variables = variables.map(|(name, value)| (name, value.into())).collect();
+            process.variables = variables
+                .map(|(name, value)| (name, value.into()))
+                .collect();
             // Of two values of a variable, the last one counts.
-            let dynamodb = environment.iter().rev().find(|(name, _)| name == ENDPOINT_VARIABLE);
-            process.dynamodb = dynamodb.map(|(_, endpoint)| endpoint.clone()).unwrap_or_default();
+            let dynamodb = environment
+                .iter()
+                .rev()
+                .find(|(name, _)| name == ENDPOINT_VARIABLE);
+            process.dynamodb = dynamodb
+                .map(|(_, endpoint)| endpoint.clone())
+                .unwrap_or_default();
             (process.invocation_timeout, process.has_own_group) = (function.timeout, true);
             process.log = Some(log.clone());
             let pool = Pool::start(PoolOptions {
@@ -78,7 +93,10 @@ impl Functions {
     /// One whose events a test serves.
     #[cfg(test)]
     pub(crate) fn of_test(function: &str, events: EventQueue) -> Self {
-        Self { events: HashMap::from([(function.to_owned(), events)]), pools: Vec::new() }
+        Self {
+            events: HashMap::from([(function.to_owned(), events)]),
+            pools: Vec::new(),
+        }
     }
 
     /// What the function with this name in the template returns, or `None` if it ends instead.
@@ -90,24 +108,39 @@ impl Functions {
     /// Asks their processes to end, and returns when they have.
     pub(crate) async fn end(&self) {
         let pools = self.pools.iter().map(|(_, pool)| Arc::clone(pool));
-        pools.map(|pool| async move { pool.end(GRACE).await }).collect::<JoinSet<()>>().join_all().await;
+        pools
+            .map(|pool| async move { pool.end(GRACE).await })
+            .collect::<JoinSet<()>>()
+            .join_all()
+            .await;
     }
 
     /// One that has ended by itself, if there is one.
     pub(crate) fn ended(&self) -> Option<&str> {
-        self.pools.iter().find(|(_, pool)| pool.counts().ended > 0).map(|(name, _)| name.as_str())
+        self.pools
+            .iter()
+            .find(|(_, pool)| pool.counts().ended > 0)
+            .map(|(name, _)| name.as_str())
     }
 }
 
 fn report(program: &Path, failure: Failure) {
     // In a release, the folder has the name of the function.
     let is_release = program.file_name().is_some_and(|name| name == "bootstrap");
-    let name = if is_release { program.parent().and_then(Path::file_name) } else { program.file_name() };
+    let name = if is_release {
+        program.parent().and_then(Path::file_name)
+    } else {
+        program.file_name()
+    };
     let name = name.unwrap_or_default().display();
     match failure {
-        Failure::NotStarted(error) => status(&format!("The function {name} does not start: {error:#}")),
+        Failure::NotStarted(error) => {
+            status(&format!("The function {name} does not start: {error:#}"))
+        }
         Failure::Ended(how) => {
-            status(&format!("The function {name} ended by itself ({how}); the next event starts it again."));
+            status(&format!(
+                "The function {name} ended by itself ({how}); the next event starts it again."
+            ));
         }
     }
 }

@@ -86,8 +86,18 @@ impl Gateway {
     async fn answer(&self, request: Request) -> Response<Body> {
         let (head, body) = request.into_parts();
         let body = axum::body::to_bytes(body, MAX_BODY_BYTES).await.ok();
-        let sent = Sent { method: head.method, uri: head.uri, headers: head.headers, body };
-        self.exchange(sent).await.exchange.response.clone().map(Body::from)
+        let sent = Sent {
+            method: head.method,
+            uri: head.uri,
+            headers: head.headers,
+            body,
+        };
+        self.exchange(sent)
+            .await
+            .exchange
+            .response
+            .clone()
+            .map(Body::from)
     }
 
     /// Answers a request, and keeps both.
@@ -102,16 +112,46 @@ impl Gateway {
             Some(expected) => expected.reason(response.headers()).await,
             None => None,
         };
-        let logged = logged.map(|why| if why == "missing" { why_missing(&sent.headers) } else { why });
-        let reasons: Vec<_> = [logged, note.map(Cow::into_owned), refusal].into_iter().flatten().collect();
+        let logged = logged.map(|why| {
+            if why == "missing" {
+                why_missing(&sent.headers)
+            } else {
+                why
+            }
+        });
+        let reasons: Vec<_> = [logged, note.map(Cow::into_owned), refusal]
+            .into_iter()
+            .flatten()
+            .collect();
         let reason = (!reasons.is_empty()).then(|| reasons.join("; "));
         response.headers_mut().extend(added);
-        let outcome = Outcome::parse(response.status().as_u16(), response.body(), reason.as_deref());
-        let key = self.sources.keys.as_ref().map(|keys| keys.read(&sent.headers)).unwrap_or_default();
-        let (account, identifier) = (key.account.as_deref(), outcome.request_identifier.as_deref());
-        let taken = self.sources.deferred.as_ref().map(|deferred| deferred.take(account, identifier));
-        let mut exchange =
-            Exchange::new(sent, (response, outcome), duration, (reason, key), &taken.unwrap_or_default());
+        let outcome = Outcome::parse(
+            response.status().as_u16(),
+            response.body(),
+            reason.as_deref(),
+        );
+        let key = self
+            .sources
+            .keys
+            .as_ref()
+            .map(|keys| keys.read(&sent.headers))
+            .unwrap_or_default();
+        let (account, identifier) = (
+            key.account.as_deref(),
+            outcome.request_identifier.as_deref(),
+        );
+        let taken = self
+            .sources
+            .deferred
+            .as_ref()
+            .map(|deferred| deferred.take(account, identifier));
+        let mut exchange = Exchange::new(
+            sent,
+            (response, outcome),
+            duration,
+            (reason, key),
+            &taken.unwrap_or_default(),
+        );
         if let Some(contracts) = &self.sources.contracts {
             contracts.judge(&mut exchange.signals).await;
         }
@@ -125,7 +165,10 @@ impl Gateway {
     async fn respond(&self, sent: &Sent) -> (Response<Bytes>, Option<Cow<'static, str>>) {
         if !self.names.include_host_of(&sent.headers) {
             let why = "the Host is another one: see --host-name";
-            return (own_response(StatusCode::FORBIDDEN, "Forbidden"), Some(why.into()));
+            return (
+                own_response(StatusCode::FORBIDDEN, "Forbidden"),
+                Some(why.into()),
+            );
         }
         if sent.body.is_none() {
             let response = own_response(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
@@ -133,18 +176,29 @@ impl Gateway {
         }
         let method = &sent.method;
         let Some(function) = self.function_of(method, sent.uri.path()) else {
-            return (own_response(StatusCode::NOT_FOUND, "Not Found"), Some(self.no_such_path(sent).into()));
+            return (
+                own_response(StatusCode::NOT_FOUND, "Not Found"),
+                Some(self.no_such_path(sent).into()),
+            );
         };
         // A page would learn only that its request failed.
-        let injected =
-            if *method == Method::OPTIONS { None } else { injected::choose(&self.injected, fastrand::f64()) };
+        let injected = if *method == Method::OPTIONS {
+            None
+        } else {
+            injected::choose(&self.injected, fastrand::f64())
+        };
         let (status, message) = match injected {
             None => return (self.forward(sent, function).await, None),
             Some(Injected::TooManyRequests) => (StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"),
-            Some(Injected::Unavailable | Injected::Timeout) => (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
+            Some(Injected::Unavailable | Injected::Timeout) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable")
+            }
         };
         if injected == Some(Injected::Timeout) {
-            tokio::join!(self.forward(sent, function), tokio::time::sleep(INTEGRATION_TIMEOUT));
+            tokio::join!(
+                self.forward(sent, function),
+                tokio::time::sleep(INTEGRATION_TIMEOUT)
+            );
         }
         (own_response(status, message), Some(BY_OPTION.into()))
     }
@@ -154,11 +208,17 @@ impl Gateway {
         let path = sent.uri.path();
         let mistake = match path.strip_suffix('/') {
             _ if path.starts_with("//") => "remove the slash at the end of the base address: ",
-            Some(path) if self.routes.iter().any(|route| route.path == path) => "remove the slash at the end: ",
+            Some(path) if self.routes.iter().any(|route| route.path == path) => {
+                "remove the slash at the end: "
+            }
             _ if sent.method == Method::OPTIONS => "a page learns only that its request failed: ",
             _ => "",
         };
-        let mut paths: Vec<_> = self.routes.iter().map(|route| route.path.as_str()).collect();
+        let mut paths: Vec<_> = self
+            .routes
+            .iter()
+            .map(|route| route.path.as_str())
+            .collect();
         paths.dedup();
         format!("no such path: {mistake}the paths are {}", paths.join(", "))
     }
@@ -166,21 +226,32 @@ impl Gateway {
     /// The function that gets such requests, by its name in the template.
     pub(crate) fn function_of(&self, method: &Method, path: &str) -> Option<&str> {
         let is_method = |route: &Route| route.method == "ANY" || route.method == method.as_str();
-        let route = self.routes.iter().find(|route| route.path == path && is_method(route));
+        let route = self
+            .routes
+            .iter()
+            .find(|route| route.path == path && is_method(route));
         route.map(|route| route.function.as_str())
     }
 
     /// The response of a function.
     pub(crate) async fn forward(&self, sent: &Sent, function: &str) -> Response<Bytes> {
         let unavailable = || own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
-        let Some(functions) = self.functions.get() else { return unavailable() };
+        let Some(functions) = self.functions.get() else {
+            return unavailable();
+        };
         let id = format!("{:016x}", fastrand::u64(..));
-        let event = event::event(sent, &id, |_, value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        let Ok(event) = serde_json::to_vec(&event) else { return unavailable() };
+        let event = event::event(sent, &id, |_, value| {
+            String::from_utf8_lossy(value.as_bytes()).into_owned()
+        });
+        let Ok(event) = serde_json::to_vec(&event) else {
+            return unavailable();
+        };
         match tokio::time::timeout(INTEGRATION_TIMEOUT, functions.invoke(function, event)).await {
             Ok(returned) => returned
                 .and_then(|returned| event::response(&returned))
-                .unwrap_or_else(|| own_response(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")),
+                .unwrap_or_else(|| {
+                    own_response(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")
+                }),
             Err(_) => unavailable(),
         }
     }
@@ -190,7 +261,9 @@ impl Gateway {
 fn own_response(status: StatusCode, message: &str) -> Response<Bytes> {
     let mut response = Response::new(format!("{{\"message\":\"{message}\"}}").into());
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 

@@ -92,15 +92,24 @@ impl Serialize for Tally {
 impl History {
     /// Keeps an exchange, without a body that no function accepts.
     pub(crate) fn add(&self, mut exchange: Exchange) -> Arc<Kept> {
-        exchange.sent.body = exchange.sent.body.filter(|body| body.len() <= MAX_BODY_BYTES);
+        exchange.sent.body = exchange
+            .sent
+            .body
+            .filter(|body| body.len() <= MAX_BODY_BYTES);
         let bytes = exchange.bytes();
         let kept = self.with(|state| {
             state.last += 1;
             state.counts.add(&exchange);
-            let kept = Arc::new(Kept { n: state.last, exchange, bytes });
+            let kept = Arc::new(Kept {
+                n: state.last,
+                exchange,
+                bytes,
+            });
             state.bytes += bytes;
             state.kept.push_back(Arc::clone(&kept));
-            while state.kept.len() > MAX_EXCHANGES || (state.bytes > MAX_BYTES && state.kept.len() > 1) {
+            while state.kept.len() > MAX_EXCHANGES
+                || (state.bytes > MAX_BYTES && state.kept.len() > 1)
+            {
                 state.bytes -= state.kept.pop_front().map_or(0, |oldest| oldest.bytes);
             }
             kept
@@ -131,7 +140,12 @@ impl History {
 
     /// Forgets all exchanges and counts. Numbers go on.
     pub(crate) fn clear(&self) {
-        self.with(|state| *state = State { last: state.last, ..State::default() });
+        self.with(|state| {
+            *state = State {
+                last: state.last,
+                ..State::default()
+            }
+        });
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -155,7 +169,13 @@ impl Counts {
     fn add(&mut self, exchange: &Exchange) {
         self.requests += 1;
         self.warnings += exchange.outcome.warnings.len();
-        for Signal { verdict, r#type, judgement, .. } in &exchange.signals {
+        for Signal {
+            verdict,
+            r#type,
+            judgement,
+            ..
+        } in &exchange.signals
+        {
             self.signals.add(*verdict);
             match judgement.as_ref().map(|judgement| judgement.contract) {
                 Some(Contract::Ok) => self.contracts.ok += 1,

@@ -22,8 +22,7 @@ pub(crate) struct InjectedShare {
 impl InjectedShare {
     /// Reads `429:0.1`.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
-        const HELP: &str =
-            "an answer is 429, 503 or timeout with its share of the requests from 0 to 1, such as 429:0.1";
+        const HELP: &str = "an answer is 429, 503 or timeout with its share of the requests from 0 to 1, such as 429:0.1";
         let (answer, share) = text.split_once(':').ok_or(HELP)?;
         let injected = match answer {
             "429" => Injected::TooManyRequests,
@@ -31,7 +30,11 @@ impl InjectedShare {
             "timeout" => Injected::Timeout,
             _ => return Err(HELP),
         };
-        let share = share.parse().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or(HELP)?;
+        let share = share
+            .parse()
+            .ok()
+            .filter(|share| (0.0..=1.0).contains(share))
+            .ok_or(HELP)?;
         Ok(Self { injected, share })
     }
 }
@@ -57,7 +60,8 @@ mod tests {
 
     #[test]
     fn each_answer_has_its_share_of_the_chances() {
-        let shares = ["429:0.1", "503:0", "timeout:0.2"].map(|text| InjectedShare::parse(text).unwrap());
+        let shares =
+            ["429:0.1", "503:0", "timeout:0.2"].map(|text| InjectedShare::parse(text).unwrap());
         let too_many = Some(Injected::TooManyRequests);
         for (chance, expected) in [
             (0.0, too_many),
@@ -72,8 +76,15 @@ mod tests {
 
     #[test]
     fn shares_of_more_than_all_requests_are_impossible() {
-        for (texts, possible) in [(["429:0.7", "503:0.3"], true), (["429:0.7", "timeout:0.4"], false)] {
-            assert_eq!(is_possible(&texts.map(|text| InjectedShare::parse(text).unwrap())), possible, "{texts:?}");
+        for (texts, possible) in [
+            (["429:0.7", "503:0.3"], true),
+            (["429:0.7", "timeout:0.4"], false),
+        ] {
+            assert_eq!(
+                is_possible(&texts.map(|text| InjectedShare::parse(text).unwrap())),
+                possible,
+                "{texts:?}"
+            );
         }
     }
 

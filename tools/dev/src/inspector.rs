@@ -15,7 +15,9 @@ use anyhow::Result;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS,
+};
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse as _;
@@ -94,7 +96,9 @@ impl Inspector {
             .route("/rejected", get(rejected))
             .route("/rejected/redrive", post(redrive))
             .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-            .layer(middleware::from_fn(move |request, next| guard(names.clone(), request, next)))
+            .layer(middleware::from_fn(move |request, next| {
+                guard(names.clone(), request, next)
+            }))
             .with_state(Arc::new(self));
         tokio::spawn(axum::serve(listener, routes).into_future());
         Ok(())
@@ -104,14 +108,28 @@ impl Inspector {
 /// Refuses what another page or a name of another machine brought here, and adds the headers of every response.
 async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> {
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
-    let is_cross_site = request.headers().get("sec-fetch-site").is_some_and(|site| site == "cross-site");
+    let is_cross_site = request
+        .headers()
+        .get("sec-fetch-site")
+        .is_some_and(|site| site == "cross-site");
     let mut response = if is_cross_site {
-        (StatusCode::FORBIDDEN, "The inspector answers no page of another site.").into_response()
+        (
+            StatusCode::FORBIDDEN,
+            "The inspector answers no page of another site.",
+        )
+            .into_response()
     } else if !names.include_host_of(request.headers()) {
-        (StatusCode::FORBIDDEN, "The inspector answers to localhost, to addresses, and to each --host-name.")
+        (
+            StatusCode::FORBIDDEN,
+            "The inspector answers to localhost, to addresses, and to each --host-name.",
+        )
             .into_response()
     } else if changes && !request.headers().contains_key(OWN_HEADER) {
-        (StatusCode::FORBIDDEN, "This request needs the header X-Intake-Inspector: 1.").into_response()
+        (
+            StatusCode::FORBIDDEN,
+            "This request needs the header X-Intake-Inspector: 1.",
+        )
+            .into_response()
     } else {
         next.run(request).await
     };
@@ -124,7 +142,9 @@ async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> 
 async fn page(State(inspector): Shared, headers: HeaderMap) -> Response<Body> {
     // Both are allowed by their hash, so nothing that a client sent can run or restyle the page.
     let hash = |tag: &str| {
-        let inside = PAGE.split_once(&format!("<{tag}>")).and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")));
+        let inside = PAGE
+            .split_once(&format!("<{tag}>"))
+            .and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")));
         BASE64.encode(&Sha256::digest(inside.map_or("", |(inside, _)| inside)))
     };
     let policy = format!(
@@ -134,41 +154,77 @@ async fn page(State(inspector): Shared, headers: HeaderMap) -> Response<Body> {
         hash("style")
     );
     // The API has the name by which the page was reached.
-    let host = headers.get(HOST).and_then(|host| Some(host.to_str().ok()?.rsplit_once(':')?.0)).unwrap_or("127.0.0.1");
+    let host = headers
+        .get(HOST)
+        .and_then(|host| Some(host.to_str().ok()?.rsplit_once(':')?.0))
+        .unwrap_or("127.0.0.1");
     let base_url = format!("http://{host}:{}", inspector.api_port);
-    let page = PAGE.replace("%BASE_URL%", &base_url).replace("%API_KEY%", API_KEY);
-    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8".to_owned()), (CONTENT_SECURITY_POLICY, policy)];
+    let page = PAGE
+        .replace("%BASE_URL%", &base_url)
+        .replace("%API_KEY%", API_KEY);
+    let headers = [
+        (CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),
+        (CONTENT_SECURITY_POLICY, policy),
+    ];
     (headers, page).into_response()
 }
 
 async fn list(State(inspector): Shared, Query(wanted): Query<RequestsQuery>) -> Response<Body> {
     let found = inspector.gateway.history.wait(wanted.wait, |state| {
-        let found: Vec<_> = state.after(wanted.after).filter(|kept| wanted.include(&kept.exchange)).cloned().collect();
+        let found: Vec<_> = state
+            .after(wanted.after)
+            .filter(|kept| wanted.include(&kept.exchange))
+            .cloned()
+            .collect();
         (!found.is_empty(), (found, state.oldest(), state.last))
     });
     let (kept, oldest, last) = found.await;
-    let requests: Vec<_> = kept.iter().map(|kept| kept.exchange.summary(kept.n)).collect();
+    let requests: Vec<_> = kept
+        .iter()
+        .map(|kept| kept.exchange.summary(kept.n))
+        .collect();
     json_body(&json!({"requests": requests, "oldest": oldest, "last": last}))
 }
 
 async fn signals(State(inspector): Shared, Query(wanted): Query<SignalsQuery>) -> Response<Body> {
     let found = inspector.gateway.history.wait(wanted.wait, |state| {
         let kept: Vec<_> = state.after(wanted.after).cloned().collect();
-        let found = kept.iter().map(|kept| wanted.select(&kept.exchange).count()).sum::<usize>();
-        (found >= wanted.count.unwrap_or(1), (kept, state.oldest(), state.last))
+        let found = kept
+            .iter()
+            .map(|kept| wanted.select(&kept.exchange).count())
+            .sum::<usize>();
+        (
+            found >= wanted.count.unwrap_or(1),
+            (kept, state.oldest(), state.last),
+        )
     });
     let (kept, oldest, last) = found.await;
     let mut signals = Vec::new();
-    for Kept { n: request, exchange, .. } in kept.iter().map(AsRef::as_ref) {
+    for Kept {
+        n: request,
+        exchange,
+        ..
+    } in kept.iter().map(AsRef::as_ref)
+    {
         let account = exchange.key.account.as_deref();
-        signals.extend(wanted.select(exchange).map(|signal| SignalOf { request: *request, account, signal }));
+        signals.extend(wanted.select(exchange).map(|signal| SignalOf {
+            request: *request,
+            account,
+            signal,
+        }));
     }
-    json_body(&SignalList { signals, oldest, last })
+    json_body(&SignalList {
+        signals,
+        oldest,
+        last,
+    })
 }
 
 async fn counts(State(inspector): Shared, Query(wanted): Query<CountsQuery>) -> Response<Body> {
     let is_enough = |counts: &Counts| counts.signals.sum() >= wanted.count.unwrap_or(1);
-    let counts = inspector.gateway.history.wait(wanted.wait, |state| (is_enough(&state.counts), state.counts.clone()));
+    let counts = inspector.gateway.history.wait(wanted.wait, |state| {
+        (is_enough(&state.counts), state.counts.clone())
+    });
     json_body(&counts.await)
 }
 
@@ -185,15 +241,31 @@ async fn reset(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -> R
     }
 }
 
-async fn one(State(inspector): Shared, Path(n): Path<u64>, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
-    inspector.gateway.history.find(n).map_or_else(not_kept, |kept| json_body(&kept.exchange.detail(n)))
+async fn one(
+    State(inspector): Shared,
+    Path(n): Path<u64>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Response<Body> {
+    inspector
+        .gateway
+        .history
+        .find(n)
+        .map_or_else(not_kept, |kept| json_body(&kept.exchange.detail(n)))
 }
 
-async fn event(State(inspector): Shared, Path(n): Path<u64>, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
-    inspector.gateway.history.find(n).map_or_else(not_kept, |kept| {
-        let text = serde_json::to_string_pretty(&kept.exchange.event()).unwrap_or_default();
-        output(Ok(format!("{text}\n")))
-    })
+async fn event(
+    State(inspector): Shared,
+    Path(n): Path<u64>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Response<Body> {
+    inspector
+        .gateway
+        .history
+        .find(n)
+        .map_or_else(not_kept, |kept| {
+            let text = serde_json::to_string_pretty(&kept.exchange.event()).unwrap_or_default();
+            output(Ok(format!("{text}\n")))
+        })
 }
 
 async fn clear(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
@@ -208,17 +280,27 @@ async fn replay(
     Query(Nothing {}): Query<Nothing>,
     body: Bytes,
 ) -> Response<Body> {
-    let Some(kept) = inspector.gateway.history.find(n) else { return not_kept() };
+    let Some(kept) = inspector.gateway.history.find(n) else {
+        return not_kept();
+    };
     let sent = kept.exchange.sent.clone();
     if sent.body.is_none() && body.is_empty() {
         return (StatusCode::NOT_FOUND, "The body was too large to be kept.").into_response();
     }
-    let sent = if body.is_empty() { sent } else { sent.with_body(body) };
+    let sent = if body.is_empty() {
+        sent
+    } else {
+        sent.with_body(body)
+    };
     let kept = inspector.gateway.exchange(sent).await;
     json_body(&kept.exchange.summary(kept.n))
 }
 
-async fn customer(State(inspector): Shared, Path(id): Path<String>, Query(of): Query<AccountQuery>) -> Response<Body> {
+async fn customer(
+    State(inspector): Shared,
+    Path(id): Path<String>,
+    Query(of): Query<AccountQuery>,
+) -> Response<Body> {
     output(inspector.stored.customer(&of.account, &id))
 }
 
@@ -226,7 +308,11 @@ async fn rejected(State(inspector): Shared, Query(of): Query<AccountQuery>) -> R
     output(inspector.stored.rejected(&of.account))
 }
 
-async fn redrive(State(inspector): Shared, Query(of): Query<AccountQuery>, signal: String) -> Response<Body> {
+async fn redrive(
+    State(inspector): Shared,
+    Query(of): Query<AccountQuery>,
+    signal: String,
+) -> Response<Body> {
     output(inspector.stored.redrive(&of.account, &signal).await)
 }
 
@@ -243,7 +329,11 @@ fn output(result: Result<String>) -> Response<Body> {
 }
 
 fn not_kept() -> Response<Body> {
-    (StatusCode::NOT_FOUND, "There is no such request, or it is no longer kept.").into_response()
+    (
+        StatusCode::NOT_FOUND,
+        "There is no such request, or it is no longer kept.",
+    )
+        .into_response()
 }
 
 fn json_body(value: &impl Serialize) -> Response<Body> {

@@ -14,7 +14,15 @@ use tokio::sync::mpsc;
 const SECONDS_PER_DAY: u64 = 86_400;
 
 /// Fields of a log line that a person does not need, or reads elsewhere in it.
-const OMITTED_FIELDS: [&str; 7] = ["timestamp", "level", "message", "target", "FunctionName", "requestId", "_aws"];
+const OMITTED_FIELDS: [&str; 7] = [
+    "timestamp",
+    "level",
+    "message",
+    "target",
+    "FunctionName",
+    "requestId",
+    "_aws",
+];
 
 /// How long a response waits for the line that its function has logged before.
 const LINE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -56,7 +64,9 @@ impl ExpectedRequest {
                 }
             }
         };
-        tokio::time::timeout(LINE_TIMEOUT, logged).await.unwrap_or_default()
+        tokio::time::timeout(LINE_TIMEOUT, logged)
+            .await
+            .unwrap_or_default()
     }
 }
 
@@ -100,25 +110,39 @@ enum LogLine {
 
 impl LogLine {
     fn parse(line: &str) -> Self {
-        let Ok(fields) = serde_json::from_str::<Map<String, Value>>(line) else { return Self::Other };
+        let Ok(fields) = serde_json::from_str::<Map<String, Value>>(line) else {
+            return Self::Other;
+        };
         let text = |name| fields.get(name).and_then(Value::as_str);
         if let Some(id) = text("requestId").filter(|_| fields.contains_key("status")) {
             let failed = || text("storeError").map(|error| format!("DynamoDB: {error}"));
-            return Self::Request((id.to_owned(), text("reason").map(str::to_owned).or_else(failed)));
+            return Self::Request((
+                id.to_owned(),
+                text("reason").map(str::to_owned).or_else(failed),
+            ));
         }
         match text("level") {
             Some(level) => {
                 let mut line = format!("{level} {}", text("message").unwrap_or_default());
-                for (name, value) in fields.iter().filter(|(name, _)| !OMITTED_FIELDS.contains(&name.as_str())) {
-                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                for (name, value) in fields
+                    .iter()
+                    .filter(|(name, _)| !OMITTED_FIELDS.contains(&name.as_str()))
+                {
+                    let value = value
+                        .as_str()
+                        .map_or_else(|| value.to_string(), str::to_owned);
                     let _ = write!(line, "  {name}={value}");
                 }
                 Self::Readable(line)
             }
             None if text("message") == Some("drained") => {
                 let count = |name| fields.get(name).and_then(Value::as_f64);
-                let what = count("SignalsDrained").map_or_else(|| "a customer".to_owned(), |n| format!("{n} signals"));
-                Self::Readable(format!("drained {what} after {:.1} s", count("DrainDelay").unwrap_or_default() / 1e3))
+                let what = count("SignalsDrained")
+                    .map_or_else(|| "a customer".to_owned(), |n| format!("{n} signals"));
+                Self::Readable(format!(
+                    "drained {what} after {:.1} s",
+                    count("DrainDelay").unwrap_or_default() / 1e3
+                ))
             }
             None if fields.contains_key("_aws") => Self::Metrics,
             None => Self::Other,
@@ -128,13 +152,23 @@ impl LogLine {
 
 /// Writes a line with the time, in UTC.
 pub(crate) fn write(line: &str) {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() % SECONDS_PER_DAY;
-    raw(&format!("{:02}:{:02}:{:02}Z  {line}", now / 3600, now / 60 % 60, now % 60));
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs()
+        % SECONDS_PER_DAY;
+    raw(&format!(
+        "{:02}:{:02}:{:02}Z  {line}",
+        now / 3600,
+        now / 60 % 60,
+        now % 60
+    ));
 }
 
 /// Whether what is written may have colours: on a terminal, unless its user says otherwise (no-color.org).
 pub(crate) fn has_colours() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    std::io::stdout().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Writes a line as it is, but for marks that would show it in another order. A closed stdout is no error.
@@ -144,16 +178,16 @@ fn raw(line: &str) {
 
 /// The text with bidirectional marks escaped: a client chooses what is in it.
 fn without_marks(line: &str) -> String {
-    let is_mark =
-        |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    line.chars().fold(String::with_capacity(line.len()), |mut text, c| {
-        if is_mark(c) {
-            text.extend(c.escape_unicode());
-        } else {
-            text.push(c);
-        }
-        text
-    })
+    let is_mark = |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    line.chars()
+        .fold(String::with_capacity(line.len()), |mut text, c| {
+            if is_mark(c) {
+                text.extend(c.escape_unicode());
+            } else {
+                text.push(c);
+            }
+            text
+        })
 }
 
 #[cfg(test)]
@@ -162,13 +196,17 @@ mod tests {
 
     #[test]
     fn bidirectional_marks_are_escaped_and_other_text_is_not() {
-        assert_eq!(without_marks("a\u{202e}b\u{2066}ü→\u{5d0}"), "a\\u{202e}b\\u{2066}ü→\u{5d0}");
+        assert_eq!(
+            without_marks("a\u{202e}b\u{2066}ü→\u{5d0}"),
+            "a\\u{202e}b\\u{2066}ü→\u{5d0}"
+        );
     }
 
     #[test]
     fn line_of_a_function_is_readable_without_its_metrics() {
         let readable = |text: &str| LogLine::Readable(text.to_owned());
-        let request = |reason: Option<&str>| LogLine::Request(("r".to_owned(), reason.map(str::to_owned)));
+        let request =
+            |reason: Option<&str>| LogLine::Request(("r".to_owned(), reason.map(str::to_owned)));
         for (line, expected) in [
             (
                 r#"{"level":"ERROR","message":"not stored","timestamp":"t","n":1,"requestId":"r","FunctionName":"f","_aws":{}}"#,
@@ -178,7 +216,10 @@ mod tests {
                 r#"{"timestamp":"t","level":"ERROR","message":"panic","location":"a.rs:1:2","target":"service"}"#,
                 readable("ERROR panic  location=a.rs:1:2"),
             ),
-            (r#"{"timestamp":"t","requestId":"r","status":200,"accountId":"a","_aws":{}}"#, request(None)),
+            (
+                r#"{"timestamp":"t","requestId":"r","status":200,"accountId":"a","_aws":{}}"#,
+                request(None),
+            ),
             (
                 r#"{"timestamp":"t","requestId":"r","status":401,"reason":"expired","_aws":{}}"#,
                 request(Some("expired")),
@@ -195,7 +236,10 @@ mod tests {
                 r#"{"message":"drained","requestId":"r","CustomersDrained":1,"DrainDelay":80,"_aws":{}}"#,
                 readable("drained a customer after 0.1 s"),
             ),
-            (r#"{"message":"rejected","requestId":"r","SignalsRejected":1,"_aws":{}}"#, LogLine::Metrics),
+            (
+                r#"{"message":"rejected","requestId":"r","SignalsRejected":1,"_aws":{}}"#,
+                LogLine::Metrics,
+            ),
             ("[src/lib.rs:1:1] x = 1", LogLine::Other),
             (r#"{"a":1}"#, LogLine::Other),
             ("", LogLine::Other),

@@ -106,7 +106,10 @@ async fn run_until_told_to_stop(options: &Options) -> Result<()> {
 /// Starts the stack and watches over it: returns only when something fails.
 async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::convert::Infallible> {
     let listeners = options.listen()?;
-    let (api, inspector) = (listeners.api.local_addr()?, listeners.inspector.local_addr()?);
+    let (api, inspector) = (
+        listeners.api.local_addr()?,
+        listeners.inspector.local_addr()?,
+    );
     if !options.host.is_loopback() {
         status(
             "Other machines can use the API and the inspector. The development key is public: they read and change what is stored.",
@@ -117,7 +120,12 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     let mut environment = template.environment()?;
     let (cors, answers) = (options.cors(&template)?, options.answers()?);
     let storage = options.storage()?;
-    let env_file = EnvFile::at(options.env_file.clone().unwrap_or_else(|| programs.env_file()))?;
+    let env_file = EnvFile::at(
+        options
+            .env_file
+            .clone()
+            .unwrap_or_else(|| programs.env_file()),
+    )?;
 
     let emulator = Arc::new(Emulator::start(&template, &storage, 0)?);
     // The emulator answers pages of every origin, and the proxy none.
@@ -125,20 +133,45 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     let listener = tokio::net::TcpListener::from_std(listeners.dynamodb)?;
     let dynamodb = FaultProxy::start_on(listener, &emulator.endpoint(), Plan::none())?;
     development_key::load(&emulator, &template)?;
-    status(&format!("DynamoDB emulator: {} tables at {}", template.tables.len(), dynamodb.endpoint()));
-    let overflow = if options.no_queue { None } else { Overflow::start(&template, &storage).await? };
+    status(&format!(
+        "DynamoDB emulator: {} tables at {}",
+        template.tables.len(),
+        dynamodb.endpoint()
+    ));
+    let overflow = if options.no_queue {
+        None
+    } else {
+        Overflow::start(&template, &storage).await?
+    };
     environment.extend(overflow.iter().flat_map(Overflow::variables));
-    let (routes, log) = (template.routes().cloned().collect(), (!options.raw).then(RequestLog::new));
+    let (routes, log) = (
+        template.routes().cloned().collect(),
+        (!options.raw).then(RequestLog::new),
+    );
     let names = OwnNames(options.host_name.clone());
-    let keys = Keys { emulator: Arc::clone(&emulator), table: template.table("ApiKeysTable")?.name.clone() };
+    let keys = Keys {
+        emulator: Arc::clone(&emulator),
+        table: template.table("ApiKeysTable")?.name.clone(),
+    };
     let deferred = overflow.as_ref().map(Overflow::deferred_signals);
     let contracts = match &options.contracts {
         Some(dir) => Some(Contracts::start(&programs, dir).await?),
         None => None,
     };
-    let sources = Sources { log: log.clone(), keys: Some(keys), deferred, contracts };
-    let gateway =
-        Arc::new(Gateway { routes, names: names.clone(), cors, injected: answers, sources, ..Gateway::default() });
+    let sources = Sources {
+        log: log.clone(),
+        keys: Some(keys),
+        deferred,
+        contracts,
+    };
+    let gateway = Arc::new(Gateway {
+        routes,
+        names: names.clone(),
+        cors,
+        injected: answers,
+        sources,
+        ..Gateway::default()
+    });
     gateway.serve(listeners.api)?;
 
     functions::build(&programs, &template, options.release).await?;
@@ -154,23 +187,39 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
         None => None,
     };
     // Of two values of a variable, the last one counts.
-    let environment: Vec<_> =
-        stack_info.environment.iter().cloned().chain(faults.as_ref().map(Faults::variable)).collect();
+    let environment: Vec<_> = stack_info
+        .environment
+        .iter()
+        .cloned()
+        .chain(faults.as_ref().map(Faults::variable))
+        .collect();
     let (printed, lines) = mpsc::unbounded_channel();
     tokio::spawn(log::show(lines, log));
     status("Starting the functions");
     let functions = Functions::start(&template, &programs, options, &environment, &printed);
-    gateway.functions.get_or_init(|| started.get_or_init(|| functions.clone()).clone());
+    gateway
+        .functions
+        .get_or_init(|| started.get_or_init(|| functions.clone()).clone());
     wait_until_ready(&functions, &gateway).await?;
     if let Some(overflow) = &overflow {
         overflow.drain(functions);
     }
     let stored = Stored::new(Arc::clone(&emulator), &template, operator)?;
     let queue = overflow.as_ref().map(|overflow| overflow.queue.clone());
-    Inspector { gateway, names, stored, queue, api_port: api.port() }.serve(listeners.inspector)?;
+    Inspector {
+        gateway,
+        names,
+        stored,
+        queue,
+        api_port: api.port(),
+    }
+    .serve(listeners.inspector)?;
     let published = env_file.publish(stack_info.variables())?;
     if !options.cors.is_empty() {
-        status(&format!("Pages of these origins may call the API: {}", options.cors.join(", ")));
+        status(&format!(
+            "Pages of these origins may call the API: {}",
+            options.cors.join(", ")
+        ));
     }
     stack_info.print(published.path());
     if let Some(faults) = &faults {

@@ -25,7 +25,10 @@ pub(crate) struct Operator {
 
 impl Operator {
     pub(crate) fn new(programs: &Programs, stack_info: &StackInfo) -> Self {
-        Self { programs: programs.clone(), environment: stack_info.environment.clone() }
+        Self {
+            programs: programs.clone(),
+            environment: stack_info.environment.clone(),
+        }
     }
 
     /// Builds the program with cargo's own progress.
@@ -33,7 +36,9 @@ impl Operator {
     /// # Errors
     /// Cargo cannot be started, or the build fails.
     pub(crate) async fn build(&self) -> Result<()> {
-        self.programs.build("`cargo intake`", &["intake"], false).await
+        self.programs
+            .build("`cargo intake`", &["intake"], false)
+            .await
     }
 
     /// A command with these arguments, of the program that is built already: cargo would take longer than the command.

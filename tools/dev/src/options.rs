@@ -42,7 +42,10 @@ const INSPECTOR_PORT: u16 = 9001;
 /// Run the local stack: a DynamoDB emulator with the tables of template.yaml, and both functions behind one address.
 #[derive(Debug, Parser)]
 #[command(name = "cargo dev", bin_name = "cargo dev", after_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
 pub(crate) struct Options {
     /// Address of the HTTP API and the inspector; 0.0.0.0 lets other machines use both, with a key that is public
     #[arg(long, default_value_t = Ipv4Addr::LOCALHOST.into(), value_name = "ADDRESS")]
@@ -133,21 +136,36 @@ impl Options {
     /// # Errors
     /// A port is taken, or two are the same.
     pub(crate) fn listen(&self) -> Result<Listeners> {
-        let mut ports = vec![("--port", self.port), ("--dynamodb-port", self.dynamodb_port)];
+        let mut ports = vec![
+            ("--port", self.port),
+            ("--dynamodb-port", self.dynamodb_port),
+        ];
         ports.extend(self.inspector_port.map(|port| ("--inspector-port", port)));
         for (index, (option, port)) in ports.iter().enumerate() {
-            if let Some((other, _)) = ports.iter().take(index).find(|(_, earlier)| earlier == port && *port != 0) {
+            if let Some((other, _)) = ports
+                .iter()
+                .take(index)
+                .find(|(_, earlier)| earlier == port && *port != 0)
+            {
                 bail!("{other} and {option} are both {port}: give two ports.");
             }
         }
         let api = listen(self.host, self.port, "--port")?;
-        let dynamodb = listen(Ipv4Addr::LOCALHOST.into(), self.dynamodb_port, "--dynamodb-port")?;
+        let dynamodb = listen(
+            Ipv4Addr::LOCALHOST.into(),
+            self.dynamodb_port,
+            "--dynamodb-port",
+        )?;
         let inspector = |port| listen(self.host, port, "--inspector-port");
         let inspector = match self.inspector_port {
             Some(port) => inspector(port)?,
             None => inspector(INSPECTOR_PORT).or_else(|_| inspector(0))?,
         };
-        Ok(Listeners { api, dynamodb, inspector })
+        Ok(Listeners {
+            api,
+            dynamodb,
+            inspector,
+        })
     }
 
     /// What pages of other origins may do: nothing unless --cors names them.
@@ -157,8 +175,13 @@ impl Options {
     pub(crate) fn cors(&self, template: &Template) -> Result<CorsPolicy> {
         match (self.cors.is_empty(), &template.cors) {
             (true, _) => Ok(CorsPolicy::default()),
-            (false, Some(cors)) => Ok(CorsPolicy { cors: cors.clone(), origins: self.cors.clone() }),
-            (false, None) => bail!("--cors needs a CorsConfiguration in template.yaml, and there is none."),
+            (false, Some(cors)) => Ok(CorsPolicy {
+                cors: cors.clone(),
+                origins: self.cors.clone(),
+            }),
+            (false, None) => {
+                bail!("--cors needs a CorsConfiguration in template.yaml, and there is none.")
+            }
         }
     }
 
@@ -167,7 +190,10 @@ impl Options {
     /// # Errors
     /// Their shares are more than all requests.
     pub(crate) fn answers(&self) -> Result<Vec<InjectedShare>> {
-        ensure!(is_possible(&self.answer), "The shares of --answer are more than 1 together.");
+        ensure!(
+            is_possible(&self.answer),
+            "The shares of --answer are more than 1 together."
+        );
         Ok(self.answer.clone())
     }
 
@@ -176,11 +202,17 @@ impl Options {
     /// # Errors
     /// The folder of the file does not exist.
     pub(crate) fn storage(&self) -> Result<Storage> {
-        let Some(file) = &self.data else { return Ok(Storage::Memory) };
+        let Some(file) = &self.data else {
+            return Ok(Storage::Memory);
+        };
         let cannot_use = || format!("Cannot use the data file {}", file.display());
         let file = std::path::absolute(file).with_context(cannot_use)?;
         match file.parent().filter(|folder| !folder.is_dir()) {
-            Some(folder) => bail!("{}: the folder {} does not exist.", cannot_use(), folder.display()),
+            Some(folder) => bail!(
+                "{}: the folder {} does not exist.",
+                cannot_use(),
+                folder.display()
+            ),
             None => Ok(Storage::File(file)),
         }
     }
@@ -192,13 +224,20 @@ fn command() -> Command {
         Some(_) => Options::command()
             .bin_name("./dev")
             .after_help(
-                EXAMPLES.replace("cargo dev", "./dev").replace("cargo intake", "./intake").replace("target/", ""),
+                EXAMPLES
+                    .replace("cargo dev", "./dev")
+                    .replace("cargo intake", "./intake")
+                    .replace("target/", ""),
             )
             .mut_arg("release", |option| option.hide(true)),
         None => Options::command(),
     };
     command.mut_args(|option| {
-        let name = option.get_long().unwrap_or_default().to_uppercase().replace('-', "_");
+        let name = option
+            .get_long()
+            .unwrap_or_default()
+            .to_uppercase()
+            .replace('-', "_");
         // Lives as long as the process, which has one command line.
         let variable: &'static str = format!("{VARIABLE_PREFIX}{name}").leak();
         let option = option.env(variable).hide_env(true);
@@ -211,14 +250,18 @@ fn command() -> Command {
 }
 
 fn share(text: &str) -> Result<f64, &'static str> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    let share = text
+        .parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share));
     share.ok_or("a share is a number from 0 to 1, such as 0.1")
 }
 
 /// An origin as a browser sends it, or what API Gateway allows in its place.
 fn origin(text: &str) -> Result<String, &'static str> {
     let host = text.split_once("://").map_or("", |(_, host)| host);
-    let is_plain = !text.contains(|c: char| c.is_ascii_uppercase() || c.is_whitespace() || c == ',');
+    let is_plain =
+        !text.contains(|c: char| c.is_ascii_uppercase() || c.is_whitespace() || c == ',');
     if text == "*" || (is_plain && !host.is_empty() && !host.contains(['/', '?', '#', '@'])) {
         Ok(text.to_owned())
     } else {
@@ -229,13 +272,23 @@ fn origin(text: &str) -> Result<String, &'static str> {
 }
 
 fn host_name(text: &str) -> Result<String, &'static str> {
-    let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c));
-    if is_name { Ok(text.to_ascii_lowercase()) } else { Err("a host name has no port, such as intake") }
+    let is_name = !text.is_empty()
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c));
+    if is_name {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("a host name has no port, such as intake")
+    }
 }
 
 fn listen(address: IpAddr, port: u16, option: &str) -> Result<TcpListener> {
     let listener = TcpListener::bind((address, port));
-    if listener.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse) {
+    if listener
+        .as_ref()
+        .is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
+    {
         bail!(
             "Port {port} of {address} is taken: stop what listens there, or choose another with {option} (0 takes any \
              free one)."

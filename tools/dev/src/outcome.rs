@@ -44,11 +44,22 @@ impl Outcome {
     /// What a response with this body says, and why it does.
     pub(crate) fn parse(status: u16, body: &[u8], reason: Option<&str>) -> Self {
         let mut outcome: Self = serde_json::from_slice(body).unwrap_or_default();
-        let message = outcome.detail.as_ref().or(outcome.message.as_ref()).cloned().unwrap_or_default();
-        let message = reason.map(|reason| format!("{message} ({reason})")).unwrap_or(message);
+        let message = outcome
+            .detail
+            .as_ref()
+            .or(outcome.message.as_ref())
+            .cloned()
+            .unwrap_or_default();
+        let message = reason
+            .map(|reason| format!("{message} ({reason})"))
+            .unwrap_or(message);
         // API Gateway's own responses have no code.
         let code = outcome.code.clone().unwrap_or_else(|| status.to_string());
-        outcome.refusal = Finding { code, pointer: String::new(), message };
+        outcome.refusal = Finding {
+            code,
+            pointer: String::new(),
+            message,
+        };
         outcome
     }
 }

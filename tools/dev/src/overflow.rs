@@ -22,7 +22,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The variables of the queues: two that the template has, and the SDK's.
-pub(crate) const VARIABLES: [&str; 3] = ["OVERFLOW_QUEUE_URL", "DEAD_LETTER_QUEUE_URL", "AWS_ENDPOINT_URL_SQS"];
+pub(crate) const VARIABLES: [&str; 3] = [
+    "OVERFLOW_QUEUE_URL",
+    "DEAD_LETTER_QUEUE_URL",
+    "AWS_ENDPOINT_URL_SQS",
+];
 
 /// Its messages, and the drain of them.
 #[derive(Clone)]
@@ -57,9 +61,13 @@ impl Overflow {
     /// # Errors
     /// No port is free, or the file of the queue cannot be used.
     pub(crate) async fn start(template: &Template, storage: &Storage) -> Result<Option<Self>> {
-        let of =
-            template.functions.iter().find_map(|function| Some((function.logical_id.clone(), function.batch_size?)));
-        let Some((function, batch_size)) = of else { return Ok(None) };
+        let of = template
+            .functions
+            .iter()
+            .find_map(|function| Some((function.logical_id.clone(), function.batch_size?)));
+        let Some((function, batch_size)) = of else {
+            return Ok(None);
+        };
         let file = match storage {
             Storage::File(data) => Some(data.with_added_extension("queue")),
             Storage::Memory => None,
@@ -68,13 +76,25 @@ impl Overflow {
             Some(file) => FakeSqs::start_in(file).await?,
             None => FakeSqs::start().await?,
         };
-        let queue = Queue { sqs: Arc::new(sqs), draining: Arc::default() };
-        Ok(Some(Self { queue, file, function, batch_size }))
+        let queue = Queue {
+            sqs: Arc::new(sqs),
+            draining: Arc::default(),
+        };
+        Ok(Some(Self {
+            queue,
+            file,
+            function,
+            batch_size,
+        }))
     }
 
     /// What the functions and the operator need to find it.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
-        let values = [OVERFLOW_QUEUE.to_owned(), DEAD_LETTER_QUEUE.to_owned(), self.queue.sqs.endpoint()];
+        let values = [
+            OVERFLOW_QUEUE.to_owned(),
+            DEAD_LETTER_QUEUE.to_owned(),
+            self.queue.sqs.endpoint(),
+        ];
         VARIABLES.map(str::to_owned).into_iter().zip(values)
     }
 
@@ -93,7 +113,9 @@ impl Overflow {
                 let drain = draining.lock().await;
                 let messages = sqs.receive(batch_size, VISIBILITY_TIMEOUT);
                 if sqs.dead_letters() > dead_letters {
-                    log::write("A message became a dead letter: the overflow function did not store it.");
+                    log::write(
+                        "A message became a dead letter: the overflow function did not store it.",
+                    );
                 }
                 dead_letters = sqs.dead_letters();
                 if messages.is_empty() {
@@ -101,8 +123,14 @@ impl Overflow {
                     tokio::time::sleep(POLL_INTERVAL).await;
                     continue;
                 }
-                let returned = functions.invoke(&function, event(&messages).to_string()).await.unwrap_or_default();
-                for id in drained(&messages, &serde_json::from_slice(&returned).unwrap_or_default()) {
+                let returned = functions
+                    .invoke(&function, event(&messages).to_string())
+                    .await
+                    .unwrap_or_default();
+                for id in drained(
+                    &messages,
+                    &serde_json::from_slice(&returned).unwrap_or_default(),
+                ) {
                     sqs.delete(id);
                 }
             }
@@ -112,10 +140,16 @@ impl Overflow {
 
 impl Drop for Overflow {
     fn drop(&mut self) {
-        match (self.queue.sqs.remaining() + self.queue.sqs.dead_letters(), &self.file) {
+        match (
+            self.queue.sqs.remaining() + self.queue.sqs.dead_letters(),
+            &self.file,
+        ) {
             (0, _) => {}
             (left, Some(file)) => {
-                status(&format!("Messages with deferred data that are kept in {}: {left}.", file.display()));
+                status(&format!(
+                    "Messages with deferred data that are kept in {}: {left}.",
+                    file.display()
+                ));
             }
             (left, None) => {
                 status(&format!(

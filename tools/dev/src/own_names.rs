@@ -14,7 +14,9 @@ pub(crate) struct OwnNames(pub(crate) Vec<String>);
 impl OwnNames {
     /// Whether a request with these headers was sent to one of them.
     pub(crate) fn include_host_of(&self, request: &HeaderMap) -> bool {
-        request.get(HOST).is_none_or(|host| self.include(host).unwrap_or(false))
+        request
+            .get(HOST)
+            .is_none_or(|host| self.include(host).unwrap_or(false))
     }
 
     fn include(&self, host: &HeaderValue) -> Option<bool> {

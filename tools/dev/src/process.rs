@@ -13,8 +13,19 @@ use tokio::process::{Child, Command};
 /// The program cannot be started.
 pub(crate) async fn succeeds(mut command: Command) -> Result<bool> {
     let cannot_start = format!("Cannot start {}", command.as_std().get_program().display());
-    let mut group = Group(command.stdin(Stdio::null()).process_group(0).spawn().context(cannot_start)?);
-    Ok(group.0.wait().await.context("Cannot wait for a process")?.success())
+    let mut group = Group(
+        command
+            .stdin(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .context(cannot_start)?,
+    );
+    Ok(group
+        .0
+        .wait()
+        .await
+        .context("Cannot wait for a process")?
+        .success())
 }
 
 /// A child and what it has started, unless that has a group of its own.
@@ -23,7 +34,10 @@ struct Group(Child);
 impl Drop for Group {
     fn drop(&mut self) {
         // A child that has ended has no id any more.
-        let id = self.0.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        let id = self
+            .0
+            .id()
+            .and_then(|id| Pid::from_raw(id.try_into().ok()?));
         if let Some(id) = id {
             // It may be ending.
             let _ = kill_process_group(id, Signal::TERM);

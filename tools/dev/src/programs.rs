@@ -42,50 +42,81 @@ impl Programs {
         if let Some(root) = release() {
             return Ok(Self { root, cargo: None });
         }
-        let program = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
+        let program =
+            std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
         let output = cargo_command(&program)
             .args(["metadata", "--no-deps", "--format-version", "1"])
             .stderr(Stdio::inherit())
             .output()
             .with_context(|| format!("Cannot run {}", program.display()))?;
         let metadata: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        let folder = |name| metadata.get(name).and_then(Value::as_str).map(PathBuf::from);
+        let folder = |name| {
+            metadata
+                .get(name)
+                .and_then(Value::as_str)
+                .map(PathBuf::from)
+        };
         match (folder("workspace_root"), folder("target_directory")) {
-            (Some(root), Some(target)) => Ok(Self { root, cargo: Some(Cargo { program, target }) }),
-            _ => bail!("Cargo cannot read the workspace of this folder: its message above says why."),
+            (Some(root), Some(target)) => Ok(Self {
+                root,
+                cargo: Some(Cargo { program, target }),
+            }),
+            _ => {
+                bail!("Cargo cannot read the workspace of this folder: its message above says why.")
+            }
         }
     }
 
     /// Where the variables are written, unless an option says otherwise.
     pub(crate) fn env_file(&self) -> PathBuf {
-        self.cargo.as_ref().map(|cargo| cargo.target.clone()).unwrap_or_default().join("dev.env")
+        self.cargo
+            .as_ref()
+            .map(|cargo| cargo.target.clone())
+            .unwrap_or_default()
+            .join("dev.env")
     }
 
     /// The program of the function of this package.
     pub(crate) fn function(&self, package: &str, is_optimized: bool) -> PathBuf {
         match &self.cargo {
-            Some(cargo) => cargo.target.join(if is_optimized { "release" } else { "debug" }).join(package),
+            Some(cargo) => cargo
+                .target
+                .join(if is_optimized { "release" } else { "debug" })
+                .join(package),
             None => self.root.join("functions").join(package).join("bootstrap"),
         }
     }
 
     /// A program for developers, such as the operator's command line.
     pub(crate) fn tool(&self, name: &str) -> PathBuf {
-        self.cargo.as_ref().map_or_else(|| self.root.clone(), |cargo| cargo.target.join("debug")).join(name)
+        self.cargo
+            .as_ref()
+            .map_or_else(|| self.root.clone(), |cargo| cargo.target.join("debug"))
+            .join(name)
     }
 
     /// Builds the programs of `what` with cargo's own progress, unless they are there as they were released.
     ///
     /// # Errors
     /// Cargo cannot be started, or the build fails.
-    pub(crate) async fn build(&self, what: &str, programs: &[&str], is_optimized: bool) -> Result<()> {
-        let Some(cargo) = &self.cargo else { return Ok(()) };
+    pub(crate) async fn build(
+        &self,
+        what: &str,
+        programs: &[&str],
+        is_optimized: bool,
+    ) -> Result<()> {
+        let Some(cargo) = &self.cargo else {
+            return Ok(());
+        };
         status(&format!("Building {}", programs.join(", ")));
         let mut command = Command::from(cargo_command(&cargo.program));
         command.args(["build", "--locked"]).current_dir(&self.root);
         command.args(programs.iter().flat_map(|program| ["--bin", program]));
         command.args(is_optimized.then_some("--release"));
-        ensure!(succeeds(command).await?, "{what} could not be built: cargo's output above says why.");
+        ensure!(
+            succeeds(command).await?,
+            "{what} could not be built: cargo's output above says why."
+        );
         Ok(())
     }
 }

@@ -19,8 +19,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A request of which only Intake has this response: the path, the body that is posted to it or nothing to get it, the status, and a
 /// part of the response. One for each function of the API, after which the function knows the development key: `--faults` come later.
-const HEALTH_CHECKS: [(&str, &str, u16, &str); 2] =
-    [("/api/sdk/ping", "", 200, "\"pong\""), ("/api/event-flows/signal", "{}", 400, "validation-failed")];
+const HEALTH_CHECKS: [(&str, &str, u16, &str); 2] = [
+    ("/api/sdk/ping", "", 200, "\"pong\""),
+    ("/api/event-flows/signal", "{}", 400, "validation-failed"),
+];
 
 /// Waits until every function passes its health check behind the gateway.
 ///
@@ -40,7 +42,9 @@ pub(crate) async fn wait_until_ready(functions: &Functions, gateway: &Gateway) -
             }
             if start.elapsed() > READY_TIMEOUT {
                 let seconds = READY_TIMEOUT.as_secs();
-                bail!("{path} does not have the expected response after {seconds} s; the last response was: {text}");
+                bail!(
+                    "{path} does not have the expected response after {seconds} s; the last response was: {text}"
+                );
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
@@ -49,11 +53,23 @@ pub(crate) async fn wait_until_ready(functions: &Functions, gateway: &Gateway) -
 }
 
 fn health_check(path: &'static str, body: &'static str) -> Sent {
-    let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
-    headers
-        .extend(HeaderValue::try_from(format!("Bearer {}", development_key::API_KEY)).map(|key| (AUTHORIZATION, key)));
-    let method = if body.is_empty() { Method::GET } else { Method::POST };
-    Sent { method, uri: Uri::from_static(path), headers, body: Some(Bytes::from_static(body.as_bytes())) }
+    let mut headers =
+        HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    headers.extend(
+        HeaderValue::try_from(format!("Bearer {}", development_key::API_KEY))
+            .map(|key| (AUTHORIZATION, key)),
+    );
+    let method = if body.is_empty() {
+        Method::GET
+    } else {
+        Method::POST
+    };
+    Sent {
+        method,
+        uri: Uri::from_static(path),
+        headers,
+        body: Some(Bytes::from_static(body.as_bytes())),
+    }
 }
 
 #[cfg(test)]
@@ -64,14 +80,27 @@ mod tests {
 
     #[test]
     fn each_function_of_the_template_is_built_and_has_a_health_check() {
-        let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
+        let template =
+            Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref())
+                .unwrap();
         let builds_first = include_str!("../../start/src/main.rs");
 
         for function in &template.functions {
             let is_ready_without = function.routes.is_empty();
-            let asked = function.routes.iter().any(|route| HEALTH_CHECKS.iter().any(|(path, ..)| *path == route.path));
-            assert!(builds_first.contains(&format!("\"{}\"", function.package)), "{}", function.package);
-            assert!(asked || is_ready_without, "nothing is asked of {}", function.logical_id);
+            let asked = function
+                .routes
+                .iter()
+                .any(|route| HEALTH_CHECKS.iter().any(|(path, ..)| *path == route.path));
+            assert!(
+                builds_first.contains(&format!("\"{}\"", function.package)),
+                "{}",
+                function.package
+            );
+            assert!(
+                asked || is_ready_without,
+                "nothing is asked of {}",
+                function.logical_id
+            );
         }
     }
 }

@@ -15,9 +15,15 @@ pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
         (status, _) => status.as_u16().to_string(),
     };
     // Names of the client's fields may have any character, and a terminal obeys some. A URI has none of these.
-    let (milliseconds, parts) =
-        (exchange.duration.as_millis(), parts(exchange).join(", ").replace(char::is_control, "\u{fffd}"));
-    format!("{method:<7} {path:<24} {status} {milliseconds:>5} ms  {parts}").trim_end().to_owned()
+    let (milliseconds, parts) = (
+        exchange.duration.as_millis(),
+        parts(exchange)
+            .join(", ")
+            .replace(char::is_control, "\u{fffd}"),
+    );
+    format!("{method:<7} {path:<24} {status} {milliseconds:>5} ms  {parts}")
+        .trim_end()
+        .to_owned()
 }
 
 fn parts(exchange: &Exchange) -> Vec<String> {
@@ -27,14 +33,28 @@ fn parts(exchange: &Exchange) -> Vec<String> {
         // Its errors follow, and say more.
         (Some("validation-failed"), _) => {}
         (Some(code), _) => match outcome.detail.as_ref().filter(|_| status.is_client_error()) {
-            Some(detail) if status != StatusCode::UNAUTHORIZED => parts.push(format!("{code}: {detail}")),
+            Some(detail) if status != StatusCode::UNAUTHORIZED => {
+                parts.push(format!("{code}: {detail}"))
+            }
             _ => parts.push(code.to_owned()),
         },
         (None, Some(accepted)) => {
             parts.push(format!("{accepted} accepted"));
-            let others = [("rejected", outcome.rejected), ("deferred", outcome.deferred)];
-            parts.extend(others.iter().filter_map(|(name, n)| Some(format!("{} {name}", n.filter(|n| *n > 0)?))));
-            parts.extend(outcome.replayed.filter(|is| *is).map(|_| "replayed".to_owned()));
+            let others = [
+                ("rejected", outcome.rejected),
+                ("deferred", outcome.deferred),
+            ];
+            parts.extend(
+                others
+                    .iter()
+                    .filter_map(|(name, n)| Some(format!("{} {name}", n.filter(|n| *n > 0)?))),
+            );
+            parts.extend(
+                outcome
+                    .replayed
+                    .filter(|is| *is)
+                    .map(|_| "replayed".to_owned()),
+            );
         }
         (None, None) => parts.extend(outcome.result.clone()),
     }
@@ -52,8 +72,19 @@ fn parts(exchange: &Exchange) -> Vec<String> {
 /// The code and the place of the first of these, and how many more there are.
 fn first(findings: &[Finding]) -> Option<String> {
     let Finding { code, pointer, .. } = findings.first()?;
-    let place = format!("{code} {}", if pointer.is_empty() { "(the body)" } else { pointer });
-    Some(if findings.len() > 1 { format!("{place} (+{})", findings.len() - 1) } else { place })
+    let place = format!(
+        "{code} {}",
+        if pointer.is_empty() {
+            "(the body)"
+        } else {
+            pointer
+        }
+    );
+    Some(if findings.len() > 1 {
+        format!("{place} (+{})", findings.len() - 1)
+    } else {
+        place
+    })
 }
 
 #[cfg(test)]
@@ -74,20 +105,41 @@ mod tests {
 
     fn line_of(status: u16, body: &'static str, note: Option<&str>, has_colours: bool) -> String {
         let uri = Uri::from_static("/api/customers?key=secret");
-        let sent = Sent { method: Method::POST, uri, headers: HeaderMap::new(), body: Some(Bytes::new()) };
-        let response = Response::builder().status(status).body(Bytes::from(body)).unwrap();
+        let sent = Sent {
+            method: Method::POST,
+            uri,
+            headers: HeaderMap::new(),
+            body: Some(Bytes::new()),
+        };
+        let response = Response::builder()
+            .status(status)
+            .body(Bytes::from(body))
+            .unwrap();
         let answer = (response, Outcome::parse(status, body.as_bytes(), note));
         let why = (note.map(str::to_owned), SentKey::default());
-        let line = super::line(&Exchange::new(sent, answer, Duration::from_micros(3_900), why, &[]), has_colours);
-        line.strip_prefix("POST    /api/customers           ").unwrap().to_owned()
+        let line = super::line(
+            &Exchange::new(sent, answer, Duration::from_micros(3_900), why, &[]),
+            has_colours,
+        );
+        line.strip_prefix("POST    /api/customers           ")
+            .unwrap()
+            .to_owned()
     }
 
     #[test]
     fn request_line_says_what_came_of_the_request_and_why() {
         for (status, body, expected) in [
             (200, r#"{"response":"pong"}"#, "200     3 ms"),
-            (200, r#"{"result":"created","warnings":[]}"#, "200     3 ms  created"),
-            (200, r#"{"accepted":500,"rejected":0}"#, "200     3 ms  500 accepted"),
+            (
+                200,
+                r#"{"result":"created","warnings":[]}"#,
+                "200     3 ms  created",
+            ),
+            (
+                200,
+                r#"{"accepted":500,"rejected":0}"#,
+                "200     3 ms  500 accepted",
+            ),
             (
                 200,
                 r#"{"accepted":2,"rejected":0,"deferred":1,"replayed":true}"#,
@@ -108,11 +160,23 @@ mod tests {
                 r#"{"code":"validation-failed","detail":"d","fieldErrors":[{"code":"required","pointer":""},{}]}"#,
                 "400     3 ms  required (the body) (+1)",
             ),
-            (400, r#"{"code":"malformed-json","detail":"No."}"#, "400     3 ms  malformed-json: No."),
-            (401, r#"{"code":"unauthorized","detail":"d"}"#, "401     3 ms  unauthorized"),
+            (
+                400,
+                r#"{"code":"malformed-json","detail":"No."}"#,
+                "400     3 ms  malformed-json: No.",
+            ),
+            (
+                401,
+                r#"{"code":"unauthorized","detail":"d"}"#,
+                "401     3 ms  unauthorized",
+            ),
             (404, r#"{"message":"Not Found"}"#, "404     3 ms"),
             (500, "no JSON", "500     3 ms"),
-            (503, r#"{"code":"storage-unavailable","detail":"d"}"#, "503     3 ms  storage-unavailable"),
+            (
+                503,
+                r#"{"code":"storage-unavailable","detail":"d"}"#,
+                "503     3 ms  storage-unavailable",
+            ),
         ] {
             assert_eq!(line(status, body, None), expected);
         }
@@ -120,10 +184,19 @@ mod tests {
 
     #[test]
     fn note_follows_what_the_response_says_and_a_status_may_have_the_colour_of_its_class() {
-        assert_eq!(line(401, r#"{"code":"unauthorized"}"#, Some("expired")), "401     3 ms  unauthorized (expired)");
-        assert_eq!(line(404, "{}", Some("no such path")), "404     3 ms  no such path");
+        assert_eq!(
+            line(401, r#"{"code":"unauthorized"}"#, Some("expired")),
+            "401     3 ms  unauthorized (expired)"
+        );
+        assert_eq!(
+            line(404, "{}", Some("no such path")),
+            "404     3 ms  no such path"
+        );
         for (status, colour) in [(200, 32), (429, 33), (503, 31)] {
-            assert_eq!(line_of(status, "{}", None, true), format!("\x1b[{colour}m{status}\x1b[0m     3 ms"));
+            assert_eq!(
+                line_of(status, "{}", None, true),
+                format!("\x1b[{colour}m{status}\x1b[0m     3 ms")
+            );
         }
     }
 }

@@ -29,7 +29,9 @@ pub(crate) async fn seed(programs: &Programs, operator: &Operator) -> Result<()>
     operator.build().await?;
     status("Storing sample customers and signals");
     let signals: Vec<&str> = signals.split_inclusive('\n').collect();
-    let days = signals.chunks(signals.len().div_ceil(DAYS).max(1)).map(<[&str]>::concat);
+    let days = signals
+        .chunks(signals.len().div_ceil(DAYS).max(1))
+        .map(<[&str]>::concat);
     for (days_ago, lines) in (0..=DAYS).rev().zip(std::iter::once(customers).chain(days)) {
         import(operator, &lines, days_ago).await?;
     }
@@ -39,12 +41,24 @@ pub(crate) async fn seed(programs: &Programs, operator: &Operator) -> Result<()>
 async fn import(operator: &Operator, lines: &str, days_ago: usize) -> Result<()> {
     const CANNOT_WRITE: &str = "Cannot write a temporary file";
     // A time and not an age, which would be another time in each run.
-    let received_at = Timestamp::from_millis(Timestamp::now().millis().saturating_sub(DAY_MILLIS * days_ago as u64));
+    let received_at = Timestamp::from_millis(
+        Timestamp::now()
+            .millis()
+            .saturating_sub(DAY_MILLIS * days_ago as u64),
+    );
     let folder = tempfile::tempdir().context(CANNOT_WRITE)?;
     let file = folder.path().join("sample.ndjson");
     std::fs::write(&file, lines).context(CANNOT_WRITE)?;
     let mut command = operator.command(&["import"]);
-    command.arg(&file).args(["--account", ACCOUNT_ID, "--received-at", &received_at.to_string()]).stdout(Stdio::null());
+    command
+        .arg(&file)
+        .args([
+            "--account",
+            ACCOUNT_ID,
+            "--received-at",
+            &received_at.to_string(),
+        ])
+        .stdout(Stdio::null());
     if succeeds(command).await? {
         return Ok(());
     }

@@ -32,7 +32,9 @@ impl Sent {
             return Some(body.clone());
         }
         let mut decoded = Vec::new();
-        let read = MultiGzDecoder::new(&body[..]).take(MAX_DECODED_BYTES).read_to_end(&mut decoded);
+        let read = MultiGzDecoder::new(&body[..])
+            .take(MAX_DECODED_BYTES)
+            .read_to_end(&mut decoded);
         read.ok().map(|_| decoded.into())
     }
 
@@ -50,11 +52,16 @@ impl Sent {
 
     /// Whether its body is gzip.
     pub(crate) fn is_compressed(&self) -> bool {
-        self.headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding == "gzip" || encoding == "x-gzip")
+        self.headers
+            .get(CONTENT_ENCODING)
+            .is_some_and(|encoding| encoding == "gzip" || encoding == "x-gzip")
     }
 
     /// Its path and parameters, without the key.
     pub(crate) fn path(&self) -> String {
-        self.uri.path_and_query().map_or("/", |path| path.as_str()).replace(API_KEY, "$API_KEY")
+        self.uri
+            .path_and_query()
+            .map_or("/", |path| path.as_str())
+            .replace(API_KEY, "$API_KEY")
     }
 }

@@ -29,7 +29,13 @@ pub(crate) enum Verdict {
 
 impl Verdict {
     /// Each, in the order of its number.
-    pub(crate) const ALL: [Self; 5] = [Self::Stored, Self::Replayed, Self::Deferred, Self::Rejected, Self::Refused];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Stored,
+        Self::Replayed,
+        Self::Deferred,
+        Self::Rejected,
+        Self::Refused,
+    ];
 }
 
 /// A signal, or a body in which none can be read.
@@ -103,8 +109,12 @@ impl<'a> Listed<'a> {
     }
 
     fn signals(&self) -> Vec<&'a RawValue> {
-        let signals: Option<Vec<_>> = self.signals.and_then(|signals| serde_json::from_str(signals.get()).ok());
-        signals.filter(|signals| signals.len() <= MAX_SIGNALS_PER_REQUEST).unwrap_or_default()
+        let signals: Option<Vec<_>> = self
+            .signals
+            .and_then(|signals| serde_json::from_str(signals.get()).ok());
+        signals
+            .filter(|signals| signals.len() <= MAX_SIGNALS_PER_REQUEST)
+            .unwrap_or_default()
     }
 }
 
@@ -112,12 +122,19 @@ impl<'a> Listed<'a> {
 pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Vec<Signal> {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let all = Listed::parse(text).signals();
-    let mut signals: Vec<_> = all.iter().map(|signal| Listed::parse(signal.get())).enumerate().collect();
+    let mut signals: Vec<_> = all
+        .iter()
+        .map(|signal| Listed::parse(signal.get()))
+        .enumerate()
+        .collect();
     let is_unreadable = signals.is_empty();
     if is_unreadable {
         signals.push((0, Listed::default()));
     }
-    let (mut all_errors, mut all_warnings) = (by_signal(&outcome.field_errors), by_signal(&outcome.warnings));
+    let (mut all_errors, mut all_warnings) = (
+        by_signal(&outcome.field_errors),
+        by_signal(&outcome.warnings),
+    );
     let signal = |(index, listed): (usize, Listed<'_>)| {
         let mut errors = all_errors.remove(&index).unwrap_or_default();
         let verdict = match outcome.received {
@@ -129,7 +146,12 @@ pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Ve
             Some(_) => Verdict::Stored,
         };
         if verdict == Verdict::Refused {
-            errors = outcome.field_errors.iter().take(MAX_ERRORS_PER_SIGNAL).cloned().collect();
+            errors = outcome
+                .field_errors
+                .iter()
+                .take(MAX_ERRORS_PER_SIGNAL)
+                .cloned()
+                .collect();
             errors.extend(errors.is_empty().then(|| outcome.refusal.clone()));
         }
         Signal {
@@ -139,7 +161,9 @@ pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Ve
             verdict,
             errors,
             warnings: all_warnings.remove(&index).unwrap_or_default(),
-            data: listed.data.map(|data| JsonText(body.slice_ref(data.get().as_bytes()))),
+            data: listed
+                .data
+                .map(|data| JsonText(body.slice_ref(data.get().as_bytes()))),
             judgement: None,
         }
     };
@@ -149,8 +173,20 @@ pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Ve
 impl Signal {
     /// What it takes to keep it beside its body, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let texts = self.r#type.iter().chain(&self.subject).map(String::len).sum::<usize>();
-        size_of::<Self>() + texts + self.errors.iter().chain(&self.warnings).map(Finding::bytes).sum::<usize>()
+        let texts = self
+            .r#type
+            .iter()
+            .chain(&self.subject)
+            .map(String::len)
+            .sum::<usize>();
+        size_of::<Self>()
+            + texts
+            + self
+                .errors
+                .iter()
+                .chain(&self.warnings)
+                .map(Finding::bytes)
+                .sum::<usize>()
     }
 }
 
@@ -158,7 +194,10 @@ impl Signal {
 fn by_signal(findings: &[Finding]) -> HashMap<usize, Vec<Finding>> {
     let mut all = HashMap::<_, Vec<_>>::new();
     for finding in findings {
-        let index = finding.pointer.strip_prefix("/signals/").and_then(|rest| rest.split('/').next()?.parse().ok());
+        let index = finding
+            .pointer
+            .strip_prefix("/signals/")
+            .and_then(|rest| rest.split('/').next()?.parse().ok());
         if let Some(index) = index {
             all.entry(index).or_default().push(finding.clone());
         }
@@ -168,12 +207,17 @@ fn by_signal(findings: &[Finding]) -> HashMap<usize, Vec<Finding>> {
 
 /// The first one of these that is a text.
 fn first_text<const N: usize>(members: [Option<&RawValue>; N]) -> Option<String> {
-    members.into_iter().flatten().find_map(|member| serde_json::from_str(member.get()).ok())
+    members
+        .into_iter()
+        .flatten()
+        .find_map(|member| serde_json::from_str(member.get()).ok())
 }
 
 impl Serialize for JsonText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serde_json::from_slice::<&RawValue>(&self.0).ok().serialize(serializer)
+        serde_json::from_slice::<&RawValue>(&self.0)
+            .ok()
+            .serialize(serializer)
     }
 }
 
@@ -188,13 +232,27 @@ mod tests {
     #[test]
     fn body_in_which_no_signal_can_be_read_is_one_refused_object_without_index() {
         let many = format!("{{\"signals\":[{}]}}", vec!["0"; 501].join(","));
-        for body in ["{", "", r#"{"signals":[]}"#, r#"{"signals":7}"#, many.as_str()] {
+        for body in [
+            "{",
+            "",
+            r#"{"signals":[]}"#,
+            r#"{"signals":7}"#,
+            many.as_str(),
+        ] {
             let outcome = Outcome::parse(429, br#"{"message":"x"}"#, None);
             let signals = signals(&Bytes::copy_from_slice(body.as_bytes()), &outcome, &[]);
-            let shown = signals
-                .iter()
-                .map(|signal| json!([signal.index, signal.r#type, signal.verdict, signal.errors[0].code]));
-            assert_eq!(shown.collect::<Vec<_>>(), [json!([null, null, "refused", "429"])]);
+            let shown = signals.iter().map(|signal| {
+                json!([
+                    signal.index,
+                    signal.r#type,
+                    signal.verdict,
+                    signal.errors[0].code
+                ])
+            });
+            assert_eq!(
+                shown.collect::<Vec<_>>(),
+                [json!([null, null, "refused", "429"])]
+            );
         }
     }
 }

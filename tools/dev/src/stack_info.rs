@@ -51,15 +51,24 @@ impl StackInfo {
             (true, port) => format!("http://127.0.0.1:{port}"),
             (false, _) => format!("http://{address}"),
         };
-        Self { base_url: url(api), inspector_url: url(inspector), environment }
+        Self {
+            base_url: url(api),
+            inspector_url: url(inspector),
+            environment,
+        }
     }
 
     /// Prints it on stdout, with the place of its variables.
     pub(crate) fn print(&self, env_file: &Path) {
-        let Self { base_url, inspector_url, .. } = self;
+        let Self {
+            base_url,
+            inspector_url,
+            ..
+        } = self;
         let (key, lines) = (development_key::API_KEY, curl_lines().join("\n"));
         // With a folder in front, without which `.` would look for the file on the PATH.
-        let env_file = quoted(&std::path::absolute(env_file).unwrap_or_else(|_| env_file.to_owned()));
+        let env_file =
+            quoted(&std::path::absolute(env_file).unwrap_or_else(|_| env_file.to_owned()));
         let text = format!(
             "
 Intake is running, until Ctrl-C.
@@ -90,8 +99,14 @@ Try it in another terminal:
             ("ACCOUNT_ID", development_key::ACCOUNT_ID),
             ("INSPECTOR_URL", self.inspector_url.as_str()),
         ];
-        let environment = self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let variables = own.into_iter().chain(environment).filter(|(name, _)| *name != ALLOCATOR_VARIABLE);
+        let environment = self
+            .environment
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let variables = own
+            .into_iter()
+            .chain(environment)
+            .filter(|(name, _)| *name != ALLOCATOR_VARIABLE);
         variables.fold(String::new(), |mut text, (name, value)| {
             let _ = writeln!(text, "{name}={value}");
             text
@@ -101,11 +116,20 @@ Try it in another terminal:
 
 /// One request for each endpoint, to be pasted as it is.
 fn curl_lines() -> [String; 3] {
-    let get = |path: &str| format!(r#"curl -sS "$BASE_URL{path}" -H "Authorization: Bearer $API_KEY""#);
-    let post = |path: &str, body: &str| format!("{} -H 'Content-Type: application/json' -d '{body}'", get(path));
+    let get =
+        |path: &str| format!(r#"curl -sS "$BASE_URL{path}" -H "Authorization: Bearer $API_KEY""#);
+    let post = |path: &str, body: &str| {
+        format!(
+            "{} -H 'Content-Type: application/json' -d '{body}'",
+            get(path)
+        )
+    };
     [
         get("/api/sdk/ping"),
-        post("/api/customers", r#"{"customerId":"c1","customerData":{"firstName":"Ada","email":"ada@example.com"}}"#),
+        post(
+            "/api/customers",
+            r#"{"customerId":"c1","customerData":{"firstName":"Ada","email":"ada@example.com"}}"#,
+        ),
         post(
             "/api/event-flows/signal",
             r#"{"signals":[{"customerId":"c1","eventType":"viewed","data":{"productId":"p1","price":12.5}}]}"#,
@@ -116,7 +140,10 @@ fn curl_lines() -> [String; 3] {
 /// A path as a shell reads it.
 fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
-    if path.chars().all(|c| c.is_alphanumeric() || "/._-+@%,:".contains(c)) {
+    if path
+        .chars()
+        .all(|c| c.is_alphanumeric() || "/._-+@%,:".contains(c))
+    {
         return path;
     }
     format!("'{}'", path.replace('\'', r"'\''"))
@@ -131,19 +158,35 @@ mod tests {
     use super::{StackInfo, curl_lines, quoted};
 
     fn stack_info() -> StackInfo {
-        let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
+        let template =
+            Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref())
+                .unwrap();
         let at = |port| ([127, 0, 0, 1], port).into();
-        StackInfo::new(at(9000), at(9001), "http://127.0.0.1:8000", template.environment().unwrap())
+        StackInfo::new(
+            at(9000),
+            at(9001),
+            "http://127.0.0.1:8000",
+            template.environment().unwrap(),
+        )
     }
 
     #[test]
     fn every_route_of_the_template_has_a_curl_line() {
-        let template = Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap();
+        let template =
+            Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref())
+                .unwrap();
         let lines = curl_lines();
 
         for route in template.routes() {
-            let url = format!(" \"$BASE_URL{}\" -H \"Authorization: Bearer $API_KEY\"", route.path);
-            assert!(lines.iter().any(|line| line.contains(&url)), "{} has no line", route.path);
+            let url = format!(
+                " \"$BASE_URL{}\" -H \"Authorization: Bearer $API_KEY\"",
+                route.path
+            );
+            assert!(
+                lines.iter().any(|line| line.contains(&url)),
+                "{} has no line",
+                route.path
+            );
         }
     }
 
@@ -152,9 +195,15 @@ mod tests {
         let text = stack_info().variables();
         for line in text.lines() {
             let (name, value) = line.split_once('=').unwrap();
-            assert!(name.chars().all(|c| c.is_ascii_uppercase() || c == '_'), "{line}");
             assert!(
-                !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || ":/._-".contains(c)),
+                name.chars().all(|c| c.is_ascii_uppercase() || c == '_'),
+                "{line}"
+            );
+            assert!(
+                !value.is_empty()
+                    && value
+                        .chars()
+                        .all(|c| c.is_ascii_alphanumeric() || ":/._-".contains(c)),
                 "{line}"
             );
         }
@@ -167,7 +216,11 @@ mod tests {
             "AWS_REGION",
             "SIGNALS_TABLE",
         ] {
-            assert!(text.lines().any(|line| line.starts_with(&format!("{name}="))), "{name}: {text}");
+            assert!(
+                text.lines()
+                    .any(|line| line.starts_with(&format!("{name}="))),
+                "{name}: {text}"
+            );
         }
     }
 
@@ -177,10 +230,20 @@ mod tests {
         let path = folder.path().join("it's a file.env");
         std::fs::write(&path, stack_info().variables()).unwrap();
         let script = format!(". {}; echo $SIGNALS_TABLE $BASE_URL; env", quoted(&path));
-        let output = Command::new("sh").args(["-c", &script]).env_clear().output().unwrap();
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .env_clear()
+            .output()
+            .unwrap();
 
         let text = String::from_utf8(output.stdout).unwrap();
-        assert!(text.starts_with("SignalsTable http://127.0.0.1:9000\n"), "{text}");
-        assert!(!text.contains("AWS_") && !text.contains("BASE_URL="), "{text}");
+        assert!(
+            text.starts_with("SignalsTable http://127.0.0.1:9000\n"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("AWS_") && !text.contains("BASE_URL="),
+            "{text}"
+        );
     }
 }

@@ -14,17 +14,26 @@ use serde_json::json;
 #[test]
 fn variable_of_each_option_is_read() {
     let help = String::from_utf8(dev().arg("--help").output().unwrap().stdout).unwrap();
-    let options = help.lines().filter_map(|line| line.trim_start().strip_prefix("--")?.split(' ').next());
+    let options = help
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("--")?.split(' ').next());
     // These take any path, or build a program first.
-    let options: Vec<_> = options.filter(|option| !["contracts", "data", "env-file"].contains(option)).collect();
+    let options: Vec<_> = options
+        .filter(|option| !["contracts", "data", "env-file"].contains(option))
+        .collect();
 
-    assert!(options.len() > 10 && options.contains(&"seed"), "{options:?}");
+    assert!(
+        options.len() > 10 && options.contains(&"seed"),
+        "{options:?}"
+    );
     for option in options {
         let variable = format!("INTAKE_DEV_{}", option.to_uppercase().replace('-', "_"));
         let ended = dev().env(&variable, "no value of it").output().unwrap();
         let text = String::from_utf8(ended.stderr).unwrap();
         assert!(
-            text.starts_with(&format!("error: invalid value 'no value of it' for '--{option}")),
+            text.starts_with(&format!(
+                "error: invalid value 'no value of it' for '--{option}"
+            )),
             "{variable}: {text}"
         );
     }
@@ -33,12 +42,23 @@ fn variable_of_each_option_is_read() {
 #[test]
 fn variable_has_several_values_between_commas_and_yields_to_its_option() {
     let error = |arguments: &[&str]| {
-        let ended = dev().env("INTAKE_DEV_HOST_NAME", "intake,http://stack").args(arguments).output().unwrap();
+        let ended = dev()
+            .env("INTAKE_DEV_HOST_NAME", "intake,http://stack")
+            .args(arguments)
+            .output()
+            .unwrap();
         String::from_utf8(ended.stderr).unwrap()
     };
-    assert!(error(&[]).starts_with("error: invalid value 'http://stack' for '--host-name"), "{}", error(&[]));
+    assert!(
+        error(&[]).starts_with("error: invalid value 'http://stack' for '--host-name"),
+        "{}",
+        error(&[])
+    );
     let of_option = error(&["--host-name", "intake:9000"]);
-    assert!(of_option.starts_with("error: invalid value 'intake:9000' for '--host-name"), "{of_option}");
+    assert!(
+        of_option.starts_with("error: invalid value 'intake:9000' for '--host-name"),
+        "{of_option}"
+    );
 }
 
 #[test]
@@ -46,9 +66,17 @@ fn address_for_other_machines_is_named_at_the_start() {
     let sandbox = Sandbox::new();
     sandbox.function("exit 7");
     assert!(
-        sandbox.run(&["--host", "0.0.0.0"]).stderr.starts_with("Other machines can use the API and the inspector. ")
+        sandbox
+            .run(&["--host", "0.0.0.0"])
+            .stderr
+            .starts_with("Other machines can use the API and the inspector. ")
     );
-    assert!(sandbox.run(&["--host", "127.0.0.2"]).stderr.starts_with("DynamoDB emulator: "));
+    assert!(
+        sandbox
+            .run(&["--host", "127.0.0.2"])
+            .stderr
+            .starts_with("DynamoDB emulator: ")
+    );
 }
 
 #[test]
@@ -61,29 +89,48 @@ fn taken_port_is_an_error_that_names_it_and_changes_nothing_of_the_stack_that_ha
 
     for option in ["--port", "--dynamodb-port", "--inspector-port"] {
         assert_eq!(
-            sandbox.run(&[option, &port, "--data", "target/dev.sqlite"]).error(),
+            sandbox
+                .run(&[option, &port, "--data", "target/dev.sqlite"])
+                .error(),
             format!(
                 "error: Port {port} of 127.0.0.1 is taken: stop what listens there, or choose another with {option} \
                  (0 takes any free one)."
             )
         );
     }
-    assert_eq!(sandbox.read("target/dev.env"), "BASE_URL=http://127.0.0.1:1\n");
+    assert_eq!(
+        sandbox.read("target/dev.env"),
+        "BASE_URL=http://127.0.0.1:1\n"
+    );
     assert!(!sandbox.exists("started") && !sandbox.exists("target/dev.sqlite"));
 }
 
 #[test]
 fn one_port_for_two_servers_is_an_error() {
     let ended = Sandbox::new().run(&["--port", "9123", "--dynamodb-port", "9123"]);
-    assert_eq!(ended.error(), "error: --port and --dynamodb-port are both 9123: give two ports.");
+    assert_eq!(
+        ended.error(),
+        "error: --port and --dynamodb-port are both 9123: give two ports."
+    );
 }
 
 #[test]
 fn invalid_origin_is_an_error_with_an_example() {
-    for origin in ["localhost:3000", "http://localhost:3000/", "http://", "HTTP://a.example", "http://a,b", ""] {
+    for origin in [
+        "localhost:3000",
+        "http://localhost:3000/",
+        "http://",
+        "HTTP://a.example",
+        "http://a,b",
+        "",
+    ] {
         let ended = dev().args(["--cors", origin]).output().unwrap();
         let text = String::from_utf8(ended.stderr).unwrap();
-        assert!(text.starts_with("error: invalid value") && text.contains("such as http://localhost:3000"), "{text}");
+        assert!(
+            text.starts_with("error: invalid value")
+                && text.contains("such as http://localhost:3000"),
+            "{text}"
+        );
     }
 }
 
@@ -92,14 +139,20 @@ fn share_of_faults_beyond_0_and_1_is_an_error_with_an_example() {
     for share in ["1.1", "-0.1", "NaN", "inf", "10%", ""] {
         let ended = dev().arg(format!("--faults={share}")).output().unwrap();
         let text = String::from_utf8(ended.stderr).unwrap();
-        assert!(text.starts_with("error: invalid value") && text.contains("from 0 to 1, such as 0.1"), "{text}");
+        assert!(
+            text.starts_with("error: invalid value") && text.contains("from 0 to 1, such as 0.1"),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn cors_option_without_a_configuration_is_an_error() {
     let ended = Sandbox::new().run(&["--cors", "http://localhost:3000"]);
-    assert_eq!(ended.error(), "error: --cors needs a CorsConfiguration in template.yaml, and there is none.");
+    assert_eq!(
+        ended.error(),
+        "error: --cors needs a CorsConfiguration in template.yaml, and there is none."
+    );
 }
 
 #[test]
@@ -107,14 +160,20 @@ fn folder_without_a_workspace_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.remove("Cargo.toml");
     let ended = sandbox.run(&[]);
-    assert_eq!(ended.error(), "error: Cargo cannot read the workspace of this folder: its message above says why.");
+    assert_eq!(
+        ended.error(),
+        "error: Cargo cannot read the workspace of this folder: its message above says why."
+    );
 }
 
 #[test]
 fn data_file_in_a_folder_that_does_not_exist_is_an_error() {
-    let error = Sandbox::new().run(&["--data", "target/new/dev.sqlite"]).error();
+    let error = Sandbox::new()
+        .run(&["--data", "target/new/dev.sqlite"])
+        .error();
     assert!(
-        error.starts_with("error: Cannot use the data file ") && error.ends_with("/target/new does not exist."),
+        error.starts_with("error: Cannot use the data file ")
+            && error.ends_with("/target/new does not exist."),
         "{error}"
     );
 }
@@ -126,8 +185,15 @@ fn failed_build_is_an_error_after_the_output_of_cargo() {
     sandbox.append("functions/customers/src/main.rs", "this is not Rust");
     let ended = sandbox.run(&[]);
 
-    assert_eq!(ended.error(), "error: The functions could not be built: cargo's output above says why.");
-    assert!(ended.stderr.contains("could not compile `customers`"), "{}", ended.stderr);
+    assert_eq!(
+        ended.error(),
+        "error: The functions could not be built: cargo's output above says why."
+    );
+    assert!(
+        ended.stderr.contains("could not compile `customers`"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]
@@ -135,20 +201,50 @@ fn seed_imports_copies_with_signals_over_seven_days() {
     let sandbox = Sandbox::new();
     sandbox.function("exit 7");
     sandbox.append("events/seed/customers.ndjson", "customer\n");
-    sandbox.append("events/seed/signals.ndjson", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n");
-    sandbox.cargo_that_builds_intake("echo \"$*\" >> calls; cat \"$2\" >> lines; env > environment; exit 0");
+    sandbox.append(
+        "events/seed/signals.ndjson",
+        "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n",
+    );
+    sandbox.cargo_that_builds_intake(
+        "echo \"$*\" >> calls; cat \"$2\" >> lines; env > environment; exit 0",
+    );
     let ended = sandbox.run(&["--seed"]);
 
-    assert!(ended.error().starts_with("error: The function customers ended"), "{}", ended.stderr);
+    assert!(
+        ended
+            .error()
+            .starts_with("error: The function customers ended"),
+        "{}",
+        ended.stderr
+    );
     let calls = sandbox.read("calls");
     let time = |call: &str| -> Timestamp { call.rsplit(' ').next().unwrap().parse().unwrap() };
     let days = |call| Timestamp::now().duration_since(time(call)).as_secs() / (24 * 60 * 60);
-    assert_eq!(calls.lines().map(days).collect::<Vec<_>>(), [7, 6, 5, 4, 3, 2, 1, 0], "{calls}");
-    assert!(calls.lines().all(|call| call.contains(" --account dev ") && !call.contains("events/seed")), "{calls}");
-    assert_eq!(sandbox.read("lines"), "customer\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n");
+    assert_eq!(
+        calls.lines().map(days).collect::<Vec<_>>(),
+        [7, 6, 5, 4, 3, 2, 1, 0],
+        "{calls}"
+    );
+    assert!(
+        calls
+            .lines()
+            .all(|call| call.contains(" --account dev ") && !call.contains("events/seed")),
+        "{calls}"
+    );
+    assert_eq!(
+        sandbox.read("lines"),
+        "customer\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n"
+    );
     let environment = sandbox.read("environment");
-    for expected in ["\nAWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:", "\nAWS_ACCESS_KEY_ID=", "\nAWS_REGION="] {
-        assert!(format!("\n{environment}").contains(expected), "{expected}: {environment}");
+    for expected in [
+        "\nAWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:",
+        "\nAWS_ACCESS_KEY_ID=",
+        "\nAWS_REGION=",
+    ] {
+        assert!(
+            format!("\n{environment}").contains(expected),
+            "{expected}: {environment}"
+        );
     }
 }
 
@@ -161,8 +257,15 @@ fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
     sandbox.cargo_that_builds_intake("touch imported; exit 0");
     let template = Template::read(&sandbox.path("template.yaml")).unwrap();
     sandbox.append("target/README", "");
-    let emulator = Emulator::start(&template, &Storage::File(sandbox.path("target/dev.sqlite")), 0).unwrap();
-    emulator.put_item("CustomersTable", &json!({"pk": {"S": "dev#c-1001"}})).unwrap();
+    let emulator = Emulator::start(
+        &template,
+        &Storage::File(sandbox.path("target/dev.sqlite")),
+        0,
+    )
+    .unwrap();
+    emulator
+        .put_item("CustomersTable", &json!({"pk": {"S": "dev#c-1001"}}))
+        .unwrap();
     drop(emulator);
 
     let ended = sandbox.run(&["--seed", "--data", "target/dev.sqlite"]);
@@ -177,11 +280,21 @@ fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
 fn seed_that_cannot_be_imported_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.function("exit 0");
-    assert!(sandbox.run(&["--seed"]).error().starts_with("error: Cannot read "));
+    assert!(
+        sandbox
+            .run(&["--seed"])
+            .error()
+            .starts_with("error: Cannot read ")
+    );
     sandbox.append("events/seed/customers.ndjson", "");
     sandbox.append("events/seed/signals.ndjson", "");
     sandbox.cargo_that_builds_intake("exit 1");
-    assert!(sandbox.run(&["--seed"]).error().starts_with("error: The sample data could not be stored"));
+    assert!(
+        sandbox
+            .run(&["--seed"])
+            .error()
+            .starts_with("error: The sample data could not be stored")
+    );
 }
 
 #[test]
@@ -189,8 +302,17 @@ fn function_that_ends_at_its_start_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.function("echo why >&2; exit 7");
     let ended = sandbox.run(&[]);
-    assert_eq!(ended.error(), "error: The function customers ended by itself: see its output above.");
-    assert!(ended.stderr.contains("The function customers ended by itself (exit status: 7); "), "{}", ended.stderr);
+    assert_eq!(
+        ended.error(),
+        "error: The function customers ended by itself: see its output above."
+    );
+    assert!(
+        ended
+            .stderr
+            .contains("The function customers ended by itself (exit status: 7); "),
+        "{}",
+        ended.stderr
+    );
     assert_eq!(ended.stdout.lines().next(), Some("why"));
 }
 
@@ -200,5 +322,8 @@ fn queue_of_the_developer_does_not_reach_the_functions() {
     sandbox.function("env > environment; exit 7");
     sandbox.run(&[]);
     let environment = sandbox.read("environment");
-    assert!(environment.contains("AWS_ENDPOINT_URL_DYNAMODB=") && !environment.contains("QUEUE"), "{environment}");
+    assert!(
+        environment.contains("AWS_ENDPOINT_URL_DYNAMODB=") && !environment.contains("QUEUE"),
+        "{environment}"
+    );
 }

@@ -1,5 +1,9 @@
 //! The metadata for cargo-lambda in Cargo.toml equals template.yaml.
-#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "the helpers of tests fail like tests"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -29,7 +33,10 @@ fn cargo_lambda_router_has_the_routes_of_the_template() {
     let mut routes = BTreeMap::new();
     for function in template().functions {
         for route in function.routes {
-            assert_eq!(route.method, "ANY", "the router of cargo-lambda ignores the method");
+            assert_eq!(
+                route.method, "ANY",
+                "the router of cargo-lambda ignores the method"
+            );
             routes.insert(route.path, function.package.clone());
         }
     }
@@ -43,7 +50,10 @@ fn cargo_lambda_environment_is_that_of_cargo_dev_on_its_default_ports() {
     assert!(expected.remove("GLIBC_TUNABLES").is_some());
     let port = dev_default("--dynamodb-port");
     for (name, value) in [
-        ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}").as_str()),
+        (
+            "AWS_ENDPOINT_URL",
+            format!("http://127.0.0.1:{port}").as_str(),
+        ),
         ("AWS_REGION", "us-east-1"),
         ("AWS_ACCESS_KEY_ID", "local"),
         ("AWS_SECRET_ACCESS_KEY", "local"),
@@ -58,9 +68,18 @@ fn cargo_lambda_environment_is_that_of_cargo_dev_on_its_default_ports() {
 
 /// The default that `cargo dev --help` shows for an option.
 fn dev_default(option: &str) -> String {
-    let help = Command::new(env!("CARGO_BIN_EXE_dev")).arg("--help").output().unwrap();
+    let help = Command::new(env!("CARGO_BIN_EXE_dev"))
+        .arg("--help")
+        .output()
+        .unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
-    let after = help.split_once(option).unwrap().1.split_once("[default: ").unwrap().1;
+    let after = help
+        .split_once(option)
+        .unwrap()
+        .1
+        .split_once("[default: ")
+        .unwrap()
+        .1;
     after.split_once(']').unwrap().0.to_owned()
 }
 
@@ -70,9 +89,15 @@ fn cargo_lambda_builds_only_the_functions_of_the_templates() {
     let mut packages = BTreeSet::new();
     for home in [ROOT.to_owned(), format!("{ROOT}/delivery")] {
         let template = std::fs::read_to_string(format!("{home}/template.yaml")).unwrap();
-        for folder in template.lines().filter_map(|line| line.trim().strip_prefix("CodeUri: ")) {
+        for folder in template
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("CodeUri: "))
+        {
             let manifest = std::fs::read_to_string(format!("{home}/{folder}/Cargo.toml")).unwrap();
-            let name = manifest.lines().find_map(|line| line.strip_prefix("name = ")).unwrap();
+            let name = manifest
+                .lines()
+                .find_map(|line| line.strip_prefix("name = "))
+                .unwrap();
             packages.insert(name.trim_matches('"').to_owned());
         }
     }

@@ -15,8 +15,10 @@ use crate::time_args::timestamp;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Count the requests and signals of each account and key, from the functions' logs; last seen
-    #[command(after_help = "Example:\n  cargo intake --stack intake-prod accounts usage --since 24h\n\n\
-        CloudWatch Logs reads every line of the period, for $0.005 per GB.")]
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod accounts usage --since 24h\n\n\
+        CloudWatch Logs reads every line of the period, for $0.005 per GB."
+    )]
     Usage {
         /// Only requests at or after this time, such as 6h (ago) or 2026-11-20
         #[arg(long, value_name = "TIME", default_value = "24h", value_parser = timestamp)]
@@ -24,10 +26,12 @@ pub(crate) enum Command {
     },
 
     /// Erase everything that is stored of an account, and revoke its keys; this reads all tables
-    #[command(after_help = "Example:\n  cargo intake --stack intake-prod accounts erase shop\n\n\
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod accounts erase shop\n\n\
         It is refused while the overflow queue has messages: their signals would be stored after the erasure. The keys of the \
         account stay in the key table, revoked: their ids are in logs. After an interruption, run it again: it \
-        erases what is left. Backups are not changed.")]
+        erases what is left. Backups are not changed."
+    )]
     Erase {
         /// The account
         #[arg(value_name = "ACCOUNT")]
@@ -47,7 +51,11 @@ impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
             Self::Usage { since } => usage::usage(stack, since, format).await,
-            Self::Erase { account, yes, anyway } => erase::erase(stack, &account, yes, anyway, format).await,
+            Self::Erase {
+                account,
+                yes,
+                anyway,
+            } => erase::erase(stack, &account, yes, anyway, format).await,
         }
     }
 }

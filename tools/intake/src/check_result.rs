@@ -19,20 +19,33 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     pub(crate) fn held(seen: impl Into<String>) -> Self {
-        Self { result: CheckResult::Held, seen: seen.into() }
+        Self {
+            result: CheckResult::Held,
+            seen: seen.into(),
+        }
     }
 
     pub(crate) fn failed(seen: impl Into<String>) -> Self {
-        Self { result: CheckResult::Failed, seen: seen.into() }
+        Self {
+            result: CheckResult::Failed,
+            seen: seen.into(),
+        }
     }
 
     pub(crate) fn skipped(reason: impl Into<String>) -> Self {
-        Self { result: CheckResult::Skipped, seen: reason.into() }
+        Self {
+            result: CheckResult::Skipped,
+            seen: reason.into(),
+        }
     }
 
     /// Held, unless there are `faults`.
     pub(crate) fn of(faults: &[String], seen: impl Into<String>) -> Self {
-        if faults.is_empty() { Self::held(seen) } else { Self::failed(faults.join("; ")) }
+        if faults.is_empty() {
+            Self::held(seen)
+        } else {
+            Self::failed(faults.join("; "))
+        }
     }
 }
 

@@ -11,7 +11,9 @@ use crate::output::note;
 /// # Errors
 /// The operator answers no, or standard input is no terminal.
 pub(crate) fn confirm(question: &str, yes: bool) -> Result<()> {
-    ask(question, "[y/N]", yes, |answer| matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+    ask(question, "[y/N]", yes, |answer| {
+        matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes")
+    })
 }
 
 /// Returns when `yes` is set or the operator types `name`: for what is larger than one customer or key.
@@ -19,7 +21,12 @@ pub(crate) fn confirm(question: &str, yes: bool) -> Result<()> {
 /// # Errors
 /// The operator types something else, or standard input is no terminal.
 pub(crate) fn confirm_by_name(question: &str, name: &str, yes: bool) -> Result<()> {
-    ask(question, &format!("Type {name} to confirm:"), yes, |answer| answer == name)
+    ask(
+        question,
+        &format!("Type {name} to confirm:"),
+        yes,
+        |answer| answer == name,
+    )
 }
 
 fn ask(question: &str, prompt: &str, yes: bool, is_yes: impl FnOnce(&str) -> bool) -> Result<()> {
@@ -31,7 +38,9 @@ fn ask(question: &str, prompt: &str, yes: bool, is_yes: impl FnOnce(&str) -> boo
     }
     note(&format!("{question} {prompt}"));
     let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).context("Cannot read the answer")?;
+    std::io::stdin()
+        .read_line(&mut answer)
+        .context("Cannot read the answer")?;
     if !is_yes(answer.trim()) {
         bail!("Nothing was changed.");
     }

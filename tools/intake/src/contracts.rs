@@ -45,7 +45,9 @@ pub(crate) enum Command {
     },
 
     /// Judge stored signals by the contracts of a folder. The exit code is 1 when one breaks its contract
-    #[command(after_help = "Example:\n  cargo intake --stack intake-prod contracts check --account shop contracts")]
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod contracts check --account shop contracts"
+    )]
     Check {
         #[command(flatten)]
         read: Read,
@@ -81,12 +83,25 @@ impl Command {
 impl Read {
     /// Gives the signals to the program, which writes the results as lines of JSON.
     async fn give(&self, stack: &Stack, mut judge: Process) -> Result<()> {
-        let mut judge = judge.stdin(Stdio::piped()).spawn().context("Cannot start `contracts`")?;
-        let mut lines = BufWriter::new(judge.stdin.take().context("`contracts` has no standard input")?);
+        let mut judge = judge
+            .stdin(Stdio::piped())
+            .spawn()
+            .context("Cannot start `contracts`")?;
+        let mut lines = BufWriter::new(
+            judge
+                .stdin
+                .take()
+                .context("`contracts` has no standard input")?,
+        );
         let table = stack.table(SIGNALS)?;
-        let scan = stack.client.scan().table_name(table).limit(self.items.get().min(PAGE).cast_signed());
+        let scan = stack
+            .client
+            .scan()
+            .table_name(table)
+            .limit(self.items.get().min(PAGE).cast_signed());
         let scan = scan.filter_expression("accountId = :account");
-        let scan = scan.expression_attribute_values(":account", AttributeValue::S(self.account.to_string()));
+        let scan = scan
+            .expression_attribute_values(":account", AttributeValue::S(self.account.to_string()));
         let mut pages = scan.into_paginator().send();
         let (mut read, mut count, mut noted_at, mut part) = (0, 0, Instant::now(), "");
         while let Some(page) = pages.next().await {
@@ -108,7 +123,10 @@ impl Read {
         }
         drop(lines);
         let status = judge.wait().context("Cannot wait for `contracts`")?;
-        note(&format!("{count} signals of {} were read{part}.", self.account));
+        note(&format!(
+            "{count} signals of {} were read{part}.",
+            self.account
+        ));
         match status.code() {
             Some(0) => Ok(()),
             Some(1) => bail!("signals break their contracts."),
@@ -130,15 +148,26 @@ impl<'a> Line<'a> {
     fn of(item: &'a Item) -> Self {
         let [pk, sk] = ["pk", "sk"].map(|name| text(item, name).unwrap_or_default());
         let of = text(item, "eventType").or_else(|| text(item, "stepNodeId"));
-        Self { name: format!("{pk} {sk}"), r#type: of, data: item.get("data").map(Json) }
+        Self {
+            name: format!("{pk} {sk}"),
+            r#type: of,
+            data: item.get("data").map(Json),
+        }
     }
 }
 
 /// The program: built where cargo runs this one, and beside it in a release.
 fn program() -> Result<PathBuf> {
     if let Some(cargo) = std::env::var_os("CARGO") {
-        let built = cargo::cargo_command(cargo).args(["build", "--locked", "--bin", "contracts"]).status();
-        ensure!(built.context("Cargo cannot be started")?.success(), "`contracts` could not be built: see above.");
+        let built = cargo::cargo_command(cargo)
+            .args(["build", "--locked", "--bin", "contracts"])
+            .status();
+        ensure!(
+            built.context("Cargo cannot be started")?.success(),
+            "`contracts` could not be built: see above."
+        );
     }
-    Ok(std::env::current_exe().context("the folder of the programs is unknown")?.with_file_name("contracts"))
+    Ok(std::env::current_exe()
+        .context("the folder of the programs is unknown")?
+        .with_file_name("contracts"))
 }

@@ -83,8 +83,14 @@ impl Command {
         match self {
             Self::Show { target, times } => profiles::show(stack, &target, times, format).await,
             Self::Find { account, email } => profiles::find(stack, &account, &email, format).await,
-            Self::Export(Target { account, id }) => profiles::export(stack, &account, &id, format).await,
-            Self::Erase { target: Target { account, id }, yes, anyway } => {
+            Self::Export(Target { account, id }) => {
+                profiles::export(stack, &account, &id, format).await
+            }
+            Self::Erase {
+                target: Target { account, id },
+                yes,
+                anyway,
+            } => {
                 refuse_while_queued(stack, anyway).await?;
                 erase::erase(stack, &account, &id, yes, format).await
             }

@@ -23,7 +23,10 @@ const OWN_ALARMS: [&str; 2] = ["DefectsAlarm-", "Monitoring-"];
 /// Checks the stack.
 pub(crate) async fn run(stack: &Stack, format: Format) -> Result<()> {
     let findings = findings(stack).await?;
-    let failed = findings.iter().filter(|(_, verdict)| verdict.result == CheckResult::Failed).count();
+    let failed = findings
+        .iter()
+        .filter(|(_, verdict)| verdict.result == CheckResult::Failed)
+        .count();
     // A reader that closes standard output does not change the verdict.
     let printed = print(&findings, failed, format);
     ensure!(failed == 0, "{failed} check(s) failed.");
@@ -37,19 +40,30 @@ fn print(findings: &[(String, Verdict)], failed: usize, format: Format) -> Resul
         table.add(&json, [result.as_str(), check, seen])?;
     }
     table.print()?;
-    if format == Format::Table { print_line(&format!("{} checks, {failed} failed.", findings.len())) } else { Ok(()) }
+    if format == Format::Table {
+        print_line(&format!("{} checks, {failed} failed.", findings.len()))
+    } else {
+        Ok(())
+    }
 }
 
 async fn findings(stack: &Stack) -> Result<Vec<(String, Verdict)>> {
     let mut findings = Vec::new();
     let mut add = |check: &str, verdict: Result<Verdict>| {
         // A check that cannot be done is no check that holds.
-        let verdict = verdict.unwrap_or_else(|error| Verdict::failed(format!("unknown: {error:#}")));
+        let verdict =
+            verdict.unwrap_or_else(|error| Verdict::failed(format!("unknown: {error:#}")));
         findings.push((check.to_owned(), verdict));
     };
-    add("Version", Ok(check_version(stack.optional(VERSION), OWN_VERSION)));
+    add(
+        "Version",
+        Ok(check_version(stack.optional(VERSION), OWN_VERSION)),
+    );
     for expected in &tables::expected() {
-        add(&format!("Table {}", expected.name), tables::check(stack, expected).await);
+        add(
+            &format!("Table {}", expected.name),
+            tables::check(stack, expected).await,
+        );
     }
     add("Key expiries", expiries(stack).await);
     add("Key snapshot", snapshot::compare(stack).await);
@@ -60,7 +74,10 @@ async fn findings(stack: &Stack) -> Result<Vec<(String, Verdict)>> {
     };
     add("Alarms", alarms);
     match Queues::of(stack)? {
-        None => add("Overflow queue", Ok(Verdict::skipped(stack.without_queues()))),
+        None => add(
+            "Overflow queue",
+            Ok(Verdict::skipped(stack.without_queues())),
+        ),
         Some(queues) => {
             let overflow = if stack.is_local {
                 Ok(Verdict::skipped("only CloudWatch counts its failed drains"))
@@ -79,10 +96,17 @@ async fn expiries(stack: &Stack) -> Result<Verdict> {
     let now = Timestamp::now();
     let mut active = KeyTable::new(stack)?.all().await?;
     active.retain(|key| key.record.is_active(now));
-    let ends = active.iter().map(|key| &key.record).filter(|record| !record.is_short_lived()).filter_map(|record| {
-        let days = record.ends_soon(now)?.as_secs() / (24 * 60 * 60);
-        Some(format!("{} of {} ends in {days} day(s)", record.key_id, record.account_id))
-    });
+    let ends = active
+        .iter()
+        .map(|key| &key.record)
+        .filter(|record| !record.is_short_lived())
+        .filter_map(|record| {
+            let days = record.ends_soon(now)?.as_secs() / (24 * 60 * 60);
+            Some(format!(
+                "{} of {} ends in {days} day(s)",
+                record.key_id, record.account_id
+            ))
+        });
     let seen = format!("{} active key(s), none ends within 30 days", active.len());
     Ok(Verdict::of(&ends.collect::<Vec<_>>(), seen))
 }
@@ -97,20 +121,32 @@ fn check_version(deployed: Option<&str>, own: &str) -> Verdict {
         return Verdict::failed(format!("{deployed} is no version"));
     };
     if stack < known {
-        return Verdict::failed(format!("{deployed} is deployed, this command line is {own}: upgrade the stack"));
+        return Verdict::failed(format!(
+            "{deployed} is deployed, this command line is {own}: upgrade the stack"
+        ));
     }
     let seen = if stack > known {
-        format!("{deployed} is deployed, newer than this command line ({own}): get the command line of that release")
+        format!(
+            "{deployed} is deployed, newer than this command line ({own}): get the command line of that release"
+        )
     } else {
-        format!("{deployed}, as this command line; whether there is a newer release is not known here")
+        format!(
+            "{deployed}, as this command line; whether there is a newer release is not known here"
+        )
     };
     Verdict::held(seen)
 }
 
 /// The numbers of a version. What follows a hyphen, as in 1.2.3-rc.1, does not count.
 fn parse(version: &str) -> Option<Vec<u64>> {
-    let numbers = version.split('-').next()?.split('.').map(|number| number.parse().ok());
-    numbers.collect::<Option<Vec<u64>>>().filter(|numbers| numbers.len() == 3)
+    let numbers = version
+        .split('-')
+        .next()?
+        .split('.')
+        .map(|number| number.parse().ok());
+    numbers
+        .collect::<Option<Vec<u64>>>()
+        .filter(|numbers| numbers.len() == 3)
 }
 
 /// The state of every alarm of the stack and of the stack nested in it. There are fewer of them than one page has.
@@ -119,7 +155,12 @@ async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
     for own in OWN_ALARMS {
         let call = json!({"AlarmNamePrefix": format!("{stack}-{own}"), "MaxRecords": 100});
         let page = client.call(&CLOUDWATCH, "DescribeAlarms", &call).await?;
-        for alarm in page.get("MetricAlarms").and_then(Value::as_array).into_iter().flatten() {
+        for alarm in page
+            .get("MetricAlarms")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             let text = |name: &str| alarm.get(name).and_then(Value::as_str).unwrap_or_default();
             count += 1;
             match text("StateValue") {
@@ -132,14 +173,22 @@ async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
     if count == 0 {
         faults.push("the stack has no alarms".to_owned());
     }
-    Ok(Verdict::of(&faults, format!("{count} alarms, none fires, {unknown} without data")))
+    Ok(Verdict::of(
+        &faults,
+        format!("{count} alarms, none fires, {unknown} without data"),
+    ))
 }
 
 /// Whether drains fail while messages wait. The age of the oldest message would not say so: SQS leaves out a message that was
 /// received three times.
-async fn overflow(queues: &Queues<'_>, client: &AwsClient<'_>, function: Option<&str>) -> Result<Verdict> {
+async fn overflow(
+    queues: &Queues<'_>,
+    client: &AwsClient<'_>,
+    function: Option<&str>,
+) -> Result<Verdict> {
     let [overflow, _] = queues.counts().await?;
-    let function = function.context("the stack does not name its overflow function: deploy this version")?;
+    let function =
+        function.context("the stack does not name its overflow function: deploy this version")?;
     let now = Timestamp::now().seconds();
     let call = json!({
         "Namespace": "Intake",
@@ -150,11 +199,26 @@ async fn overflow(queues: &Queues<'_>, client: &AwsClient<'_>, function: Option<
         "Period": FAILURES_SECONDS,
         "Statistics": ["Sum"],
     });
-    let answer = client.call(&CLOUDWATCH, "GetMetricStatistics", &call).await?;
-    let points = answer.get("Datapoints").and_then(Value::as_array).into_iter().flatten();
-    let failures: f64 = points.filter_map(|point| point.get("Sum")?.as_f64()).fold(0.0, std::ops::Add::add);
-    let seen = format!("{} message(s), {failures:.0} failed drain(s) in half an hour", overflow.total());
-    Ok(if failures > 0.0 && overflow.total() > 0 { Verdict::failed(seen) } else { Verdict::held(seen) })
+    let answer = client
+        .call(&CLOUDWATCH, "GetMetricStatistics", &call)
+        .await?;
+    let points = answer
+        .get("Datapoints")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let failures: f64 = points
+        .filter_map(|point| point.get("Sum")?.as_f64())
+        .fold(0.0, std::ops::Add::add);
+    let seen = format!(
+        "{} message(s), {failures:.0} failed drain(s) in half an hour",
+        overflow.total()
+    );
+    Ok(if failures > 0.0 && overflow.total() > 0 {
+        Verdict::failed(seen)
+    } else {
+        Verdict::held(seen)
+    })
 }
 
 async fn dead_letters(queues: &Queues<'_>) -> Result<Verdict> {
@@ -163,7 +227,9 @@ async fn dead_letters(queues: &Queues<'_>) -> Result<Verdict> {
     if count == 0 {
         return Ok(Verdict::held("none"));
     }
-    Ok(Verdict::failed(format!("{count} message(s): find out why, then `cargo intake overflow redrive`")))
+    Ok(Verdict::failed(format!(
+        "{count} message(s): find out why, then `cargo intake overflow redrive`"
+    )))
 }
 
 #[cfg(test)]

@@ -8,10 +8,18 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use store::error::{Cause, StoreError};
 
 /// The error of a call that the SDK made.
-pub(crate) fn call_error<E: ProvideErrorMetadata>(table: &str, error: SdkError<E, HttpResponse>) -> Error {
-    let reason = error.as_service_error().and_then(|service| service.message()).map(ToOwned::to_owned);
+pub(crate) fn call_error<E: ProvideErrorMetadata>(
+    table: &str,
+    error: SdkError<E, HttpResponse>,
+) -> Error {
+    let reason = error
+        .as_service_error()
+        .and_then(|service| service.message())
+        .map(ToOwned::to_owned);
     match (StoreError::from(error), reason) {
-        (StoreError::Invalid, Some(reason)) => anyhow!("Table {table}: DynamoDB rejected the request: {reason}"),
+        (StoreError::Invalid, Some(reason)) => {
+            anyhow!("Table {table}: DynamoDB rejected the request: {reason}")
+        }
         (error, Some(reason)) => anyhow!("Table {table}: {} ({error}: {reason})", explain(&error)),
         (error, None) => store_error(table, &error),
     }
@@ -30,7 +38,9 @@ fn explain(error: &StoreError) -> &'static str {
         _ => return "DynamoDB rejected an item.",
     };
     match cause {
-        Cause::Timeout | Cause::DeadlineExceeded => "DynamoDB did not answer in time. Run the command again.",
+        Cause::Timeout | Cause::DeadlineExceeded => {
+            "DynamoDB did not answer in time. Run the command again."
+        }
         Cause::DispatchFailure | Cause::ResponseError => {
             "cannot reach DynamoDB. Check the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set."
         }

@@ -47,7 +47,10 @@ pub(crate) struct Received {
 
 impl HttpClient {
     pub(crate) fn new(timeout: Duration) -> Result<Self> {
-        Ok(Self { connector: http_connector(CONNECT_TIMEOUT)?, timeout })
+        Ok(Self {
+            connector: http_connector(CONNECT_TIMEOUT)?,
+            timeout,
+        })
     }
 
     /// Sends a request. Its `host` is that of the URL, unless the headers have another one.
@@ -60,14 +63,25 @@ impl HttpClient {
     ) -> Result<Received> {
         let mut request = HttpRequest::new(SdkBody::from(body));
         request.set_method(method)?;
-        request.set_uri(url.as_str()).with_context(|| format!("{url} is not a URL"))?;
+        request
+            .set_uri(url.as_str())
+            .with_context(|| format!("{url} is not a URL"))?;
         for (name, value) in headers {
-            request.headers_mut().try_insert(name.to_owned(), value.to_owned())?;
+            request
+                .headers_mut()
+                .try_insert(name.to_owned(), value.to_owned())?;
         }
         let exchange = async {
             let mut response = self.connector.call(request).await?;
-            let body = ByteStream::new(response.take_body()).collect().await?.to_vec();
-            anyhow::Ok(Received { status: response.status().as_u16(), headers: response.headers().clone(), body })
+            let body = ByteStream::new(response.take_body())
+                .collect()
+                .await?
+                .to_vec();
+            anyhow::Ok(Received {
+                status: response.status().as_u16(),
+                headers: response.headers().clone(),
+                body,
+            })
         };
         let received = tokio::time::timeout(self.timeout, exchange).await;
         received.with_context(|| format!("no response within {} s", self.timeout.as_secs()))?
@@ -105,22 +119,47 @@ pub(crate) struct AwsClient<'a> {
 
 impl<'a> AwsClient<'a> {
     pub(crate) fn new(config: &'a SdkConfig) -> Result<Self> {
-        Ok(Self { config, client: HttpClient::new(CALL_TIMEOUT)? })
+        Ok(Self {
+            config,
+            client: HttpClient::new(CALL_TIMEOUT)?,
+        })
     }
 
     /// Calls an operation, and again after a pause if the service is busy.
-    pub(crate) async fn call(&self, service: &Service, operation: &str, body: &Value) -> Result<Value> {
-        let answer = repeat(ATTEMPTS, || self.send(service, operation, body.to_string()), is_final).await;
-        answer.and_then(|received| read(&received)).with_context(|| operation.to_owned())
+    pub(crate) async fn call(
+        &self,
+        service: &Service,
+        operation: &str,
+        body: &Value,
+    ) -> Result<Value> {
+        let answer = repeat(
+            ATTEMPTS,
+            || self.send(service, operation, body.to_string()),
+            is_final,
+        )
+        .await;
+        answer
+            .and_then(|received| read(&received))
+            .with_context(|| operation.to_owned())
     }
 
     async fn send(&self, service: &Service, operation: &str, body: String) -> Result<Received> {
         let region = self.config.region().context("No AWS region")?.as_ref();
         let url = endpoint(service.name, service.variable, region).await?;
         let target = format!("{}.{operation}", service.target);
-        let headers = [("content-type", service.content_type), ("x-amz-target", target.as_str())];
-        let provider = self.config.credentials_provider().context("No AWS credentials")?;
-        let identity: Identity = provider.provide_credentials().await.context("No AWS credentials")?.into();
+        let headers = [
+            ("content-type", service.content_type),
+            ("x-amz-target", target.as_str()),
+        ];
+        let provider = self
+            .config
+            .credentials_provider()
+            .context("No AWS credentials")?;
+        let identity: Identity = provider
+            .provide_credentials()
+            .await
+            .context("No AWS credentials")?
+            .into();
         let params = SigningParams::builder()
             .identity(&identity)
             .region(region)
@@ -129,16 +168,28 @@ impl<'a> AwsClient<'a> {
             .settings(SigningSettings::default())
             .build()?
             .into();
-        let signable = SignableRequest::new("POST", &url, headers.into_iter(), SignableBody::Bytes(body.as_bytes()))?;
+        let signable = SignableRequest::new(
+            "POST",
+            &url,
+            headers.into_iter(),
+            SignableBody::Bytes(body.as_bytes()),
+        )?;
         let (instructions, _) = sign(signable, &params)?.into_parts();
         let headers = headers.into_iter().chain(instructions.headers());
-        let sent = self.client.send("POST", url.clone(), headers, body.into()).await;
+        let sent = self
+            .client
+            .send("POST", url.clone(), headers, body.into())
+            .await;
         sent.with_context(|| format!("cannot reach {}", service.name))
     }
 }
 
 /// Makes so many attempts, with a pause before each further one, until the outcome of one is final.
-pub(crate) async fn repeat<T>(attempts: usize, attempt: impl AsyncFn() -> T, is_final: impl Fn(&T) -> bool) -> T {
+pub(crate) async fn repeat<T>(
+    attempts: usize,
+    attempt: impl AsyncFn() -> T,
+    is_final: impl Fn(&T) -> bool,
+) -> T {
     let mut outcome = attempt().await;
     for _ in 1..attempts {
         if is_final(&outcome) {
@@ -152,8 +203,11 @@ pub(crate) async fn repeat<T>(attempts: usize, attempt: impl AsyncFn() -> T, is_
 
 /// Whether another attempt would be answered in the same way.
 fn is_final(answer: &Result<Received>) -> bool {
-    let is_throttled = |answer: &Received| String::from_utf8_lossy(&answer.body).contains("Throttl");
-    answer.as_ref().is_ok_and(|answer| answer.status == 200 || answer.status < 500 && !is_throttled(answer))
+    let is_throttled =
+        |answer: &Received| String::from_utf8_lossy(&answer.body).contains("Throttl");
+    answer
+        .as_ref()
+        .is_ok_and(|answer| answer.status == 200 || answer.status < 500 && !is_throttled(answer))
 }
 
 /// The answer, or why the service refused the call, in its own words.
@@ -164,7 +218,13 @@ fn read(received: &Received) -> Result<Value> {
     }
     let answer = answer.unwrap_or_default();
     let text = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default();
-    bail!("{} {} {}{}", received.status, text("__type"), text("message"), text("Message"))
+    bail!(
+        "{} {} {}{}",
+        received.status,
+        text("__type"),
+        text("message"),
+        text("Message")
+    )
 }
 
 /// The address of a service: the one that the SDKs' variables set, or else that of AWS.
@@ -173,9 +233,18 @@ pub(crate) async fn endpoint(service: &str, variable: &str, region: &str) -> Res
         return Ok(format!("{}/", url.trim_end_matches('/')));
     }
     // The SDK of DynamoDB knows what the hosts of each partition end with.
-    let params = Params::builder().region(region).use_fips(false).use_dual_stack(false).build()?;
-    let endpoint = DefaultResolver::new().resolve_endpoint(&params).await.map_err(|error| anyhow!(error))?;
-    let domain = endpoint.url().strip_prefix(&format!("https://dynamodb.{region}."));
+    let params = Params::builder()
+        .region(region)
+        .use_fips(false)
+        .use_dual_stack(false)
+        .build()?;
+    let endpoint = DefaultResolver::new()
+        .resolve_endpoint(&params)
+        .await
+        .map_err(|error| anyhow!(error))?;
+    let domain = endpoint
+        .url()
+        .strip_prefix(&format!("https://dynamodb.{region}."));
     let domain = domain.with_context(|| format!("{region} is not a region"))?;
     Ok(format!("https://{service}.{region}.{domain}/"))
 }

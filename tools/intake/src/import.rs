@@ -72,31 +72,51 @@ impl Import {
         self.ensure_times(kind, retention)?;
         let error_path = self.file.with_added_extension("errors.ndjson");
         if self.from_line == NonZeroU64::MIN && error_path.exists() {
-            std::fs::remove_file(&error_path).with_context(|| format!("Cannot delete {}", error_path.display()))?;
+            std::fs::remove_file(&error_path)
+                .with_context(|| format!("Cannot delete {}", error_path.display()))?;
         }
         let mut outcomes = Outcomes::new(kind, error_path);
         let writer = Writer::new(stack.client.clone(), table, &self.account, retention);
         let mut next_line = self.from_line.get();
         let work = Box::pin(self.store(&writer, kind, &mut outcomes, &mut next_line));
-        let stored = until_interrupted(work).await.and_then(|stored| stored.context("Interrupted."));
-        stored.inspect_err(|_| note(&format!("To continue: {}", self.command(stack, next_line))))?;
+        let stored = until_interrupted(work)
+            .await
+            .and_then(|stored| stored.context("Interrupted."));
+        stored
+            .inspect_err(|_| note(&format!("To continue: {}", self.command(stack, next_line))))?;
         outcomes.print(format)?;
-        ensure!(outcomes.is_success(), "No line of {} was stored.", self.file.display());
+        ensure!(
+            outcomes.is_success(),
+            "No line of {} was stored.",
+            self.file.display()
+        );
         Ok(())
     }
 
     /// Stores the lines. `next_line` is always the first one that may not be stored.
-    async fn store(&self, writer: &Writer<'_>, kind: Kind, outcomes: &mut Outcomes, next_line: &mut u64) -> Result<()> {
+    async fn store(
+        &self,
+        writer: &Writer<'_>,
+        kind: Kind,
+        outcomes: &mut Outcomes,
+        next_line: &mut u64,
+    ) -> Result<()> {
         let mut chunks = self.chunks()?;
         let bytes = std::fs::metadata(&self.file)?.len();
         let mut noted_at = Instant::now();
         while let Some(chunk) = chunks.read().with_context(|| cannot_read(&self.file))? {
-            writer.store(&chunk, kind, self.received_at, outcomes).await?;
+            writer
+                .store(&chunk, kind, self.received_at, outcomes)
+                .await?;
             outcomes.write_rejected()?;
             *next_line = self.from_line.get().max(chunks.next_line());
             if noted_at.elapsed() >= NOTE_INTERVAL {
                 let percent = chunks.bytes.saturating_mul(100) / bytes.max(1);
-                note(&format!("{percent} % of {} imported, up to line {}.", self.file.display(), *next_line - 1));
+                note(&format!(
+                    "{percent} % of {} imported, up to line {}.",
+                    self.file.display(),
+                    *next_line - 1
+                ));
                 noted_at = Instant::now();
             }
         }
@@ -118,7 +138,10 @@ impl Import {
             return Ok(());
         };
         let now = Timestamp::now();
-        ensure!(received_at <= now.plus(MAX_AHEAD), "--received-at is {received_at}: more than five minutes ahead.");
+        ensure!(
+            received_at <= now.plus(MAX_AHEAD),
+            "--received-at is {received_at}: more than five minutes ahead."
+        );
         if let Some(retention) = retention {
             let days = retention.as_secs() / 86_400;
             ensure!(
@@ -132,7 +155,10 @@ impl Import {
 
     /// The command that imports the lines from this one on.
     fn command(&self, stack: &Stack, line: u64) -> String {
-        let time = self.received_at.map(|time| format!(" --received-at {time}")).unwrap_or_default();
+        let time = self
+            .received_at
+            .map(|time| format!(" --received-at {time}"))
+            .unwrap_or_default();
         let file = self.file.to_string_lossy().replace('\'', r"'\''");
         let (stack, account) = (&stack.arguments, &self.account);
         format!("cargo intake{stack} import --account {account}{time} --from-line {line} '{file}'")

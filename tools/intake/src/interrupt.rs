@@ -5,8 +5,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The result of `work`; `None` when the operator pressed Ctrl-C first, or a pipeline sent SIGTERM: that drops `work`. From then
 /// on, neither ends the process.
-pub(crate) async fn until_interrupted<T>(work: impl Future<Output = Result<T>>) -> Result<Option<T>> {
-    let (mut ctrl_c, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+pub(crate) async fn until_interrupted<T>(
+    work: impl Future<Output = Result<T>>,
+) -> Result<Option<T>> {
+    let (mut ctrl_c, mut terminate) = (
+        listen(SignalKind::interrupt())?,
+        listen(SignalKind::terminate())?,
+    );
     tokio::select! {
         result = work => result.map(Some),
         _ = ctrl_c.recv() => Ok(None),

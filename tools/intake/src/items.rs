@@ -34,7 +34,10 @@ pub(crate) fn partition_key(partition: String) -> Item {
 
 /// The key of an item: its attributes `names`.
 pub(crate) fn key(item: &Item, names: &[&str]) -> Item {
-    names.iter().filter_map(|name| Some(((*name).to_owned(), item.get(*name)?.clone()))).collect()
+    names
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), item.get(*name)?.clone())))
+        .collect()
 }
 
 /// An attribute as JSON. A number stays the text that DynamoDB sent: 38 digits do not fit into a float.
@@ -59,8 +62,12 @@ impl Serialize for Json<'_> {
 
 /// The attributes of an item as a JSON object, sorted by name, all but those called `without`.
 pub(crate) fn json_object<'a>(item: &'a Item, without: &[&str]) -> BTreeMap<&'a str, Json<'a>> {
-    let attributes = item.iter().filter(|(name, _)| !without.contains(&name.as_str()));
-    attributes.map(|(name, value)| (name.as_str(), Json(value))).collect()
+    let attributes = item
+        .iter()
+        .filter(|(name, _)| !without.contains(&name.as_str()));
+    attributes
+        .map(|(name, value)| (name.as_str(), Json(value)))
+        .collect()
 }
 
 /// A value for people: a string as it is, anything else as JSON.
@@ -75,7 +82,8 @@ pub(crate) fn display(value: &AttributeValue) -> String {
 pub(crate) fn query_items(query: QueryFluentBuilder) -> impl Stream<Item = Result<Item>> {
     let table = query.get_table_name().clone().unwrap_or_default();
     let mut items = query.into_paginator().items().send();
-    poll_fn(move |context| items.poll_next(context)).map(move |item| item.map_err(|error| call_error(&table, error)))
+    poll_fn(move |context| items.poll_next(context))
+        .map(move |item| item.map_err(|error| call_error(&table, error)))
 }
 
 /// How many segments are read at once. One after the other, the pages of a large table take many times as long.
@@ -89,7 +97,12 @@ pub(crate) async fn scan(
     mut take: impl AsyncFnMut(ScanOutput) -> Result<()>,
 ) -> Result<()> {
     let segments = (0..SEGMENTS).map(|segment| {
-        let scan = stack.client.scan().table_name(table).segment(segment).total_segments(SEGMENTS);
+        let scan = stack
+            .client
+            .scan()
+            .table_name(table)
+            .segment(segment)
+            .total_segments(SEGMENTS);
         let mut pages = with(scan).into_paginator().send();
         poll_fn(move |context| pages.poll_next(context))
     });
@@ -118,21 +131,38 @@ const CONCURRENT_CALLS: usize = 8;
 /// # Errors
 /// DynamoDB failed: some items are deleted, some are not.
 pub(crate) async fn batch_delete(client: &Client, table: &str, keys: &[Item]) -> Result<()> {
-    let calls: Vec<_> = keys.chunks(BATCH_ITEMS).map(|batch| delete_batch(client, table, batch)).collect();
-    stream::iter(calls).buffer_unordered(CONCURRENT_CALLS).try_collect().await
+    let calls: Vec<_> = keys
+        .chunks(BATCH_ITEMS)
+        .map(|batch| delete_batch(client, table, batch))
+        .collect();
+    stream::iter(calls)
+        .buffer_unordered(CONCURRENT_CALLS)
+        .try_collect()
+        .await
 }
 
 async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()> {
     let deletes = keys.iter().filter_map(|key| {
-        let delete = DeleteRequest::builder().set_key(Some(key.clone())).build().ok()?;
+        let delete = DeleteRequest::builder()
+            .set_key(Some(key.clone()))
+            .build()
+            .ok()?;
         Some(WriteRequest::builder().delete_request(delete).build())
     });
     let mut unprocessed = HashMap::from([(table.to_owned(), deletes.collect::<Vec<_>>())]);
     let access = TableAccess::new(&CircuitBreaker::default(), Deadline::after(WRITE_TIMEOUT));
     loop {
-        let call =
-            || async { Ok(client.batch_write_item().set_request_items(Some(unprocessed.clone())).send().await?) };
-        let response = access.repeat(call).await.map_err(|error| store_error(table, &error))?;
+        let call = || async {
+            Ok(client
+                .batch_write_item()
+                .set_request_items(Some(unprocessed.clone()))
+                .send()
+                .await?)
+        };
+        let response = access
+            .repeat(call)
+            .await
+            .map_err(|error| store_error(table, &error))?;
         unprocessed = response.unprocessed_items.unwrap_or_default();
         if unprocessed.values().all(Vec::is_empty) {
             return Ok(());
@@ -152,7 +182,13 @@ mod tests {
         let digits = "12345678901234567890123456789012345678";
         let item = Item::from([
             ("n".to_owned(), AttributeValue::N(digits.to_owned())),
-            ("a".to_owned(), AttributeValue::L(vec![AttributeValue::Null(true), AttributeValue::Bool(false)])),
+            (
+                "a".to_owned(),
+                AttributeValue::L(vec![
+                    AttributeValue::Null(true),
+                    AttributeValue::Bool(false),
+                ]),
+            ),
             ("pk".to_owned(), AttributeValue::S("x".to_owned())),
         ]);
         let json = serde_json::to_string(&json_object(&item, &["pk"])).unwrap();

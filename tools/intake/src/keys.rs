@@ -32,7 +32,9 @@ pub(crate) enum Command {
     Create(NewKey),
 
     /// List keys, without their values
-    #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys list --account shop --active")]
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod keys list --account shop --active"
+    )]
     List(List),
 
     /// Create a key that replaces another; the old key stays valid for the overlap
@@ -42,7 +44,9 @@ pub(crate) enum Command {
     Rotate(Rotate),
 
     /// Revoke a key: within a minute, or two while the key table does not answer, every function rejects it
-    #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys revoke key_3f2a9c81d04e")]
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod keys revoke key_3f2a9c81d04e"
+    )]
     Revoke {
         /// The key's id, from `keys list`
         id: String,
@@ -105,22 +109,46 @@ impl List {
     async fn run(&self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
         let now = Timestamp::now();
         let mut keys = keys.all().await?;
-        keys.retain(|key| self.account.as_ref().is_none_or(|account| key.record.account_id == *account));
+        keys.retain(|key| {
+            self.account
+                .as_ref()
+                .is_none_or(|account| key.record.account_id == *account)
+        });
         keys.retain(|key| !self.active || key.record.is_active(now));
         if keys.is_empty() {
             note("No keys.");
             return Ok(());
         }
         // `--json` has the time of revocation, too.
-        let headings = ["ID", "ACCOUNT", "NAME", "STATE", "ONLY", "CREATED", "EXPIRES"];
+        let headings = [
+            "ID", "ACCOUNT", "NAME", "STATE", "ONLY", "CREATED", "EXPIRES",
+        ];
         let mut table = Table::new(format, headings).cut_to_terminal();
         for record in keys.iter().map(|key| &key.record) {
-            let KeyEntry { key_id, account_id, name, .. } = record;
+            let KeyEntry {
+                key_id,
+                account_id,
+                name,
+                ..
+            } = record;
             let only = record.only.map_or("-", Endpoint::as_str);
             let state = record.status(now).as_str();
-            let expires = record.expires_at.map_or_else(|| "never".to_owned(), |end| end.to_string());
+            let expires = record
+                .expires_at
+                .map_or_else(|| "never".to_owned(), |end| end.to_string());
             let created = record.created_at.to_string();
-            table.add(&key_row(record, now), [key_id, account_id.as_str(), name, state, only, &created, &expires])?;
+            table.add(
+                &key_row(record, now),
+                [
+                    key_id,
+                    account_id.as_str(),
+                    name,
+                    state,
+                    only,
+                    &created,
+                    &expires,
+                ],
+            )?;
         }
         table.print()
     }
@@ -141,14 +169,24 @@ fn key_row(record: &KeyEntry, now: Timestamp) -> Value {
 
 async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Result<()> {
     let key = match keys.all().await {
-        Ok(all) => all.into_iter().find(|key| key.record.key_id == id).with_context(|| no_such_key(id))?,
+        Ok(all) => all
+            .into_iter()
+            .find(|key| key.record.key_id == id)
+            .with_context(|| no_such_key(id))?,
         Err(error) => return revoke_without_table(keys, id, yes, error).await,
     };
     let (account_id, name) = (&key.record.account_id, &key.record.name);
     if let Some(revoked_at) = key.record.revoked_at {
-        note(&format!("The key {id} is already revoked, since {revoked_at}."));
+        note(&format!(
+            "The key {id} is already revoked, since {revoked_at}."
+        ));
     } else {
-        confirm(&format!("Revoke the key {id} ({name:?}) of the account {account_id}? This cannot be undone."), yes)?;
+        confirm(
+            &format!(
+                "Revoke the key {id} ({name:?}) of the account {account_id}? This cannot be undone."
+            ),
+            yes,
+        )?;
         if let Err(error) = keys.revoke(&key, Timestamp::now()).await {
             return revoke_without_table(keys, id, true, error).await;
         }
@@ -158,21 +196,37 @@ async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Res
             }
             None => "One that cannot read the key table may accept it for 15 minutes.",
         };
-        note(&format!("Revoked {id}. Within a minute, every function rejects it. {exception}"));
+        note(&format!(
+            "Revoked {id}. Within a minute, every function rejects it. {exception}"
+        ));
     }
-    if format == Format::Json { print_json(&json!({"keyId": id, "revoked": true})) } else { Ok(()) }
+    if format == Format::Json {
+        print_json(&json!({"keyId": id, "revoked": true}))
+    } else {
+        Ok(())
+    }
 }
 
 /// Revokes the key in the snapshot, because the table failed with this error. It always returns an error: the table lacks the
 /// revocation.
-async fn revoke_without_table(keys: &KeyTable<'_>, id: &str, yes: bool, error: Error) -> Result<()> {
-    let Some(bucket) = bucket(keys.stack).await? else { return Err(error) };
-    confirm(&format!("{error:#} Revoke the key {id} in the key snapshot? This cannot be undone."), yes)?;
+async fn revoke_without_table(
+    keys: &KeyTable<'_>,
+    id: &str,
+    yes: bool,
+    error: Error,
+) -> Result<()> {
+    let Some(bucket) = bucket(keys.stack).await? else {
+        return Err(error);
+    };
+    confirm(
+        &format!("{error:#} Revoke the key {id} in the key snapshot? This cannot be undone."),
+        yes,
+    )?;
     // To write the snapshot from the table would need the table.
     keys.is_changed.set(false);
-    snapshot::revoke(&bucket, id)
-        .await
-        .with_context(|| format!("{error:#} The key {id} is not revoked in the key snapshot either"))?;
+    snapshot::revoke(&bucket, id).await.with_context(|| {
+        format!("{error:#} The key {id} is not revoked in the key snapshot either")
+    })?;
     Err(anyhow!(
         "{error:#} The key {id} is revoked in the key snapshot only: functions that get no answer from the key table reject it \
          within two minutes, while S3 answers. Run this command again until the key table has the revocation."

@@ -77,7 +77,9 @@ enum Command {
     Doctor,
 
     /// Write a script that completes the commands of an installed `intake` in this shell
-    #[command(after_help = "Example:\n  intake completions bash > ~/.local/share/bash-completion/completions/intake")]
+    #[command(
+        after_help = "Example:\n  intake completions bash > ~/.local/share/bash-completion/completions/intake"
+    )]
     Completions {
         /// The shell
         shell: Shell,
@@ -94,15 +96,24 @@ impl Options {
         };
         let lacks_account = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::Strings(missing))
             if error.kind() == ErrorKind::MissingRequiredArgument && matches!(&missing[..], [name] if name.starts_with("--account")));
-        let Some(account) = local_account(&arguments).filter(|_| lacks_account) else { error.exit() };
+        let Some(account) = local_account(&arguments).filter(|_| lacks_account) else {
+            error.exit()
+        };
         // What follows this is an id.
-        let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+        let end = arguments
+            .iter()
+            .position(|argument| argument == "--")
+            .unwrap_or(arguments.len());
         arguments.splice(end..end, ["--account".into(), account.into()]);
         Self::parse_from(arguments)
     }
 
     pub(crate) async fn run(self) -> Result<()> {
-        let format = if self.json { Format::Json } else { Format::Table };
+        let format = if self.json {
+            Format::Json
+        } else {
+            Format::Table
+        };
         let connect = self.stack_args.connect();
         match self.command {
             Command::Completions { shell } => completions(shell),
@@ -122,6 +133,11 @@ impl Options {
 
 fn completions(shell: Shell) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Options::command().name("intake"), "intake", &mut script);
+    clap_complete::generate(
+        shell,
+        &mut Options::command().name("intake"),
+        "intake",
+        &mut script,
+    );
     print_line(String::from_utf8_lossy(&script).trim_end())
 }

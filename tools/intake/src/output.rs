@@ -40,7 +40,9 @@ pub(crate) fn note(text: &str) {
 /// Writes a line to standard output.
 pub(crate) fn print_line(text: &str) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
-    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).context("Cannot write to standard output")
+    writeln!(stdout, "{text}")
+        .and_then(|()| stdout.flush())
+        .context("Cannot write to standard output")
 }
 
 /// Writes a value to standard output as one line of JSON.
@@ -51,18 +53,32 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
 /// A value as one line of JSON, of which a terminal obeys no character. The ASCII control characters are escaped in any JSON.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
     let json = serde_json::to_string(value)?;
-    Ok(escape(&json, is_obeyed_beyond_ascii, |c| format!("\\u{:04x}", u32::from(c))))
+    Ok(escape(&json, is_obeyed_beyond_ascii, |c| {
+        format!("\\u{:04x}", u32::from(c))
+    }))
 }
 
 /// `text` with its control characters escaped, so that it takes one line and cannot move the cursor.
 pub(crate) fn escape_control(text: &str) -> String {
-    escape(text, |c| c.is_control() || is_obeyed_beyond_ascii(c), |c| c.escape_default().collect())
+    escape(
+        text,
+        |c| c.is_control() || is_obeyed_beyond_ascii(c),
+        |c| c.escape_default().collect(),
+    )
 }
 
-fn escape(text: &str, is_escaped: impl Fn(char) -> bool, escaped: impl Fn(char) -> String) -> String {
+fn escape(
+    text: &str,
+    is_escaped: impl Fn(char) -> bool,
+    escaped: impl Fn(char) -> String,
+) -> String {
     let mut result = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_escaped(c) { result.push_str(&escaped(c)) } else { result.push(c) }
+        if is_escaped(c) {
+            result.push_str(&escaped(c))
+        } else {
+            result.push(c)
+        }
     }
     result
 }
@@ -85,22 +101,41 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn new<const N: usize>(format: Format, heading: [&str; N]) -> Self {
         let rows = vec![heading.map(ToOwned::to_owned).to_vec()];
-        Self { format, rows, widths: vec![0; N], max_width: usize::MAX }
+        Self {
+            format,
+            rows,
+            widths: vec![0; N],
+            max_width: usize::MAX,
+        }
     }
 
     /// A table of names and values, without a heading.
     pub(crate) fn with_names() -> Self {
-        Self { rows: Vec::new(), ..Self::new(Format::Table, [""; 2]) }
+        Self {
+            rows: Vec::new(),
+            ..Self::new(Format::Table, [""; 2])
+        }
     }
 
     /// On a terminal, each row takes one line: what does not fit is cut.
     pub(crate) fn cut_to_terminal(self) -> Self {
         let stdout = Term::stdout();
-        Self { max_width: if stdout.is_term() { stdout.size().1.into() } else { usize::MAX }, ..self }
+        Self {
+            max_width: if stdout.is_term() {
+                stdout.size().1.into()
+            } else {
+                usize::MAX
+            },
+            ..self
+        }
     }
 
     /// Adds a result: a row for people; for programs its JSON, which is written at once.
-    pub(crate) fn add<const N: usize>(&mut self, json: &impl Serialize, cells: [&str; N]) -> Result<()> {
+    pub(crate) fn add<const N: usize>(
+        &mut self,
+        json: &impl Serialize,
+        cells: [&str; N],
+    ) -> Result<()> {
         match self.format {
             Format::Table => self.row(cells),
             Format::Json => print_json(json)?,
@@ -129,7 +164,10 @@ impl Table {
             }
         }
         let line = |row: Vec<String>| {
-            let cells = row.iter().zip(&self.widths).map(|(cell, width)| pad_str(cell, *width, Alignment::Left, None));
+            let cells = row
+                .iter()
+                .zip(&self.widths)
+                .map(|(cell, width)| pad_str(cell, *width, Alignment::Left, None));
             let line = cells.collect::<Vec<_>>().join("  ");
             truncate_str(line.trim_end(), self.max_width, "…").into_owned()
         };
@@ -146,7 +184,10 @@ mod tests {
         let mut table = Table::new(Format::Table, ["CUSTOMER", "EVENT"]);
         table.row(["ada", "login"]);
         table.row(["李小龙", "logout"]);
-        assert_eq!(table.lines(), ["CUSTOMER  EVENT", "ada       login", "李小龙    logout"]);
+        assert_eq!(
+            table.lines(),
+            ["CUSTOMER  EVENT", "ada       login", "李小龙    logout"]
+        );
         table.row(["customer-17", "a"]);
         table.row(["b", "c"]);
         assert_eq!(table.lines(), ["customer-17  a", "b            c"]);
@@ -154,7 +195,10 @@ mod tests {
 
     #[test]
     fn control_characters_are_escaped() {
-        assert_eq!(escape_control("a\u{1b}[2Jb\nc\u{202e}\u{61c}"), "a\\u{1b}[2Jb\\nc\\u{202e}\\u{61c}");
+        assert_eq!(
+            escape_control("a\u{1b}[2Jb\nc\u{202e}\u{61c}"),
+            "a\\u{1b}[2Jb\\nc\\u{202e}\\u{61c}"
+        );
     }
 
     #[test]
@@ -169,6 +213,9 @@ mod tests {
             assert!(json.is_ascii(), "{json}");
             assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [text]);
         }
-        assert_eq!(to_json(&"a\u{9b}\u{202e}é李\u{a0}").unwrap(), "\"a\\u009b\\u202eé李\u{a0}\"");
+        assert_eq!(
+            to_json(&"a\u{9b}\u{202e}é李\u{a0}").unwrap(),
+            "\"a\\u009b\\u202eé李\u{a0}\""
+        );
     }
 }

@@ -17,14 +17,18 @@ use crate::stack::Stack;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Count the messages of the overflow queue and of its dead-letter queue
-    #[command(after_help = "Example:\n  cargo intake --stack intake-prod overflow status\n\n\
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod overflow status\n\n\
         Each message holds signals of one request, or an update of a customer. The counts of SQS are approximate. A \
-        message whose drain failed is in flight until it is delivered again.")]
+        message whose drain failed is in flight until it is delivered again."
+    )]
     Status,
 
     /// Move the messages of the dead-letter queue back to the overflow queue
-    #[command(after_help = "Example:\n  cargo intake --stack intake-prod overflow redrive\n\n\
-        SQS moves the messages after the command has ended; `overflow status` counts those that are left.")]
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod overflow redrive\n\n\
+        SQS moves the messages after the command has ended; `overflow status` counts those that are left."
+    )]
     Redrive {
         /// Do not ask for confirmation
         #[arg(long)]
@@ -48,10 +52,22 @@ impl Command {
 
 async fn status(queues: &Queues<'_>, format: Format) -> Result<()> {
     let mut table = Table::new(format, ["QUEUE", "WAITING", "IN FLIGHT", "DELAYED"]);
-    for (queue, counts) in ["overflow", "dead-letter"].into_iter().zip(queues.counts().await?) {
+    for (queue, counts) in ["overflow", "dead-letter"]
+        .into_iter()
+        .zip(queues.counts().await?)
+    {
         let (waiting, in_flight, delayed) = (counts.waiting, counts.in_flight, counts.delayed);
-        let json = json!({"queue": queue, "waiting": waiting, "inFlight": in_flight, "delayed": delayed});
-        table.add(&json, [queue, &waiting.to_string(), &in_flight.to_string(), &delayed.to_string()])?;
+        let json =
+            json!({"queue": queue, "waiting": waiting, "inFlight": in_flight, "delayed": delayed});
+        table.add(
+            &json,
+            [
+                queue,
+                &waiting.to_string(),
+                &in_flight.to_string(),
+                &delayed.to_string(),
+            ],
+        )?;
     }
     table.print()
 }
@@ -60,14 +76,29 @@ async fn status(queues: &Queues<'_>, format: Format) -> Result<()> {
 async fn redrive(queues: &Queues<'_>, yes: bool, format: Format) -> Result<()> {
     let count = queues.counts_of(queues.dead_letters).await?.total();
     if count == 0 {
-        return format.print("The dead-letter queue has no messages.", &json!({"messages": 0}));
+        return format.print(
+            "The dead-letter queue has no messages.",
+            &json!({"messages": 0}),
+        );
     }
-    confirm(&format!("Move {count} message(s) of the dead-letter queue back to the overflow queue?"), yes)?;
+    confirm(
+        &format!("Move {count} message(s) of the dead-letter queue back to the overflow queue?"),
+        yes,
+    )?;
     // SQS does not know the source queue of messages that the overflow function itself sent to the dead-letter queue.
-    let (source, destination) = (queues.arn(queues.dead_letters).await?, queues.arn(queues.overflow).await?);
-    let call = queues.client.start_message_move_task().source_arn(source).destination_arn(destination);
+    let (source, destination) = (
+        queues.arn(queues.dead_letters).await?,
+        queues.arn(queues.overflow).await?,
+    );
+    let call = queues
+        .client
+        .start_message_move_task()
+        .source_arn(source)
+        .destination_arn(destination);
     call.send().await.map_err(|error| call_error(&error))?;
-    let text = format!("SQS moves {count} message(s). `cargo intake overflow status` counts those that are left.");
+    let text = format!(
+        "SQS moves {count} message(s). `cargo intake overflow status` counts those that are left."
+    );
     format.print(&text, &json!({"messages": count}))
 }
 
@@ -96,13 +127,20 @@ impl<'a> Queues<'a> {
     /// The queues of `stack`, if it has them.
     pub(crate) fn of(stack: &'a Stack) -> Result<Option<Self>> {
         let urls = stack.queue_urls()?;
-        Ok(urls.map(|[overflow, dead_letters]| Self { client: &stack.sqs, overflow, dead_letters }))
+        Ok(urls.map(|[overflow, dead_letters]| Self {
+            client: &stack.sqs,
+            overflow,
+            dead_letters,
+        }))
     }
 
     /// The counts of the overflow queue and of the dead-letter queue.
     pub(crate) async fn counts(&self) -> Result<[Counts; 2]> {
-        let (overflow, dead_letters) =
-            try_join(self.counts_of(self.overflow), self.counts_of(self.dead_letters)).await?;
+        let (overflow, dead_letters) = try_join(
+            self.counts_of(self.overflow),
+            self.counts_of(self.dead_letters),
+        )
+        .await?;
         Ok([overflow, dead_letters])
     }
 
@@ -119,17 +157,32 @@ impl<'a> Queues<'a> {
             count.with_context(|| format!("SQS did not send {} of {url}.", name.as_str()))
         };
         let [waiting, in_flight, delayed] = names.map(count);
-        Ok(Counts { waiting: waiting?, in_flight: in_flight?, delayed: delayed? })
+        Ok(Counts {
+            waiting: waiting?,
+            in_flight: in_flight?,
+            delayed: delayed?,
+        })
     }
 
     async fn arn(&self, url: &str) -> Result<String> {
         let name = QueueAttributeName::QueueArn;
-        let arn = self.attributes(url, std::slice::from_ref(&name)).await?.remove(&name);
+        let arn = self
+            .attributes(url, std::slice::from_ref(&name))
+            .await?
+            .remove(&name);
         arn.with_context(|| format!("SQS did not send the ARN of {url}."))
     }
 
-    async fn attributes(&self, url: &str, names: &[QueueAttributeName]) -> Result<HashMap<QueueAttributeName, String>> {
-        let call = self.client.get_queue_attributes().queue_url(url).set_attribute_names(Some(names.to_vec()));
+    async fn attributes(
+        &self,
+        url: &str,
+        names: &[QueueAttributeName],
+    ) -> Result<HashMap<QueueAttributeName, String>> {
+        let call = self
+            .client
+            .get_queue_attributes()
+            .queue_url(url)
+            .set_attribute_names(Some(names.to_vec()));
         let response = call.send().await.map_err(|error| call_error(&error))?;
         Ok(response.attributes.unwrap_or_default())
     }
@@ -152,12 +205,17 @@ pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<(
 
 /// The error of a call to SQS.
 fn call_error<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> Error {
-    match error.as_service_error().map(|service| (service.code(), service.message())) {
+    match error
+        .as_service_error()
+        .map(|service| (service.code(), service.message()))
+    {
         Some((Some(code), message)) => anyhow!(
             "SQS rejected the call: {code}: {} Check --stack, the queue variables, AWS_REGION and the credentials.",
             message.unwrap_or_default()
         ),
         Some((None, _)) => anyhow!("SQS failed. Run the command again."),
-        None => anyhow!("Cannot reach SQS. Check the network, and AWS_ENDPOINT_URL_SQS if it is set."),
+        None => {
+            anyhow!("Cannot reach SQS. Check the network, and AWS_ENDPOINT_URL_SQS if it is set.")
+        }
     }
 }

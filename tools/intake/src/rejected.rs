@@ -19,8 +19,10 @@ use crate::time_args::timestamp;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List rejected signals with their errors; with --json also their payloads
-    #[command(after_help = "Examples:\n  cargo intake --stack intake-prod rejected list --account shop --since 7d\n  \
-        cargo intake --stack intake-prod rejected list --account shop --json > rejected.ndjson")]
+    #[command(
+        after_help = "Examples:\n  cargo intake --stack intake-prod rejected list --account shop --since 7d\n  \
+        cargo intake --stack intake-prod rejected list --account shop --json > rejected.ndjson"
+    )]
     List(List),
 
     /// Parse and store rejected signals again; those that are stored are no longer rejected
@@ -58,21 +60,35 @@ pub(crate) struct List {
 impl List {
     async fn run(&self, rejected: &RejectedTable<'_>, format: Format) -> Result<()> {
         let Self { account, since } = self;
-        let mut table = Table::new(format, ["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"]).cut_to_terminal();
+        let mut table = Table::new(format, ["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"])
+            .cut_to_terminal();
         let mut is_empty = true;
         for day in days(*since, Timestamp::now()) {
             for signal in &rejected.of_day(account, &day, *since).await? {
                 is_empty = false;
                 // The first error only: --json has all of them.
-                let (code, message) =
-                    signal.errors.first().map_or(("", ""), |error| (error.code.as_str(), &error.message));
+                let (code, message) = signal
+                    .errors
+                    .first()
+                    .map_or(("", ""), |error| (error.code.as_str(), &error.message));
                 let subject_id = signal.subject_id.as_deref().unwrap_or("-");
-                table.add(signal, [&signal.received_at.to_string(), code, &signal.id.short(), subject_id, message])?;
+                table.add(
+                    signal,
+                    [
+                        &signal.received_at.to_string(),
+                        code,
+                        &signal.id.short(),
+                        subject_id,
+                        message,
+                    ],
+                )?;
                 table.print()?;
             }
         }
         if is_empty {
-            note(&format!("No such rejected signals in the account {account}."));
+            note(&format!(
+                "No such rejected signals in the account {account}."
+            ));
         }
         Ok(())
     }

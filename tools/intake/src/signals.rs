@@ -72,24 +72,38 @@ pub(crate) struct List {
 
 impl List {
     async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
-        let Self { account, subject_id, .. } = self;
+        let Self {
+            account,
+            subject_id,
+            ..
+        } = self;
         let mut history = History::new(stack, account, subject_id, format)?;
         let begin = Timestamp::now();
         // Alone, --follow lists only what is new.
         if !self.follow || self.since.is_some() || self.limit.is_some() || self.all {
             let until = if self.follow { Some(begin) } else { self.until };
-            let limit = if self.all { None } else { Some(self.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get)) };
+            let limit = if self.all {
+                None
+            } else {
+                Some(self.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get))
+            };
             if history.list(self.since, until, limit).await? {
                 let shown = history.count;
-                note(&format!("There are older ones: only the newest {shown} are shown. Use --limit N or --all."));
+                note(&format!(
+                    "There are older ones: only the newest {shown} are shown. Use --limit N or --all."
+                ));
             }
         }
         if self.follow {
-            note(&format!("Waiting for signals of {subject_id:?} in the account {account}. Ctrl-C ends it."));
+            note(&format!(
+                "Waiting for signals of {subject_id:?} in the account {account}. Ctrl-C ends it."
+            ));
             return until_interrupted(history.follow(begin)).await.map(drop);
         }
         if history.count == 0 {
-            note(&format!("No such signals of {subject_id:?} in the account {account}."));
+            note(&format!(
+                "No such signals of {subject_id:?} in the account {account}."
+            ));
         }
         Ok(())
     }
@@ -114,14 +128,30 @@ struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    fn new(stack: &'a Stack, account: &AccountId, subject_id: &str, format: Format) -> Result<Self> {
+    fn new(
+        stack: &'a Stack,
+        account: &AccountId,
+        subject_id: &str,
+        format: Format,
+    ) -> Result<Self> {
         let rows = Table::new(format, ["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
-        Ok(Self { stack, table: stack.table(SIGNALS)?, partition: account.partition_key(subject_id), rows, count: 0 })
+        Ok(Self {
+            stack,
+            table: stack.table(SIGNALS)?,
+            partition: account.partition_key(subject_id),
+            rows,
+            count: 0,
+        })
     }
 
     /// Writes the signals that arrived from `since` on and before `until`, the newest `limit` of them. Returns whether there are
     /// more.
-    async fn list(&mut self, since: Option<Timestamp>, until: Option<Timestamp>, limit: Option<usize>) -> Result<bool> {
+    async fn list(
+        &mut self,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+        limit: Option<usize>,
+    ) -> Result<bool> {
         let query = self.query(since, until);
         let Some(limit) = limit else {
             let mut pages = query_items(query).try_chunks(PAGE);
@@ -131,7 +161,9 @@ impl<'a> History<'a> {
             return Ok(false);
         };
         // The query asks for one signal more than the command lists, to know whether there are more.
-        let query = query.scan_index_forward(false).set_limit(i32::try_from(limit + 1).ok());
+        let query = query
+            .scan_index_forward(false)
+            .set_limit(i32::try_from(limit + 1).ok());
         let mut newest: Vec<Item> = query_items(query).take(limit + 1).try_collect().await?;
         let has_more = newest.len() > limit;
         newest.truncate(limit);
@@ -147,7 +179,9 @@ impl<'a> History<'a> {
         let mut listed = HashSet::new();
         loop {
             let since = before(Timestamp::now(), LOOK_BACK).max(begin);
-            let mut signals: Vec<Item> = query_items(self.query(Some(since), None)).try_collect().await?;
+            let mut signals: Vec<Item> = query_items(self.query(Some(since), None))
+                .try_collect()
+                .await?;
             let keys: HashSet<_> = signals.iter().filter_map(key).collect();
             signals.retain(|signal| key(signal).is_some_and(|key| !listed.contains(&key)));
             self.write(&signals)?;
@@ -160,15 +194,30 @@ impl<'a> History<'a> {
     fn write(&mut self, signals: &[Item]) -> Result<()> {
         self.count += signals.len();
         for signal in signals {
-            let (index, mut json) = (index(signal), json_object(signal, &["pk", "sk", "accountId"]));
+            let (index, mut json) = (
+                index(signal),
+                json_object(signal, &["pk", "sk", "accountId"]),
+            );
             json.extend(index.as_ref().map(|index| ("index", Json(index))));
             let text = |name| text(signal, name).unwrap_or_default();
             // A signal has one of the two.
             let action = [text("eventType"), text("stepNodeId")].concat();
             let data = signal.get("data").map(display).unwrap_or_default();
-            self.rows.add(&json, [text("receivedAt"), &action, text("eventflowIdentifier"), &data])?;
+            self.rows.add(
+                &json,
+                [
+                    text("receivedAt"),
+                    &action,
+                    text("eventflowIdentifier"),
+                    &data,
+                ],
+            )?;
         }
-        if signals.is_empty() { Ok(()) } else { self.rows.print() }
+        if signals.is_empty() {
+            Ok(())
+        } else {
+            self.rows.print()
+        }
     }
 
     /// A sort key begins with a time and continues, so one of the time `until` sorts after that bound.

@@ -84,9 +84,9 @@ const OUTPUTS: [(&str, &str); 13] = [
     ("Version", VERSION),
 ];
 
-const NO_REGION: &str = "No AWS region. Set AWS_REGION, or choose a profile that has one with AWS_PROFILE.";
-const NO_CREDENTIALS: &str =
-    "No AWS credentials. Sign in (`aws sso login`), choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID.";
+const NO_REGION: &str =
+    "No AWS region. Set AWS_REGION, or choose a profile that has one with AWS_PROFILE.";
+const NO_CREDENTIALS: &str = "No AWS credentials. Sign in (`aws sso login`), choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID.";
 
 /// Which stack a command works on.
 #[derive(Args, Debug)]
@@ -120,11 +120,17 @@ pub(crate) struct Stack {
 
 /// The account of the local stack that these arguments name.
 pub(crate) fn local_account(arguments: &[OsString]) -> Option<String> {
-    let file = arguments.iter().find_map(|argument| match argument.to_str()?.strip_prefix("--local")? {
-        "" => Some(DEFAULT_FILE),
-        file => file.strip_prefix('='),
-    });
-    Variables::of_file(Path::new(file?)).ok()?.values.remove("ACCOUNT_ID")
+    let file =
+        arguments.iter().find_map(
+            |argument| match argument.to_str()?.strip_prefix("--local")? {
+                "" => Some(DEFAULT_FILE),
+                file => file.strip_prefix('='),
+            },
+        );
+    Variables::of_file(Path::new(file?))
+        .ok()?
+        .values
+        .remove("ACCOUNT_ID")
 }
 
 impl StackArgs {
@@ -134,17 +140,30 @@ impl StackArgs {
             let variables = Variables::of_file(file)?;
             let config = local_config(&variables)?.load().await;
             let arguments = format!(" --local='{}'", file.display());
-            return Ok(Stack { arguments, ..Stack::new(&config, variables, true) });
+            return Ok(Stack {
+                arguments,
+                ..Stack::new(&config, variables, true)
+            });
         }
         let config = loader()?.load().await;
         check(&config).await?;
-        let name = self.stack.clone().or_else(|| std::env::var(STACK).ok().filter(|name| !name.is_empty()));
+        let name = self
+            .stack
+            .clone()
+            .or_else(|| std::env::var(STACK).ok().filter(|name| !name.is_empty()));
         let variables = match &name {
             Some(name) => Variables::of_stack(&config, name, &OUTPUTS).await?,
             None => Variables::of_environment(),
         };
-        let arguments = name.as_ref().map(|name| format!(" --stack {name}")).unwrap_or_default();
-        Ok(Stack { name, arguments, ..Stack::new(&config, variables, false) })
+        let arguments = name
+            .as_ref()
+            .map(|name| format!(" --stack {name}"))
+            .unwrap_or_default();
+        Ok(Stack {
+            name,
+            arguments,
+            ..Stack::new(&config, variables, false)
+        })
     }
 }
 
@@ -157,17 +176,31 @@ impl Stack {
             sqs.set_endpoint_url(variables.find("AWS_ENDPOINT_URL_SQS").map(str::to_owned));
         }
         let sqs = aws_sdk_sqs::Client::from_conf(sqs.build());
-        Self { client, sqs, is_local, name: None, arguments: String::new(), config: config.clone(), variables }
+        Self {
+            client,
+            sqs,
+            is_local,
+            name: None,
+            arguments: String::new(),
+            config: config.clone(),
+            variables,
+        }
     }
 
     /// The name of the table that `variable` holds.
     pub(crate) fn table(&self, variable: &str) -> Result<&str> {
-        self.variables.get(variable, "Give --stack NAME or --local, or set the variable.")
+        self.variables.get(
+            variable,
+            "Give --stack NAME or --local, or set the variable.",
+        )
     }
 
     /// The address of the API, without a slash at its end.
     pub(crate) fn base_url(&self) -> Result<&str> {
-        let url = self.variables.get(BASE_URL, "Give --stack NAME, --local or --base-url URL, or set the variable.")?;
+        let url = self.variables.get(
+            BASE_URL,
+            "Give --stack NAME, --local or --base-url URL, or set the variable.",
+        )?;
         Ok(url.trim_end_matches('/'))
     }
 
@@ -185,15 +218,20 @@ impl Stack {
         if names.iter().all(|name| self.variables.find(name).is_none()) {
             return Ok(None);
         }
-        let [overflow, dead_letters] =
-            names.map(|name| self.variables.get(name, "Give --stack NAME, or set the variables of both queues."));
+        let [overflow, dead_letters] = names.map(|name| {
+            self.variables.get(
+                name,
+                "Give --stack NAME, or set the variables of both queues.",
+            )
+        });
         Ok(Some([overflow?, dead_letters?]))
     }
 
     /// Says that there is no overflow queue.
     pub(crate) fn without_queues(&self) -> String {
         if self.is_local {
-            return "The stack of `cargo dev` runs without an overflow queue (--no-queue).".to_owned();
+            return "The stack of `cargo dev` runs without an overflow queue (--no-queue)."
+                .to_owned();
         }
         format!(
             "{} defines no overflow queue: neither {OVERFLOW_QUEUE} nor {DEAD_LETTER_QUEUE}.",
@@ -206,14 +244,25 @@ impl Stack {
     pub(crate) fn retention(&self) -> Result<Option<Duration>> {
         let advice = "Give --stack NAME or --local, or set the variable as the functions have it (0: forever).";
         let days = self.variables.get(RETENTION, advice)?;
-        let days: u64 = days.parse().with_context(|| format!("{RETENTION} must be a number of days"))?;
+        let days: u64 = days
+            .parse()
+            .with_context(|| format!("{RETENTION} must be a number of days"))?;
         Ok((days > 0).then(|| Duration::from_hours(days.saturating_mul(24))))
     }
 
     /// The item with this key, as it is now.
     pub(crate) async fn get(&self, table: &str, key: Item) -> Result<Option<Item>> {
-        let get = self.client.get_item().table_name(table).set_key(Some(key)).consistent_read(true);
-        Ok(get.send().await.map_err(|error| call_error(table, error))?.item)
+        let get = self
+            .client
+            .get_item()
+            .table_name(table)
+            .set_key(Some(key))
+            .consistent_read(true);
+        Ok(get
+            .send()
+            .await
+            .map_err(|error| call_error(table, error))?
+            .item)
     }
 
     /// A query for the items of one partition of `table`.
@@ -228,16 +277,25 @@ impl Stack {
 }
 
 fn loader() -> Result<ConfigLoader> {
-    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
+    let timeouts = TimeoutConfig::builder()
+        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+        .build();
     let http_client = http_client(CONNECT_TIMEOUT)?;
-    Ok(aws_config::defaults(BehaviorVersion::latest()).http_client(http_client).timeout_config(timeouts))
+    Ok(aws_config::defaults(BehaviorVersion::latest())
+        .http_client(http_client)
+        .timeout_config(timeouts))
 }
 
 /// Everything from the file and nothing from the operator's profile, so that `--local` can never mean AWS.
 fn local_config(variables: &Variables) -> Result<ConfigLoader> {
     let get = |name| variables.get(name, "Start `cargo dev` again.");
-    let credentials =
-        Credentials::new(get("AWS_ACCESS_KEY_ID")?, get("AWS_SECRET_ACCESS_KEY")?, None, None, "cargo dev");
+    let credentials = Credentials::new(
+        get("AWS_ACCESS_KEY_ID")?,
+        get("AWS_SECRET_ACCESS_KEY")?,
+        None,
+        None,
+        "cargo dev",
+    );
     Ok(loader()?
         .endpoint_url(get("AWS_ENDPOINT_URL_DYNAMODB")?)
         .region(Region::new(get("AWS_REGION")?.to_owned()))
@@ -247,7 +305,12 @@ fn local_config(variables: &Variables) -> Result<ConfigLoader> {
 async fn check(config: &SdkConfig) -> Result<()> {
     config.region().context(NO_REGION)?;
     let provider = config.credentials_provider().context(NO_CREDENTIALS)?;
-    provider.provide_credentials().await.ok().map(drop).context(NO_CREDENTIALS)
+    provider
+        .provide_credentials()
+        .await
+        .ok()
+        .map(drop)
+        .context(NO_CREDENTIALS)
 }
 
 #[cfg(test)]
@@ -265,9 +328,18 @@ mod tests {
                 .credentials_provider(credentials)
                 .region(Region::new("eu-central-1"))
                 .endpoint_url(app.emulator.endpoint());
-            let name = |variable: &str, table| (variable.to_owned(), testkit::Tables::name(table).to_owned());
+            let name = |variable: &str, table| {
+                (variable.to_owned(), testkit::Tables::name(table).to_owned())
+            };
             let values = HashMap::from([name(API_KEYS, "ApiKeysTable")]);
-            Self::new(&config.load().await, Variables { values, source: "The test".to_owned() }, true)
+            Self::new(
+                &config.load().await,
+                Variables {
+                    values,
+                    source: "The test".to_owned(),
+                },
+                true,
+            )
         }
     }
 }

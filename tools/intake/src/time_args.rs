@@ -6,13 +6,17 @@ use model::timestamp::Timestamp;
 
 /// Parses a duration such as `90d`, `24h` or `0s`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text).map_err(|_| "write a duration such as 30m, 24h or 90d".to_owned())
+    humantime::parse_duration(text)
+        .map_err(|_| "write a duration such as 30m, 24h or 90d".to_owned())
 }
 
 /// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), or one such as `1h`: an hour ago.
 pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
     let ago = |age| before(Timestamp::now(), age);
-    duration(text).map(ago).or_else(|_| time(text)).map_err(|error| format!("{error}, or 1h for an hour ago"))
+    duration(text)
+        .map(ago)
+        .or_else(|_| time(text))
+        .map_err(|error| format!("{error}, or 1h for an hour ago"))
 }
 
 /// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), which is the same whenever it is parsed.
@@ -30,7 +34,9 @@ pub(crate) fn rfc3339(text: &str) -> Option<Timestamp> {
 }
 
 fn from_system_time(time: SystemTime) -> Option<Timestamp> {
-    time.duration_since(UNIX_EPOCH).ok().map(|since_epoch| Timestamp::from_millis(0).plus(since_epoch))
+    time.duration_since(UNIX_EPOCH)
+        .ok()
+        .map(|since_epoch| Timestamp::from_millis(0).plus(since_epoch))
 }
 
 /// The time `duration` before `time`.
@@ -45,10 +51,21 @@ mod tests {
 
     #[test]
     fn time_is_parsed_from_a_date_a_time_or_an_age() {
-        assert_eq!(timestamp("2026-11-20").unwrap().to_string(), "2026-11-20T00:00:00.000Z");
-        assert_eq!(timestamp("2026-11-20T22:16:40Z").unwrap().to_string(), "2026-11-20T22:16:40.000Z");
-        assert_eq!(timestamp("2026-11-20T22:16:40.009Z").unwrap().to_string(), "2026-11-20T22:16:40.009Z");
-        assert!(Timestamp::now().duration_since(timestamp("1h").unwrap()) >= Duration::from_hours(1));
+        assert_eq!(
+            timestamp("2026-11-20").unwrap().to_string(),
+            "2026-11-20T00:00:00.000Z"
+        );
+        assert_eq!(
+            timestamp("2026-11-20T22:16:40Z").unwrap().to_string(),
+            "2026-11-20T22:16:40.000Z"
+        );
+        assert_eq!(
+            timestamp("2026-11-20T22:16:40.009Z").unwrap().to_string(),
+            "2026-11-20T22:16:40.009Z"
+        );
+        assert!(
+            Timestamp::now().duration_since(timestamp("1h").unwrap()) >= Duration::from_hours(1)
+        );
         for wrong in ["", "yesterday", "2026-13-01", "1"] {
             assert!(timestamp(wrong).is_err(), "{wrong}");
         }

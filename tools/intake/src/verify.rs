@@ -38,10 +38,12 @@ const KEY_LIFETIME: Duration = Duration::from_hours(1);
 const ABANDONED_REQUESTS: Duration = Duration::from_secs(12);
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  cargo intake --stack intake-dev verify --report report.md\n  \
+#[command(
+    after_help = "Examples:\n  cargo intake --stack intake-dev verify --report report.md\n  \
     cargo intake --local verify --signals 2000\n\n\
     The exit code is 1 when a promise of docs/api.md did not hold. Everything is stored under an account of its own and \
-    removed at the end, also after Ctrl-C or SIGTERM.")]
+    removed at the end, also after Ctrl-C or SIGTERM."
+)]
 pub(crate) struct Verify {
     /// About how many signals to send; at least 526
     #[arg(long, value_name = "N", default_value = "10000")]
@@ -67,18 +69,27 @@ pub(crate) struct Verify {
 impl Verify {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         if !stack.is_local {
-            let question =
-                "Write about {N} signals into this stack, under an account of their own, and remove them at the end?";
-            confirm(&question.replace("{N}", &self.signals.to_string()), self.yes)?;
+            let question = "Write about {N} signals into this stack, under an account of their own, and remove them at the end?";
+            confirm(
+                &question.replace("{N}", &self.signals.to_string()),
+                self.yes,
+            )?;
         }
         let (began, began_at) = (Instant::now(), Timestamp::now());
         let random = uuid::Uuid::new_v4().simple().to_string();
-        let account: AccountId = format!("verify-{}", random.get(..12).unwrap_or(&random)).parse()?;
-        let base_url =
-            self.base_url.as_deref().map_or_else(|| stack.base_url(), |url| Ok(url.trim_end_matches('/')))?;
+        let account: AccountId =
+            format!("verify-{}", random.get(..12).unwrap_or(&random)).parse()?;
+        let base_url = self
+            .base_url
+            .as_deref()
+            .map_or_else(|| stack.base_url(), |url| Ok(url.trim_end_matches('/')))?;
         let key = VerificationKey::new(stack, &account, began_at.plus(KEY_LIFETIME))?;
         let run = Run::new(
-            Api::new(base_url.to_owned(), self.host.clone(), key.expose_secret().to_owned())?,
+            Api::new(
+                base_url.to_owned(),
+                self.host.clone(),
+                key.expose_secret().to_owned(),
+            )?,
             &account,
             began_at,
         );
@@ -95,7 +106,10 @@ impl Verify {
         if !matches!(outcome, Ok(Some(_))) {
             // At once: a pipeline that sends SIGTERM kills the process some seconds later.
             removed_at_once = remove_all().await.removed;
-            note(&format!("Once more in {} s: functions may still work on requests.", ABANDONED_REQUESTS.as_secs()));
+            note(&format!(
+                "Once more in {} s: functions may still work on requests.",
+                ABANDONED_REQUESTS.as_secs()
+            ));
             tokio::time::sleep(ABANDONED_REQUESTS).await;
         }
         let cleanup = remove_all().await;
@@ -113,7 +127,8 @@ impl Verify {
             cleanup,
         };
         if let Some(path) = &self.report {
-            std::fs::write(path, report.to_markdown()).with_context(|| format!("Cannot write {}", path.display()))?;
+            std::fs::write(path, report.to_markdown())
+                .with_context(|| format!("Cannot write {}", path.display()))?;
         }
         report.print(format)?;
         let failed = report.with_result(CheckResult::Failed).count();
@@ -123,12 +138,22 @@ impl Verify {
 
     /// Returns how many signals are stored.
     async fn phases(&self, run: &Run<'_>, stack: &Stack) -> Result<usize> {
-        note(&format!("1/3 Keys, customers, API Gateway, under the account {} ...", run.account));
-        run.api.send(&Call::new("GET", PING)).await.context("The API does not answer")?;
+        note(&format!(
+            "1/3 Keys, customers, API Gateway, under the account {} ...",
+            run.account
+        ));
+        run.api
+            .send(&Call::new("GET", PING))
+            .await
+            .context("The API does not answer")?;
         requests::keys(run).await;
         requests::customers(run).await;
         requests::handed_over(run).await;
-        requests::gateway(run, !stack.is_local && run.api.base_url.starts_with("https:")).await;
+        requests::gateway(
+            run,
+            !stack.is_local && run.api.base_url.starts_with("https:"),
+        )
+        .await;
         note("2/3 Batches ...");
         requests::batches(run, self.signals.get()).await;
         note("3/3 Reading back ...");

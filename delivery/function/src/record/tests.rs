@@ -30,7 +30,11 @@ fn profile(updated_at: &str, city: &str) -> Value {
 
 #[test]
 fn change_by_time_to_live_and_a_changed_signal_are_no_events() {
-    let mut expired = customer("REMOVE", Some(&profile("2026-11-20T22:33:44.123Z", "Rome")), None);
+    let mut expired = customer(
+        "REMOVE",
+        Some(&profile("2026-11-20T22:33:44.123Z", "Rome")),
+        None,
+    );
     expired["userIdentity"] = json!({"type": "Service", "principalId": "dynamodb.amazonaws.com"});
     assert_eq!(event(&expired).unwrap(), None);
     for name in ["MODIFY", "REMOVE"] {
@@ -42,8 +46,7 @@ fn change_by_time_to_live_and_a_changed_signal_are_no_events() {
 
 #[test]
 fn record_of_an_unknown_shape_is_unreadable() {
-    let image =
-        json!({"customerId": {"S": "c"}, "eventType": {"S": "t"}, "data": {"M": {}}, "undocumented": {"M": {}}});
+    let image = json!({"customerId": {"S": "c"}, "eventType": {"S": "t"}, "data": {"M": {}}, "undocumented": {"M": {}}});
     let with = |pointer: &str, value: Value| {
         let mut record = signal(&image);
         *record.pointer_mut(pointer).unwrap() = value;
@@ -60,12 +63,21 @@ fn record_of_an_unknown_shape_is_unreadable() {
         json!("text"),
         with("/eventName", json!("UPDATE")),
         with("/eventID", json!(1)),
-        with("/dynamodb/Keys", json!({"pk": {"S": "acme#c"}, "sk": {"S": SORT_KEY}, "other": {"S": "x"}})),
+        with(
+            "/dynamodb/Keys",
+            json!({"pk": {"S": "acme#c"}, "sk": {"S": SORT_KEY}, "other": {"S": "x"}}),
+        ),
         with("/dynamodb/Keys", json!({"keyHash": {"S": "00"}})),
         with("/dynamodb/Keys/pk", json!({"S": "acme"})),
         with("/dynamodb/Keys/pk", json!({"N": "1"})),
-        with("/dynamodb/Keys/sk", json!({"S": "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11#0001#e899fb409dc0a9a3"})),
-        with("/dynamodb/Keys/sk", json!({"S": "2026-11-20T22:33:44.123Z"})),
+        with(
+            "/dynamodb/Keys/sk",
+            json!({"S": "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11#0001#e899fb409dc0a9a3"}),
+        ),
+        with(
+            "/dynamodb/Keys/sk",
+            json!({"S": "2026-11-20T22:33:44.123Z"}),
+        ),
         with("/dynamodb/NewImage", Value::Null),
         with("/dynamodb/NewImage/data", json!({"B": "YQ=="})),
         with("/dynamodb/NewImage/data", json!({"N": "one"})),
@@ -74,7 +86,11 @@ fn record_of_an_unknown_shape_is_unreadable() {
         without("eventType"),
         without("data"),
         customer("INSERT", None, None),
-        customer("MODIFY", None, Some(&profile("2026-11-20T22:33:44.123Z", "Rome"))),
+        customer(
+            "MODIFY",
+            None,
+            Some(&profile("2026-11-20T22:33:44.123Z", "Rome")),
+        ),
         customer("INSERT", None, Some(&profile("yesterday", "Rome"))),
         customer("INSERT", None, Some(&json!({"city": {"S": "Rome"}}))),
     ] {

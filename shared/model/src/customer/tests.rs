@@ -7,7 +7,11 @@ fn parse(json: &str) -> Result<CustomerUpdate<'_>, Vec<FieldError>> {
 }
 
 fn errors(json: &str) -> Vec<(String, &'static str)> {
-    parse(json).expect_err(json).into_iter().map(|error| (error.at.pointer, error.code.as_str())).collect()
+    parse(json)
+        .expect_err(json)
+        .into_iter()
+        .map(|error| (error.at.pointer, error.code.as_str()))
+        .collect()
 }
 
 fn data(members: &str) -> String {
@@ -16,9 +20,21 @@ fn data(members: &str) -> String {
 
 #[test]
 fn both_fields_are_required_and_null_counts_as_absent() {
-    assert_eq!(errors("{}"), [("/customerId".into(), "required"), ("/customerData".into(), "required")]);
-    assert_eq!(errors(r#"{"customerId":null,"customerData":null}"#).len(), 2);
-    assert_eq!(errors(r#"{"customerId":"c","customerData":[]}"#), [("/customerData".into(), "invalid-type")]);
+    assert_eq!(
+        errors("{}"),
+        [
+            ("/customerId".into(), "required"),
+            ("/customerData".into(), "required")
+        ]
+    );
+    assert_eq!(
+        errors(r#"{"customerId":null,"customerData":null}"#).len(),
+        2
+    );
+    assert_eq!(
+        errors(r#"{"customerId":"c","customerData":[]}"#),
+        [("/customerData".into(), "invalid-type")]
+    );
     assert_eq!(errors("\"c\""), [(String::new(), "invalid-type")]);
 }
 
@@ -37,7 +53,10 @@ fn profile_field_of_another_type_is_rejected() {
 #[test]
 fn reserved_field_name_is_rejected() {
     for name in RESERVED_FIELDS {
-        assert_eq!(errors(&data(&format!("\"{name}\":null"))), [(format!("/customerData/{name}"), "reserved-name")]);
+        assert_eq!(
+            errors(&data(&format!("\"{name}\":null"))),
+            [(format!("/customerData/{name}"), "reserved-name")]
+        );
     }
 }
 
@@ -45,16 +64,29 @@ fn reserved_field_name_is_rejected() {
 fn limits_are_in_characters() {
     let text = |chars: usize| format!("\"{}\"", "ü".repeat(chars));
     assert!(parse(&data(&format!("\"email\":{}", text(1024)))).is_ok());
-    assert_eq!(errors(&data(&format!("\"email\":{}", text(1025)))), [("/customerData/email".into(), "too-long")]);
+    assert_eq!(
+        errors(&data(&format!("\"email\":{}", text(1025)))),
+        [("/customerData/email".into(), "too-long")]
+    );
     assert!(parse(&data(&format!("\"tier\":{}", text(1022)))).is_ok());
-    assert_eq!(errors(&data(&format!("\"tier\":{}", text(1023)))), [("/customerData/tier".into(), "too-long")]);
+    assert_eq!(
+        errors(&data(&format!("\"tier\":{}", text(1023)))),
+        [("/customerData/tier".into(), "too-long")]
+    );
     assert!(parse(&data(&format!("{}:1", text(64)))).is_ok());
     assert_eq!(errors(&data(&format!("{}:1", text(65))))[0].1, "too-long");
 }
 
 #[test]
 fn more_than_twenty_unknown_fields_are_rejected() {
-    let many = |n: usize| data(&(0..n).map(|i| format!("\"x{i}\":{i}")).collect::<Vec<_>>().join(","));
+    let many = |n: usize| {
+        data(
+            &(0..n)
+                .map(|i| format!("\"x{i}\":{i}"))
+                .collect::<Vec<_>>()
+                .join(","),
+        )
+    };
     assert_eq!(parse(&many(20)).unwrap().warnings.len(), 20);
     assert_eq!(errors(&many(21)), [("/customerData".into(), "too-large")]);
 }
@@ -66,5 +98,11 @@ fn missing_field_of_the_envelope_is_named_beside_the_one_that_was_sent() {
         "customerId is required; did you write customer_id for customerId?",
         "customerData is required; did you write customerdata for customerData?",
     ];
-    assert_eq!(errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>(), expected);
+    assert_eq!(
+        errors
+            .iter()
+            .map(|error| error.message.as_str())
+            .collect::<Vec<_>>(),
+        expected
+    );
 }

@@ -34,12 +34,20 @@ pub struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     /// The tokens of `text`, which must be JSON.
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { text, start: 0, end: 0 }
+        Self {
+            text,
+            start: 0,
+            end: 0,
+        }
     }
 
     /// The tokens inside an object or an array of which `text` is the whole.
     pub(super) fn inside(text: &'a str) -> Self {
-        Self { text, start: 0, end: 1 }
+        Self {
+            text,
+            start: 0,
+            end: 1,
+        }
     }
 
     /// The next token, where the syntax requires one.
@@ -54,7 +62,11 @@ impl<'a> Lexer<'a> {
 
     /// The name of the next field of an object, or `None` at its end.
     pub fn next_name(&mut self) -> Option<RawString<'a>> {
-        if let Some(Token::String(name)) = self.next() { Some(name) } else { None }
+        if let Some(Token::String(name)) = self.next() {
+            Some(name)
+        } else {
+            None
+        }
     }
 
     /// Passes over the rest of the value that `first`, the last token, began, and returns its whole text.
@@ -72,7 +84,9 @@ impl<'a> Lexer<'a> {
 
     /// The text of `length` bytes from the start of the token that is being read.
     fn slice(&self, length: usize) -> &'a str {
-        self.text.get(self.start..self.start + length).expect(CHECKED)
+        self.text
+            .get(self.start..self.start + length)
+            .expect(CHECKED)
     }
 }
 
@@ -81,7 +95,9 @@ impl<'a> Iterator for Lexer<'a> {
 
     fn next(&mut self) -> Option<Token<'a>> {
         let rest = self.rest();
-        let skipped = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':'))?;
+        let skipped = rest
+            .iter()
+            .position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':'))?;
         let (first, after) = rest.get(skipped..)?.split_first()?;
         self.start = self.end + skipped;
         let (token, length) = match first {
@@ -94,11 +110,18 @@ impl<'a> Iterator for Lexer<'a> {
             b'"' => {
                 let (rest, escaped) = after_string(after);
                 let length = after.len() - rest.len() + 1;
-                (Token::String(RawString { quoted: self.slice(length), escaped }), length)
+                (
+                    Token::String(RawString {
+                        quoted: self.slice(length),
+                        escaped,
+                    }),
+                    length,
+                )
             }
             _ => {
-                let more =
-                    after.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+                let more = after.iter().take_while(|byte| {
+                    matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')
+                });
                 let length = more.count() + 1;
                 (Token::Number(self.slice(length)), length)
             }

@@ -28,7 +28,10 @@ pub struct Field<'a, 'p> {
 impl<'a> Value<'a> {
     /// The fields of the object at `path`, or `None` for a value of another type.
     pub fn as_object<'p>(self, path: &'p JsonPointer<'p>) -> Option<Object<'a, 'p>> {
-        let object = || Object { lexer: Lexer::inside(self.text), seen: SeenKeys::new(path) };
+        let object = || Object {
+            lexer: Lexer::inside(self.text),
+            seen: SeenKeys::new(path),
+        };
         matches!(self.first, Token::BeginObject).then(object)
     }
 }
@@ -40,7 +43,11 @@ impl<'a, 'p> Object<'a, 'p> {
             self.seen.report_duplicates(errors);
             return None;
         };
-        Some(Field { name: self.seen.add(name, errors), value, object: self.seen.object })
+        Some(Field {
+            name: self.seen.add(name, errors),
+            value,
+            object: self.seen.object,
+        })
     }
 }
 
@@ -64,18 +71,30 @@ pub(crate) struct SeenKeys<'p> {
 impl<'p> SeenKeys<'p> {
     /// For the names of the object at `object`, of which no name was read yet.
     pub(crate) fn new(object: &'p JsonPointer<'p>) -> Self {
-        Self { object, names: String::new(), ends: Vec::new() }
+        Self {
+            object,
+            names: String::new(),
+            ends: Vec::new(),
+        }
     }
 
     /// Decodes the next name. An empty name, and one that is not valid Unicode, is a validation error.
-    pub(crate) fn add<'a>(&mut self, name: RawString<'a>, errors: &mut FieldErrors) -> Cow<'a, str> {
+    pub(crate) fn add<'a>(
+        &mut self,
+        name: RawString<'a>,
+        errors: &mut FieldErrors,
+    ) -> Cow<'a, str> {
         let Ok(name) = name.decode() else {
             let message = "field names must be valid Unicode (unpaired surrogate)";
             errors.add(self.object, FieldErrorCode::InvalidType, message);
             return Cow::Borrowed("");
         };
         if name.is_empty() {
-            errors.add(&JsonPointer::Member(self.object, ""), FieldErrorCode::EmptyName, "must not have an empty name");
+            errors.add(
+                &JsonPointer::Member(self.object, ""),
+                FieldErrorCode::EmptyName,
+                "must not have an empty name",
+            );
         } else {
             if self.ends.is_empty() {
                 // Enough for most objects.
@@ -90,13 +109,21 @@ impl<'p> SeenKeys<'p> {
     /// Adds a validation error for each name that appeared more than once.
     pub(crate) fn report_duplicates(&self, errors: &mut FieldErrors) {
         let starts = std::iter::once(&0).chain(&self.ends);
-        let name = |(start, end): (&usize, &usize)| self.names.get(*start..*end).expect("`add` ends each name here");
+        let name = |(start, end): (&usize, &usize)| {
+            self.names
+                .get(*start..*end)
+                .expect("`add` ends each name here")
+        };
         let mut names: Vec<_> = starts.zip(&self.ends).map(name).collect();
         names.sort_unstable();
         for same in names.chunk_by(|a, b| a == b) {
             if let [name, _, ..] = same {
                 let path = JsonPointer::Member(self.object, name);
-                errors.add(&path, FieldErrorCode::DuplicateMember, "must not appear more than once in an object");
+                errors.add(
+                    &path,
+                    FieldErrorCode::DuplicateMember,
+                    "must not appear more than once in an object",
+                );
             }
         }
     }
@@ -110,21 +137,39 @@ mod tests {
     #[test]
     fn fields_come_in_order_and_wrong_names_are_reported() {
         let json = r#"{"b":[1,{"b":2}],"\u0061":" ","":3,"\ud800":null,"b":{},"a":4}"#;
-        let mut object = JsonText::parse(json).unwrap().value().as_object(&JsonPointer::Root).unwrap();
+        let mut object = JsonText::parse(json)
+            .unwrap()
+            .value()
+            .as_object(&JsonPointer::Root)
+            .unwrap();
         let mut errors = FieldErrors::default();
         let mut fields = Vec::new();
         while let Some(field) = object.next_field(&mut errors) {
             fields.push((field.name.into_owned(), field.value.text()));
         }
-        let expected = [("b", "[1,{\"b\":2}]"), ("a", "\" \""), ("", "3"), ("", "null"), ("b", "{}"), ("a", "4")];
+        let expected = [
+            ("b", "[1,{\"b\":2}]"),
+            ("a", "\" \""),
+            ("", "3"),
+            ("", "null"),
+            ("b", "{}"),
+            ("a", "4"),
+        ];
         assert_eq!(fields, expected.map(|(name, text)| (name.to_owned(), text)));
-        let errors: Vec<_> = errors.into_vec().into_iter().map(|error| (error.at.pointer, error.code)).collect();
+        let errors: Vec<_> = errors
+            .into_vec()
+            .into_iter()
+            .map(|error| (error.at.pointer, error.code))
+            .collect();
         let expected = [
             ("/", FieldErrorCode::EmptyName),
             ("", FieldErrorCode::InvalidType),
             ("/a", FieldErrorCode::DuplicateMember),
             ("/b", FieldErrorCode::DuplicateMember),
         ];
-        assert_eq!(errors, expected.map(|(pointer, code)| (pointer.to_owned(), code)));
+        assert_eq!(
+            errors,
+            expected.map(|(pointer, code)| (pointer.to_owned(), code))
+        );
     }
 }

@@ -28,9 +28,14 @@ impl<'a> RawString<'a> {
     /// [`UnpairedSurrogate`] when the escapes are not valid Unicode.
     pub fn decode(self) -> Result<Cow<'a, str>, UnpairedSurrogate> {
         if self.escaped {
-            serde_json::from_str::<String>(self.quoted).map(Cow::Owned).map_err(|_| UnpairedSurrogate)
+            serde_json::from_str::<String>(self.quoted)
+                .map(Cow::Owned)
+                .map_err(|_| UnpairedSurrogate)
         } else {
-            let inner = self.quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            let inner = self
+                .quoted
+                .strip_prefix('"')
+                .and_then(|rest| rest.strip_suffix('"'));
             Ok(Cow::Borrowed(inner.expect("the lexer includes the quotes")))
         }
     }
@@ -57,7 +62,10 @@ pub(super) fn after_string(after_quote: &[u8]) -> (&[u8], bool) {
 
 impl From<UnpairedSurrogate> for Violation {
     fn from(_: UnpairedSurrogate) -> Self {
-        Self::new(FieldErrorCode::InvalidType, "must be valid Unicode (unpaired surrogate)")
+        Self::new(
+            FieldErrorCode::InvalidType,
+            "must be valid Unicode (unpaired surrogate)",
+        )
     }
 }
 
@@ -73,9 +81,17 @@ mod tests {
                 for after in 0..20 {
                     let (before, after) = (filler.repeat(before), filler.repeat(after));
                     let plain = format!("{before}\"{after}");
-                    assert_eq!(after_string(plain.as_bytes()), (after.as_bytes(), false), "{plain}");
+                    assert_eq!(
+                        after_string(plain.as_bytes()),
+                        (after.as_bytes(), false),
+                        "{plain}"
+                    );
                     let escaped = format!(r#"{before}\"{before}\\"{after}"#);
-                    assert_eq!(after_string(escaped.as_bytes()), (after.as_bytes(), true), "{escaped}");
+                    assert_eq!(
+                        after_string(escaped.as_bytes()),
+                        (after.as_bytes(), true),
+                        "{escaped}"
+                    );
                 }
             }
         }

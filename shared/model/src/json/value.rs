@@ -26,16 +26,24 @@ impl<'a> JsonText<'a> {
     /// # Errors
     /// [`JsonSyntaxError`] with the first place where it is not.
     pub fn parse(text: &'a str) -> Result<Self, JsonSyntaxError> {
-        serde_json::from_str::<&RawValue>(text).map(|raw| Self(raw.get())).map_err(|error| {
-            let message = error.to_string();
-            let reason = if text.starts_with('\u{feff}') {
-                // RFC 8259, section 8.1, forbids it. Editors do not show it.
-                "a byte order mark before the JSON"
-            } else {
-                message.split_once(" at line ").map_or(message.as_str(), |(reason, _)| reason)
-            };
-            JsonSyntaxError { reason: reason.to_owned(), line: error.line(), column: error.column() }
-        })
+        serde_json::from_str::<&RawValue>(text)
+            .map(|raw| Self(raw.get()))
+            .map_err(|error| {
+                let message = error.to_string();
+                let reason = if text.starts_with('\u{feff}') {
+                    // RFC 8259, section 8.1, forbids it. Editors do not show it.
+                    "a byte order mark before the JSON"
+                } else {
+                    message
+                        .split_once(" at line ")
+                        .map_or(message.as_str(), |(reason, _)| reason)
+                };
+                JsonSyntaxError {
+                    reason: reason.to_owned(),
+                    line: error.line(),
+                    column: error.column(),
+                }
+            })
     }
 
     /// The text, without the white space around it.
@@ -45,7 +53,10 @@ impl<'a> JsonText<'a> {
 
     /// The value that the text is.
     pub fn value(self) -> Value<'a> {
-        Value { first: Lexer::new(self.0).next_token(), text: self.0 }
+        Value {
+            first: Lexer::new(self.0).next_token(),
+            text: self.0,
+        }
     }
 }
 
@@ -69,7 +80,11 @@ impl<'a> Value<'a> {
 
     /// The string, or `None` for a value of another type.
     pub fn as_string(self) -> Option<RawString<'a>> {
-        if let Token::String(string) = self.first { Some(string) } else { None }
+        if let Token::String(string) = self.first {
+            Some(string)
+        } else {
+            None
+        }
     }
 
     /// Whether the value is a number.
@@ -80,7 +95,8 @@ impl<'a> Value<'a> {
     /// The elements in order, or `None` for a value of another type than an array.
     pub fn as_array(self) -> Option<impl Iterator<Item = Value<'a>>> {
         let mut lexer = Lexer::inside(self.text);
-        matches!(self.first, Token::BeginArray).then(|| std::iter::from_fn(move || lexer.next_value()))
+        matches!(self.first, Token::BeginArray)
+            .then(|| std::iter::from_fn(move || lexer.next_value()))
     }
 
     /// The names and values of an object in order. Unlike [`Self::as_object`], this checks no name.
@@ -98,11 +114,15 @@ impl<'a> Value<'a> {
 impl<'a> Lexer<'a> {
     /// The next value of an array, or `None` at its end.
     pub(super) fn next_value(&mut self) -> Option<Value<'a>> {
-        self.next_element().map(|first| Value { first, text: self.finish_value(first) })
+        self.next_element().map(|first| Value {
+            first,
+            text: self.finish_value(first),
+        })
     }
 
     /// The name and the value of the next field of an object, or `None` at its end.
     pub(super) fn next_field(&mut self) -> Option<(RawString<'a>, Value<'a>)> {
-        self.next_name().map(|name| (name, self.next_value().expect(CHECKED)))
+        self.next_name()
+            .map(|name| (name, self.next_value().expect(CHECKED)))
     }
 }

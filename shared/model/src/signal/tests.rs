@@ -7,7 +7,11 @@ const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
 fn read_one(json: &str) -> Result<Signal<'_>, RejectedSignal<'_>> {
     let path = JsonPointer::Member(&JsonPointer::Root, "signals");
-    Signal::parse(JsonText::parse(json).unwrap().value(), 3, &JsonPointer::Element(&path, 3))
+    Signal::parse(
+        JsonText::parse(json).unwrap().value(),
+        3,
+        &JsonPointer::Element(&path, 3),
+    )
 }
 
 fn accepted(json: &str) -> Signal<'_> {
@@ -21,7 +25,17 @@ fn errors(json: &str) -> Vec<(String, &'static str)> {
     rejected
         .errors
         .into_iter()
-        .map(|error| (error.at.pointer.strip_prefix("/signals/3").unwrap().to_owned(), error.code.as_str()))
+        .map(|error| {
+            (
+                error
+                    .at
+                    .pointer
+                    .strip_prefix("/signals/3")
+                    .unwrap()
+                    .to_owned(),
+                error.code.as_str(),
+            )
+        })
         .collect()
 }
 
@@ -31,19 +45,34 @@ fn null_field_counts_as_absent() {
         r#"{"customerId":"c","eventType":"t","emitterId":null,"stepNodeId":null,"eventflowIdentifier":null,"extra":null}"#,
     );
     assert!(signal.unknown_fields().is_none());
-    assert_eq!(errors(r#"{"customerId":null,"eventType":"t"}"#), [("/customerId".into(), "required")]);
+    assert_eq!(
+        errors(r#"{"customerId":null,"eventType":"t"}"#),
+        [("/customerId".into(), "required")]
+    );
 }
 
 #[test]
 fn signal_without_exactly_one_complete_pair_is_rejected() {
     assert_eq!(errors("{}"), [(String::new(), "required")]);
-    assert_eq!(errors(r#"{"customerId":"c"}"#), [("/eventType".into(), "required")]);
-    assert_eq!(errors(r#"{"eventType":"t"}"#), [("/customerId".into(), "required")]);
+    assert_eq!(
+        errors(r#"{"customerId":"c"}"#),
+        [("/eventType".into(), "required")]
+    );
+    assert_eq!(
+        errors(r#"{"eventType":"t"}"#),
+        [("/customerId".into(), "required")]
+    );
     assert_eq!(
         errors(r#"{"stepNodeId":"n"}"#),
-        [("/emitterId".into(), "required"), ("/eventflowIdentifier".into(), "required")]
+        [
+            ("/emitterId".into(), "required"),
+            ("/eventflowIdentifier".into(), "required")
+        ]
     );
-    assert_eq!(errors(r#"{"customerId":"c","stepNodeId":"n"}"#), [(String::new(), "ambiguous-identity")]);
+    assert_eq!(
+        errors(r#"{"customerId":"c","stepNodeId":"n"}"#),
+        [(String::new(), "ambiguous-identity")]
+    );
     assert_eq!(
         errors(r#"{"customerId":"c","eventType":"t","emitterId":"e","stepNodeId":"n"}"#),
         [(String::new(), "ambiguous-identity")]
@@ -80,8 +109,17 @@ fn duplicate_field_at_any_depth_rejects_the_signal() {
 
 #[test]
 fn only_the_first_five_errors_are_reported() {
-    let data = (0..9).map(|n| format!("\"n{n}\":1e999")).collect::<Vec<_>>().join(",");
-    assert_eq!(errors(&format!(r#"{{"customerId":"c","eventType":"t","data":{{{data}}}}}"#)).len(), 5);
+    let data = (0..9)
+        .map(|n| format!("\"n{n}\":1e999"))
+        .collect::<Vec<_>>()
+        .join(",");
+    assert_eq!(
+        errors(&format!(
+            r#"{{"customerId":"c","eventType":"t","data":{{{data}}}}}"#
+        ))
+        .len(),
+        5
+    );
 }
 
 #[test]
@@ -90,16 +128,29 @@ fn signal_over_256_kib_with_padding_is_too_large() {
         let bare = r#"{"customerId":"c","eventType":"t"}"#;
         bare.replace(',', &format!(",{}", " ".repeat(bytes - bare.len())))
     };
-    assert_eq!(accepted(&padded(MAX_SIGNAL_BYTES)).payload().len(), MAX_SIGNAL_BYTES);
-    assert_eq!(errors(&padded(MAX_SIGNAL_BYTES + 1)), [(String::new(), "too-large")]);
+    assert_eq!(
+        accepted(&padded(MAX_SIGNAL_BYTES)).payload().len(),
+        MAX_SIGNAL_BYTES
+    );
+    assert_eq!(
+        errors(&padded(MAX_SIGNAL_BYTES + 1)),
+        [(String::new(), "too-large")]
+    );
 }
 
 #[test]
 fn unknown_field_nests_one_level_less_than_data() {
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
-    accepted(&format!(r#"{{"customerId":"c","eventType":"t","data":{{"a":{}}},"x":{}}}"#, nested(30), nested(30)));
+    accepted(&format!(
+        r#"{{"customerId":"c","eventType":"t","data":{{"a":{}}},"x":{}}}"#,
+        nested(30),
+        nested(30)
+    ));
     assert_eq!(
-        errors(&format!(r#"{{"customerId":"c","eventType":"t","x":{}}}"#, nested(31))),
+        errors(&format!(
+            r#"{{"customerId":"c","eventType":"t","x":{}}}"#,
+            nested(31)
+        )),
         [(format!("/x{}", "/0".repeat(30)), "nested-too-deep")]
     );
 }
@@ -107,7 +158,14 @@ fn unknown_field_nests_one_level_less_than_data() {
 /// The pointers and messages of the warnings of a signal.
 fn warnings(json: &str) -> Vec<(String, String)> {
     let warnings = accepted(json).into_warnings().into_iter();
-    warnings.map(|warning| (warning.at.pointer.replace("/signals/3", ""), warning.message)).collect()
+    warnings
+        .map(|warning| {
+            (
+                warning.at.pointer.replace("/signals/3", ""),
+                warning.message,
+            )
+        })
+        .collect()
 }
 
 #[test]
@@ -123,13 +181,16 @@ fn attribute_of_another_type_in_the_data_of_an_event_has_a_warning() {
         (r#""subCategory2":1"#, "subCategory2", "a string"),
         (r#""sub\u0043ategory3":1"#, "subCategory3", "a string"),
     ] {
-        let message = format!("signals[3].data.{name} should be {expected}; it is stored as it was sent.");
+        let message =
+            format!("signals[3].data.{name} should be {expected}; it is stored as it was sent.");
         assert_eq!(warnings(&event(data)), [(format!("/data/{name}"), message)]);
         assert_eq!(accepted(&event(data)).data.as_str(), format!("{{{data}}}"));
     }
     let documented = r#""price":1e2,"brand":"","productId":null,"x":{"price":"1"},"Price":"1""#;
     assert_eq!(warnings(&event(documented)), []);
-    let step = format!(r#"{{"emitterId":"e","stepNodeId":"n","eventflowIdentifier":"{FLOW}","data":{{"price":"1"}}}}"#);
+    let step = format!(
+        r#"{{"emitterId":"e","stepNodeId":"n","eventflowIdentifier":"{FLOW}","data":{{"price":"1"}}}}"#
+    );
     assert_eq!(warnings(&step), []);
 }
 
@@ -139,8 +200,14 @@ fn unknown_field_that_resembles_one_of_the_contract_is_suggested() {
     assert_eq!(
         warnings(r#"{"customerId":"c","eventType":"t","properties":{},"timestamp":1}"#),
         [
-            ("/properties".to_owned(), format!("signals[3].properties {stored} Did you mean data?")),
-            ("/timestamp".to_owned(), format!("signals[3].timestamp {stored} Did you mean data.timestamp?")),
+            (
+                "/properties".to_owned(),
+                format!("signals[3].properties {stored} Did you mean data?")
+            ),
+            (
+                "/timestamp".to_owned(),
+                format!("signals[3].timestamp {stored} Did you mean data.timestamp?")
+            ),
         ]
     );
     let message = |json: &str| read_one(json).unwrap_err().errors[0].message.clone();

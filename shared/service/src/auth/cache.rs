@@ -52,7 +52,9 @@ impl LastRead {
     /// The entry, if it was valid and is not older than [`STALE_IF_ERROR`].
     pub(crate) fn stale(&self, now: Timestamp) -> Option<Arc<KeyEntry>> {
         let is_recent = now.duration_since(self.read_at) < STALE_IF_ERROR;
-        self.entry.clone().filter(|entry| is_recent && entry.is_active(self.read_at))
+        self.entry
+            .clone()
+            .filter(|entry| is_recent && entry.is_active(self.read_at))
     }
 }
 
@@ -93,14 +95,29 @@ impl Cache {
         self.valid.pop(&hash);
         self.invalid.pop(&hash);
         let is_valid = entry.as_ref().is_some_and(|entry| entry.is_active(now));
-        let (map, ttl) = if is_valid { (&mut self.valid, POSITIVE_TTL) } else { (&mut self.invalid, NEGATIVE_TTL) };
-        map.put(hash, CachedLookup { last_read: LastRead { entry, read_at: now }, fresh_until: now.plus(ttl) });
+        let (map, ttl) = if is_valid {
+            (&mut self.valid, POSITIVE_TTL)
+        } else {
+            (&mut self.invalid, NEGATIVE_TTL)
+        };
+        map.put(
+            hash,
+            CachedLookup {
+                last_read: LastRead {
+                    entry,
+                    read_at: now,
+                },
+                fresh_until: now.plus(ttl),
+            },
+        );
     }
 
     /// Uses a stale look-up for a while longer, but never beyond [`STALE_IF_ERROR`].
     pub(crate) fn extend_stale(&mut self, hash: &KeyHash, now: Timestamp) {
         if let Some(key) = self.valid.get_mut(hash) {
-            key.fresh_until = now.plus(REVALIDATE_AFTER).min(key.last_read.read_at.plus(STALE_IF_ERROR));
+            key.fresh_until = now
+                .plus(REVALIDATE_AFTER)
+                .min(key.last_read.read_at.plus(STALE_IF_ERROR));
         }
     }
 }

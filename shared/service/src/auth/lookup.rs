@@ -38,12 +38,20 @@ impl Authenticator {
     /// read. A failure changes nothing.
     pub async fn warm_up(&self) {
         let unknown = KeyHash::of("");
-        let patience = if self.snapshot.is_some() { TIME_BEFORE_SNAPSHOT } else { WARM_UP_TIMEOUT };
-        let Err(error) = self.table.find(&unknown, Deadline::after(patience)).await else { return };
+        let patience = if self.snapshot.is_some() {
+            TIME_BEFORE_SNAPSHOT
+        } else {
+            WARM_UP_TIMEOUT
+        };
+        let Err(error) = self.table.find(&unknown, Deadline::after(patience)).await else {
+            return;
+        };
         tracing::warn!(%error, "the key table could not be read at the start");
         if let Some(snapshot) = &self.snapshot {
             let now = Timestamp::now();
-            snapshot.latest(now, Deadline::after(SNAPSHOT_TIMEOUT)).await;
+            snapshot
+                .latest(now, Deadline::after(SNAPSHOT_TIMEOUT))
+                .await;
             self.note_failure(Some(&error), now);
         }
     }
@@ -60,8 +68,14 @@ impl Authenticator {
             CachedKey::Miss => None,
         };
         match &self.snapshot {
-            Some(snapshot) => self.ask_table_or_snapshot(snapshot, hash, last_read.as_ref(), context).await,
-            None => self.ask_table_or_cache(hash, last_read.as_ref(), context).await,
+            Some(snapshot) => {
+                self.ask_table_or_snapshot(snapshot, hash, last_read.as_ref(), context)
+                    .await
+            }
+            None => {
+                self.ask_table_or_cache(hash, last_read.as_ref(), context)
+                    .await
+            }
         }
     }
 
@@ -74,9 +88,13 @@ impl Authenticator {
     ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
         let now = context.received_at;
         let Some(stale) = last_read.and_then(|read| read.stale(now)) else {
-            return self.ask_table(hash, now, context.deadline.at_most(LOOKUP_TIMEOUT)).await;
+            return self
+                .ask_table(hash, now, context.deadline.at_most(LOOKUP_TIMEOUT))
+                .await;
         };
-        let found = self.ask_table(hash, now, context.deadline.at_most(STALE_LOOKUP_TIMEOUT)).await;
+        let found = self
+            .ask_table(hash, now, context.deadline.at_most(STALE_LOOKUP_TIMEOUT))
+            .await;
         found.or_else(|_| {
             self.with_cache(|cache| cache.extend_stale(&hash, now));
             context.key_table_is_unavailable = true;
@@ -94,7 +112,8 @@ impl Authenticator {
     ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
         let (received_at, started) = (context.received_at, Instant::now());
         let now = || received_at.plus(started.elapsed());
-        let mut in_table = pin!(self.ask_table(hash, received_at, context.deadline.at_most(LOOKUP_TIMEOUT)));
+        let mut in_table =
+            pin!(self.ask_table(hash, received_at, context.deadline.at_most(LOOKUP_TIMEOUT)));
         let mut found = None;
         if !self.asks_snapshot_first(received_at) {
             found = timeout(TIME_BEFORE_SNAPSHOT, &mut in_table).await.ok();
@@ -103,7 +122,10 @@ impl Authenticator {
             }
             self.note_failure(found.as_ref().and_then(|found| found.as_ref().err()), now());
         }
-        if let Some(newest) = snapshot.newest(hash, last_read, now(), context.deadline).await {
+        if let Some(newest) = snapshot
+            .newest(hash, last_read, now(), context.deadline)
+            .await
+        {
             context.key_table_is_unavailable = true;
             return Ok(Some(newest));
         }
@@ -126,7 +148,10 @@ impl Authenticator {
     }
 
     fn asks_snapshot_first(&self, now: Timestamp) -> bool {
-        self.snapshot_first_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| now < until)
+        self.snapshot_first_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some_and(|until| now < until)
     }
 
     /// Remembers a look-up that ended at `now`, if the table did not answer it. A corrupt item is an answer: it says nothing of
@@ -134,7 +159,10 @@ impl Authenticator {
     fn note_failure(&self, error: Option<&StoreError>, now: Timestamp) {
         if error != Some(&StoreError::Corrupt) {
             let until = now.plus(SNAPSHOT_FIRST);
-            *self.snapshot_first_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+            *self
+                .snapshot_first_until
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = Some(until);
         }
     }
 
@@ -167,14 +195,21 @@ mod tests {
             revoked_at: None,
             only: None,
         });
-        let mut context =
-            RequestContext::from_request(&Request::new(Body::Empty).with_lambda_context(Context::default()));
+        let mut context = RequestContext::from_request(
+            &Request::new(Body::Empty).with_lambda_context(Context::default()),
+        );
         let (hash, read_at) = (KeyHash::of("k"), context.received_at);
         lookup.with_cache(|cache| cache.insert(hash, Some(entry.clone()), read_at));
         for (seconds, is_unavailable) in [(59, false), (61, true)] {
             context.received_at = read_at.plus(Duration::from_secs(seconds));
-            assert_eq!(lookup.find(hash, &mut context).await.unwrap(), Some(entry.clone()));
-            assert_eq!(context.key_table_is_unavailable, is_unavailable, "after {seconds} s");
+            assert_eq!(
+                lookup.find(hash, &mut context).await.unwrap(),
+                Some(entry.clone())
+            );
+            assert_eq!(
+                context.key_table_is_unavailable, is_unavailable,
+                "after {seconds} s"
+            );
         }
     }
 }

@@ -45,7 +45,10 @@ struct State {
 
 impl SnapshotReader {
     pub(crate) fn new(bucket: Bucket) -> Self {
-        Self { bucket, state: Mutex::default() }
+        Self {
+            bucket,
+            state: Mutex::default(),
+        }
     }
 
     /// The newest entry of a key: the one that was last read from the table, or that of a snapshot that may be later. A revocation
@@ -58,9 +61,15 @@ impl SnapshotReader {
         deadline: Deadline,
     ) -> Option<Arc<KeyEntry>> {
         let snapshot = self.latest(now, deadline).await;
-        let in_snapshot = snapshot.as_ref().and_then(|snapshot| snapshot.find(hash)).map(Arc::new);
+        let in_snapshot = snapshot
+            .as_ref()
+            .and_then(|snapshot| snapshot.find(hash))
+            .map(Arc::new);
         let in_table = last_read.and_then(|read| read.entry.clone());
-        let revoked = [&in_snapshot, &in_table].into_iter().flatten().find(|entry| entry.revoked_at.is_some());
+        let revoked = [&in_snapshot, &in_table]
+            .into_iter()
+            .flatten()
+            .find(|entry| entry.revoked_at.is_some());
         // `Last-Modified` is cut to seconds. In the same second, the snapshot decides.
         let is_later = |snapshot: &Arc<KeySnapshot>| {
             last_read.is_none_or(|read| read.read_at < snapshot.time.plus(Duration::from_secs(1)))
@@ -74,18 +83,30 @@ impl SnapshotReader {
 
     /// The snapshot that is in memory, or the one in the bucket if it is time to read that. One that is older than the snapshot in
     /// memory, or that cannot be read, does not replace it.
-    pub(crate) async fn latest(&self, now: Timestamp, deadline: Deadline) -> Option<Arc<KeySnapshot>> {
+    pub(crate) async fn latest(
+        &self,
+        now: Timestamp,
+        deadline: Deadline,
+    ) -> Option<Arc<KeySnapshot>> {
         let deadline = deadline.at_most(SNAPSHOT_TIMEOUT);
         let mut state = before(deadline, self.state.lock()).await.ok()?;
         while state.read_again_at.is_none_or(|at| at <= now) {
-            let (began_at, reading) =
-                state.reading.get_or_insert_with(|| (now, tokio::spawn(read(self.bucket.clone()).in_current_span())));
+            let (began_at, reading) = state.reading.get_or_insert_with(|| {
+                (
+                    now,
+                    tokio::spawn(read(self.bucket.clone()).in_current_span()),
+                )
+            });
             let (began_at, read) = (*began_at, before(deadline, reading).await);
             let Ok(read) = read else { break };
             state.reading = None;
             match read.unwrap_or(Err(KeySnapshotError::Malformed)) {
                 Ok(snapshot) => {
-                    if state.latest.as_ref().is_none_or(|latest| latest.time <= snapshot.time) {
+                    if state
+                        .latest
+                        .as_ref()
+                        .is_none_or(|latest| latest.time <= snapshot.time)
+                    {
                         state.latest = Some(Arc::new(snapshot));
                     }
                     state.read_again_at = Some(began_at.plus(REFRESH_AFTER));
@@ -101,12 +122,17 @@ impl SnapshotReader {
 }
 
 async fn read(bucket: Bucket) -> Result<KeySnapshot, KeySnapshotError> {
-    let object = bucket.get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(READ_TIMEOUT)).await?;
+    let object = bucket
+        .get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(READ_TIMEOUT))
+        .await?;
     // On a thread of its own: the largest takes longer than requests may wait for the thread that serves them.
     let parsed = tokio::task::spawn_blocking(move || KeySnapshot::parse(&object));
     let snapshot = parsed.await.map_err(|_| KeySnapshotError::Malformed)??;
     if snapshot.unreadable > 0 {
-        tracing::warn!(entries = snapshot.unreadable, "the key snapshot has entries that this version cannot read");
+        tracing::warn!(
+            entries = snapshot.unreadable,
+            "the key snapshot has entries that this version cannot read"
+        );
     }
     Ok(snapshot)
 }

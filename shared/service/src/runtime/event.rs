@@ -21,8 +21,12 @@ use serde_json::Value;
 const NO_METHOD: Method = Method::CONNECT;
 
 /// The headers that handlers see.
-const USED_HEADERS: [HeaderName; 4] =
-    [AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName::from_static("prefer")];
+const USED_HEADERS: [HeaderName; 4] = [
+    AUTHORIZATION,
+    CONTENT_ENCODING,
+    CONTENT_TYPE,
+    HeaderName::from_static("prefer"),
+];
 
 /// An event, if it is a request. It cannot be printed, since it contains the key.
 pub struct HttpApiEvent(Option<HttpRequest>);
@@ -62,16 +66,30 @@ impl HttpApiEvent {
     /// which no route has.
     pub fn into_request(self, context: Context) -> Request {
         let ignored = |reason| {
-            tracing::warn!(requestId = context.request_id, reason, "a part of the event was ignored");
+            tracing::warn!(
+                requestId = context.request_id,
+                reason,
+                "a part of the event was ignored"
+            );
         };
-        let Some(HttpRequest { raw_path, headers, request_context, body, is_base64_encoded }) = self.0 else {
+        let Some(HttpRequest {
+            raw_path,
+            headers,
+            request_context,
+            body,
+            is_base64_encoded,
+        }) = self.0
+        else {
             ignored("the event is not a request");
-            return Request::default().with_raw_http_path("").with_lambda_context(context);
+            return Request::default()
+                .with_raw_http_path("")
+                .with_lambda_context(context);
         };
-        let method = Method::from_bytes(request_context.http.method.as_bytes()).unwrap_or_else(|_| {
-            ignored("the event has no valid method");
-            NO_METHOD
-        });
+        let method =
+            Method::from_bytes(request_context.http.method.as_bytes()).unwrap_or_else(|_| {
+                ignored("the event has no valid method");
+                NO_METHOD
+            });
         if headers.has_invalid {
             ignored("the value of a header is invalid");
         }
@@ -89,7 +107,9 @@ impl HttpApiEvent {
         let mut request = Request::new(body);
         *request.method_mut() = method;
         *request.headers_mut() = headers.used;
-        request.with_raw_http_path(raw_path).with_lambda_context(context)
+        request
+            .with_raw_http_path(raw_path)
+            .with_lambda_context(context)
     }
 }
 
@@ -116,7 +136,10 @@ impl<'de> Visitor<'de> for Headers {
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut headers: A) -> Result<Self, A::Error> {
         while let Some(Name(name)) = headers.next_key()? {
-            let Some(name) = USED_HEADERS.into_iter().find(|used| used.as_str().eq_ignore_ascii_case(&name)) else {
+            let Some(name) = USED_HEADERS
+                .into_iter()
+                .find(|used| used.as_str().eq_ignore_ascii_case(&name))
+            else {
                 headers.next_value::<IgnoredAny>()?;
                 continue;
             };

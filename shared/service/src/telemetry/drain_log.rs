@@ -32,8 +32,17 @@ pub struct Drained<'a> {
 
 /// Writes the line of a message that is drained.
 pub fn drained(drained: &Drained<'_>) {
-    let Drained { now, received_at, request_identifier, signals, is_conflict, .. } = *drained;
-    let rejected = signals.map(|(_, rejected)| rejected).filter(|rejected| *rejected > 0);
+    let Drained {
+        now,
+        received_at,
+        request_identifier,
+        signals,
+        is_conflict,
+        ..
+    } = *drained;
+    let rejected = signals
+        .map(|(_, rejected)| rejected)
+        .filter(|rejected| *rejected > 0);
     let received = received_at.to_string();
     let members = [
         ("message", Some(Value::Text("drained"))),
@@ -45,13 +54,28 @@ pub fn drained(drained: &Drained<'_>) {
         ("conflict", is_conflict.then_some(Value::Bool(true))),
     ];
     let metrics = [
-        (Metric::SignalsDrained, signals.map(|(accepted, _)| Value::Count(accepted))),
-        (Metric::CustomersDrained, signals.is_none().then_some(Value::Count(1))),
+        (
+            Metric::SignalsDrained,
+            signals.map(|(accepted, _)| Value::Count(accepted)),
+        ),
+        (
+            Metric::CustomersDrained,
+            signals.is_none().then_some(Value::Count(1)),
+        ),
         (Metric::AcceptedSignalsRejected, rejected.map(Value::Count)),
-        (Metric::DrainDelay, Some(Value::Milliseconds(now.duration_since(received_at)))),
+        (
+            Metric::DrainDelay,
+            Some(Value::Milliseconds(now.duration_since(received_at))),
+        ),
     ];
     let level = (rejected.is_some() || is_conflict).then_some("WARN");
-    write(&LogLine { at: now, level, members: &members, dimension: None, metrics: &metrics });
+    write(&LogLine {
+        at: now,
+        level,
+        members: &members,
+        dimension: None,
+        metrics: &metrics,
+    });
 }
 
 /// A message could not be drained, because of `error`. It is in the dead-letter queue, or will be delivered again.
@@ -67,5 +91,11 @@ pub fn failed(now: Timestamp, request_id: &str, error: &str, is_dead_letter: boo
         ("storeError", Some(Value::Text(error))),
     ];
     let metrics = [(Metric::DrainFailures, Some(Value::Count(1)))];
-    write(&LogLine { at: now, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
+    write(&LogLine {
+        at: now,
+        level: Some("ERROR"),
+        members: &members,
+        dimension: None,
+        metrics: &metrics,
+    });
 }

@@ -12,8 +12,9 @@ use serde_json::json;
 
 use super::metric::{FUNCTION, NAMESPACE};
 
-static FUNCTION_NAME: LazyLock<String> =
-    LazyLock::new(|| std::env::var("AWS_LAMBDA_FUNCTION_NAME").unwrap_or_else(|_| "local".to_owned()));
+static FUNCTION_NAME: LazyLock<String> = LazyLock::new(|| {
+    std::env::var("AWS_LAMBDA_FUNCTION_NAME").unwrap_or_else(|_| "local".to_owned())
+});
 
 /// The target of events that are already a whole line.
 pub(super) const EMF_TARGET: &str = "intake::emf";
@@ -61,7 +62,11 @@ impl<M: AsRef<str>> Serialize for LogLine<'_, M> {
         for (name, value) in self.members.iter().filter(|(_, value)| value.is_some()) {
             map.serialize_entry(name, value)?;
         }
-        let metrics: Vec<_> = self.metrics.iter().filter(|(_, value)| value.is_some()).collect();
+        let metrics: Vec<_> = self
+            .metrics
+            .iter()
+            .filter(|(_, value)| value.is_some())
+            .collect();
         if !metrics.is_empty() {
             for (metric, value) in &metrics {
                 map.serialize_entry(metric.as_ref(), value)?;
@@ -70,10 +75,19 @@ impl<M: AsRef<str>> Serialize for LogLine<'_, M> {
             if let Some((name, value)) = self.dimension {
                 map.serialize_entry(name, value)?;
             }
-            let names: Vec<_> = std::iter::once(FUNCTION).chain(self.dimension.map(|(name, _)| name)).collect();
-            let metrics: Vec<_> = metrics.iter().map(|(metric, _)| json!({"Name": metric.as_ref()})).collect();
-            let directive = json!({"Namespace": NAMESPACE, "Dimensions": [names], "Metrics": metrics});
-            map.serialize_entry("_aws", &json!({"Timestamp": self.at.millis(), "CloudWatchMetrics": [directive]}))?;
+            let names: Vec<_> = std::iter::once(FUNCTION)
+                .chain(self.dimension.map(|(name, _)| name))
+                .collect();
+            let metrics: Vec<_> = metrics
+                .iter()
+                .map(|(metric, _)| json!({"Name": metric.as_ref()}))
+                .collect();
+            let directive =
+                json!({"Namespace": NAMESPACE, "Dimensions": [names], "Metrics": metrics});
+            map.serialize_entry(
+                "_aws",
+                &json!({"Timestamp": self.at.millis(), "CloudWatchMetrics": [directive]}),
+            )?;
         }
         map.end()
     }
@@ -81,7 +95,8 @@ impl<M: AsRef<str>> Serialize for LogLine<'_, M> {
 
 /// Writes a line to the log.
 pub fn write<M: AsRef<str>>(line: &LogLine<'_, M>) {
-    let text = serde_json::to_string(line).expect("texts, numbers and maps of them always serialize");
+    let text =
+        serde_json::to_string(line).expect("texts, numbers and maps of them always serialize");
     tracing::info!(target: EMF_TARGET, line = %text);
 }
 

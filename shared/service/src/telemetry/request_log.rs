@@ -41,14 +41,29 @@ pub(crate) fn emit(
     calls: &CallStats,
     duration: Duration,
 ) {
-    let line = RequestLog { context, result, status, calls, is_cold_start: !WARM.swap(true, Ordering::Relaxed) };
+    let line = RequestLog {
+        context,
+        result,
+        status,
+        calls,
+        is_cold_start: !WARM.swap(true, Ordering::Relaxed),
+    };
     let errors = line.field_error_counts();
     line.write(&errors, duration);
     let write_by = |message, dimension, metric, count| {
-        let members = [("message", Some(Value::Text(message))), ("requestId", Some(Value::Text(&context.request_id)))];
+        let members = [
+            ("message", Some(Value::Text(message))),
+            ("requestId", Some(Value::Text(&context.request_id))),
+        ];
         let metrics = [(metric, Some(Value::Count(count)))];
         let at = context.received_at;
-        write(&LogLine { at, level: None, members: &members, dimension: Some(dimension), metrics: &metrics });
+        write(&LogLine {
+            at,
+            level: None,
+            members: &members,
+            dimension: Some(dimension),
+            metrics: &metrics,
+        });
     };
     if line.counts().is_some() {
         for (code, count) in &errors {
@@ -56,7 +71,12 @@ pub(crate) fn emit(
         }
     }
     if let Some(reason) = line.unauthorized_reason() {
-        write_by("unauthorized", (REASON, reason.as_str()), Metric::Unauthorized, 1);
+        write_by(
+            "unauthorized",
+            (REASON, reason.as_str()),
+            Metric::Unauthorized,
+            1,
+        );
     }
 }
 
@@ -65,15 +85,33 @@ pub(crate) fn emit(
 pub fn rejected_not_stored(context: &RequestContext, error: &StoreError) {
     let error = error.to_string();
     let members = [
-        ("message", Some(Value::Text("rejected signals could not be stored"))),
+        (
+            "message",
+            Some(Value::Text("rejected signals could not be stored")),
+        ),
         ("requestId", Some(Value::Text(&context.request_id))),
-        ("accountId", context.key.as_ref().map(|key| Value::Text(key.account_id.as_str()))),
-        ("keyId", context.key.as_ref().map(|key| Value::Text(&key.key_id))),
+        (
+            "accountId",
+            context
+                .key
+                .as_ref()
+                .map(|key| Value::Text(key.account_id.as_str())),
+        ),
+        (
+            "keyId",
+            context.key.as_ref().map(|key| Value::Text(&key.key_id)),
+        ),
         ("storeError", Some(Value::Text(&error))),
     ];
     let metrics = [(Metric::RejectedNotStored, Some(Value::Count(1)))];
     let at = context.received_at;
-    write(&LogLine { at, level: Some("ERROR"), members: &members, dimension: None, metrics: &metrics });
+    write(&LogLine {
+        at,
+        level: Some("ERROR"),
+        members: &members,
+        dimension: None,
+        metrics: &metrics,
+    });
 }
 
 struct RequestLog<'a> {
@@ -86,12 +124,24 @@ struct RequestLog<'a> {
 
 impl RequestLog<'_> {
     fn write(&self, errors: &BTreeMap<&'static str, usize>, duration: Duration) {
-        let RequestContext { request_id, received_at, path, key, body_bytes, request_identifier, .. } = self.context;
-        let code = self.result.as_ref().err().map(|problem| problem.problem_type().code);
+        let RequestContext {
+            request_id,
+            received_at,
+            path,
+            key,
+            body_bytes,
+            request_identifier,
+            ..
+        } = self.context;
+        let code = self
+            .result
+            .as_ref()
+            .err()
+            .map(|problem| problem.problem_type().code);
         let store_error = match self.result {
-            Err(Problem::StorageUnavailable { error, .. } | Problem::InternalError(Some(error))) => {
-                Some(error.to_string())
-            }
+            Err(
+                Problem::StorageUnavailable { error, .. } | Problem::InternalError(Some(error)),
+            ) => Some(error.to_string()),
             _ => None,
         };
         let init_duration = INIT_DURATION.get().filter(|_| self.is_cold_start);
@@ -99,22 +149,49 @@ impl RequestLog<'_> {
         let members = [
             ("requestId", Some(Value::Text(request_id))),
             ("path", path.map(Value::Text)),
-            ("status", Some(Value::Count(usize::from(self.status.as_u16())))),
+            (
+                "status",
+                Some(Value::Count(usize::from(self.status.as_u16()))),
+            ),
             ("code", code.map(Value::Text)),
-            ("reason", self.unauthorized_reason().map(|reason| Value::Text(reason.as_str()))),
-            ("accountId", key.as_ref().map(|key| Value::Text(key.account_id.as_str()))),
+            (
+                "reason",
+                self.unauthorized_reason()
+                    .map(|reason| Value::Text(reason.as_str())),
+            ),
+            (
+                "accountId",
+                key.as_ref().map(|key| Value::Text(key.account_id.as_str())),
+            ),
             ("keyId", key.as_ref().map(|key| Value::Text(&key.key_id))),
-            ("requestIdentifier", request_identifier.as_ref().map(|identifier| Value::Text(identifier.as_sent()))),
+            (
+                "requestIdentifier",
+                request_identifier
+                    .as_ref()
+                    .map(|identifier| Value::Text(identifier.as_sent())),
+            ),
             ("bytes", body_bytes.map(Value::Count)),
-            ("fieldErrorCounts", (!errors.is_empty()).then_some(Value::Counts(errors))),
+            (
+                "fieldErrorCounts",
+                (!errors.is_empty()).then_some(Value::Counts(errors)),
+            ),
             ("storeError", store_error.as_deref().map(Value::Text)),
             ("durationMs", Some(Value::Milliseconds(duration))),
             ("calls", (attempts > 0).then_some(Value::Count(attempts))),
             ("coldStart", self.is_cold_start.then_some(Value::Bool(true))),
-            ("initDurationMs", init_duration.copied().map(Value::Milliseconds)),
+            (
+                "initDurationMs",
+                init_duration.copied().map(Value::Milliseconds),
+            ),
         ];
         let metrics = self.metrics();
-        write(&LogLine { at: *received_at, level: None, members: &members, dimension: None, metrics: &metrics });
+        write(&LogLine {
+            at: *received_at,
+            level: None,
+            members: &members,
+            dimension: None,
+            metrics: &metrics,
+        });
     }
 
     fn metrics(&self) -> [(Metric, Option<Value<'_>>); 16] {
@@ -122,41 +199,77 @@ impl RequestLog<'_> {
         let once = |happened: bool| some(usize::from(happened));
         let problem_type = self.result.as_ref().err().map(Problem::problem_type);
         let is = |this: ProblemType| once(problem_type == Some(this));
-        let is_inactive_key =
-            matches!(self.unauthorized_reason(), Some(UnauthorizedReason::Expired | UnauthorizedReason::Revoked));
+        let is_inactive_key = matches!(
+            self.unauthorized_reason(),
+            Some(UnauthorizedReason::Expired | UnauthorizedReason::Revoked)
+        );
         let counts = self.counts();
         let count = |of: fn(BatchCounts) -> usize| counts.map_or(0, of);
         let updated = |result: UpdateResult| {
-            once(matches!(self.result, Ok(Success::Customer(response)) if response.result == result))
+            once(
+                matches!(self.result, Ok(Success::Customer(response)) if response.result == result),
+            )
         };
         [
             // Of every batch, also when it is 0: the number of its values is that of the batches.
-            (Metric::SignalsAccepted, counts.map(|counts| Value::Count(counts.accepted))),
-            (Metric::SignalsDeferred, some(count(|counts| counts.deferred.map_or(0, NonZeroUsize::get)))),
-            (Metric::SignalsRejected, some(count(|counts| counts.rejected))),
-            (Metric::RejectionRate, some(count(|counts| percent(counts.rejected, counts.received)))),
+            (
+                Metric::SignalsAccepted,
+                counts.map(|counts| Value::Count(counts.accepted)),
+            ),
+            (
+                Metric::SignalsDeferred,
+                some(count(|counts| counts.deferred.map_or(0, NonZeroUsize::get))),
+            ),
+            (
+                Metric::SignalsRejected,
+                some(count(|counts| counts.rejected)),
+            ),
+            (
+                Metric::RejectionRate,
+                some(count(|counts| percent(counts.rejected, counts.received))),
+            ),
             (Metric::CustomersCreated, updated(UpdateResult::Created)),
             (Metric::CustomersUpdated, updated(UpdateResult::Updated)),
             (Metric::CustomersDeferred, updated(UpdateResult::Deferred)),
             (Metric::Unauthorized, is(ProblemType::UNAUTHORIZED)),
             (Metric::InactiveKeys, once(is_inactive_key)),
             (Metric::KeyDaysLeft, self.key_days_left().map(Value::Count)),
-            (Metric::KeyTableUnavailable, once(self.context.key_table_is_unavailable)),
-            (Metric::StorageUnavailable, is(ProblemType::STORAGE_UNAVAILABLE)),
+            (
+                Metric::KeyTableUnavailable,
+                once(self.context.key_table_is_unavailable),
+            ),
+            (
+                Metric::StorageUnavailable,
+                is(ProblemType::STORAGE_UNAVAILABLE),
+            ),
             (Metric::InternalErrors, is(ProblemType::INTERNAL_ERROR)),
-            (Metric::Replays, once(counts.is_some_and(|counts| counts.replayed))),
-            (Metric::DynamoDbLatency, self.calls.latency().map(Value::Milliseconds)),
+            (
+                Metric::Replays,
+                once(counts.is_some_and(|counts| counts.replayed)),
+            ),
+            (
+                Metric::DynamoDbLatency,
+                self.calls.latency().map(Value::Milliseconds),
+            ),
             (Metric::ColdStarts, once(self.is_cold_start)),
         ]
     }
 
     fn unauthorized_reason(&self) -> Option<UnauthorizedReason> {
-        if let Err(Problem::Unauthorized(reason)) = self.result { Some(*reason) } else { None }
+        if let Err(Problem::Unauthorized(reason)) = self.result {
+            Some(*reason)
+        } else {
+            None
+        }
     }
 
     /// The whole days that a valid key has left, if they are few and the key was not made for few.
     fn key_days_left(&self) -> Option<usize> {
-        let key = self.context.key.as_ref().filter(|key| !key.is_short_lived())?;
+        let key = self
+            .context
+            .key
+            .as_ref()
+            .filter(|key| !key.is_short_lived())?;
         let left = key.ends_soon(self.context.received_at)?;
         usize::try_from(left.as_secs() / (24 * 60 * 60)).ok()
     }
@@ -185,5 +298,7 @@ impl RequestLog<'_> {
 }
 
 fn percent(part: usize, whole: usize) -> usize {
-    part.saturating_mul(100).checked_div(whole).unwrap_or_default()
+    part.saturating_mul(100)
+        .checked_div(whole)
+        .unwrap_or_default()
 }

@@ -36,7 +36,10 @@ pub(super) fn chunks<I>(items: Vec<I>, bytes_of: impl Fn(&I) -> usize) -> VecDeq
                 last.items.push(item);
                 last.bytes += bytes;
             }
-            _ => chunks.push_back(Chunk { items: vec![item], bytes }),
+            _ => chunks.push_back(Chunk {
+                items: vec![item],
+                bytes,
+            }),
         }
     }
     chunks
@@ -53,11 +56,17 @@ pub(super) struct InFlight {
 impl InFlight {
     /// Those of a message of a drain, which has two calls of the largest chunks.
     pub(super) fn of_message() -> Self {
-        Self { bytes: Arc::new(Semaphore::new(FEW_CALLS * CHUNK_BYTES)), min_bytes: CHUNK_BYTES }
+        Self {
+            bytes: Arc::new(Semaphore::new(FEW_CALLS * CHUNK_BYTES)),
+            min_bytes: CHUNK_BYTES,
+        }
     }
 
     pub(super) fn new(max_calls: usize) -> Self {
-        Self { bytes: Arc::new(Semaphore::new(CONCURRENT_BYTES)), min_bytes: CONCURRENT_BYTES / max_calls.max(1) }
+        Self {
+            bytes: Arc::new(Semaphore::new(CONCURRENT_BYTES)),
+            min_bytes: CONCURRENT_BYTES / max_calls.max(1),
+        }
     }
 
     /// What a batch of this text counts. One that is larger than all that may be under way is sent alone.
@@ -69,7 +78,11 @@ impl InFlight {
     ///
     /// # Errors
     /// When it cannot before the deadline.
-    pub(super) async fn wait_for(&self, bytes: usize, deadline: Deadline) -> Result<SemaphorePermit<'_>, StoreError> {
+    pub(super) async fn wait_for(
+        &self,
+        bytes: usize,
+        deadline: Deadline,
+    ) -> Result<SemaphorePermit<'_>, StoreError> {
         let permit = before(deadline, self.bytes.acquire_many(self.cost(bytes))).await?;
         // It is never closed.
         permit.map_err(|_| Cause::DeadlineExceeded.into())
@@ -90,7 +103,10 @@ mod tests {
         let in_flight = InFlight::new(20);
         let of_another_request = in_flight.clone();
         let calls: Vec<_> = (0..20).map_while(|_| in_flight.try_for(1)).collect();
-        assert_eq!((calls.len(), of_another_request.try_for(1).is_none()), (20, true));
+        assert_eq!(
+            (calls.len(), of_another_request.try_for(1).is_none()),
+            (20, true)
+        );
         drop(calls);
         let large = in_flight.try_for(10 * CONCURRENT_BYTES);
         assert!(large.is_some() && of_another_request.try_for(1).is_none());

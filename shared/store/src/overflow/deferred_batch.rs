@@ -77,11 +77,22 @@ impl<'a> DeferredBatch<'a> {
             signals: Vec::new(),
             rejected: Vec::new(),
         });
-        for signal in batch.signals.iter().filter(|signal| is_deferred(signal.index())) {
-            let signal = DeferredSignal { index: signal.index(), text: signal.payload().into() };
+        for signal in batch
+            .signals
+            .iter()
+            .filter(|signal| is_deferred(signal.index()))
+        {
+            let signal = DeferredSignal {
+                index: signal.index(),
+                text: signal.payload().into(),
+            };
             messages.message_for(&signal).signals.push(signal);
         }
-        for rejected in batch.rejected.iter().filter(|rejected| is_deferred(rejected.index)) {
+        for rejected in batch
+            .rejected
+            .iter()
+            .filter(|rejected| is_deferred(rejected.index))
+        {
             let rejected = RejectedSignalItem::new(context, rejected, context.received_at);
             messages.message_for(&rejected).rejected.push(rejected);
         }
@@ -90,7 +101,9 @@ impl<'a> DeferredBatch<'a> {
 
     /// How long after its arrival each signal expires, to the second.
     pub fn retention(&self) -> Option<Duration> {
-        Some(Duration::from_secs(self.expires_at?.saturating_sub(self.received_at.seconds())))
+        Some(Duration::from_secs(
+            self.expires_at?.saturating_sub(self.received_at.seconds()),
+        ))
     }
 
     /// The requestIdentifier.
@@ -115,7 +128,12 @@ struct Messages<'a> {
 impl<'a> Messages<'a> {
     fn new(empty: DeferredBatch<'a>) -> Self {
         let overhead = json(&empty).len();
-        Self { full: Vec::new(), last: empty, overhead, bytes: overhead }
+        Self {
+            full: Vec::new(),
+            last: empty,
+            overhead,
+            bytes: overhead,
+        }
     }
 
     /// The message that has room for this signal. The largest signal fits into a message of its own.
@@ -158,11 +176,19 @@ mod tests {
             received_at: NOW,
             request_id: "",
         };
-        DeferredBatch::messages(&batch, &RequestHashes::of(body, &batch), context, None, |_| true)
+        DeferredBatch::messages(
+            &batch,
+            &RequestHashes::of(body, &batch),
+            context,
+            None,
+            |_| true,
+        )
     }
 
     fn read_batch(message: &str) -> DeferredBatch<'_> {
-        let Ok(Deferred::Batch(batch)) = Deferred::parse(message) else { panic!("{message}") };
+        let Ok(Deferred::Batch(batch)) = Deferred::parse(message) else {
+            panic!("{message}")
+        };
         batch
     }
 
@@ -170,21 +196,38 @@ mod tests {
     fn text_of_a_signal_survives_with_every_character() {
         let text = "{\"customerId\":\"\u{fffe}\u{ffff}\u{1f600}\",\"eventType\":\"t\",\n\t\"data\":{\"quote\\\"\":\"\u{7f}\"}}";
         let messages = messages_of(&format!("{{\"signals\":[{text}]}}"));
-        assert!(messages.iter().all(|message| !message.contains(['\u{fffe}', '\u{ffff}', '\n', '\t'])));
+        assert!(
+            messages
+                .iter()
+                .all(|message| !message.contains(['\u{fffe}', '\u{ffff}', '\n', '\t']))
+        );
         let message = read_batch(&messages[0]);
-        assert_eq!((message.signals[0].index, message.signals[0].text.as_ref()), (0, text));
+        assert_eq!(
+            (message.signals[0].index, message.signals[0].text.as_ref()),
+            (0, text)
+        );
     }
 
     #[test]
     fn rejected_signal_is_cut_as_it_would_be_stored_and_fits_a_message() {
         // Each quotation mark is four bytes in the message, with the backslash that the client sent before it.
         let longest = "\\\"".repeat(200 * 1024);
-        let body = format!("{{\"signals\":[{{\"customerId\":\"c\",\"eventType\":\"{longest}\"}},17]}}");
+        let body =
+            format!("{{\"signals\":[{{\"customerId\":\"c\",\"eventType\":\"{longest}\"}},17]}}");
         let messages = messages_of(&body);
-        assert!(messages.iter().all(|message| message.len() <= MAX_MESSAGE_BYTES));
-        let rejected: Vec<_> = messages.iter().flat_map(|message| read_batch(message).rejected).collect();
-        let stored: Vec<_> =
-            rejected.iter().map(|record| (record.index, record.payload.len(), record.truncated)).collect();
+        assert!(
+            messages
+                .iter()
+                .all(|message| message.len() <= MAX_MESSAGE_BYTES)
+        );
+        let rejected: Vec<_> = messages
+            .iter()
+            .flat_map(|message| read_batch(message).rejected)
+            .collect();
+        let stored: Vec<_> = rejected
+            .iter()
+            .map(|record| (record.index, record.payload.len(), record.truncated))
+            .collect();
         assert_eq!(stored, [(0, 300 * 1024, true), (1, 2, false)]);
         assert_eq!(rejected[1].errors.len(), 1);
     }
@@ -211,6 +254,13 @@ mod tests {
         let sample = event["Records"][0]["body"].as_str().unwrap();
         assert_eq!(messages, [sample]);
         let message = read_batch(sample);
-        assert_eq!(message.signals.iter().map(|signal| signal.index).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(
+            message
+                .signals
+                .iter()
+                .map(|signal| signal.index)
+                .collect::<Vec<_>>(),
+            [0, 2]
+        );
     }
 }

@@ -46,8 +46,17 @@ impl<'a> DeferredUpdate<'a> {
         update: &CustomerUpdate<'_>,
     ) -> String {
         let (account_id, key_id) = (Cow::Borrowed(account_id), key_id.into());
-        let deferred = DeferredUpdate { version: VERSION, account_id, key_id, mark };
-        json(&Message { deferred, customer_id: update.customer_id(), customer_data: update })
+        let deferred = DeferredUpdate {
+            version: VERSION,
+            account_id,
+            key_id,
+            mark,
+        };
+        json(&Message {
+            deferred,
+            customer_id: update.customer_id(),
+            customer_data: update,
+        })
     }
 }
 
@@ -55,7 +64,9 @@ fn changes<S: Serializer>(update: &CustomerUpdate<'_>, serializer: S) -> Result<
     let mut map = serializer.serialize_map(Some(update.changes().len()))?;
     for (name, change) in update.changes() {
         let value: Option<&RawValue> = match change {
-            Change::Set(value) => Some(serde_json::from_str(value.as_str()).map_err(S::Error::custom)?),
+            Change::Set(value) => {
+                Some(serde_json::from_str(value.as_str()).map_err(S::Error::custom)?)
+            }
             Change::Remove => None,
         };
         map.serialize_entry(name, &value)?;

@@ -25,7 +25,8 @@ pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MessageEr
 pub(super) fn json(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).expect("strings, numbers and lists of them serialize");
     if json.contains(['\u{fffe}', '\u{ffff}']) {
-        json.replace('\u{fffe}', "\\ufffe").replace('\u{ffff}', "\\uffff")
+        json.replace('\u{fffe}', "\\ufffe")
+            .replace('\u{ffff}', "\\uffff")
     } else {
         json
     }

@@ -39,8 +39,12 @@ fn is_as_declared(database: &Database, table: &Table) -> Result<bool> {
     let described = database.describe_table(request(json!({"TableName": table.name}))?)?;
     let described = serde_json::to_value(described.table)?;
     Ok(FIXED_WHEN_CREATED.iter().all(|property| {
-        let [found, declared] = [described.get(property), table.definition.get(*property)]
-            .map(|list| list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default());
+        let [found, declared] =
+            [described.get(property), table.definition.get(*property)].map(|list| {
+                list.and_then(Value::as_array)
+                    .map(Vec::as_slice)
+                    .unwrap_or_default()
+            });
         found.len() == declared.len() && declared.iter().all(|declared| found.contains(declared))
     }))
 }

@@ -28,7 +28,10 @@ fn file_with_other_keys_than_the_template_is_an_error() {
     drop(Emulator::start(&template(), &storage, 0).unwrap());
 
     let changed = Template::parse(&TEMPLATE.replace("keyHash", "hash")).unwrap();
-    let error = Emulator::start(&changed, &storage, 0).err().unwrap().to_string();
+    let error = Emulator::start(&changed, &storage, 0)
+        .err()
+        .unwrap()
+        .to_string();
     assert_eq!(
         error,
         "The data file's table ApiKeysTable is not as the template declares it: delete the file, or name another."

@@ -17,14 +17,20 @@ impl Journal {
     /// The changes that the file has. A last line that a killed process has left unfinished is none: nothing was acknowledged.
     pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Vec<T>> {
         match std::fs::read_to_string(path) {
-            Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
+            Ok(text) => Ok(text
+                .lines()
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(error),
         }
     }
 
     /// The file, written anew with these changes.
-    pub(super) fn create<T: Serialize>(path: &Path, changes: impl Iterator<Item = T>) -> io::Result<Self> {
+    pub(super) fn create<T: Serialize>(
+        path: &Path,
+        changes: impl Iterator<Item = T>,
+    ) -> io::Result<Self> {
         let new = path.with_added_extension("new");
         let mut journal = Self(for_owner().truncate(true).open(&new)?);
         for change in changes {
@@ -36,6 +42,7 @@ impl Journal {
 
     /// Appends a change, before it is acknowledged.
     pub(super) fn append(&mut self, change: &impl Serialize) -> io::Result<()> {
-        self.0.write_all(format!("{}\n", serde_json::to_string(change)?).as_bytes())
+        self.0
+            .write_all(format!("{}\n", serde_json::to_string(change)?).as_bytes())
     }
 }

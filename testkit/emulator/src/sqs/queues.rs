@@ -17,7 +17,8 @@ use super::journal::Journal;
 pub const OVERFLOW_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/000000000000/overflow";
 
 /// The URL of its dead-letter queue.
-pub const DEAD_LETTER_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/000000000000/dead-letters";
+pub const DEAD_LETTER_QUEUE: &str =
+    "https://sqs.eu-central-1.amazonaws.com/000000000000/dead-letters";
 
 /// The largest message, and the largest sum of the messages of one call, in bytes ("Amazon SQS message quotas").
 const MAX_BYTES: usize = 1024 * 1024;
@@ -68,7 +69,11 @@ pub(super) struct Queue {
 /// The status, the code and the message of a response that is an error.
 pub(super) type CallError = (u16, &'static str, &'static str);
 
-const UNKNOWN_QUEUE: CallError = (400, "NonExistentQueue", "The specified queue does not exist.");
+const UNKNOWN_QUEUE: CallError = (
+    400,
+    "NonExistentQueue",
+    "The specified queue does not exist.",
+);
 
 /// A change of the queues, as their file has it.
 #[derive(Debug, Deserialize, Serialize)]
@@ -90,7 +95,10 @@ enum Change {
 
 /// The ARN of the queue with this URL.
 pub fn arn(url: &str) -> String {
-    format!("arn:aws:sqs:eu-central-1:000000000000:{}", url.rsplit('/').next().unwrap_or_default())
+    format!(
+        "arn:aws:sqs:eu-central-1:000000000000:{}",
+        url.rsplit('/').next().unwrap_or_default()
+    )
 }
 
 impl Queues {
@@ -101,9 +109,22 @@ impl Queues {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let cannot_use = || format!("Cannot use the queue's file {}", path.display());
         let mut queues = Self::default();
-        Journal::read(path).with_context(cannot_use)?.into_iter().for_each(|change| queues.apply(change));
-        let of_overflow = queues.overflow.messages.iter().map(|message| message.as_sent(false));
-        let all = of_overflow.chain(queues.dead_letters.messages.iter().map(|message| message.as_sent(true)));
+        Journal::read(path)
+            .with_context(cannot_use)?
+            .into_iter()
+            .for_each(|change| queues.apply(change));
+        let of_overflow = queues
+            .overflow
+            .messages
+            .iter()
+            .map(|message| message.as_sent(false));
+        let all = of_overflow.chain(
+            queues
+                .dead_letters
+                .messages
+                .iter()
+                .map(|message| message.as_sent(true)),
+        );
         queues.journal = Some(Journal::create(path, all).with_context(cannot_use)?);
         Ok(queues)
     }
@@ -116,23 +137,45 @@ impl Queues {
 
     /// Whether a change is kept, or nothing keeps changes.
     fn keep(&mut self, change: &Change) -> bool {
-        self.journal.as_mut().is_none_or(|journal| journal.append(change).is_ok())
+        self.journal
+            .as_mut()
+            .is_none_or(|journal| journal.append(change).is_ok())
     }
 
     fn apply(&mut self, change: Change) {
-        let (overflow, dead_letters) = (&mut self.overflow.messages, &mut self.dead_letters.messages);
+        let (overflow, dead_letters) =
+            (&mut self.overflow.messages, &mut self.dead_letters.messages);
         let now = Instant::now();
         match change {
-            Change::Sent { id, body, reason, is_dead } => {
-                self.sent = self.sent.max(id.parse::<u64>().map_or(0, |number| number + 1));
+            Change::Sent {
+                id,
+                body,
+                reason,
+                is_dead,
+            } => {
+                self.sent = self
+                    .sent
+                    .max(id.parse::<u64>().map_or(0, |number| number + 1));
                 let queue = if is_dead { dead_letters } else { overflow };
-                queue.push(Message { id, body, reason, receives: 0, visible_at: now });
+                queue.push(Message {
+                    id,
+                    body,
+                    reason,
+                    receives: 0,
+                    visible_at: now,
+                });
             }
-            Change::Dead(id) => dead_letters.extend(overflow.extract_if(.., |message| message.id == id)),
+            Change::Dead(id) => {
+                dead_letters.extend(overflow.extract_if(.., |message| message.id == id))
+            }
             Change::Deleted(id) => overflow.retain(|message| message.id != id),
             Change::Cleared => [overflow, dead_letters].into_iter().for_each(Vec::clear),
             Change::Redriven => {
-                let fresh = |message| Message { receives: 0, visible_at: now, ..message };
+                let fresh = |message| Message {
+                    receives: 0,
+                    visible_at: now,
+                    ..message
+                };
                 overflow.extend(dead_letters.drain(..).map(fresh));
             }
         }
@@ -144,7 +187,9 @@ impl Queues {
             return Err((500, "InternalError", ""));
         }
         let answer = match operation {
-            "SendMessage" if self.answer_of_sends.is_some() => Ok(self.answer_of_sends.clone().into()),
+            "SendMessage" if self.answer_of_sends.is_some() => {
+                Ok(self.answer_of_sends.clone().into())
+            }
             "SendMessage" => self.send(&call),
             "GetQueueAttributes" => self.attributes(&call),
             "StartMessageMoveTask" => {
@@ -166,19 +211,28 @@ impl Queues {
             return Err((400, "InvalidMessageContents", ""));
         }
         let group = call["MessageGroupId"].as_str().map(ToOwned::to_owned);
-        let is_group = |group: &String| matches!(group.len(), 1..=128) && group.chars().all(|c| c.is_ascii_graphic());
+        let is_group = |group: &String| {
+            matches!(group.len(), 1..=128) && group.chars().all(|c| c.is_ascii_graphic())
+        };
         if !group.as_ref().is_none_or(is_group) {
             return Err((400, "InvalidParameterValue", ""));
         }
         let id = self.sent.to_string();
-        let reason =
-            call.pointer("/MessageAttributes/reason/StringValue").and_then(Value::as_str).map(ToOwned::to_owned);
+        let reason = call
+            .pointer("/MessageAttributes/reason/StringValue")
+            .and_then(Value::as_str)
+            .map(ToOwned::to_owned);
         let is_dead = match call["QueueUrl"].as_str().unwrap_or_default() {
             OVERFLOW_QUEUE => false,
             DEAD_LETTER_QUEUE => true,
             _ => return Err(UNKNOWN_QUEUE),
         };
-        let change = Change::Sent { id: id.clone(), body: body.to_owned(), reason, is_dead };
+        let change = Change::Sent {
+            id: id.clone(),
+            body: body.to_owned(),
+            reason,
+            is_dead,
+        };
         if !self.keep(&change) {
             return Err((500, "InternalError", ""));
         }
@@ -202,7 +256,9 @@ impl Queues {
     /// The attributes that a call names, as SQS writes them.
     fn attributes(&mut self, call: &Value) -> Result<Value, CallError> {
         if call["AttributeNames"] == json!(["QueueArn"]) {
-            return Ok(json!({"Attributes": {"QueueArn": arn(call["QueueUrl"].as_str().unwrap_or_default())}}));
+            return Ok(
+                json!({"Attributes": {"QueueArn": arn(call["QueueUrl"].as_str().unwrap_or_default())}}),
+            );
         }
         let queue = match call["QueueUrl"].as_str().unwrap_or_default() {
             OVERFLOW_QUEUE => &mut self.overflow,
@@ -219,17 +275,25 @@ impl Queues {
 
     pub(super) fn receive(&mut self, most: usize, hidden: Duration, now: Instant) -> Vec<Message> {
         let messages = &self.overflow.messages;
-        let is_dead = |message: &Message| message.visible_at <= now && message.receives >= MAX_RECEIVES;
+        let is_dead =
+            |message: &Message| message.visible_at <= now && message.receives >= MAX_RECEIVES;
         if !self.are_receives_unlimited {
-            let dead: Vec<_> =
-                messages.iter().filter(|message| is_dead(message)).map(|message| message.id.clone()).collect();
+            let dead: Vec<_> = messages
+                .iter()
+                .filter(|message| is_dead(message))
+                .map(|message| message.id.clone())
+                .collect();
             for id in dead {
                 self.change(Change::Dead(id));
             }
         }
         let messages = &mut self.overflow.messages;
         let (mut received, mut bytes) = (Vec::new(), 0);
-        for message in messages.iter_mut().filter(|message| message.visible_at <= now).take(most) {
+        for message in messages
+            .iter_mut()
+            .filter(|message| message.visible_at <= now)
+            .take(most)
+        {
             bytes += message.body.len();
             if bytes > MAX_RECEIVED_BYTES {
                 break;
@@ -245,9 +309,17 @@ impl Queues {
 impl Queue {
     /// Messages that wait, are in flight and are delayed.
     fn counts(&mut self, now: Instant) -> [u64; 3] {
-        let said = if self.counts.len() > 1 { self.counts.pop_front() } else { self.counts.front().copied() };
+        let said = if self.counts.len() > 1 {
+            self.counts.pop_front()
+        } else {
+            self.counts.front().copied()
+        };
         said.unwrap_or_else(|| {
-            let waiting = self.messages.iter().filter(|message| message.visible_at <= now).count();
+            let waiting = self
+                .messages
+                .iter()
+                .filter(|message| message.visible_at <= now)
+                .count();
             [waiting as u64, (self.messages.len() - waiting) as u64, 0]
         })
     }
@@ -256,7 +328,12 @@ impl Queue {
 impl Message {
     /// The change that brings it back.
     fn as_sent(&self, is_dead: bool) -> Change {
-        Change::Sent { id: self.id.clone(), body: self.body.clone(), reason: self.reason.clone(), is_dead }
+        Change::Sent {
+            id: self.id.clone(),
+            body: self.body.clone(),
+            reason: self.reason.clone(),
+            is_dead,
+        }
     }
 }
 

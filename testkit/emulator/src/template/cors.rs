@@ -15,7 +15,9 @@ pub struct Cors {
 impl Cors {
     /// The configuration of the API with this logical id; none if it has none.
     pub(super) fn read(logical_id: &str, properties: &Value) -> Result<Option<Self>> {
-        let Some(declared) = properties.get("CorsConfiguration") else { return Ok(None) };
+        let Some(declared) = properties.get("CorsConfiguration") else {
+            return Ok(None);
+        };
         // `!If [condition, configuration, none]`: it is the configuration that is wanted here.
         let declared = declared.pointer("/Fn::If/1").unwrap_or(declared);
         let mut cors = Self::default();
@@ -30,8 +32,9 @@ impl Cors {
                     "the CorsConfiguration of {logical_id} has the property {property}, which the local stack cannot apply."
                 ),
             };
-            let value = header_value(value)
-                .with_context(|| format!("the CorsConfiguration of {logical_id} needs {property} written out."))?;
+            let value = header_value(value).with_context(|| {
+                format!("the CorsConfiguration of {logical_id} needs {property} written out.")
+            })?;
             headers.push((name, value));
         }
         Ok(Some(cors))
@@ -42,7 +45,11 @@ impl Cors {
 fn header_value(value: &Value) -> Option<String> {
     match value {
         Value::Number(number) => Some(number.to_string()),
-        Value::Array(texts) => texts.iter().map(Value::as_str).collect::<Option<Vec<_>>>().map(|texts| texts.join(",")),
+        Value::Array(texts) => texts
+            .iter()
+            .map(Value::as_str)
+            .collect::<Option<Vec<_>>>()
+            .map(|texts| texts.join(",")),
         _ => None,
     }
 }

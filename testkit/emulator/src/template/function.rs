@@ -52,11 +52,18 @@ pub(super) struct Scope<'a> {
 
 impl Function {
     /// The function, or none where neither the HTTP API nor a queue sends it anything: the local stack runs no other functions.
-    pub(super) fn read(logical_id: &str, properties: &Value, scope: &Scope<'_>) -> Result<Option<Self>> {
+    pub(super) fn read(
+        logical_id: &str,
+        properties: &Value,
+        scope: &Scope<'_>,
+    ) -> Result<Option<Self>> {
         let routes = Route::of_function(logical_id, properties)?;
         let batch_size = events(properties, "SQS").next().map(|(_, queue)| {
-            let size = queue.pointer("/Properties/BatchSize").and_then(Value::as_u64);
-            size.and_then(|size| usize::try_from(size).ok()).unwrap_or(DEFAULT_BATCH_SIZE)
+            let size = queue
+                .pointer("/Properties/BatchSize")
+                .and_then(Value::as_u64);
+            size.and_then(|size| usize::try_from(size).ok())
+                .unwrap_or(DEFAULT_BATCH_SIZE)
         });
         if routes.is_empty() && batch_size.is_none() {
             return Ok(None);
@@ -69,45 +76,79 @@ impl Function {
             .ok_or_else(|| wrong("has no CodeUri that names its package's folder.".to_owned()))?;
         let mut environment = BTreeMap::new();
         let mut timeout = Duration::from_secs(DEFAULT_TIMEOUT);
-        for declared in [scope.document.pointer("/Globals/Function"), Some(properties)] {
+        for declared in [
+            scope.document.pointer("/Globals/Function"),
+            Some(properties),
+        ] {
             let seconds = declared.and_then(|declared| declared.get("Timeout")?.as_u64());
             timeout = seconds.map_or(timeout, Duration::from_secs);
-            let variables = declared.and_then(|declared| declared.pointer("/Environment/Variables"));
+            let variables =
+                declared.and_then(|declared| declared.pointer("/Environment/Variables"));
             // The local stack has endpoints of its own.
             let is_kept = |(name, _): &(&String, &Value)| !name.starts_with("AWS_ENDPOINT_URL");
-            for (name, value) in variables.and_then(Value::as_object).into_iter().flatten().filter(is_kept) {
-                let value = scope.evaluate(value).map_err(|why| wrong(format!("has the variable {name}, {why}")))?;
+            for (name, value) in variables
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+                .filter(is_kept)
+            {
+                let value = scope
+                    .evaluate(value)
+                    .map_err(|why| wrong(format!("has the variable {name}, {why}")))?;
                 environment.extend(value.map(|value| (name.clone(), value)));
             }
         }
         let (logical_id, package) = (logical_id.to_owned(), package.to_owned());
-        Ok(Some(Self { logical_id, package, batch_size, timeout, routes, environment }))
+        Ok(Some(Self {
+            logical_id,
+            package,
+            batch_size,
+            timeout,
+            routes,
+            environment,
+        }))
     }
 }
 
 /// The events of one type, each with its name.
-fn events<'a>(properties: &'a Value, kind: &'a str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+fn events<'a>(
+    properties: &'a Value,
+    kind: &'a str,
+) -> impl Iterator<Item = (&'a String, &'a Value)> {
     let events = properties.get("Events").and_then(Value::as_object);
-    events.into_iter().flatten().filter(move |(_, event)| event.get("Type").and_then(Value::as_str) == Some(kind))
+    events
+        .into_iter()
+        .flatten()
+        .filter(move |(_, event)| event.get("Type").and_then(Value::as_str) == Some(kind))
 }
 
 impl Route {
     fn of_function(function: &str, properties: &Value) -> Result<Vec<Self>> {
-        events(properties, "HttpApi").map(|(event, declared)| Self::read(function, event, declared)).collect()
+        events(properties, "HttpApi")
+            .map(|(event, declared)| Self::read(function, event, declared))
+            .collect()
     }
 
     fn read(function: &str, event: &str, declared: &Value) -> Result<Self> {
         let text = |property: &str| {
-            let value = declared.get("Properties").and_then(|properties| properties.get(property));
+            let value = declared
+                .get("Properties")
+                .and_then(|properties| properties.get(property));
             value.and_then(Value::as_str).map(str::to_owned).with_context(|| {
                 format!("the event {event} of the function {function} needs a {property}, written out.")
             })
         };
         let path = text("Path")?;
         if path.contains('{') {
-            bail!("the function {function} has the route {path}, whose variables the local stack cannot match.");
+            bail!(
+                "the function {function} has the route {path}, whose variables the local stack cannot match."
+            );
         }
-        Ok(Self { path, method: text("Method")?.to_uppercase(), function: function.to_owned() })
+        Ok(Self {
+            path,
+            method: text("Method")?.to_uppercase(),
+            function: function.to_owned(),
+        })
     }
 }
 
@@ -132,16 +173,28 @@ impl Scope<'_> {
         if let Some(table) = self.tables.iter().find(|table| table.logical_id == name) {
             return Ok(Some(table.name.clone()));
         }
-        let resource = self.document.get("Resources").and_then(|resources| resources.get(name)?.get("Type")?.as_str());
+        let resource = self
+            .document
+            .get("Resources")
+            .and_then(|resources| resources.get(name)?.get("Type")?.as_str());
         if matches!(resource, Some("AWS::S3::Bucket" | "AWS::SQS::Queue")) {
             return Ok(None);
         }
-        let parameter = self.document.get("Parameters").and_then(|parameters| parameters.get(name));
+        let parameter = self
+            .document
+            .get("Parameters")
+            .and_then(|parameters| parameters.get(name));
         match parameter.map(|parameter| parameter.get("Default")) {
             Some(Some(Value::String(text))) => Ok(Some(text.clone())),
-            Some(Some(default @ (Value::Number(_) | Value::Bool(_)))) => Ok(Some(default.to_string())),
-            Some(_) => Err(format!("a reference to the parameter {name}, which has no default to use locally.")),
-            None => Err(format!("a reference to {name}, which is neither a table nor a parameter of the template.")),
+            Some(Some(default @ (Value::Number(_) | Value::Bool(_)))) => {
+                Ok(Some(default.to_string()))
+            }
+            Some(_) => Err(format!(
+                "a reference to the parameter {name}, which has no default to use locally."
+            )),
+            None => Err(format!(
+                "a reference to {name}, which is neither a table nor a parameter of the template."
+            )),
         }
     }
 }

@@ -8,7 +8,12 @@ use crate::yaml::function_in;
 /// The properties that decide what an expression finds: `CreateTable` takes them as the template writes them. Others are about capacity,
 /// money, backups, encryption and permissions, which one process on one machine has not. Nor has it readers of a stream, and the
 /// emulator counts a stream's records anew at each write: every write would cost more than the one before it.
-const APPLIED: [&str; 4] = ["AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "LocalSecondaryIndexes"];
+const APPLIED: [&str; 4] = [
+    "AttributeDefinitions",
+    "KeySchema",
+    "GlobalSecondaryIndexes",
+    "LocalSecondaryIndexes",
+];
 
 /// A table of the template.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,19 +32,28 @@ impl Table {
     pub(super) fn read(logical_id: &str, properties: &Value) -> Result<Self> {
         let mut definition = Map::new();
         for property in APPLIED {
-            let Some(value) = properties.get(property) else { continue };
+            let Some(value) = properties.get(property) else {
+                continue;
+            };
             if let Some(function) = function_in(value) {
-                bail!("the table {logical_id} uses {function} in {property}: the local stack needs it written out.");
+                bail!(
+                    "the table {logical_id} uses {function} in {property}: the local stack needs it written out."
+                );
             }
             definition.insert(property.to_owned(), value.clone());
         }
-        let name = properties.get("TableName").and_then(Value::as_str).unwrap_or(logical_id);
+        let name = properties
+            .get("TableName")
+            .and_then(Value::as_str)
+            .unwrap_or(logical_id);
         definition.insert("TableName".to_owned(), Value::from(name));
         definition.insert("BillingMode".to_owned(), Value::from("PAY_PER_REQUEST"));
         Ok(Self {
             logical_id: logical_id.to_owned(),
             name: name.to_owned(),
-            time_to_live_attribute: properties.get("TimeToLiveSpecification").and_then(time_to_live_attribute),
+            time_to_live_attribute: properties
+                .get("TimeToLiveSpecification")
+                .and_then(time_to_live_attribute),
             definition,
         })
     }

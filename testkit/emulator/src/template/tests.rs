@@ -55,28 +55,57 @@ fn function_with(name: &str, variable: &str) -> String {
 #[test]
 fn variable_or_route_that_the_local_stack_cannot_have_is_an_error() {
     for (variable, why) in [
-        ("TO: !Ref Mail", "has the variable TO, a reference to the parameter Mail, which has no default"),
-        ("TO: !GetAtt Keys.Arn", "has the variable TO, whose Fn::GetAtt the local stack cannot evaluate"),
-        ("TO: !If [A, b, c]", "has the variable TO, whose Fn::If the local stack cannot evaluate"),
-        ("TO: !Ref Elsewhere", "has the variable TO, a reference to Elsewhere, which is neither a table nor"),
+        (
+            "TO: !Ref Mail",
+            "has the variable TO, a reference to the parameter Mail, which has no default",
+        ),
+        (
+            "TO: !GetAtt Keys.Arn",
+            "has the variable TO, whose Fn::GetAtt the local stack cannot evaluate",
+        ),
+        (
+            "TO: !If [A, b, c]",
+            "has the variable TO, whose Fn::If the local stack cannot evaluate",
+        ),
+        (
+            "TO: !Ref Elsewhere",
+            "has the variable TO, a reference to Elsewhere, which is neither a table nor",
+        ),
     ] {
         let error = parse(&format!("{KEYS}{}", function_with("Signals", variable))).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
     let both = function_with("A", "MODE: one") + &function_with("B", "MODE: two");
-    let error = parse(&format!("{KEYS}{both}")).unwrap().environment().unwrap_err().to_string();
-    assert!(error.contains("the variable MODE different values"), "{error}");
-    let route = function_with("Signals", "MODE: one").replace("Path: /Signals", "Path: '/signals/{id}'");
+    let error = parse(&format!("{KEYS}{both}"))
+        .unwrap()
+        .environment()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("the variable MODE different values"),
+        "{error}"
+    );
+    let route =
+        function_with("Signals", "MODE: one").replace("Path: /Signals", "Path: '/signals/{id}'");
     let error = parse(&format!("{KEYS}{route}")).unwrap_err();
-    assert!(error.contains("the function Signals has the route /signals/{id}, whose variables"), "{error}");
+    assert!(
+        error.contains("the function Signals has the route /signals/{id}, whose variables"),
+        "{error}"
+    );
 }
 
 #[test]
 fn unknown_or_computed_cors_property_is_an_error() {
     let error = parse(&API.replace("MaxAge: 3600", "AllowCredentials: true")).unwrap_err();
-    assert!(error.contains("the CorsConfiguration of Api has the property AllowCredentials"), "{error}");
+    assert!(
+        error.contains("the CorsConfiguration of Api has the property AllowCredentials"),
+        "{error}"
+    );
     for value in ["!Ref Age", "[1]", "{}"] {
         let error = parse(&API.replace("MaxAge: 3600", &format!("MaxAge: {value}"))).unwrap_err();
-        assert!(error.contains("the CorsConfiguration of Api needs MaxAge written out"), "{error}");
+        assert!(
+            error.contains("the CorsConfiguration of Api needs MaxAge written out"),
+            "{error}"
+        );
     }
 }

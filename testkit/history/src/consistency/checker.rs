@@ -80,15 +80,24 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use Violation::{Duplicate, Lost, OutOfOrder, Phantom, Stale, Unkept, Wrong};
         let [lost, twice, wrong, phantom, disorder, unkept, stale] =
-            [Lost, Duplicate, Wrong, Phantom, OutOfOrder, Unkept, Stale].map(|violation| self.count(violation));
-        let Self { acknowledged, refused, unknown, fields, .. } = self;
+            [Lost, Duplicate, Wrong, Phantom, OutOfOrder, Unkept, Stale]
+                .map(|violation| self.count(violation));
+        let Self {
+            acknowledged,
+            refused,
+            unknown,
+            fields,
+            ..
+        } = self;
         write!(
             f,
             "{acknowledged} signals acknowledged, {refused} refused, {unknown} unknown: \
              {lost} lost, {twice} twice, {wrong} wrong, {phantom} phantom, {disorder} out of order, {unkept} not kept; \
              {fields} customer fields: {stale} stale"
         )?;
-        self.examples.iter().try_for_each(|(violation, text)| write!(f, "\n  {violation:?}: {text}"))
+        self.examples
+            .iter()
+            .try_for_each(|(violation, text)| write!(f, "\n  {violation:?}: {text}"))
     }
 }
 
@@ -105,28 +114,48 @@ pub fn check(history: &History, stored: &Stored) -> Report {
 }
 
 fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
-    let mut copies: BTreeMap<u64, Vec<u64>> =
-        history.requests.iter().map(|(number, request)| (*number, vec![0; request.signals.len()])).collect();
+    let mut copies: BTreeMap<u64, Vec<u64>> = history
+        .requests
+        .iter()
+        .map(|(number, request)| (*number, vec![0; request.signals.len()]))
+        .collect();
     for found in &stored.signals {
         let index = usize::try_from(found.index).unwrap_or(usize::MAX);
-        let sent = history.requests.get(&found.request).and_then(|request| request.signals.get(index));
+        let sent = history
+            .requests
+            .get(&found.request)
+            .and_then(|request| request.signals.get(index));
         let Some(sent) = sent.filter(|sent| Some(sent.who) == found.who) else {
             report.add(Violation::Phantom, || format!("{found:?} was not sent"));
             continue;
         };
-        if let Some(what) =
-            history.requests.get(&found.request).and_then(|request| wrong(history, request, sent, found))
+        if let Some(what) = history
+            .requests
+            .get(&found.request)
+            .and_then(|request| wrong(history, request, sent, found))
         {
             report.add(Violation::Wrong, || format!("{found:?}: {what}"));
         }
-        if let Some(copies) = copies.get_mut(&found.request).and_then(|copies| copies.get_mut(index)) {
+        if let Some(copies) = copies
+            .get_mut(&found.request)
+            .and_then(|copies| copies.get_mut(index))
+        {
             *copies += 1;
         }
     }
     for (number, request) in &history.requests {
         for (index, sent) in request.signals.iter().enumerate() {
-            let copies = copies.get(number).and_then(|copies| copies.get(index)).copied().unwrap_or_default();
-            let text = || format!("signal {index} of request {number}, {:?}: stored {copies} times", request.outcome);
+            let copies = copies
+                .get(number)
+                .and_then(|copies| copies.get(index))
+                .copied()
+                .unwrap_or_default();
+            let text = || {
+                format!(
+                    "signal {index} of request {number}, {:?}: stored {copies} times",
+                    request.outcome
+                )
+            };
             let (total, at_least, at_most) = match request.outcome {
                 _ if sent.refused => (&mut report.refused, 0, 0),
                 Outcome::Refused => (&mut report.refused, 0, 0),
@@ -137,14 +166,26 @@ fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
             if copies < at_least {
                 report.add(Violation::Lost, text);
             } else if copies > at_most {
-                report.add(if at_most == 0 { Violation::Phantom } else { Violation::Duplicate }, text);
+                report.add(
+                    if at_most == 0 {
+                        Violation::Phantom
+                    } else {
+                        Violation::Duplicate
+                    },
+                    text,
+                );
             }
         }
     }
 }
 
 /// What is wrong with an item of this signal.
-fn wrong(history: &History, request: &Request, sent: &Sent, found: &StoredSignal) -> Option<&'static str> {
+fn wrong(
+    history: &History,
+    request: &Request,
+    sent: &Sent,
+    found: &StoredSignal,
+) -> Option<&'static str> {
     let earliest = request.sent.saturating_sub(MILLISECOND);
     let latest = match request.outcome {
         Outcome::Acknowledged(at) => at + history.clock_skew,
@@ -154,7 +195,11 @@ fn wrong(history: &History, request: &Request, sent: &Sent, found: &StoredSignal
         found.contradiction
     } else if !sent.refused && found.content != sent.content {
         Some("it does not hold what was sent")
-    } else if request.identifier.as_ref().is_some_and(|named| *named != found.identifier) {
+    } else if request
+        .identifier
+        .as_ref()
+        .is_some_and(|named| *named != found.identifier)
+    {
         Some("its requestIdentifier is not the client's")
     } else if !(earliest..=latest).contains(&found.received_at) {
         Some("its time is not that of its arrival")
@@ -168,19 +213,30 @@ fn check_rejected(history: &History, stored: &Stored, report: &mut Report) {
     let mut kept = BTreeSet::new();
     for found in &stored.rejected {
         let index = usize::try_from(found.index).unwrap_or(usize::MAX);
-        let sent = history.requests.get(&found.request).and_then(|request| request.signals.get(index));
+        let sent = history
+            .requests
+            .get(&found.request)
+            .and_then(|request| request.signals.get(index));
         if sent.is_none_or(|sent| !sent.refused || sent.content != found.content) {
-            report.add(Violation::Phantom, || format!("{found:?} was not rejected as it was sent"));
+            report.add(Violation::Phantom, || {
+                format!("{found:?} was not rejected as it was sent")
+            });
         } else if !kept.insert((found.request, index)) {
             report.add(Violation::Duplicate, || format!("{found:?} is kept twice"));
         }
     }
     let is_answered = |request: &Request| !matches!(request.outcome, Outcome::Unknown);
     let is_kept = |number: u64, request: &Request| {
-        request.signals.iter().enumerate().all(|(index, sent)| !sent.refused || kept.contains(&(number, index)))
+        request
+            .signals
+            .iter()
+            .enumerate()
+            .all(|(index, sent)| !sent.refused || kept.contains(&(number, index)))
     };
-    let unkept =
-        history.requests.iter().filter(|(number, request)| is_answered(request) && !is_kept(**number, request));
+    let unkept = history
+        .requests
+        .iter()
+        .filter(|(number, request)| is_answered(request) && !is_kept(**number, request));
     // The log does not name signals: as many requests may lack some as the log has lines.
     let unlogged = usize::try_from(history.unkept).unwrap_or(usize::MAX);
     for (number, _) in unkept.skip(unlogged) {
@@ -194,14 +250,19 @@ fn check_order(history: &History, one: &[StoredSignal], report: &mut Report) {
     let mut latest_sent = 0;
     let mut before: Option<&StoredSignal> = None;
     for found in one {
-        let Some(request) = history.requests.get(&found.request) else { continue };
-        let in_request = before.is_none_or(|before| before.request != found.request || before.index < found.index);
+        let Some(request) = history.requests.get(&found.request) else {
+            continue;
+        };
+        let in_request = before
+            .is_none_or(|before| before.request != found.request || before.index < found.index);
         let in_time = match request.outcome {
             Outcome::Acknowledged(at) => millis(at + history.clock_skew) >= millis(latest_sent),
             Outcome::Refused | Outcome::Unknown => true,
         };
         if !in_request || !in_time {
-            report.add(Violation::OutOfOrder, || format!("{found:?} stands after {before:?}"));
+            report.add(Violation::OutOfOrder, || {
+                format!("{found:?} stands after {before:?}")
+            });
         }
         latest_sent = latest_sent.max(request.sent);
         before = Some(found);
@@ -221,8 +282,13 @@ struct Write<'a> {
 impl Write<'_> {
     /// Whether this write may be newer than another one that was acknowledged.
     fn may_follow(&self, acknowledged: &Self, clock_skew: Micros) -> bool {
-        let skew = if self.is_deferred || acknowledged.is_deferred { clock_skew } else { 0 };
-        self.until.is_none_or(|until| acknowledged.sent <= until + skew)
+        let skew = if self.is_deferred || acknowledged.is_deferred {
+            clock_skew
+        } else {
+            0
+        };
+        self.until
+            .is_none_or(|until| acknowledged.sent <= until + skew)
     }
 }
 
@@ -237,28 +303,61 @@ fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
         for (field, value) in &update.fields {
             let writes = writes.entry((update.customer, *field)).or_default();
             let (value, sent, is_deferred) = (value.as_deref(), update.sent, update.is_deferred);
-            writes.push(Write { value, sent, until, is_deferred });
+            writes.push(Write {
+                value,
+                sent,
+                until,
+                is_deferred,
+            });
         }
     }
-    let customers: BTreeSet<u32> = history.updates.iter().map(|update| update.customer).collect();
+    let customers: BTreeSet<u32> = history
+        .updates
+        .iter()
+        .map(|update| update.customer)
+        .collect();
     for (customer, fields) in &stored.customers {
         if !customers.contains(customer) {
-            report.add(Violation::Phantom, || format!("customer {customer} was not sent"));
+            report.add(Violation::Phantom, || {
+                format!("customer {customer} was not sent")
+            });
         }
-        for field in fields.keys().filter(|field| !writes.contains_key(&(*customer, field.as_str()))) {
-            report.add(Violation::Phantom, || format!("{field} of customer {customer} was not sent"));
+        for field in fields
+            .keys()
+            .filter(|field| !writes.contains_key(&(*customer, field.as_str())))
+        {
+            report.add(Violation::Phantom, || {
+                format!("{field} of customer {customer} was not sent")
+            });
         }
     }
     for ((customer, field), writes) in &writes {
         report.fields += 1;
-        let value = stored.customers.get(customer).and_then(|fields| fields.get(*field)).map(String::as_str);
-        let nothing = Write { value: None, sent: 0, until: Some(0), is_deferred: false };
+        let value = stored
+            .customers
+            .get(customer)
+            .and_then(|fields| fields.get(*field))
+            .map(String::as_str);
+        let nothing = Write {
+            value: None,
+            sent: 0,
+            until: Some(0),
+            is_deferred: false,
+        };
         let mut candidates = writes.iter().chain([&nothing]);
-        let acknowledged: Vec<_> = writes.iter().filter(|write| write.until.is_some()).collect();
-        let may_be_last =
-            |write: &Write<'_>| acknowledged.iter().all(|other| write.may_follow(other, history.clock_skew));
+        let acknowledged: Vec<_> = writes
+            .iter()
+            .filter(|write| write.until.is_some())
+            .collect();
+        let may_be_last = |write: &Write<'_>| {
+            acknowledged
+                .iter()
+                .all(|other| write.may_follow(other, history.clock_skew))
+        };
         if !candidates.any(|candidate| candidate.value == value && may_be_last(candidate)) {
-            report.add(Violation::Stale, || format!("{field} of customer {customer} is {value:?} after {writes:?}"));
+            report.add(Violation::Stale, || {
+                format!("{field} of customer {customer} is {value:?} after {writes:?}")
+            });
         }
     }
 }

@@ -37,7 +37,11 @@ impl Signal<'_> {
 
     /// 38 digits, as many as DynamoDB stores: of an integer, which the bus does not take, in one signal of eight.
     fn digits(&self) -> String {
-        let point = if self.price.is_multiple_of(8) { "" } else { "." };
+        let point = if self.price.is_multiple_of(8) {
+            ""
+        } else {
+            "."
+        };
         format!("1{point}{:036}7", self.price)
     }
 
@@ -47,7 +51,14 @@ impl Signal<'_> {
 
     /// As it is sent.
     pub fn text(&self) -> String {
-        let Self { subject_id: subject, action, request, n, price, .. } = self;
+        let Self {
+            subject_id: subject,
+            action,
+            request,
+            n,
+            price,
+            ..
+        } = self;
         let (digits, flow) = (self.digits(), self.flow());
         let unknown = if self.has_unknown_fields() {
             format!(r#""sessionId":"{subject}-s","rank":{price},"#)
@@ -57,7 +68,9 @@ impl Signal<'_> {
         let identity = if self.is_event() {
             format!(r#""customerId":"{subject}","eventType":"{action}""#)
         } else {
-            format!(r#""emitterId":"{subject}","stepNodeId":"{action}","eventflowIdentifier":"{flow}""#)
+            format!(
+                r#""emitterId":"{subject}","stepNodeId":"{action}","eventflowIdentifier":"{flow}""#
+            )
         };
         format!(
             r#"{{{unknown}{identity},"data":{{"request":{request},"n":{n},"note":"{subject} \u00e9\n😀","price":{price}.5,"digits":{digits},"tiny":-1.5e-7,"list":[1,true,null,"x",{{}}]}}}}"#
@@ -66,12 +79,24 @@ impl Signal<'_> {
 
     /// What has to be stored of it. A rejected signal is kept as it was sent.
     pub fn stored(&self, is_refused: bool) -> Fingerprint {
-        Fingerprint::of(&if is_refused { self.text() } else { self.item().to_string() })
+        Fingerprint::of(&if is_refused {
+            self.text()
+        } else {
+            self.item().to_string()
+        })
     }
 
     /// The attributes of its item that follow from its text, as DynamoDB's JSON.
     fn item(&self) -> Value {
-        let Self { account_id, subject_id: subject, action, request, n, price, .. } = self;
+        let Self {
+            account_id,
+            subject_id: subject,
+            action,
+            request,
+            n,
+            price,
+            ..
+        } = self;
         let data = json!({
             "request": {"N": request.to_string()},
             "n": {"N": n.to_string()},
@@ -94,6 +119,10 @@ impl Signal<'_> {
             json!({})
         };
         let own = json!({"accountId": {"S": account_id}, "data": {"M": data}});
-        [own, identity, unknown].into_iter().filter_map(|part| part.as_object().cloned()).flatten().collect()
+        [own, identity, unknown]
+            .into_iter()
+            .filter_map(|part| part.as_object().cloned())
+            .flatten()
+            .collect()
     }
 }

@@ -10,10 +10,23 @@ use crate::sent::Sent;
 fn add(history: &History, body: &[u8], response: &'static str) -> u64 {
     let uri = Uri::from_static("/api/event-flows/signal");
     let body = Some(Bytes::copy_from_slice(body));
-    let sent = Sent { method: Method::POST, uri, headers: HeaderMap::new(), body };
+    let sent = Sent {
+        method: Method::POST,
+        uri,
+        headers: HeaderMap::new(),
+        body,
+    };
     let outcome = Outcome::parse(200, response.as_bytes(), None);
     let answer = (Response::new(Bytes::from(response)), outcome);
-    history.add(Exchange::new(sent, answer, Duration::ZERO, (None, SentKey::default()), &[])).n
+    history
+        .add(Exchange::new(
+            sent,
+            answer,
+            Duration::ZERO,
+            (None, SentKey::default()),
+            &[],
+        ))
+        .n
 }
 
 #[test]
@@ -22,11 +35,15 @@ fn history_is_bounded_in_number_and_bytes() {
     for _ in 0..MAX_EXCHANGES + 10 {
         add(&history, b"{}", "{}");
     }
-    let kept = |history: &History| history.with(|state| (state.kept.len(), state.oldest(), state.last));
+    let kept =
+        |history: &History| history.with(|state| (state.kept.len(), state.oldest(), state.last));
     assert_eq!(kept(&history), (MAX_EXCHANGES, 11, 510));
     add(&history, &vec![b' '; MAX_BODY_BYTES + 1], "{}");
     let exchange = &history.find(511).unwrap().exchange;
-    assert_eq!((&exchange.sent.body, &exchange.summary(1)["requestBytes"]), (&None, &json!(MAX_BODY_BYTES + 1)));
+    assert_eq!(
+        (&exchange.sent.body, &exchange.summary(1)["requestBytes"]),
+        (&None, &json!(MAX_BODY_BYTES + 1))
+    );
     for _ in 0..10 {
         add(&history, &vec![b' '; MAX_BODY_BYTES], "{}");
     }
@@ -39,7 +56,11 @@ fn history_is_bounded_in_number_and_bytes() {
 fn signals_of_many_or_long_types_are_counted_together() {
     let history = History::default();
     for n in 0..MAX_TYPES.0 + 5 {
-        add(&history, format!(r#"{{"signals":[{{"eventType":"type-{n}"}}]}}"#).as_bytes(), r#"{"received":1}"#);
+        add(
+            &history,
+            format!(r#"{{"signals":[{{"eventType":"type-{n}"}}]}}"#).as_bytes(),
+            r#"{"received":1}"#,
+        );
     }
     add(
         &history,
@@ -47,5 +68,12 @@ fn signals_of_many_or_long_types_are_counted_together() {
         r#"{"received":1}"#,
     );
     let counts = history.with(|state| state.counts.clone());
-    assert_eq!((counts.by_type.len(), counts.other_types, counts.signals.sum()), (1_000, 6, 1_006));
+    assert_eq!(
+        (
+            counts.by_type.len(),
+            counts.other_types,
+            counts.signals.sum()
+        ),
+        (1_000, 6, 1_006)
+    );
 }

@@ -66,7 +66,12 @@ pub(super) struct Nothing {}
 /// A number of seconds.
 fn wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let seconds = text.strip_suffix('s').unwrap_or(&text).parse().ok().filter(|seconds| *seconds <= MAX_WAIT);
+    let seconds = text
+        .strip_suffix('s')
+        .unwrap_or(&text)
+        .parse()
+        .ok()
+        .filter(|seconds| *seconds <= MAX_WAIT);
     let wrong = || D::Error::custom(format!("a number of seconds up to {MAX_WAIT}, such as 5s"));
     seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
@@ -75,16 +80,27 @@ fn wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error
 fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let digits = text.strip_suffix("xx").unwrap_or(&text);
-    let is_status = matches!(digits.as_bytes(), [b'1'..=b'5'] | [b'1'..=b'5', b'0'..=b'9', b'0'..=b'9']);
+    let is_status = matches!(
+        digits.as_bytes(),
+        [b'1'..=b'5'] | [b'1'..=b'5', b'0'..=b'9', b'0'..=b'9']
+    );
     let wrong = || D::Error::custom("a status, such as 401, or a class of them, such as 4xx");
-    (is_status && [3, digits.len() + 2].contains(&text.len())).then(|| Some(digits.to_owned())).ok_or_else(wrong)
+    (is_status && [3, digits.len() + 2].contains(&text.len()))
+        .then(|| Some(digits.to_owned()))
+        .ok_or_else(wrong)
 }
 
 impl RequestsQuery {
     pub(super) fn include(&self, exchange: &Exchange) -> bool {
-        self.status.as_ref().is_none_or(|wanted| exchange.response.status().as_str().starts_with(wanted))
+        self.status
+            .as_ref()
+            .is_none_or(|wanted| exchange.response.status().as_str().starts_with(wanted))
             && is_wanted(self.account.as_ref(), exchange.key.account.as_ref())
-            && (self.r#type.is_none() || exchange.signals.iter().any(|signal| signal.r#type == self.r#type))
+            && (self.r#type.is_none()
+                || exchange
+                    .signals
+                    .iter()
+                    .any(|signal| signal.r#type == self.r#type))
     }
 }
 

@@ -39,25 +39,44 @@ pub(crate) struct Stored {
 impl Stored {
     /// # Errors
     /// The template lacks a table.
-    pub(crate) fn new(emulator: Arc<Emulator>, template: &Template, operator: Operator) -> Result<Self> {
+    pub(crate) fn new(
+        emulator: Arc<Emulator>,
+        template: &Template,
+        operator: Operator,
+    ) -> Result<Self> {
         let name = |table| template.table(table).map(|table| table.name.clone());
-        let names =
-            [name("CustomersTable")?, name("SignalsTable")?, name("RejectedSignalsTable")?, name("ApiKeysTable")?];
-        Ok(Self { emulator, names, tables: template.tables.clone(), operator, built: OnceCell::new() })
+        let names = [
+            name("CustomersTable")?,
+            name("SignalsTable")?,
+            name("RejectedSignalsTable")?,
+            name("ApiKeysTable")?,
+        ];
+        Ok(Self {
+            emulator,
+            names,
+            tables: template.tables.clone(),
+            operator,
+            built: OnceCell::new(),
+        })
     }
 
     /// The accounts that have a key, in JSON.
     pub(crate) fn accounts(&self) -> Result<String> {
         let [.., keys] = &self.names;
         let mut accounts = BTreeSet::new();
-        self.emulator.for_each_item(keys, |item| _ = accounts.insert(text(item, "accountId").to_owned()))?;
+        self.emulator.for_each_item(keys, |item| {
+            _ = accounts.insert(text(item, "accountId").to_owned())
+        })?;
         Ok(serde_json::to_string(&accounts)?)
     }
 
     /// Deletes everything but the keys.
     pub(crate) fn clear(&self) -> Result<()> {
         let [.., keys] = &self.names;
-        self.tables.iter().filter(|table| table.name != *keys).try_for_each(|table| self.emulator.clear(table))
+        self.tables
+            .iter()
+            .filter(|table| table.name != *keys)
+            .try_for_each(|table| self.emulator.clear(table))
     }
 
     /// The profile and the newest signals of a customer, or the signals of an emitter, which has no profile, in JSON.
@@ -65,29 +84,47 @@ impl Stored {
         let [customers, signals, ..] = &self.names;
         let partition = account.partition_key(id);
         let profile = self.emulator.last_of(customers, &partition, 1)?;
-        let profile = profile.first().map(|item| attributes(item, |name| name != "pk" && !is_fence(name)));
+        let profile = profile
+            .first()
+            .map(|item| attributes(item, |name| name != "pk" && !is_fence(name)));
         let signals = self.emulator.last_of(signals, &partition, MAX_SIGNALS)?;
         let signal = |item: &Value| -> Result<_> {
             let mut signal = attributes(item, |name| !["pk", "sk", "accountId"].contains(&name))?;
             // The index in the request is only in the key.
-            let index = text(item, "sk").rsplit('#').next().and_then(|index| index.parse::<u64>().ok());
+            let index = text(item, "sk")
+                .rsplit('#')
+                .next()
+                .and_then(|index| index.parse::<u64>().ok());
             signal.insert("index".to_owned(), to_raw_value(&index)?);
             Ok(signal)
         };
         let signals = signals.iter().map(signal).collect::<Result<Vec<_>>>()?;
-        let parts = (serde_json::to_string(&profile.transpose()?)?, serde_json::to_string(&signals)?);
-        Ok(format!("{{\"profile\":{},\"signals\":{}}}", parts.0, parts.1))
+        let parts = (
+            serde_json::to_string(&profile.transpose()?)?,
+            serde_json::to_string(&signals)?,
+        );
+        Ok(format!(
+            "{{\"profile\":{},\"signals\":{}}}",
+            parts.0, parts.1
+        ))
     }
 
     /// The newest rejected signals, oldest first, in JSON: entries as `intake rejected list --json` has them.
     pub(crate) fn rejected(&self, account: &AccountId) -> Result<String> {
         let [.., table, _] = &self.names;
-        let newest = self.emulator.newest(table, &account.partition_key(""), "receivedAt", MAX_REJECTED)?;
+        let newest = self.emulator.newest(
+            table,
+            &account.partition_key(""),
+            "receivedAt",
+            MAX_REJECTED,
+        )?;
         let entry = |item: &Value| {
             let (_, partition) = text(item, "pk").split_once('#').unwrap_or_default();
             rejected_entry(&format!("{partition}#{}", text(item, "sk")), item)
         };
-        Ok(serde_json::to_string(&newest.iter().map(entry).collect::<Result<Vec<_>>>()?)?)
+        Ok(serde_json::to_string(
+            &newest.iter().map(entry).collect::<Result<Vec<_>>>()?,
+        )?)
     }
 
     /// Parses and stores a rejected signal again, as `signal` has it: an entry of the list, maybe with another payload.
@@ -95,10 +132,22 @@ impl Stored {
         self.built.get_or_try_init(|| self.operator.build()).await?;
         let mut file = NamedTempFile::new().context("Cannot write a temporary file")?;
         // The command reads a signal from each line. No string of JSON has a line break.
-        writeln!(file, "{}", signal.replace(['\n', '\r'], " ")).context("Cannot write a temporary file")?;
-        let mut command = self.operator.command(&["--json", "rejected", "redrive", "--account", account.as_str()]);
+        writeln!(file, "{}", signal.replace(['\n', '\r'], " "))
+            .context("Cannot write a temporary file")?;
+        let mut command = self.operator.command(&[
+            "--json",
+            "rejected",
+            "redrive",
+            "--account",
+            account.as_str(),
+        ]);
         command.args([OsStr::new("--from"), file.path().as_os_str()]);
-        let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.context("Cannot start intake")?;
+        let output = command
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .context("Cannot start intake")?;
         if !output.status.success() {
             bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
         }
@@ -110,7 +159,9 @@ fn rejected_entry(id: &str, item: &Value) -> Result<BTreeMap<String, Box<RawValu
     let is_hidden = |name: &str| ["pk", "sk", "accountId", "expiresAt"].contains(&name);
     let mut entry = attributes(item, |name| !is_hidden(name))?;
     entry.insert("id".to_owned(), to_raw_value(id)?);
-    entry.entry("truncated".to_owned()).or_insert(to_raw_value(&false)?);
+    entry
+        .entry("truncated".to_owned())
+        .or_insert(to_raw_value(&false)?);
     // As JSON if it is some.
     if let Ok(payload) = RawValue::from_string(text(item, "payload").to_owned()) {
         entry.insert("payload".to_owned(), payload);
@@ -120,13 +171,24 @@ fn rejected_entry(id: &str, item: &Value) -> Result<BTreeMap<String, Box<RawValu
 
 /// A text attribute of an item, or nothing.
 fn text<'a>(item: &'a Value, name: &str) -> &'a str {
-    item.pointer(&format!("/{name}/S")).and_then(Value::as_str).unwrap_or_default()
+    item.pointer(&format!("/{name}/S"))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// The attributes of an item that are `wanted`.
-fn attributes(item: &Value, wanted: impl Fn(&str) -> bool) -> Result<BTreeMap<String, Box<RawValue>>> {
-    let attributes = item.as_object().into_iter().flatten().filter(|(name, _)| wanted(name));
-    attributes.map(|(name, value)| Ok((name.clone(), to_raw_value(&Json(value))?))).collect()
+fn attributes(
+    item: &Value,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, Box<RawValue>>> {
+    let attributes = item
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| wanted(name));
+    attributes
+        .map(|(name, value)| Ok((name.clone(), to_raw_value(&Json(value))?)))
+        .collect()
 }
 
 /// An attribute in DynamoDB's JSON, written as JSON. A number stays the text that is stored: 38 digits do not fit into a float.
@@ -134,7 +196,12 @@ struct Json<'a>(&'a Value);
 
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.as_object().and_then(|typed| typed.iter().next()).map(|(kind, value)| (kind.as_str(), value)) {
+        match self
+            .0
+            .as_object()
+            .and_then(|typed| typed.iter().next())
+            .map(|(kind, value)| (kind.as_str(), value))
+        {
             Some(("N", Value::String(number))) => match RawValue::from_string(number.clone()) {
                 Ok(number) => number.serialize(serializer),
                 Err(_) => number.serialize(serializer),
@@ -159,16 +226,23 @@ mod tests {
     #[test]
     fn attributes_keep_their_digits_and_a_payload_that_is_no_json_is_text() {
         let digits = "12345678901234567890123456789012345678";
-        let item =
-            json!({"pk": {"S": "x"}, "n": {"N": digits}, "m": {"M": {"a": {"L": [{"NULL": true}, {"BOOL": true}]}}}});
-        let written = serde_json::to_string(&attributes(&item, |name| name != "pk").unwrap()).unwrap();
-        assert_eq!(written, format!(r#"{{"m":{{"a":[null,true]}},"n":{digits}}}"#));
+        let item = json!({"pk": {"S": "x"}, "n": {"N": digits}, "m": {"M": {"a": {"L": [{"NULL": true}, {"BOOL": true}]}}}});
+        let written =
+            serde_json::to_string(&attributes(&item, |name| name != "pk").unwrap()).unwrap();
+        assert_eq!(
+            written,
+            format!(r#"{{"m":{{"a":[null,true]}},"n":{digits}}}"#)
+        );
 
-        let entry = |payload: &str| rejected_entry("i", &json!({"payload": {"S": payload}})).unwrap();
+        let entry =
+            |payload: &str| rejected_entry("i", &json!({"payload": {"S": payload}})).unwrap();
         assert_eq!(
             serde_json::to_string(&entry("{\"a\":1.10}")).unwrap(),
             r#"{"id":"i","payload":{"a":1.10},"truncated":false}"#
         );
-        assert_eq!(serde_json::to_string(&entry("{")).unwrap(), r#"{"id":"i","payload":"{","truncated":false}"#);
+        assert_eq!(
+            serde_json::to_string(&entry("{")).unwrap(),
+            r#"{"id":"i","payload":"{","truncated":false}"#
+        );
     }
 }

@@ -22,9 +22,13 @@ fn sigint_or_sigterm_ends_every_process() {
 fn function_is_asked_to_end_while_its_dynamodb_answers() {
     let sandbox = Sandbox::new();
     let asked = "trap 'bash -c \"exec 3<>/dev/tcp/${AWS_ENDPOINT_URL_DYNAMODB#http://}\" && touch in_order; exit' TERM";
-    let asked =
-        asked.replace("${AWS_ENDPOINT_URL_DYNAMODB#http://}", "$(echo ${AWS_ENDPOINT_URL_DYNAMODB#http://} | tr : /)");
-    sandbox.function(&format!("{asked}; touch running; while :; do sleep 0.05; done"));
+    let asked = asked.replace(
+        "${AWS_ENDPOINT_URL_DYNAMODB#http://}",
+        "$(echo ${AWS_ENDPOINT_URL_DYNAMODB#http://} | tr : /)",
+    );
+    sandbox.function(&format!(
+        "{asked}; touch running; while :; do sleep 0.05; done"
+    ));
     let running = sandbox.start(&[]);
     sandbox.wait_for("running");
     running.signal("INT");

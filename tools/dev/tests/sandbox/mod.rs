@@ -1,5 +1,9 @@
 //! A workspace for one run of `cargo dev`, with scripts in place of the programs that it starts.
-#![expect(clippy::panic, clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "the helpers of tests fail like tests"
+)]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read};
@@ -53,9 +57,18 @@ impl Sandbox {
         let folder = tempfile::tempdir().unwrap();
         let cargo = PathBuf::from(std::env::var_os("CARGO").expect("cargo runs the tests"));
         let sandbox = Self { folder, cargo };
-        sandbox.append("Cargo.toml", "[workspace]\nresolver = '3'\nmembers = ['functions/customers']\n");
-        sandbox.append("Cargo.lock", "version = 4\n\n[[package]]\nname = \"customers\"\nversion = \"0.0.0\"\n");
-        sandbox.append("functions/customers/Cargo.toml", "[package]\nname = 'customers'\nedition = '2024'\n");
+        sandbox.append(
+            "Cargo.toml",
+            "[workspace]\nresolver = '3'\nmembers = ['functions/customers']\n",
+        );
+        sandbox.append(
+            "Cargo.lock",
+            "version = 4\n\n[[package]]\nname = \"customers\"\nversion = \"0.0.0\"\n",
+        );
+        sandbox.append(
+            "functions/customers/Cargo.toml",
+            "[package]\nname = 'customers'\nedition = '2024'\n",
+        );
         sandbox.append("functions/customers/src/main.rs", MAIN);
         sandbox.append("template.yaml", TEMPLATE);
         sandbox
@@ -87,10 +100,16 @@ impl Sandbox {
     /// Makes `cargo build .. intake` build `script`. Other commands of cargo work.
     pub(crate) fn cargo_that_builds_intake(&self, script: &str) {
         let intake = self.program("intake", script);
-        let build = format!("mkdir -p target/debug && cp {} target/debug/intake", intake.display());
+        let build = format!(
+            "mkdir -p target/debug && cp {} target/debug/intake",
+            intake.display()
+        );
         self.program(
             "cargo",
-            &format!("case \"$*\" in *' --bin intake') {build}; exit;; esac\nexec {} \"$@\"", self.cargo.display()),
+            &format!(
+                "case \"$*\" in *' --bin intake') {build}; exit;; esac\nexec {} \"$@\"",
+                self.cargo.display()
+            ),
         );
     }
 
@@ -112,7 +131,11 @@ impl Sandbox {
     }
 
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
-        let mut child = self.command(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = self
+            .command(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let stdout = lines(child.stdout.take().unwrap());
         Running::new(child, stdout)
     }
@@ -120,19 +143,32 @@ impl Sandbox {
     fn command(&self, arguments: &[&str]) -> Command {
         let bin = self.folder.path().join("bin");
         let path = std::env::var_os("PATH").expect("there is a PATH");
-        let path = std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(&path))).unwrap();
+        let path =
+            std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(&path)))
+                .unwrap();
         let own_cargo = bin.join("cargo");
-        let ports =
-            ["--port", "--dynamodb-port", "--inspector-port"].into_iter().filter(|port| !arguments.contains(port));
+        let ports = ["--port", "--dynamodb-port", "--inspector-port"]
+            .into_iter()
+            .filter(|port| !arguments.contains(port));
         let mut command = dev();
         command
             .args(arguments)
             .args(ports.flat_map(|port| [port, "0"]))
             .current_dir(self.folder.path())
-            .env("CARGO", if own_cargo.exists() { &own_cargo } else { &self.cargo })
+            .env(
+                "CARGO",
+                if own_cargo.exists() {
+                    &own_cargo
+                } else {
+                    &self.cargo
+                },
+            )
             .env("PATH", path)
             // A developer's who uses `cargo intake` on a real stack.
-            .env("OVERFLOW_QUEUE_URL", "https://sqs.eu-central-1.amazonaws.com/123456789012/overflow")
+            .env(
+                "OVERFLOW_QUEUE_URL",
+                "https://sqs.eu-central-1.amazonaws.com/123456789012/overflow",
+            )
             .env("INTAKE_STACK", "intake-prod")
             .env_remove("CARGO_TARGET_DIR")
             .stderr(Stdio::piped());
@@ -142,7 +178,10 @@ impl Sandbox {
     /// Waits until a file of the sandbox exists.
     pub(crate) fn wait_for(&self, path: &str) {
         let path = self.folder.path().join(path);
-        wait_until(|| Path::exists(&path), &format!("{} exists", path.display()));
+        wait_until(
+            || Path::exists(&path),
+            &format!("{} exists", path.display()),
+        );
     }
 }
 
@@ -157,18 +196,32 @@ pub(crate) struct Running {
 impl Running {
     fn new(mut child: Child, stdout: mpsc::Receiver<String>) -> Self {
         let stderr = lines(child.stderr.take().unwrap());
-        Self { child, stdout, stderr, printed: String::new() }
+        Self {
+            child,
+            stdout,
+            stderr,
+            printed: String::new(),
+        }
     }
 
     pub(crate) fn signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        assert!(
+            Command::new("sh")
+                .args(["-c", &kill])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// Waits until it prints a line with this text.
     pub(crate) fn wait_for_line(&mut self, text: &str) {
         while !self.printed.contains(text) {
-            self.printed += &self.stdout.recv_timeout(DEADLINE).expect("it prints the line");
+            self.printed += &self
+                .stdout
+                .recv_timeout(DEADLINE)
+                .expect("it prints the line");
         }
     }
 
@@ -177,7 +230,11 @@ impl Running {
         let stderr = rest(&self.stderr);
         let stdout = std::mem::take(&mut self.printed) + &rest(&self.stdout);
         let status = self.child.wait().unwrap();
-        Ended { status, stdout, stderr }
+        Ended {
+            status,
+            stdout,
+            stderr,
+        }
     }
 }
 
@@ -233,7 +290,10 @@ fn rest(lines: &mpsc::Receiver<String>) -> String {
 fn wait_until(reached: impl Fn() -> bool, condition: &str) {
     let start = Instant::now();
     while !reached() {
-        assert!(start.elapsed() < DEADLINE, "timeout: not true that {condition}");
+        assert!(
+            start.elapsed() < DEADLINE,
+            "timeout: not true that {condition}"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -32,13 +32,23 @@ const LATE_SIGNALS: &str = "A function that got no answer from the key table may
 
 /// The tables that hold data of accounts, and their key attributes. The profiles last: while they are there, an operator sees
 /// that the erasure is incomplete.
-const TABLES: [(&str, &[&str]); 4] =
-    [(IDEMPOTENCY, &["pk"]), (REJECTED_SIGNALS, &["pk", "sk"]), (SIGNALS, &["pk", "sk"]), (CUSTOMERS, &["pk"])];
+const TABLES: [(&str, &[&str]); 4] = [
+    (IDEMPOTENCY, &["pk"]),
+    (REJECTED_SIGNALS, &["pk", "sk"]),
+    (SIGNALS, &["pk", "sk"]),
+    (CUSTOMERS, &["pk"]),
+];
 
 /// How many items of each of [`TABLES`] are deleted.
 type Counts = [usize; TABLES.len()];
 
-pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway: bool, format: Format) -> Result<()> {
+pub(super) async fn erase(
+    stack: &Stack,
+    account: &AccountId,
+    yes: bool,
+    anyway: bool,
+    format: Format,
+) -> Result<()> {
     refuse_while_queued(stack, anyway).await?;
     let table = KeyTable::new(stack)?;
     let mut keys = table.all().await?;
@@ -50,9 +60,10 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, yes: bool, anyway:
     );
     confirm_by_name(&question, account.as_str(), yes)?;
     // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
-    let (counts, published) = until_interrupted(Box::pin(revoke_and_delete(&table, account, &keys, anyway)))
-        .await?
-        .context("Interrupted. To erase what is left, run the command again.")?;
+    let (counts, published) =
+        until_interrupted(Box::pin(revoke_and_delete(&table, account, &keys, anyway)))
+            .await?
+            .context("Interrupted. To erase what is left, run the command again.")?;
     if keys.is_empty() && counts == Counts::default() {
         bail!("The account {account} has no key, and there is no data of it.");
     }
@@ -84,10 +95,16 @@ async fn revoke_and_delete(
     let stack = table.stack;
     let last_revocation = revoke_all(table, keys).await;
     // Also when an earlier run revoked the keys, and could not write the key snapshot.
-    let published = if keys.is_empty() { Ok(()) } else { snapshot::publish_change(table).await };
+    let published = if keys.is_empty() {
+        Ok(())
+    } else {
+        snapshot::publish_change(table).await
+    };
     wait_for_functions(last_revocation?).await;
     // Signals that clients sent until now may be queued.
-    refuse_while_queued(stack, anyway).await.context("The keys are revoked, and nothing is deleted")?;
+    refuse_while_queued(stack, anyway)
+        .await
+        .context("The keys are revoked, and nothing is deleted")?;
     let mut counts = Counts::default();
     for (count, (variable, key_names)) in counts.iter_mut().zip(TABLES) {
         *count = delete_items(stack, account, variable, key_names).await?;
@@ -111,14 +128,24 @@ async fn revoke_all(table: &KeyTable<'_>, keys: &[StoredKey]) -> Result<Option<T
 /// Waits while functions may still accept a key of the account.
 async fn wait_for_functions(last_revocation: Option<Timestamp>) {
     let until = last_revocation.map(|revoked_at| revoked_at.plus(REVOCATION_DELAY));
-    let left = until.map_or(Duration::ZERO, |until| until.duration_since(Timestamp::now()));
+    let left = until.map_or(Duration::ZERO, |until| {
+        until.duration_since(Timestamp::now())
+    });
     if !left.is_zero() {
-        note(&format!("Waiting {} s: functions accept a key for up to a minute after its revocation.", left.as_secs()));
+        note(&format!(
+            "Waiting {} s: functions accept a key for up to a minute after its revocation.",
+            left.as_secs()
+        ));
         tokio::time::sleep(left).await;
     }
 }
 
-async fn delete_items(stack: &Stack, account: &AccountId, variable: &str, key_names: &[&str]) -> Result<usize> {
+async fn delete_items(
+    stack: &Stack,
+    account: &AccountId,
+    variable: &str,
+    key_names: &[&str],
+) -> Result<usize> {
     let table = stack.table(variable)?;
     let mut count = 0;
     let of_account = |scan: ScanFluentBuilder| {
@@ -128,7 +155,11 @@ async fn delete_items(stack: &Stack, account: &AccountId, variable: &str, key_na
             .projection_expression(key_names.join(", "))
     };
     scan(stack, table, of_account, async |page| {
-        let keys: Vec<Item> = page.items().iter().map(|item| key(item, key_names)).collect();
+        let keys: Vec<Item> = page
+            .items()
+            .iter()
+            .map(|item| key(item, key_names))
+            .collect();
         batch_delete(&stack.client, table, &keys).await?;
         count += keys.len();
         Ok(())

@@ -39,25 +39,51 @@ struct Field {
 }
 
 pub(super) async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Result<()> {
-    let name = stack.name.as_deref().context("Only a deployed stack has logs to count: give --stack NAME.")?;
-    let rows = read(stack, name, since).await.context("The logs of the functions cannot be read")?;
+    let name = stack
+        .name
+        .as_deref()
+        .context("Only a deployed stack has logs to count: give --stack NAME.")?;
+    let rows = read(stack, name, since)
+        .await
+        .context("The logs of the functions cannot be read")?;
     if rows.is_empty() {
         note(&format!("No request with a known key since {since}."));
         return Ok(());
     }
-    let mut table = Table::new(format, ["ACCOUNT", "KEY", "REQUESTS", "ACCEPTED", "REJECTED", "LAST SEEN"]);
+    let mut table = Table::new(
+        format,
+        [
+            "ACCOUNT",
+            "KEY",
+            "REQUESTS",
+            "ACCEPTED",
+            "REJECTED",
+            "LAST SEEN",
+        ],
+    );
     for row in &rows {
-        let text = |name: &str| row.iter().find(|field| field.field == name).map(|field| field.value.as_str());
-        let [account, key, last_seen] = ["accountId", "keyId", "lastSeen"].map(|name| text(name).unwrap_or("-"));
+        let text = |name: &str| {
+            row.iter()
+                .find(|field| field.field == name)
+                .map(|field| field.value.as_str())
+        };
+        let [account, key, last_seen] =
+            ["accountId", "keyId", "lastSeen"].map(|name| text(name).unwrap_or("-"));
         // A sum of nothing is absent.
-        let [requests, accepted, rejected] = ["requests", "accepted", "rejected"].map(|name| text(name).unwrap_or("0"));
+        let [requests, accepted, rejected] =
+            ["requests", "accepted", "rejected"].map(|name| text(name).unwrap_or("0"));
         // In milliseconds since 1970.
-        let last_seen = last_seen.parse().map_or(last_seen.to_owned(), |at| Timestamp::from_millis(at).to_string());
+        let last_seen = last_seen.parse().map_or(last_seen.to_owned(), |at| {
+            Timestamp::from_millis(at).to_string()
+        });
         let json = json!({
             "accountId": account, "keyId": key, "requests": number(requests)?, "accepted": number(accepted)?,
             "rejected": number(rejected)?, "lastSeen": last_seen,
         });
-        table.add(&json, [account, key, requests, accepted, rejected, &last_seen])?;
+        table.add(
+            &json,
+            [account, key, requests, accepted, rejected, &last_seen],
+        )?;
     }
     table.cut_to_terminal().print()
 }
@@ -74,7 +100,8 @@ async fn read(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Vec<Fie
     let started = client.call(&LOGS, "StartQuery", &call).await?;
     let call = json!({"queryId": started.get("queryId")});
     loop {
-        let Answer { status, results } = serde_json::from_value(client.call(&LOGS, "GetQueryResults", &call).await?)?;
+        let Answer { status, results } =
+            serde_json::from_value(client.call(&LOGS, "GetQueryResults", &call).await?)?;
         match status.as_str() {
             "Complete" => return Ok(results),
             "Scheduled" | "Running" => tokio::time::sleep(POLL_INTERVAL).await,

@@ -24,14 +24,25 @@ use crate::stack::{CUSTOMERS, Item, SIGNALS, Stack};
 /// How many keys of signals are read before they are deleted: a history may be longer than the memory.
 const DELETED_AT_ONCE: usize = 1_000;
 
-pub(super) async fn erase(stack: &Stack, account: &AccountId, id: &str, yes: bool, format: Format) -> Result<()> {
+pub(super) async fn erase(
+    stack: &Stack,
+    account: &AccountId,
+    id: &str,
+    yes: bool,
+    format: Format,
+) -> Result<()> {
     note(&format!("Counting what is stored of {id:?} ..."));
     let mut found = Found::look(stack, account, id).await?;
     if found.is_empty() {
-        note(&format!("Nothing is stored of {id:?} in the account {account}."));
+        note(&format!(
+            "Nothing is stored of {id:?} in the account {account}."
+        ));
     } else {
         let counts = found.counts();
-        confirm(&format!("Erase {counts} of {id:?} in the account {account}? This cannot be undone."), yes)?;
+        confirm(
+            &format!("Erase {counts} of {id:?} in the account {account}? This cannot be undone."),
+            yes,
+        )?;
         // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
         let late = until_interrupted(Box::pin(found.delete_twice(stack, account, id))).await?;
         let late = late.context("Interrupted. To erase what is left, run the command again.")?;
@@ -40,12 +51,22 @@ pub(super) async fn erase(stack: &Stack, account: &AccountId, id: &str, yes: boo
         found.rejected.extend(late.rejected);
     }
     let erased_at = Timestamp::now();
-    let Found { profiles, signals, rejected } = &found;
+    let Found {
+        profiles,
+        signals,
+        rejected,
+    } = &found;
     let json = json!({
         "erasedAt": erased_at, "accountId": account, "id": id, "profiles": profiles, "signals": signals,
         "rejectedSignals": rejected.len(),
     });
-    format.print(&format!("Erased {id:?} in the account {account} at {erased_at}: {}.", found.counts()), &json)
+    format.print(
+        &format!(
+            "Erased {id:?} in the account {account} at {erased_at}: {}.",
+            found.counts()
+        ),
+        &json,
+    )
 }
 
 /// What is stored of a customer or an emitter.
@@ -70,8 +91,15 @@ impl Found {
     }
 
     fn counts(&self) -> String {
-        let Self { profiles, signals, rejected } = self;
-        format!("{profiles} profile(s), {signals} signal(s), {} rejected signal(s)", rejected.len())
+        let Self {
+            profiles,
+            signals,
+            rejected,
+        } = self;
+        format!(
+            "{profiles} profile(s), {signals} signal(s), {} rejected signal(s)",
+            rejected.len()
+        )
     }
 
     /// Deletes it, and what requests have stored that functions received before. Returns the latter.
@@ -91,20 +119,39 @@ impl Found {
         // The profile last: while it is there, an operator sees that the erasure is incomplete.
         RejectedTable::new(stack)?.delete(&self.rejected).await?;
         delete_signals(stack, account, id).await?;
-        batch_delete(&stack.client, stack.table(CUSTOMERS)?, &[partition_key(account.partition_key(id))]).await
+        batch_delete(
+            &stack.client,
+            stack.table(CUSTOMERS)?,
+            &[partition_key(account.partition_key(id))],
+        )
+        .await
     }
 }
 
 async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<usize> {
     let table = stack.table(SIGNALS)?;
-    let pages = stack.query(table, account.partition_key(id)).select(Select::Count).into_paginator().send();
-    let pages: Vec<_> = pages.try_collect().await.map_err(|error| call_error(table, error))?;
-    Ok(pages.iter().map(|page| usize::try_from(page.count).unwrap_or_default()).sum())
+    let pages = stack
+        .query(table, account.partition_key(id))
+        .select(Select::Count)
+        .into_paginator()
+        .send();
+    let pages: Vec<_> = pages
+        .try_collect()
+        .await
+        .map_err(|error| call_error(table, error))?;
+    Ok(pages
+        .iter()
+        .map(|page| usize::try_from(page.count).unwrap_or_default())
+        .sum())
 }
 
 async fn delete_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
     let table = stack.table(SIGNALS)?;
-    let keys = query_items(stack.query(table, account.partition_key(id)).projection_expression("pk, sk"));
+    let keys = query_items(
+        stack
+            .query(table, account.partition_key(id))
+            .projection_expression("pk, sk"),
+    );
     let mut pages = keys.try_chunks(DELETED_AT_ONCE);
     while let Some(keys) = pages.try_next().await.map_err(|error| error.1)? {
         batch_delete(&stack.client, table, &keys).await?;

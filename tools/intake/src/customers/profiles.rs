@@ -23,7 +23,12 @@ const KEY: [&str; 2] = ["pk", "sk"];
 
 const CANNOT_WRITE: &str = "Cannot write to standard output";
 
-pub(super) async fn show(stack: &Stack, target: &Target, times: bool, format: Format) -> Result<()> {
+pub(super) async fn show(
+    stack: &Stack,
+    target: &Target,
+    times: bool,
+    format: Format,
+) -> Result<()> {
     let Target { account, id } = target;
     let Some(item) = stored(stack, account, id).await? else {
         bail!("The account {account} has no customer {id:?}.");
@@ -35,7 +40,11 @@ pub(super) async fn show(stack: &Stack, target: &Target, times: bool, format: Fo
         for (field, time) in &times {
             table.row([field, &time.to_string()]);
         }
-        return if format == Format::Json { print_json(&times) } else { table.print() };
+        return if format == Format::Json {
+            print_json(&times)
+        } else {
+            table.print()
+        };
     }
     let profile = profile_json(&item);
     if format == Format::Json {
@@ -49,16 +58,29 @@ pub(super) async fn show(stack: &Stack, target: &Target, times: bool, format: Fo
 
 /// The attributes of a customer, but for those that only the table needs.
 fn profile_json(item: &Item) -> BTreeMap<&str, Json<'_>> {
-    json_object(item, &["pk"]).into_iter().filter(|(name, _)| !is_fence(name)).collect()
+    json_object(item, &["pk"])
+        .into_iter()
+        .filter(|(name, _)| !is_fence(name))
+        .collect()
 }
 
 /// The stored item of a customer.
 pub(super) async fn stored(stack: &Stack, account: &AccountId, id: &str) -> Result<Option<Item>> {
-    stack.get(stack.table(CUSTOMERS)?, partition_key(account.partition_key(id))).await
+    stack
+        .get(
+            stack.table(CUSTOMERS)?,
+            partition_key(account.partition_key(id)),
+        )
+        .await
 }
 
 /// The customers with an email address. No index has it, so this reads the whole table.
-pub(super) async fn find(stack: &Stack, account: &AccountId, email: &str, format: Format) -> Result<()> {
+pub(super) async fn find(
+    stack: &Stack,
+    account: &AccountId,
+    email: &str,
+    format: Format,
+) -> Result<()> {
     let mut customers: Vec<Item> = Vec::new();
     scan(
         stack,
@@ -77,20 +99,33 @@ pub(super) async fn find(stack: &Stack, account: &AccountId, email: &str, format
     .await?;
     customers.sort_by(|one, other| text(one, "customerId").cmp(&text(other, "customerId")));
     if customers.is_empty() {
-        note(&format!("No customer of the account {account} has this email address."));
+        note(&format!(
+            "No customer of the account {account} has this email address."
+        ));
         return Ok(());
     }
-    let mut table = Table::new(format, ["CUSTOMER ID", "FIRST NAME", "LAST NAME", "UPDATED"]);
+    let mut table = Table::new(
+        format,
+        ["CUSTOMER ID", "FIRST NAME", "LAST NAME", "UPDATED"],
+    );
     for customer in &customers {
         let names = ["customerId", "firstName", "lastName", "updatedAt"];
-        table.add(&profile_json(customer), names.map(|name| text(customer, name).unwrap_or_default()))?;
+        table.add(
+            &profile_json(customer),
+            names.map(|name| text(customer, name).unwrap_or_default()),
+        )?;
     }
     table.print()
 }
 
 /// Writes everything that is stored of a customer or an emitter as one JSON document, while the tables are read: a history may
 /// be longer than the memory.
-pub(super) async fn export(stack: &Stack, account: &AccountId, id: &str, format: Format) -> Result<()> {
+pub(super) async fn export(
+    stack: &Stack,
+    account: &AccountId,
+    id: &str,
+    format: Format,
+) -> Result<()> {
     let profile = stored(stack, account, id).await?;
     let query = stack.query(stack.table(SIGNALS)?, account.partition_key(id));
     let mut signals = Box::pin(query_items(query).peekable());
@@ -101,10 +136,15 @@ pub(super) async fn export(stack: &Stack, account: &AccountId, id: &str, format:
     );
     let table = stack.table(REJECTED_SIGNALS)?;
     // One may have expired since its key was read.
-    let rejected = stream::iter(keys).then(|key| stack.get(table, key)).try_filter_map(async |item| Ok(item));
+    let rejected = stream::iter(keys)
+        .then(|key| stack.get(table, key))
+        .try_filter_map(async |item| Ok(item));
     // One line for programs, one line for each signal for people.
     let separator = if format == Format::Json { "" } else { "\n" };
-    let mut document = Document { writer: BufWriter::new(std::io::stdout()), separator };
+    let mut document = Document {
+        writer: BufWriter::new(std::io::stdout()),
+        separator,
+    };
     let json = to_json(&profile.as_ref().map(profile_json))?;
     let (now, quoted) = (Timestamp::now(), to_json(&id)?);
     document.text(&format!(
@@ -131,11 +171,18 @@ struct Document {
 
 impl Document {
     /// Writes these items as an array. Returns how many there are.
-    async fn array(&mut self, mut items: impl Stream<Item = Result<Item>> + Unpin) -> Result<usize> {
+    async fn array(
+        &mut self,
+        mut items: impl Stream<Item = Result<Item>> + Unpin,
+    ) -> Result<usize> {
         let mut count = 0;
         while let Some(item) = items.try_next().await? {
             let comma = if count == 0 { "[" } else { "," };
-            self.text(&format!("{comma}{}{}", self.separator, to_json(&json_object(&item, &KEY))?))?;
+            self.text(&format!(
+                "{comma}{}{}",
+                self.separator,
+                to_json(&json_object(&item, &KEY))?
+            ))?;
             count += 1;
         }
         self.text(if count == 0 { "[]" } else { "]" })?;

@@ -2,13 +2,15 @@
 
 use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::types::{
-    BillingMode, ContinuousBackupsStatus, PointInTimeRecoveryStatus, StreamViewType, TableDescription, TableStatus,
-    TimeToLiveStatus,
+    BillingMode, ContinuousBackupsStatus, PointInTimeRecoveryStatus, StreamViewType,
+    TableDescription, TableStatus, TimeToLiveStatus,
 };
 
 use crate::check_result::Verdict;
 use crate::error::call_error;
-use crate::stack::{API_KEYS, CUSTOMERS, DELETION_PROTECTION, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
+use crate::stack::{
+    API_KEYS, CUSTOMERS, DELETION_PROTECTION, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack,
+};
 
 /// What template.yaml says of a table.
 pub(super) struct Expected {
@@ -24,16 +26,35 @@ pub(super) struct Expected {
 /// The tables, as template.yaml has them.
 pub(super) fn expected() -> [Expected; 5] {
     [
-        Expected { expires: false, ..table("ApiKeys", API_KEYS) },
-        Expected { stream: Some(StreamViewType::NewAndOldImages), expires: false, ..table("Customers", CUSTOMERS) },
-        Expected { stream: Some(StreamViewType::NewImage), ..table("Signals", SIGNALS) },
-        Expected { is_backed_up: false, ..table("Idempotency", IDEMPOTENCY) },
+        Expected {
+            expires: false,
+            ..table("ApiKeys", API_KEYS)
+        },
+        Expected {
+            stream: Some(StreamViewType::NewAndOldImages),
+            expires: false,
+            ..table("Customers", CUSTOMERS)
+        },
+        Expected {
+            stream: Some(StreamViewType::NewImage),
+            ..table("Signals", SIGNALS)
+        },
+        Expected {
+            is_backed_up: false,
+            ..table("Idempotency", IDEMPOTENCY)
+        },
         table("RejectedSignals", REJECTED_SIGNALS),
     ]
 }
 
 fn table(name: &'static str, variable: &'static str) -> Expected {
-    Expected { name, variable, stream: None, expires: true, is_backed_up: true }
+    Expected {
+        name,
+        variable,
+        stream: None,
+        expires: true,
+        is_backed_up: true,
+    }
 }
 
 /// The attribute with the time at which DynamoDB deletes an item.
@@ -42,30 +63,59 @@ const TIME_TO_LIVE: &str = "expiresAt";
 pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<Verdict> {
     // The tables of `cargo dev` have no streams, no protection, no billing mode and no backups.
     if stack.is_local {
-        return Ok(Verdict::skipped("only the tables of a deployed stack have all that the template says"));
+        return Ok(Verdict::skipped(
+            "only the tables of a deployed stack have all that the template says",
+        ));
     }
     let (client, table) = (&stack.client, stack.table(expected.variable)?);
     let described = client.describe_table().table_name(table).send().await;
-    let described =
-        described.map_err(|error| call_error(table, error))?.table.context("DynamoDB did not describe it")?;
+    let described = described
+        .map_err(|error| call_error(table, error))?
+        .table
+        .context("DynamoDB did not describe it")?;
     let mut faults = faults_of(stack, expected, &described);
-    let described = client.describe_time_to_live().table_name(table).send().await;
-    let ttl = described.map_err(|error| call_error(table, error))?.time_to_live_description;
+    let described = client
+        .describe_time_to_live()
+        .table_name(table)
+        .send()
+        .await;
+    let ttl = described
+        .map_err(|error| call_error(table, error))?
+        .time_to_live_description;
     let is_on = |status: Option<&TimeToLiveStatus>| {
-        matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling))
+        matches!(
+            status,
+            Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)
+        )
     };
-    let attribute = ttl.as_ref().filter(|ttl| is_on(ttl.time_to_live_status())).and_then(|ttl| ttl.attribute_name());
+    let attribute = ttl
+        .as_ref()
+        .filter(|ttl| is_on(ttl.time_to_live_status()))
+        .and_then(|ttl| ttl.attribute_name());
     if attribute != expected.expires.then_some(TIME_TO_LIVE) {
-        faults.push(format!("the time to live is that of {}", attribute.unwrap_or("no attribute")));
+        faults.push(format!(
+            "the time to live is that of {}",
+            attribute.unwrap_or("no attribute")
+        ));
     }
-    let described = client.describe_continuous_backups().table_name(table).send().await;
-    let backups = described.map_err(|error| call_error(table, error))?.continuous_backups_description;
-    let backups = backups.filter(|backups| backups.continuous_backups_status == ContinuousBackupsStatus::Enabled);
+    let described = client
+        .describe_continuous_backups()
+        .table_name(table)
+        .send()
+        .await;
+    let backups = described
+        .map_err(|error| call_error(table, error))?
+        .continuous_backups_description;
+    let backups = backups
+        .filter(|backups| backups.continuous_backups_status == ContinuousBackupsStatus::Enabled);
     let recovery = backups.and_then(|backups| backups.point_in_time_recovery_description);
     let is_on = recovery.and_then(|recovery| recovery.point_in_time_recovery_status)
         == Some(PointInTimeRecoveryStatus::Enabled);
     if is_on != expected.is_backed_up {
-        faults.push(format!("point-in-time recovery is {}", if is_on { "on" } else { "off" }));
+        faults.push(format!(
+            "point-in-time recovery is {}",
+            if is_on { "on" } else { "off" }
+        ));
     }
     Ok(Verdict::of(&faults, "as the template says"))
 }
@@ -73,22 +123,37 @@ pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<Verdict>
 /// What is wrong with the table itself.
 fn faults_of(stack: &Stack, expected: &Expected, table: &TableDescription) -> Vec<String> {
     let mut faults = Vec::new();
-    if !matches!(table.table_status(), Some(TableStatus::Active | TableStatus::Updating)) {
-        faults.push(format!("its status is {}", table.table_status().map_or("unknown", TableStatus::as_str)));
+    if !matches!(
+        table.table_status(),
+        Some(TableStatus::Active | TableStatus::Updating)
+    ) {
+        faults.push(format!(
+            "its status is {}",
+            table.table_status().map_or("unknown", TableStatus::as_str)
+        ));
     }
-    let billing = table.billing_mode_summary().and_then(|summary| summary.billing_mode());
+    let billing = table
+        .billing_mode_summary()
+        .and_then(|summary| summary.billing_mode());
     if billing != Some(&BillingMode::PayPerRequest) {
         faults.push("it is not on demand".to_owned());
     }
-    let stream = table.stream_specification().filter(|stream| stream.stream_enabled);
+    let stream = table
+        .stream_specification()
+        .filter(|stream| stream.stream_enabled);
     let stream = stream.and_then(|stream| stream.stream_view_type());
     if stream != expected.stream.as_ref() {
-        faults.push(format!("its stream has {}", stream.map_or("nothing", StreamViewType::as_str)));
+        faults.push(format!(
+            "its stream has {}",
+            stream.map_or("nothing", StreamViewType::as_str)
+        ));
     }
     if let Some(protection) = stack.optional(DELETION_PROTECTION) {
         let is_protected = table.deletion_protection_enabled == Some(true);
         if is_protected != (protection == "true") {
-            faults.push(format!("deletion protection is {is_protected}, the parameter says {protection}"));
+            faults.push(format!(
+                "deletion protection is {is_protected}, the parameter says {protection}"
+            ));
         }
     }
     faults

@@ -56,13 +56,22 @@ pub(super) struct Chunk {
 
 /// What the lines of a file are, by its first one. A customer has customerData or, from `customers show --json`, updatedAt.
 pub(super) fn kind_of(path: &Path) -> Result<Kind> {
-    let chunk = Chunks::open(path, 1)?.read().with_context(|| cannot_read(path))?;
-    let mut texts = chunk.iter().flat_map(|chunk| &chunk.lines).filter_map(|(_, text)| text.as_deref().ok());
+    let chunk = Chunks::open(path, 1)?
+        .read()
+        .with_context(|| cannot_read(path))?;
+    let mut texts = chunk
+        .iter()
+        .flat_map(|chunk| &chunk.lines)
+        .filter_map(|(_, text)| text.as_deref().ok());
     let fields: HashMap<String, Option<IgnoredAny>> =
         serde_json::from_str(texts.next().unwrap_or_default()).unwrap_or_default();
     let has = |name: &str| fields.get(name).is_some_and(Option::is_some);
     let is_customer = has("customerData") || (has("updatedAt") && !has("eventType"));
-    Ok(if is_customer { Kind::Customers } else { Kind::Signals })
+    Ok(if is_customer {
+        Kind::Customers
+    } else {
+        Kind::Signals
+    })
 }
 
 pub(super) fn cannot_read(path: &Path) -> String {
@@ -83,13 +92,21 @@ impl Chunks<BufReader<File>> {
     /// Chunks with the lines from `from_line` on, counted from 1.
     pub(super) fn open(path: &Path, from_line: u64) -> Result<Self> {
         let file = File::open(path).with_context(|| cannot_read(path))?;
-        Ok(Self::new(BufReader::with_capacity(256 * 1024, file), from_line))
+        Ok(Self::new(
+            BufReader::with_capacity(256 * 1024, file),
+            from_line,
+        ))
     }
 }
 
 impl<R: BufRead> Chunks<R> {
     fn new(reader: R, from_line: u64) -> Self {
-        Self { reader, from_line, bytes: 0, lines: 0 }
+        Self {
+            reader,
+            from_line,
+            bytes: 0,
+            lines: 0,
+        }
     }
 
     /// The number of the line that follows the last chunk.
@@ -109,13 +126,23 @@ impl<R: BufRead> Chunks<R> {
             return Ok(None);
         }
         let identifier = identifier(first, &lines);
-        lines.retain(|(number, line)| *number >= self.from_line && !line.as_ref().is_ok_and(String::is_empty));
-        Ok(Some(Chunk { identifier, first, lines }))
+        lines.retain(|(number, line)| {
+            *number >= self.from_line && !line.as_ref().is_ok_and(String::is_empty)
+        });
+        Ok(Some(Chunk {
+            identifier,
+            first,
+            lines,
+        }))
     }
 
     fn read_line(&mut self) -> io::Result<Option<Result<String, LineError>>> {
         let mut bytes = Vec::new();
-        let mut length = self.reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)? as u64;
+        let mut length = self
+            .reader
+            .by_ref()
+            .take(MAX_LINE_BYTES)
+            .read_until(b'\n', &mut bytes)? as u64;
         let is_too_long = length == MAX_LINE_BYTES && !bytes.ends_with(b"\n");
         if is_too_long {
             length += self.reader.skip_until(b'\n')? as u64;
@@ -132,11 +159,18 @@ impl<R: BufRead> Chunks<R> {
 /// The identifier of the chunk with these lines. A line without a text is never stored, so it may have another one in the next
 /// run.
 fn identifier(first: u64, lines: &[(u64, Result<String, LineError>)]) -> RequestIdentifier {
-    let texts = lines.iter().map(|(_, text)| text.as_deref().unwrap_or_default());
+    let texts = lines
+        .iter()
+        .map(|(_, text)| text.as_deref().unwrap_or_default());
     let digest = Digest::of_all([first.to_string().as_str()].into_iter().chain(texts)).to_hex();
-    let first_half = digest.get(..32).and_then(|hex| u128::from_str_radix(hex, 16).ok());
-    let bytes = first_half.expect("a SHA-256 digest has 64 hexadecimal digits").to_be_bytes();
-    RequestIdentifier::parse(Builder::from_custom_bytes(bytes).into_uuid()).expect("a UUID is written with hyphens")
+    let first_half = digest
+        .get(..32)
+        .and_then(|hex| u128::from_str_radix(hex, 16).ok());
+    let bytes = first_half
+        .expect("a SHA-256 digest has 64 hexadecimal digits")
+        .to_be_bytes();
+    RequestIdentifier::parse(Builder::from_custom_bytes(bytes).into_uuid())
+        .expect("a UUID is written with hyphens")
 }
 
 #[cfg(test)]
@@ -153,8 +187,17 @@ mod tests {
         let long = "y".repeat(usize::try_from(MAX_LINE_BYTES).unwrap() - 1);
         let text = format!("{}{long}\n{long}\nlast", "x\n".repeat(CHUNK_LINES));
         let chunks = all(&text, 1);
-        assert_eq!(chunks.iter().map(|chunk| chunk.lines.len()).collect::<Vec<_>>(), [500, 1, 1, 1]);
-        assert_eq!(chunks.iter().map(|chunk| chunk.first).collect::<Vec<_>>(), [1, 501, 502, 503]);
+        assert_eq!(
+            chunks
+                .iter()
+                .map(|chunk| chunk.lines.len())
+                .collect::<Vec<_>>(),
+            [500, 1, 1, 1]
+        );
+        assert_eq!(
+            chunks.iter().map(|chunk| chunk.first).collect::<Vec<_>>(),
+            [1, 501, 502, 503]
+        );
     }
 
     #[test]
@@ -162,14 +205,26 @@ mod tests {
         let text = "a\n\nb\n".repeat(400);
         let whole = all(&text, 1);
         let rest = all(&text, 702);
-        let identifiers =
-            |chunks: &[Chunk]| -> Vec<_> { chunks.iter().map(|chunk| chunk.identifier.clone()).collect() };
+        let identifiers = |chunks: &[Chunk]| -> Vec<_> {
+            chunks
+                .iter()
+                .map(|chunk| chunk.identifier.clone())
+                .collect()
+        };
         assert_eq!(identifiers(&rest), identifiers(&whole));
-        assert_eq!(rest.iter().map(|chunk| chunk.lines.len()).collect::<Vec<_>>(), [0, 200, 133]);
+        assert_eq!(
+            rest.iter()
+                .map(|chunk| chunk.lines.len())
+                .collect::<Vec<_>>(),
+            [0, 200, 133]
+        );
         assert_eq!(rest[1].lines[0], (702, Ok("b".to_owned())));
         assert_eq!(whole[0].identifier.canonical().get(14..15), Some("8"));
         for other in ["a\nb\n", "a\n\nc\n", "\na\n\nb\n"] {
-            assert_ne!(all(other, 1)[0].identifier, all("a\n\nb\n", 1)[0].identifier);
+            assert_ne!(
+                all(other, 1)[0].identifier,
+                all("a\n\nb\n", 1)[0].identifier
+            );
         }
         // The same lines at another place of a file are others.
         let lines = "x\n".repeat(2 * CHUNK_LINES);
@@ -180,9 +235,15 @@ mod tests {
     fn line_over_the_limit_is_skipped_and_counted() {
         let lines = |text: &[u8]| Chunks::new(text, 1).read().unwrap().unwrap().lines;
         let longest = usize::try_from(MAX_LINE_BYTES).unwrap() - 1;
-        assert_eq!(lines(format!("{}\nb\n", "a".repeat(longest * 2)).as_bytes()), [(1, Err(LineError::too_long()))]);
+        assert_eq!(
+            lines(format!("{}\nb\n", "a".repeat(longest * 2)).as_bytes()),
+            [(1, Err(LineError::too_long()))]
+        );
         let fits = "a".repeat(longest);
         assert_eq!(lines(format!("{fits}\n").as_bytes()), [(1, Ok(fits))]);
-        assert_eq!(lines(b"\xff\n"), [(1, Err(LineError::malformed("The line is not UTF-8.")))]);
+        assert_eq!(
+            lines(b"\xff\n"),
+            [(1, Err(LineError::malformed("The line is not UTF-8.")))]
+        );
     }
 }

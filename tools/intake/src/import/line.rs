@@ -49,7 +49,10 @@ pub(super) fn parse_lines(
         let text = line.as_deref().map_err(Clone::clone);
         let json = text.and_then(|text| {
             JsonText::parse(text).map_err(|error| {
-                LineError::malformed(format!("The line is not JSON: {} at column {}.", error.reason, error.column))
+                LineError::malformed(format!(
+                    "The line is not JSON: {} at column {}.",
+                    error.reason, error.column
+                ))
             })
         });
         match json.and_then(|json| ImportLine::read(json, kind, now)) {
@@ -77,14 +80,28 @@ impl<'a> ImportLine<'a> {
     /// What a client would have sent: one request, or several of a customer.
     pub(super) fn requests(&self) -> impl Iterator<Item = JsonText<'_>> {
         // They were written as JSON, so they can be parsed.
-        let rewritten = self.rewritten.iter().filter_map(|text| JsonText::parse(text).ok());
-        self.rewritten.is_empty().then_some(self.line).into_iter().chain(rewritten)
+        let rewritten = self
+            .rewritten
+            .iter()
+            .filter_map(|text| JsonText::parse(text).ok());
+        self.rewritten
+            .is_empty()
+            .then_some(self.line)
+            .into_iter()
+            .chain(rewritten)
     }
 
     /// Reads a line at `now`, without the fields that no client sends.
     fn read(line: JsonText<'a>, kind: Kind, now: Timestamp) -> Result<Self, LineError> {
-        let mut read = Self { line, rewritten: Vec::new(), time: None, origin: None };
-        let Some((time, mut fields)) = time_and_fields(line, kind.time_field()) else { return Ok(read) };
+        let mut read = Self {
+            line,
+            rewritten: Vec::new(),
+            time: None,
+            origin: None,
+        };
+        let Some((time, mut fields)) = time_and_fields(line, kind.time_field()) else {
+            return Ok(read);
+        };
         read.time = Some(read_time(kind.time_field(), time, now)?);
         read.rewritten = match kind {
             Kind::Customers => customer_requests(fields),
@@ -99,8 +116,13 @@ impl<'a> ImportLine<'a> {
 
 /// Removes what makes the key of a signal beside the time. A line that has `requestIdentifier` is one of `signals list --json`.
 fn take_origin(fields: &mut Fields<'_>) -> Result<Option<(RequestIdentifier, usize)>, LineError> {
-    let Some(identifier) = take(fields, "requestIdentifier") else { return Ok(None) };
-    let origin = (read_request_identifier(identifier)?, read_index(take(fields, "index"))?);
+    let Some(identifier) = take(fields, "requestIdentifier") else {
+        return Ok(None);
+    };
+    let origin = (
+        read_request_identifier(identifier)?,
+        read_index(take(fields, "index"))?,
+    );
     // An expiry is computed anew: the retention may have changed.
     take(fields, "expiresAt");
     if let Some(value) = take(fields, "undocumented") {
@@ -117,9 +139,16 @@ fn customer_requests(mut fields: Fields<'_>) -> Vec<String> {
     }
     take(&mut fields, "accountId");
     take(&mut fields, "createdAt");
-    let (own, profile): (Fields<'_>, Fields<'_>) = fields.into_iter().partition(|(name, _)| is_reserved(name));
-    let request = |fields: &[_]| object(texts(&own).chain([("customerData", object(texts(fields)).as_str())]));
-    if profile.is_empty() { vec![request(&[])] } else { profile.chunks(MAX_UNKNOWN_FIELDS).map(request).collect() }
+    let (own, profile): (Fields<'_>, Fields<'_>) =
+        fields.into_iter().partition(|(name, _)| is_reserved(name));
+    let request = |fields: &[_]| {
+        object(texts(&own).chain([("customerData", object(texts(fields)).as_str())]))
+    };
+    if profile.is_empty() {
+        vec![request(&[])]
+    } else {
+        profile.chunks(MAX_UNKNOWN_FIELDS).map(request).collect()
+    }
 }
 
 type Fields<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
@@ -160,31 +189,59 @@ fn read_string(value: Value<'_>) -> Option<Cow<'_, str>> {
 fn read_time(name: &str, value: Value<'_>, now: Timestamp) -> Result<Timestamp, LineError> {
     let error = |message| LineError::field(name, FieldErrorCode::InvalidType, message);
     let time = read_string(value).and_then(|text| rfc3339(&text));
-    let time = time.ok_or_else(|| error("must be a time in UTC such as 2026-11-20T22:16:40.009Z"))?;
-    if time > now.plus(MAX_AHEAD) { Err(error("must not be more than five minutes ahead")) } else { Ok(time) }
+    let time =
+        time.ok_or_else(|| error("must be a time in UTC such as 2026-11-20T22:16:40.009Z"))?;
+    if time > now.plus(MAX_AHEAD) {
+        Err(error("must not be more than five minutes ahead"))
+    } else {
+        Ok(time)
+    }
 }
 
 fn read_request_identifier(value: Value<'_>) -> Result<RequestIdentifier, LineError> {
     let uuid = read_string(value).and_then(RequestIdentifier::parse);
-    uuid.ok_or_else(|| LineError::field("requestIdentifier", FieldErrorCode::InvalidUuid, "must be a UUID"))
+    uuid.ok_or_else(|| {
+        LineError::field(
+            "requestIdentifier",
+            FieldErrorCode::InvalidUuid,
+            "must be a UUID",
+        )
+    })
 }
 
 fn read_index(value: Option<Value<'_>>) -> Result<usize, LineError> {
     let error = |code, message: &str| LineError::field("index", code, message);
-    let value =
-        value.ok_or_else(|| error(FieldErrorCode::Required, "is required beside receivedAt and requestIdentifier"))?;
-    let index = value.text().parse().ok().filter(|index| *index <= MAX_INDEX);
-    index.ok_or_else(|| error(FieldErrorCode::InvalidType, &format!("must be a whole number from 0 to {MAX_INDEX}")))
+    let value = value.ok_or_else(|| {
+        error(
+            FieldErrorCode::Required,
+            "is required beside receivedAt and requestIdentifier",
+        )
+    })?;
+    let index = value
+        .text()
+        .parse()
+        .ok()
+        .filter(|index| *index <= MAX_INDEX);
+    index.ok_or_else(|| {
+        error(
+            FieldErrorCode::InvalidType,
+            &format!("must be a whole number from 0 to {MAX_INDEX}"),
+        )
+    })
 }
 
 /// The names and the JSON texts of fields.
 fn texts<'f>(fields: &'f [(Cow<'_, str>, Value<'_>)]) -> impl Iterator<Item = (&'f str, &'f str)> {
-    fields.iter().map(|(name, value)| (name.as_ref(), value.text()))
+    fields
+        .iter()
+        .map(|(name, value)| (name.as_ref(), value.text()))
 }
 
 /// The JSON text of an object with these fields.
 fn object<'f>(fields: impl Iterator<Item = (&'f str, &'f str)>) -> String {
-    let members: Vec<String> = fields.map(|(name, json)| format!("{}:{json}", serde_json::Value::from(name))).collect();
+    let members: Vec<String> = fields
+        .map(|(name, json)| format!("{}:{json}", serde_json::Value::from(name)))
+        .collect();
     format!("{{{}}}", members.join(","))
 }
 
@@ -199,16 +256,22 @@ mod tests {
         let now = Timestamp::from_millis(1_795_214_024_123);
         let at = |time: Timestamp| json!({"receivedAt": time, "updatedAt": time}).to_string();
         let latest = now.plus(MAX_AHEAD);
-        for (kind, name) in [(Kind::Signals, "receivedAt"), (Kind::Customers, "updatedAt")] {
+        for (kind, name) in [
+            (Kind::Signals, "receivedAt"),
+            (Kind::Customers, "updatedAt"),
+        ] {
             let read = |line: &str| {
                 let read = ImportLine::read(JsonText::parse(line).unwrap(), kind, now);
-                read.map(|line| line.time).map_err(|error| serde_json::to_value(error).unwrap())
+                read.map(|line| line.time)
+                    .map_err(|error| serde_json::to_value(error).unwrap())
             };
             assert_eq!(read(&at(latest)), Ok(Some(latest)));
-            for ahead in [latest.plus(Duration::from_millis(1)), Timestamp::from_millis(u64::MAX)] {
+            for ahead in [
+                latest.plus(Duration::from_millis(1)),
+                Timestamp::from_millis(u64::MAX),
+            ] {
                 let message = format!("{name} must not be more than five minutes ahead.");
-                let expected =
-                    json!({"field": name, "pointer": format!("/{name}"), "code": "invalid-type", "message": message});
+                let expected = json!({"field": name, "pointer": format!("/{name}"), "code": "invalid-type", "message": message});
                 assert_eq!(read(&at(ahead)), Err(expected));
             }
         }

@@ -16,14 +16,24 @@ pub(super) enum LineError {
 
 impl LineError {
     pub(super) fn malformed(message: impl Into<String>) -> Self {
-        Self::Syntax { code: "malformed-json", message: message.into() }
+        Self::Syntax {
+            code: "malformed-json",
+            message: message.into(),
+        }
     }
 
     pub(super) fn too_long() -> Self {
-        Self::Syntax { code: "too-large", message: "The line is longer than a request may be.".to_owned() }
+        Self::Syntax {
+            code: "too-large",
+            message: "The line is longer than a request may be.".to_owned(),
+        }
     }
 
     pub(super) fn field(name: &str, code: FieldErrorCode, predicate: &str) -> Self {
-        Self::Validation(FieldError::new(&JsonPointer::Member(&JsonPointer::Root, name), code, predicate))
+        Self::Validation(FieldError::new(
+            &JsonPointer::Member(&JsonPointer::Root, name),
+            code,
+            predicate,
+        ))
     }
 }

@@ -57,7 +57,16 @@ impl Outcome {
 impl Outcomes {
     pub(super) fn new(kind: Kind, error_path: PathBuf) -> Self {
         let (unknown_fields, rejected_lines) = (BTreeSet::new(), Vec::new());
-        Self { kind, stored: 0, rejected: 0, expired: 0, skipped: 0, unknown_fields, error_path, rejected_lines }
+        Self {
+            kind,
+            stored: 0,
+            rejected: 0,
+            expired: 0,
+            skipped: 0,
+            unknown_fields,
+            error_path,
+            rejected_lines,
+        }
     }
 
     /// Counts a line.
@@ -76,7 +85,8 @@ impl Outcomes {
     /// Notes a field that is not in the contract.
     pub(super) fn add_unknown_field(&mut self, name: &str) {
         if self.unknown_fields.len() < MAX_NAMES {
-            self.unknown_fields.insert(name.chars().take(MAX_NAME_CHARS).collect());
+            self.unknown_fields
+                .insert(name.chars().take(MAX_NAME_CHARS).collect());
         }
     }
 
@@ -87,7 +97,9 @@ impl Outcomes {
             return Ok(());
         }
         lines.sort_by_key(|(line, _)| *line);
-        let texts = lines.iter().map(|(line, errors)| to_json(&json!({"line": line, "errors": errors})));
+        let texts = lines
+            .iter()
+            .map(|(line, errors)| to_json(&json!({"line": line, "errors": errors})));
         let texts: Vec<String> = texts.collect::<Result<_>>()?;
         let mut options = OpenOptions::new();
         // Only its owner can read it: names of fields and errors are the customers'.
@@ -100,21 +112,41 @@ impl Outcomes {
 
     /// Prints the result of the import.
     pub(super) fn print(&self, format: Format) -> Result<()> {
-        let Self { kind, stored, rejected, expired, skipped, unknown_fields, .. } = self;
+        let Self {
+            kind,
+            stored,
+            rejected,
+            expired,
+            skipped,
+            unknown_fields,
+            ..
+        } = self;
         let error_file = (*rejected > 0).then(|| self.error_path.display().to_string());
         if let (Some(error_file), Format::Table) = (&error_file, format) {
-            note(&format!("The rejected lines and their errors are in {error_file}."));
+            note(&format!(
+                "The rejected lines and their errors are in {error_file}."
+            ));
         }
-        let things = if *kind == Kind::Customers { "customers" } else { "signals" };
+        let things = if *kind == Kind::Customers {
+            "customers"
+        } else {
+            "signals"
+        };
         let mut text = format!("{stored} {things} stored, {rejected} lines rejected");
-        for (count, outcome) in [(expired, "expired: not stored"), (skipped, "skipped: a newer update is stored")] {
+        for (count, outcome) in [
+            (expired, "expired: not stored"),
+            (skipped, "skipped: a newer update is stored"),
+        ] {
             if *count > 0 {
                 text.extend([", ", &count.to_string(), " ", outcome]);
             }
         }
         text.push('.');
         if !unknown_fields.is_empty() {
-            let names: Vec<_> = unknown_fields.iter().map(|name| escape_control(name)).collect();
+            let names: Vec<_> = unknown_fields
+                .iter()
+                .map(|name| escape_control(name))
+                .collect();
             text.extend(["\nUnknown fields: ", &names.join(", "), "."]);
         }
         let json = json!({

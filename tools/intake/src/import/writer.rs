@@ -50,9 +50,19 @@ type LineOutcome = (u64, Outcome);
 type Update<'a> = (u64, Timestamp, CustomerUpdate<'a>);
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(client: Client, table: &'a str, account: &'a AccountId, retention: Option<Duration>) -> Self {
+    pub(super) fn new(
+        client: Client,
+        table: &'a str,
+        account: &'a AccountId,
+        retention: Option<Duration>,
+    ) -> Self {
         let signals = SignalsTable::new(client.clone(), table, retention);
-        Self { account, table, signals, customers: CustomersTable::new(client, table) }
+        Self {
+            account,
+            table,
+            signals,
+            customers: CustomersTable::new(client, table),
+        }
     }
 
     /// Stores the valid lines of a chunk; those without a time were received at this one. When it returns, DynamoDB has acknowledged
@@ -85,7 +95,11 @@ impl<'a> Writer<'a> {
         let now = Timestamp::now();
         let mut requests: BTreeMap<(Timestamp, &str), Request<'_>> = BTreeMap::new();
         for &(number, received_at, ref line) in lines {
-            if self.signals.expires_at(received_at).is_some_and(|end| end <= now) {
+            if self
+                .signals
+                .expires_at(received_at)
+                .is_some_and(|end| end <= now)
+            {
                 outcomes.add(number, Outcome::Expired);
                 continue;
             }
@@ -96,11 +110,20 @@ impl<'a> Writer<'a> {
             };
             match Signal::parse(line.json().value(), index, &JsonPointer::Root) {
                 Ok(signal) => {
-                    let names =
-                        signal.unknown_fields().into_iter().flatten().filter_map(|(name, _)| name.decode().ok());
+                    let names = signal
+                        .unknown_fields()
+                        .into_iter()
+                        .flatten()
+                        .filter_map(|(name, _)| name.decode().ok());
                     names.for_each(|name| outcomes.add_unknown_field(&name));
-                    let new = || Request { received_at, identifier, signals: BTreeMap::new() };
-                    let request = requests.entry((received_at, identifier.as_sent())).or_insert_with(new);
+                    let new = || Request {
+                        received_at,
+                        identifier,
+                        signals: BTreeMap::new(),
+                    };
+                    let request = requests
+                        .entry((received_at, identifier.as_sent()))
+                        .or_insert_with(new);
                     let key = (signal.subject_id().to_owned(), index);
                     if let Some((replaced, _)) = request.signals.insert(key, (number, signal)) {
                         outcomes.add(replaced, Outcome::Stored);
@@ -109,8 +132,14 @@ impl<'a> Writer<'a> {
                 Err(rejected) => outcomes.add(number, Outcome::invalid(rejected.errors)),
             }
         }
-        let work: Vec<_> = requests.into_values().map(|request| self.store_request(request)).collect();
-        stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await
+        let work: Vec<_> = requests
+            .into_values()
+            .map(|request| self.store_request(request))
+            .collect();
+        stream::iter(work)
+            .buffer_unordered(CONCURRENCY)
+            .try_concat()
+            .await
     }
 
     async fn store_request(&self, request: Request<'_>) -> Result<Vec<LineOutcome>> {
@@ -122,10 +151,17 @@ impl<'a> Writer<'a> {
             received_at: request.received_at,
             request_id: "",
         };
-        let refused = self.signals.store(context, &signals, Deadline::after(WRITE_TIMEOUT)).await;
+        let refused = self
+            .signals
+            .store(context, &signals, Deadline::after(WRITE_TIMEOUT))
+            .await;
         let refused = refused.map_err(|unstored| store_error(self.table, &unstored.error))?;
         let outcome = |signal: &Signal<'_>| {
-            if refused.contains(&signal.index()) { Outcome::refused() } else { Outcome::Stored }
+            if refused.contains(&signal.index()) {
+                Outcome::refused()
+            } else {
+                Outcome::Stored
+            }
         };
         Ok(lines.into_iter().zip(signals.iter().map(outcome)).collect())
     }
@@ -138,7 +174,11 @@ impl<'a> Writer<'a> {
         // Customers at once, the updates of one customer in the order of the lines.
         let mut customers: BTreeMap<String, Vec<Update<'_>>> = BTreeMap::new();
         for &(number, updated_at, ref line) in lines {
-            let updates = match line.requests().map(CustomerUpdate::parse).collect::<Result<Vec<_>, _>>() {
+            let updates = match line
+                .requests()
+                .map(CustomerUpdate::parse)
+                .collect::<Result<Vec<_>, _>>()
+            {
                 Ok(updates) => updates,
                 Err(errors) => {
                     outcomes.add(number, Outcome::invalid(errors));
@@ -147,20 +187,37 @@ impl<'a> Writer<'a> {
             };
             for update in updates {
                 // One warning has no field: it says that there are more than it lists.
-                let names = update.warnings().iter().map(|warning| &warning.at.field).filter(|name| !name.is_empty());
+                let names = update
+                    .warnings()
+                    .iter()
+                    .map(|warning| &warning.at.field)
+                    .filter(|name| !name.is_empty());
                 names.for_each(|name| outcomes.add_unknown_field(name));
-                customers.entry(update.customer_id().to_owned()).or_default().push((number, updated_at, update));
+                customers
+                    .entry(update.customer_id().to_owned())
+                    .or_default()
+                    .push((number, updated_at, update));
             }
         }
-        let work: Vec<_> = customers.values().map(|updates| self.update_customer(updates)).collect();
-        stream::iter(work).buffer_unordered(CONCURRENCY).try_concat().await
+        let work: Vec<_> = customers
+            .values()
+            .map(|updates| self.update_customer(updates))
+            .collect();
+        stream::iter(work)
+            .buffer_unordered(CONCURRENCY)
+            .try_concat()
+            .await
     }
 
     async fn update_customer(&self, updates: &[Update<'_>]) -> Result<Vec<LineOutcome>> {
         let mut outcomes = BTreeMap::new();
         for (number, updated_at, update) in updates {
             let deadline = Deadline::after(WRITE_TIMEOUT);
-            let outcome = match self.customers.upsert_unless_newer(self.account, update, *updated_at, deadline).await {
+            let outcome = match self
+                .customers
+                .upsert_unless_newer(self.account, update, *updated_at, deadline)
+                .await
+            {
                 Ok(true) => Outcome::Stored,
                 Ok(false) => Outcome::Skipped,
                 Err(StoreError::Invalid | StoreError::ItemTooLarge) => Outcome::refused(),

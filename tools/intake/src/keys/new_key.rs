@@ -48,7 +48,9 @@ impl NewKey {
             account_id: self.account,
             name: self.name,
             created_at,
-            expires_at: self.expires_in.map(|lifetime| end_after(created_at, lifetime)),
+            expires_at: self
+                .expires_in
+                .map(|lifetime| end_after(created_at, lifetime)),
             revoked_at: None,
             only: self.only,
         }
@@ -62,10 +64,13 @@ pub(super) async fn create(keys: &KeyTable<'_>, record: &KeyEntry, format: Forma
         bail!("A random key already exists: the system's random number generator is broken.");
     }
     let id = &record.key_id;
-    let json = json!({"keyId": id, "accountId": record.account_id.as_str(), "key": key.expose_secret()});
+    let json =
+        json!({"keyId": id, "accountId": record.account_id.as_str(), "key": key.expose_secret()});
     // Not the error itself: a closed pipe would look like success.
     if let Err(error) = format.print(key.expose_secret(), &json) {
-        bail!("The key {id} was stored but not printed: {error:#}. Revoke it with `cargo intake keys revoke {id}`.");
+        bail!(
+            "The key {id} was stored but not printed: {error:#}. Revoke it with `cargo intake keys revoke {id}`."
+        );
     }
     note_stored(record);
     note("The key cannot be shown again: only its hash is stored.");
@@ -98,10 +103,14 @@ fn read_key() -> Result<String> {
         key = Term::stderr().read_secure_line()?;
     } else {
         // One more than is valid, and the end of the line.
-        std::io::stdin().take(MAX_KEY_CHARS as u64 + 3).read_to_string(&mut key)?;
+        std::io::stdin()
+            .take(MAX_KEY_CHARS as u64 + 3)
+            .read_to_string(&mut key)?;
     }
     let key = key.trim_end_matches(['\r', '\n']);
-    if !(MIN_KEY_CHARS..=MAX_KEY_CHARS).contains(&key.len()) || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if !(MIN_KEY_CHARS..=MAX_KEY_CHARS).contains(&key.len())
+        || !key.bytes().all(|byte| byte.is_ascii_graphic())
+    {
         bail!("a key is one line of {MIN_KEY_CHARS} to {MAX_KEY_CHARS} visible ASCII characters");
     }
     if key.starts_with(VERIFICATION_KEY_PREFIX) {
@@ -113,8 +122,12 @@ fn read_key() -> Result<String> {
 }
 
 fn endpoint() -> impl TypedValueParser<Value = Endpoint> {
-    PossibleValuesParser::new(Endpoint::ALL.map(Endpoint::as_str))
-        .try_map(|name| Endpoint::ALL.into_iter().find(|endpoint| endpoint.as_str() == name).ok_or("no such endpoint"))
+    PossibleValuesParser::new(Endpoint::ALL.map(Endpoint::as_str)).try_map(|name| {
+        Endpoint::ALL
+            .into_iter()
+            .find(|endpoint| endpoint.as_str() == name)
+            .ok_or("no such endpoint")
+    })
 }
 
 /// The end of a key, `lifetime` after `begin`, in whole seconds as the table holds it.
@@ -124,10 +137,24 @@ pub(super) fn end_after(begin: Timestamp, lifetime: Duration) -> Timestamp {
 
 /// Shows the operator the key that was stored.
 fn note_stored(record: &KeyEntry) {
-    let KeyEntry { key_id, account_id, name, expires_at, only, .. } = record;
-    let end = expires_at.map_or_else(|| "does not expire".to_owned(), |end| format!("expires at {end}"));
-    let only = only.map(|endpoint| format!(" and is only for {}", endpoint.as_str())).unwrap_or_default();
-    note(&format!("Key {key_id} ({name:?}) of the account {account_id} {end}{only}."));
+    let KeyEntry {
+        key_id,
+        account_id,
+        name,
+        expires_at,
+        only,
+        ..
+    } = record;
+    let end = expires_at.map_or_else(
+        || "does not expire".to_owned(),
+        |end| format!("expires at {end}"),
+    );
+    let only = only
+        .map(|endpoint| format!(" and is only for {}", endpoint.as_str()))
+        .unwrap_or_default();
+    note(&format!(
+        "Key {key_id} ({name:?}) of the account {account_id} {end}{only}."
+    ));
 }
 
 /// The longest name of a key, in characters: it has to fit into a table.
@@ -138,7 +165,9 @@ fn name(text: &str) -> Result<String, String> {
     if fits && !text.trim().is_empty() && !text.chars().any(char::is_control) {
         Ok(text.to_owned())
     } else {
-        Err(format!("a key's name is 1 to {MAX_NAME_CHARS} printable characters"))
+        Err(format!(
+            "a key's name is 1 to {MAX_NAME_CHARS} printable characters"
+        ))
     }
 }
 
@@ -153,10 +182,26 @@ impl<'a> VerificationKey<'a> {
     /// A key that expires at `end`. It is not stored yet.
     pub(crate) fn new(stack: &'a Stack, account: &AccountId, end: Timestamp) -> Result<Self> {
         let (account, name) = (account.clone(), "cargo intake verify".to_owned());
-        let new = NewKey { account, name, expires_in: None, only: None };
-        let key = ApiKey::random_for_verification().context("Cannot get random bytes from the system")?;
-        let stored = StoredKey::new(key.hash(), KeyEntry { expires_at: Some(end), ..new.into_record() });
-        Ok(Self { table: KeyTable::new(stack)?, key, stored })
+        let new = NewKey {
+            account,
+            name,
+            expires_in: None,
+            only: None,
+        };
+        let key =
+            ApiKey::random_for_verification().context("Cannot get random bytes from the system")?;
+        let stored = StoredKey::new(
+            key.hash(),
+            KeyEntry {
+                expires_at: Some(end),
+                ..new.into_record()
+            },
+        );
+        Ok(Self {
+            table: KeyTable::new(stack)?,
+            key,
+            stored,
+        })
     }
 
     pub(crate) fn expose_secret(&self) -> &str {
@@ -164,7 +209,9 @@ impl<'a> VerificationKey<'a> {
     }
 
     pub(crate) async fn store(&self) -> Result<()> {
-        self.table.add(&self.key.hash(), &self.stored.record).await?;
+        self.table
+            .add(&self.key.hash(), &self.stored.record)
+            .await?;
         Ok(())
     }
 

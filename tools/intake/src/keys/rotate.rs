@@ -32,18 +32,34 @@ pub(crate) struct Rotate {
 
 impl Rotate {
     pub(super) async fn run(self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
-        let Self { id, overlap, expires_in, yes } = self;
+        let Self {
+            id,
+            overlap,
+            expires_in,
+            yes,
+        } = self;
         let old = keys.with_id(&id).await?;
         let record = &old.record;
         if !record.is_active(Timestamp::now()) {
             bail!("The key {id} is not active. Create a new one with `cargo intake keys create`.");
         }
         if overlap.is_zero() {
-            confirm(&format!("Expire the key {id} ({:?}) now?", record.name), yes)?;
+            confirm(
+                &format!("Expire the key {id} ({:?}) now?", record.name),
+                yes,
+            )?;
         }
-        let expires_in = expires_in.or_else(|| record.expires_at.map(|end| end.duration_since(record.created_at)));
-        let new =
-            NewKey { account: record.account_id.clone(), name: record.name.clone(), expires_in, only: record.only };
+        let expires_in = expires_in.or_else(|| {
+            record
+                .expires_at
+                .map(|end| end.duration_since(record.created_at))
+        });
+        let new = NewKey {
+            account: record.account_id.clone(),
+            name: record.name.clone(),
+            expires_in,
+            only: record.only,
+        };
         create(keys, &new.into_record(), format).await?;
         // The overlap begins when the new key exists, not when the question was asked.
         let outcome = end_old(keys, &old, end_after(Timestamp::now(), overlap)).await;
@@ -88,14 +104,23 @@ mod tests {
         let sooner = hours(1);
         assert!(keys.expire(&old, sooner).await.unwrap());
         let message = end_old(&keys, &old, hours(24)).await.unwrap();
-        assert!(message.starts_with("Another command has revoked the old key key_of_shop, deleted it"), "{message}");
-        assert_eq!(keys.with_id("key_of_shop").await.unwrap().record.expires_at, Some(sooner));
+        assert!(
+            message.starts_with("Another command has revoked the old key key_of_shop, deleted it"),
+            "{message}"
+        );
+        assert_eq!(
+            keys.with_id("key_of_shop").await.unwrap().record.expires_at,
+            Some(sooner)
+        );
 
         let now = Timestamp::now();
         keys.revoke(&old, now).await.unwrap();
         end_old(&keys, &old, now).await.unwrap();
         let record = keys.with_id("key_of_shop").await.unwrap().record;
-        assert_eq!((record.expires_at, record.revoked_at), (Some(sooner), Some(now)));
+        assert_eq!(
+            (record.expires_at, record.revoked_at),
+            (Some(sooner), Some(now))
+        );
 
         keys.delete(&old).await.unwrap();
         end_old(&keys, &old, now).await.unwrap();

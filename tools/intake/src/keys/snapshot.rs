@@ -10,7 +10,8 @@ use serde_json::json;
 use store::deadline::Deadline;
 use store::environment::http_connector;
 use store::key_snapshot::{
-    self, CONTENT_TYPE, KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey, write,
+    self, CONTENT_TYPE, KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey,
+    write,
 };
 use store::s3::{Bucket, ENDPOINT_VARIABLE, Object, Replaces, S3Connection, S3Error};
 
@@ -31,12 +32,20 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// The bucket of the snapshot, if the stack has one.
 pub(crate) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
-    let Some(name) = stack.optional(KEY_SNAPSHOT_BUCKET).filter(|_| !stack.is_local) else { return Ok(None) };
+    let Some(name) = stack
+        .optional(KEY_SNAPSHOT_BUCKET)
+        .filter(|_| !stack.is_local)
+    else {
+        return Ok(None);
+    };
     let region = stack.config.region().context("No AWS region")?.to_string();
     let connection = S3Connection {
         endpoint: endpoint("s3", ENDPOINT_VARIABLE, &region).await?,
         region,
-        credentials: stack.config.credentials_provider().context("No AWS credentials")?,
+        credentials: stack
+            .config
+            .credentials_provider()
+            .context("No AWS credentials")?,
         connector: http_connector(CONNECT_TIMEOUT)?,
     };
     Ok(Some(Bucket::new(name, connection)))
@@ -44,17 +53,24 @@ pub(crate) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
 
 /// `keys publish`.
 pub(super) async fn publish(keys: &KeyTable<'_>, format: Format) -> Result<()> {
-    let bucket = bucket(keys.stack).await?.context("This stack has no bucket for a key snapshot.")?;
+    let bucket = bucket(keys.stack)
+        .await?
+        .context("This stack has no bucket for a key snapshot.")?;
     let written = write_to(&bucket, keys).await;
     // Also where this has written revocations to the table: they are published.
     keys.is_changed.set(false);
     let count = written?;
-    format.print(&format!("Published {count} key(s)."), &json!({"published": count}))
+    format.print(
+        &format!("Published {count} key(s)."),
+        &json!({"published": count}),
+    )
 }
 
 /// Writes the snapshot, where there is one, after a command that has changed a key.
 pub(crate) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
-    let Some(bucket) = bucket(keys.stack).await? else { return Ok(()) };
+    let Some(bucket) = bucket(keys.stack).await? else {
+        return Ok(());
+    };
     write_to(&bucket, keys).await.map(drop).map_err(|error| {
         anyhow!(
             "The key table is written, and the key snapshot is not: {error:#}. While the key table does not answer, functions \
@@ -72,10 +88,15 @@ async fn write_to(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
         let now = Timestamp::now();
         let mut all = keys.all().await?;
         for key in all.iter_mut().filter(|key| key.record.revoked_at.is_none()) {
-            let Some(time) = revoked_at(key) else { continue };
+            let Some(time) = revoked_at(key) else {
+                continue;
+            };
             keys.revoke(key, time).await?;
             key.record.revoked_at = Some(time);
-            note(&format!("Revoked {} in the key table: only the key snapshot had it.", key.record.key_id));
+            note(&format!(
+                "Revoked {} in the key table: only the key snapshot had it.",
+                key.record.key_id
+            ));
         }
         let all = snapshot_keys(&all, now);
         Ok((write(&all, now)?, all.len()))
@@ -88,13 +109,19 @@ pub(super) async fn revoke(bucket: &Bucket, id: &str) -> Result<()> {
     replace(bucket, async |before| {
         let before = before.context("there is no key snapshot")?;
         let object = key_snapshot::revoke(before, id, Timestamp::now())?;
-        Ok((object.with_context(|| format!("the key snapshot has no key {id}"))?, ()))
+        Ok((
+            object.with_context(|| format!("the key snapshot has no key {id}"))?,
+            (),
+        ))
     })
     .await
 }
 
 /// Replaces the object by what `make` makes of it, until no other command has written it in between.
-async fn replace<T>(bucket: &Bucket, make: impl AsyncFn(Option<&Object>) -> Result<(Vec<u8>, T)>) -> Result<T> {
+async fn replace<T>(
+    bucket: &Bucket,
+    make: impl AsyncFn(Option<&Object>) -> Result<(Vec<u8>, T)>,
+) -> Result<T> {
     for _ in 0..ATTEMPTS {
         let deadline = || Deadline::after(TIMEOUT);
         // Before the table is read: then what is written is never older than what it replaces.
@@ -104,8 +131,13 @@ async fn replace<T>(bucket: &Bucket, make: impl AsyncFn(Option<&Object>) -> Resu
             Err(error) => return Err(explain(bucket, &error)),
         };
         let (object, result) = make(before.as_ref()).await?;
-        let replaces = before.as_ref().map_or(Replaces::Nothing, |object| Replaces::Version(&object.etag));
-        match bucket.put(OBJECT_KEY, object, CONTENT_TYPE, replaces, deadline()).await {
+        let replaces = before
+            .as_ref()
+            .map_or(Replaces::Nothing, |object| Replaces::Version(&object.etag));
+        match bucket
+            .put(OBJECT_KEY, object, CONTENT_TYPE, replaces, deadline())
+            .await
+        {
             Ok(()) => return Ok(result),
             Err(S3Error::Changed) => tokio::time::sleep(PAUSE.mul_f64(fastrand::f64())).await,
             Err(error) => return Err(explain(bucket, &error)),
@@ -116,7 +148,9 @@ async fn replace<T>(bucket: &Bucket, make: impl AsyncFn(Option<&Object>) -> Resu
 
 /// What a snapshot has of these keys.
 fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
-    keys.iter().filter_map(|key| SnapshotKey::of(key.hash()?, &key.record, now)).collect()
+    keys.iter()
+        .filter_map(|key| SnapshotKey::of(key.hash()?, &key.record, now))
+        .collect()
 }
 
 /// Compares the snapshot with the table, as functions would read it. They cannot tell a missing snapshot from one that they
@@ -125,9 +159,18 @@ pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
     let Some(bucket) = bucket(stack).await? else {
         return Ok(Verdict::skipped("this stack has no bucket for one"));
     };
-    let differs = |fault: &str| Ok(Verdict::failed(format!("{fault}: run `cargo intake keys publish`")));
-    let object = bucket.get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(TIMEOUT)).await;
-    let snapshot = match object.map_err(KeySnapshotError::from).and_then(|object| KeySnapshot::parse(&object)) {
+    let differs = |fault: &str| {
+        Ok(Verdict::failed(format!(
+            "{fault}: run `cargo intake keys publish`"
+        )))
+    };
+    let object = bucket
+        .get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(TIMEOUT))
+        .await;
+    let snapshot = match object
+        .map_err(KeySnapshotError::from)
+        .and_then(|object| KeySnapshot::parse(&object))
+    {
         Ok(snapshot) => snapshot,
         Err(KeySnapshotError::S3(S3Error::Missing)) => return differs("there is none"),
         Err(KeySnapshotError::S3(error)) => return Err(explain(&bucket, &error)),
@@ -136,20 +179,31 @@ pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
     let now = Timestamp::now();
     let table = snapshot_keys(&KeyTable::new(stack)?.all().await?, now);
     // Whole keys are compared: one that changed is in both, and differs.
-    let (table, snapshot): (HashSet<_>, HashSet<_>) = (table.iter().collect(), snapshot.keys_at(now).collect());
-    let differing: HashSet<_> = table.symmetric_difference(&snapshot).map(|key| key.id()).collect();
+    let (table, snapshot): (HashSet<_>, HashSet<_>) =
+        (table.iter().collect(), snapshot.keys_at(now).collect());
+    let differing: HashSet<_> = table
+        .symmetric_difference(&snapshot)
+        .map(|key| key.id())
+        .collect();
     match differing.len() {
-        0 => Ok(Verdict::held(format!("{} key(s), as in the table", table.len()))),
+        0 => Ok(Verdict::held(format!(
+            "{} key(s), as in the table",
+            table.len()
+        ))),
         count => differs(&format!("{count} key(s) differ from the table")),
     }
 }
 
 fn explain(bucket: &Bucket, error: &S3Error) -> Error {
     let advice = match error {
-        S3Error::Refused { status: 403, .. } => ": these credentials do not permit this. Use those of an operator",
+        S3Error::Refused { status: 403, .. } => {
+            ": these credentials do not permit this. Use those of an operator"
+        }
         S3Error::Missing => ": it does not exist",
         S3Error::Unavailable(_) => ": cannot reach S3, or it failed. Run the command again",
-        S3Error::Changed | S3Error::Refused { .. } | S3Error::TooLarge | S3Error::RequestError => "",
+        S3Error::Changed | S3Error::Refused { .. } | S3Error::TooLarge | S3Error::RequestError => {
+            ""
+        }
     };
     anyhow!("bucket {}{advice} ({error})", bucket.name())
 }

@@ -35,17 +35,34 @@ pub(crate) struct KeyTable<'a> {
 
 impl<'a> KeyTable<'a> {
     pub(crate) fn new(stack: &'a Stack) -> Result<Self> {
-        Ok(Self { stack, table: stack.table(API_KEYS)?, is_changed: Cell::new(false) })
+        Ok(Self {
+            stack,
+            table: stack.table(API_KEYS)?,
+            is_changed: Cell::new(false),
+        })
     }
 
     /// Adds a key; `false` if it already exists.
     pub(super) async fn add(&self, hash: &KeyHash, record: &KeyEntry) -> Result<bool> {
         let mut item = to_item(record).map_err(|error| store_error(self.table, &error))?;
-        item.insert(PARTITION_KEY.to_owned(), AttributeValue::S(hash.partition_key()));
-        let put = self.stack.client.put_item().table_name(self.table).set_item(Some(item));
-        let put = put.condition_expression("attribute_not_exists(keyHash)").send();
+        item.insert(
+            PARTITION_KEY.to_owned(),
+            AttributeValue::S(hash.partition_key()),
+        );
+        let put = self
+            .stack
+            .client
+            .put_item()
+            .table_name(self.table)
+            .set_item(Some(item));
+        let put = put
+            .condition_expression("attribute_not_exists(keyHash)")
+            .send();
         self.is_changed.set(true);
-        match before(Deadline::after(WRITE_TIMEOUT), put).await.map_err(|late| store_error(self.table, &late.into()))? {
+        match before(Deadline::after(WRITE_TIMEOUT), put)
+            .await
+            .map_err(|late| store_error(self.table, &late.into()))?
+        {
             Ok(_) => Ok(true),
             Err(error) => match error.as_service_error() {
                 Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(false),
@@ -62,26 +79,40 @@ impl<'a> KeyTable<'a> {
             for item in page.items.unwrap_or_default() {
                 match StoredKey::from_item(item) {
                     Some(key) => keys.push(key),
-                    None => note(&format!("Skipped an item of {} that is no key record.", self.table)),
+                    None => note(&format!(
+                        "Skipped an item of {} that is no key record.",
+                        self.table
+                    )),
                 }
             }
             Ok(())
         })
         .await?;
-        keys.sort_by(|a, b| (a.record.created_at, &a.record.key_id).cmp(&(b.record.created_at, &b.record.key_id)));
+        keys.sort_by(|a, b| {
+            (a.record.created_at, &a.record.key_id).cmp(&(b.record.created_at, &b.record.key_id))
+        });
         Ok(keys)
     }
 
     /// The key with this id.
     pub(super) async fn with_id(&self, id: &str) -> Result<StoredKey> {
-        self.all().await?.into_iter().find(|key| key.record.key_id == id).with_context(|| no_such_key(id))
+        self.all()
+            .await?
+            .into_iter()
+            .find(|key| key.record.key_id == id)
+            .with_context(|| no_such_key(id))
     }
 
     /// Revokes a key, unless it is already revoked.
     pub(crate) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<()> {
         // Without the condition, the update of a key that was just deleted would create a partial record.
-        let (condition, set) = ("attribute_exists(keyHash)", "SET revokedAt = if_not_exists(revokedAt, :time)");
-        let is_there = self.update(key, condition, set, AttributeValue::S(now.to_string())).await?;
+        let (condition, set) = (
+            "attribute_exists(keyHash)",
+            "SET revokedAt = if_not_exists(revokedAt, :time)",
+        );
+        let is_there = self
+            .update(key, condition, set, AttributeValue::S(now.to_string()))
+            .await?;
         ensure!(is_there, no_such_key(&key.record.key_id));
         Ok(())
     }
@@ -92,15 +123,34 @@ impl<'a> KeyTable<'a> {
         // The key was read a while ago: another command may have revoked it since, or given it a sooner end.
         let condition = "attribute_exists(keyHash) AND attribute_not_exists(revokedAt) AND \
             (attribute_not_exists(expiresAt) OR expiresAt >= :time)";
-        self.update(key, condition, "SET expiresAt = :time", AttributeValue::N(end.seconds().to_string())).await
+        self.update(
+            key,
+            condition,
+            "SET expiresAt = :time",
+            AttributeValue::N(end.seconds().to_string()),
+        )
+        .await
     }
 
     /// Changes the record of a key; `false` if it does not meet the condition.
-    async fn update(&self, key: &StoredKey, condition: &str, set: &str, time: AttributeValue) -> Result<bool> {
+    async fn update(
+        &self,
+        key: &StoredKey,
+        condition: &str,
+        set: &str,
+        time: AttributeValue,
+    ) -> Result<bool> {
         self.is_changed.set(true);
         let update = self.stack.client.update_item().table_name(self.table);
-        let update = update.key(PARTITION_KEY, AttributeValue::S(key.hash.clone())).condition_expression(condition);
-        match update.update_expression(set).expression_attribute_values(":time", time).send().await {
+        let update = update
+            .key(PARTITION_KEY, AttributeValue::S(key.hash.clone()))
+            .condition_expression(condition);
+        match update
+            .update_expression(set)
+            .expression_attribute_values(":time", time)
+            .send()
+            .await
+        {
             Ok(_) => Ok(true),
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
@@ -113,13 +163,20 @@ impl<'a> KeyTable<'a> {
     pub(super) async fn delete(&self, key: &StoredKey) -> Result<()> {
         let delete = self.stack.client.delete_item().table_name(self.table);
         let delete = delete.key(PARTITION_KEY, AttributeValue::S(key.hash.clone()));
-        delete.send().await.map(drop).map_err(|error| call_error(self.table, error))
+        delete
+            .send()
+            .await
+            .map(drop)
+            .map_err(|error| call_error(self.table, error))
     }
 }
 
 impl StoredKey {
     pub(super) fn new(hash: KeyHash, record: KeyEntry) -> Self {
-        Self { hash: hash.partition_key(), record }
+        Self {
+            hash: hash.partition_key(),
+            record,
+        }
     }
 
     /// The hash; `None` for an item under another key, which is not a key.
@@ -128,7 +185,10 @@ impl StoredKey {
     }
 
     fn from_item(item: Item) -> Option<Self> {
-        Some(Self { hash: text(&item, PARTITION_KEY)?.to_owned(), record: from_item(item).ok()? })
+        Some(Self {
+            hash: text(&item, PARTITION_KEY)?.to_owned(),
+            record: from_item(item).ok()?,
+        })
     }
 }
 

@@ -90,7 +90,8 @@ impl Redrive {
             printed: Ok(()),
         };
         if let Some(file) = &self.from {
-            self.redrive_all(rejected, read_edited(file)?, &mut report).await?;
+            self.redrive_all(rejected, read_edited(file)?, &mut report)
+                .await?;
         } else {
             self.redrive_kept(rejected, &mut report).await?;
         }
@@ -109,8 +110,11 @@ impl Redrive {
                     names.iter().any(|name| self.ids.contains(name))
                 });
             }
-            let signals = signals.into_iter().map(|signal| (signal.id, signal.payload));
-            self.redrive_all(rejected, signals.collect(), report).await?;
+            let signals = signals
+                .into_iter()
+                .map(|signal| (signal.id, signal.payload));
+            self.redrive_all(rejected, signals.collect(), report)
+                .await?;
         }
         for id in missing {
             report.add(id, &Outcome::Missing);
@@ -124,29 +128,57 @@ impl Redrive {
         signals: Vec<(RejectedSignalId, String)>,
         report: &mut Report,
     ) -> Result<()> {
-        let work: Vec<_> = signals.iter().map(|(id, payload)| self.redrive(rejected, id, payload)).collect();
-        let mut outcomes = stream::iter(&signals).zip(stream::iter(work).buffered(CONCURRENT_SIGNALS));
+        let work: Vec<_> = signals
+            .iter()
+            .map(|(id, payload)| self.redrive(rejected, id, payload))
+            .collect();
+        let mut outcomes =
+            stream::iter(&signals).zip(stream::iter(work).buffered(CONCURRENT_SIGNALS));
         while let Some(((id, _), outcome)) = outcomes.next().await {
-            let id = if report.format == Format::Json { id.to_string() } else { id.short() };
+            let id = if report.format == Format::Json {
+                id.to_string()
+            } else {
+                id.short()
+            };
             report.add(&id, &outcome?);
         }
         Ok(())
     }
 
-    async fn redrive(&self, rejected: &RejectedTable<'_>, id: &RejectedSignalId, payload: &str) -> Result<Outcome> {
+    async fn redrive(
+        &self,
+        rejected: &RejectedTable<'_>,
+        id: &RejectedSignalId,
+        payload: &str,
+    ) -> Result<Outcome> {
         let stack = rejected.stack;
-        let signals = SignalsTable::new(stack.client.clone(), stack.table(SIGNALS)?, stack.retention()?);
+        let signals = SignalsTable::new(
+            stack.client.clone(),
+            stack.table(SIGNALS)?,
+            stack.retention()?,
+        );
         let Some(found) = rejected.find(&self.account, id).await? else {
             let is_stored = self.is_stored(stack, id, payload).await?;
-            return Ok(if is_stored { Outcome::Accepted } else { Outcome::Missing });
+            return Ok(if is_stored {
+                Outcome::Accepted
+            } else {
+                Outcome::Missing
+            });
         };
-        if signals.expires_at(found.received_at).is_some_and(|end| end <= Timestamp::now()) {
+        if signals
+            .expires_at(found.received_at)
+            .is_some_and(|end| end <= Timestamp::now())
+        {
             return Ok(Outcome::Expired);
         }
         let all = JsonPointer::Member(&JsonPointer::Root, "signals");
         let path = JsonPointer::Element(&all, found.index);
         let Ok(text) = JsonText::parse(payload) else {
-            let error = FieldError::new(&path, FieldErrorCode::TooLarge, "was truncated: redrive it from a file");
+            let error = FieldError::new(
+                &path,
+                FieldErrorCode::TooLarge,
+                "was truncated: redrive it from a file",
+            );
             return Ok(Outcome::Rejected(vec![error]));
         };
         let signal = match Signal::parse(text.value(), found.index, &path) {
@@ -163,10 +195,16 @@ impl Redrive {
             received_at: found.received_at,
             request_id: "",
         };
-        let put = signals.store(context, &[signal], Deadline::after(WRITE_TIMEOUT)).await;
-        let refused = put.map_err(|unstored| store_error(stack.table(SIGNALS).unwrap_or_default(), &unstored.error))?;
+        let put = signals
+            .store(context, &[signal], Deadline::after(WRITE_TIMEOUT))
+            .await;
+        let refused = put.map_err(|unstored| {
+            store_error(stack.table(SIGNALS).unwrap_or_default(), &unstored.error)
+        })?;
         if !refused.is_empty() {
-            return Ok(Outcome::Rejected(vec![FieldError::refused_by_store(&JsonPointer::Root)]));
+            return Ok(Outcome::Rejected(vec![FieldError::refused_by_store(
+                &JsonPointer::Root,
+            )]));
         }
         rejected.delete(&[id.key(&self.account)]).await?;
         Ok(Outcome::Accepted)
@@ -174,8 +212,12 @@ impl Redrive {
 
     /// Whether an earlier run has stored this signal, which is no rejected one any more.
     async fn is_stored(&self, stack: &Stack, id: &RejectedSignalId, payload: &str) -> Result<bool> {
-        let Ok(text) = JsonText::parse(payload) else { return Ok(false) };
-        let Ok(signal) = Signal::parse(text.value(), 0, &JsonPointer::Root) else { return Ok(false) };
+        let Ok(text) = JsonText::parse(payload) else {
+            return Ok(false);
+        };
+        let Ok(signal) = Signal::parse(text.value(), 0, &JsonPointer::Root) else {
+            return Ok(false);
+        };
         let (table, (day, end)) = (stack.table(SIGNALS)?, id.ends_of_sort_key());
         let query = stack
             .query(table, self.account.partition_key(signal.subject_id()))
@@ -200,10 +242,13 @@ fn read_edited(file: &Path) -> Result<Vec<(RejectedSignalId, String)>> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("Cannot read {name}"))?;
     let mut ids = HashSet::new();
-    let lines = (1_usize..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let lines = (1_usize..)
+        .zip(text.lines())
+        .filter(|(_, line)| !line.trim().is_empty());
     let parse = |(number, line): (usize, &str)| {
-        let edited: Edited = serde_json::from_str(line)
-            .with_context(|| format!("Line {number} of {name} is not a line of `rejected list --json`"))?;
+        let edited: Edited = serde_json::from_str(line).with_context(|| {
+            format!("Line {number} of {name} is not a line of `rejected list --json`")
+        })?;
         ensure!(
             ids.insert(edited.id.clone()),
             "Line {number} of {name} repeats the id of an earlier line: {}.",
@@ -228,25 +273,39 @@ impl Report {
     fn add(&mut self, id: &str, outcome: &Outcome) {
         let name = outcome.as_str();
         *self.counts.entry(name).or_default() += 1;
-        let errors = if let Outcome::Rejected(errors) = outcome { errors.as_slice() } else { &[] };
+        let errors = if let Outcome::Rejected(errors) = outcome {
+            errors.as_slice()
+        } else {
+            &[]
+        };
         if self.printed.is_err() || self.format == Format::Table && name == "accepted" {
             return;
         }
         let json = json!({"id": id, "outcome": name, "dryRun": self.dry_run, "errors": errors});
-        let added = self.rows.add(&json, [name, id, errors.first().map_or("", |error| &error.message)]);
+        let added = self.rows.add(
+            &json,
+            [name, id, errors.first().map_or("", |error| &error.message)],
+        );
         self.printed = added.and_then(|()| self.rows.print());
     }
 
     fn finish(self) -> Result<()> {
         let [accepted, rejected, expired, missing] = ["accepted", "rejected", "expired", "missing"]
             .map(|outcome| self.counts.get(outcome).copied().unwrap_or_default());
-        let verb = if self.dry_run { "would be accepted" } else { "accepted" };
+        let verb = if self.dry_run {
+            "would be accepted"
+        } else {
+            "accepted"
+        };
         if self.format == Format::Table {
             print_line(&format!(
                 "{accepted} {verb}, {rejected} still rejected, {expired} would already be expired, {missing} not found."
             ))?;
         }
-        ensure!(missing == 0, "{missing} of the rejected signals do not exist.");
+        ensure!(
+            missing == 0,
+            "{missing} of the rejected signals do not exist."
+        );
         ensure!(
             accepted > 0 || rejected + expired == 0,
             "No rejected signal {} stored.",

@@ -39,9 +39,14 @@ impl RejectedSignalId {
 
     /// The short form: `2026-11-20-07-3fa85f64-3`.
     pub(super) fn short(&self) -> String {
-        let [day, shard, request, index, ..] = self.0.split('#').collect::<Vec<_>>()[..] else { return self.0.clone() };
+        let [day, shard, request, index, ..] = self.0.split('#').collect::<Vec<_>>()[..] else {
+            return self.0.clone();
+        };
         let request = request.get(..REQUEST_CHARS).unwrap_or(request);
-        format!("{day}-{shard}-{request}-{}", index.trim_start_matches('0').parse().unwrap_or(0_u16))
+        format!(
+            "{day}-{shard}-{request}-{}",
+            index.trim_start_matches('0').parse().unwrap_or(0_u16)
+        )
     }
 
     /// What the sort key of the signal begins with once it is stored, the day, and what it ends with: `#requestIdentifier#index`.
@@ -56,8 +61,14 @@ impl RejectedSignalId {
     pub(super) fn key(&self, account: &AccountId) -> Item {
         let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
         Item::from([
-            ("pk".to_owned(), AttributeValue::S(account.partition_key(partition))),
-            ("sk".to_owned(), AttributeValue::S(sort.trim_start_matches('#').to_owned())),
+            (
+                "pk".to_owned(),
+                AttributeValue::S(account.partition_key(partition)),
+            ),
+            (
+                "sk".to_owned(),
+                AttributeValue::S(sort.trim_start_matches('#').to_owned()),
+            ),
         ])
     }
 }
@@ -126,14 +137,22 @@ impl RejectedSignal {
         }
         let Ok(text) = JsonText::parse(&self.payload) else {
             // Most likely truncated: any mention counts, since an erasure must not miss one.
-            return serde_json::to_string(subject_id).is_ok_and(|quoted| self.payload.contains(&quoted));
+            return serde_json::to_string(subject_id)
+                .is_ok_and(|quoted| self.payload.contains(&quoted));
         };
         // A duplicate field counts, too.
-        let (mut errors, mut object) = (FieldErrors::default(), text.value().as_object(&JsonPointer::Root));
+        let (mut errors, mut object) = (
+            FieldErrors::default(),
+            text.value().as_object(&JsonPointer::Root),
+        );
         let mut fields = std::iter::from_fn(|| object.as_mut()?.next_field(&mut errors));
         fields.any(|field| {
-            let value = field.value.as_string().and_then(|value| value.decode().ok());
-            ["customerId", "emitterId"].contains(&&*field.name) && value.is_some_and(|value| value == subject_id)
+            let value = field
+                .value
+                .as_string()
+                .and_then(|value| value.decode().ok());
+            ["customerId", "emitterId"].contains(&&*field.name)
+                && value.is_some_and(|value| value == subject_id)
         })
     }
 }
@@ -208,15 +227,29 @@ mod tests {
     fn id_is_the_key_without_the_account() {
         let account: AccountId = "shop".parse().unwrap();
         let parse = |text: &str| RejectedSignalId::try_from(text.to_owned());
-        let id = parse("2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff").unwrap();
+        let id = parse("2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff")
+            .unwrap();
         let key = id.key(&account);
         assert_eq!(text(&key, "pk"), Some("shop#2026-11-20#07"));
-        assert_eq!(text(&key, "sk"), Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff"));
-        assert_eq!(RejectedSignalId::from_item(&account, &key), Some(id.clone()));
-        assert_eq!(id.ends_of_sort_key(), ("2026-11-20", "#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003"));
+        assert_eq!(
+            text(&key, "sk"),
+            Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff")
+        );
+        assert_eq!(
+            RejectedSignalId::from_item(&account, &key),
+            Some(id.clone())
+        );
+        assert_eq!(
+            id.ends_of_sort_key(),
+            ("2026-11-20", "#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003")
+        );
         assert_eq!(id.short(), "2026-11-20-07-3fa85f64-3");
         assert_eq!(parse(&id.to_string()), Ok(id));
-        for wrong in ["", "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003", "shop#2026-11-20#07#x#0003"] {
+        for wrong in [
+            "",
+            "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003",
+            "shop#2026-11-20#07#x#0003",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

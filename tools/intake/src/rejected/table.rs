@@ -31,24 +31,42 @@ pub(crate) struct RejectedTable<'a> {
 
 impl<'a> RejectedTable<'a> {
     pub(crate) fn new(stack: &'a Stack) -> Result<Self> {
-        Ok(Self { stack, table: stack.table(REJECTED_SIGNALS)? })
+        Ok(Self {
+            stack,
+            table: stack.table(REJECTED_SIGNALS)?,
+        })
     }
 
     /// The signals of one day, as [`days`] names it, that arrived at or after `since`, in the order of arrival.
-    pub(super) async fn of_day(&self, account: &AccountId, day: &str, since: Timestamp) -> Result<Vec<RejectedSignal>> {
-        let shards = (0..SHARDS).map(|shard| self.of_shard(account, partition_key(account, day, shard)));
+    pub(super) async fn of_day(
+        &self,
+        account: &AccountId,
+        day: &str,
+        since: Timestamp,
+    ) -> Result<Vec<RejectedSignal>> {
+        let shards =
+            (0..SHARDS).map(|shard| self.of_shard(account, partition_key(account, day, shard)));
         let mut signals: Vec<_> = try_join_all(shards).await?.into_iter().flatten().collect();
         signals.retain(|signal| signal.received_at >= since);
         signals.sort_by(|a, b| (a.received_at, &a.id).cmp(&(b.received_at, &b.id)));
         Ok(signals)
     }
 
-    async fn of_shard(&self, account: &AccountId, partition: String) -> Result<Vec<RejectedSignal>> {
-        let items: Vec<Item> = query_items(self.stack.query(self.table, partition)).try_collect().await?;
+    async fn of_shard(
+        &self,
+        account: &AccountId,
+        partition: String,
+    ) -> Result<Vec<RejectedSignal>> {
+        let items: Vec<Item> = query_items(self.stack.query(self.table, partition))
+            .try_collect()
+            .await?;
         let signals = items.into_iter().filter_map(|item| {
             let signal = RejectedSignal::from_item(account, item);
             if signal.is_none() {
-                note(&format!("Skipped an item of {} that is no rejected signal.", self.table));
+                note(&format!(
+                    "Skipped an item of {} that is no rejected signal.",
+                    self.table
+                ));
             }
             signal
         });
@@ -56,7 +74,11 @@ impl<'a> RejectedTable<'a> {
     }
 
     /// The signal with this id, if this account has it.
-    pub(super) async fn find(&self, account: &AccountId, id: &RejectedSignalId) -> Result<Option<RejectedSignal>> {
+    pub(super) async fn find(
+        &self,
+        account: &AccountId,
+        id: &RejectedSignalId,
+    ) -> Result<Option<RejectedSignal>> {
         let item = self.stack.get(self.table, id.key(account)).await?;
         Ok(item.and_then(|item| RejectedSignal::from_item(account, item)))
     }
@@ -65,7 +87,9 @@ impl<'a> RejectedTable<'a> {
     pub(crate) async fn keys_of(&self, account: &AccountId, subject_id: &str) -> Result<Vec<Item>> {
         let mut keys = Vec::new();
         for day in days(Timestamp::from_millis(0), Timestamp::now()) {
-            let mut signals = self.of_day(account, &day, Timestamp::from_millis(0)).await?;
+            let mut signals = self
+                .of_day(account, &day, Timestamp::from_millis(0))
+                .await?;
             signals.retain(|signal| signal.is_about(subject_id));
             keys.extend(signals.iter().map(|signal| signal.id.key(account)));
         }
@@ -98,7 +122,10 @@ mod tests {
     fn days_since_a_time_are_read_within_the_retention() {
         let at = |text: &str| -> Timestamp { text.parse().unwrap() };
         let now = at("2026-11-20T01:00:00.000Z");
-        assert_eq!(days(at("2026-11-18T23:00:00.000Z"), now), ["2026-11-18", "2026-11-19", "2026-11-20"]);
+        assert_eq!(
+            days(at("2026-11-18T23:00:00.000Z"), now),
+            ["2026-11-18", "2026-11-19", "2026-11-20"]
+        );
         assert_eq!(days(now, now), ["2026-11-20"]);
         assert_eq!(days(at("2026-11-21T00:00:00.000Z"), now), ["2026-11-21"]);
         assert_eq!(days(Timestamp::from_millis(0), now).len(), 53);

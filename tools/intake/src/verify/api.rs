@@ -54,38 +54,76 @@ pub(super) struct Response {
 
 impl Api {
     pub(super) fn new(base_url: String, host: Option<String>, key: String) -> Result<Self> {
-        Ok(Self { client: HttpClient::new(RESPONSE_TIMEOUT)?, base_url, host, key })
+        Ok(Self {
+            client: HttpClient::new(RESPONSE_TIMEOUT)?,
+            base_url,
+            host,
+            key,
+        })
     }
 
     /// Sends a request, and again when API Gateway answers that there are too many: it did not call the function.
     pub(super) async fn send(&self, call: &Call) -> Result<Response> {
-        let is_final = |response: &Result<Response>| !response.as_ref().is_ok_and(|response| response.status == 429);
+        let is_final = |response: &Result<Response>| {
+            !response
+                .as_ref()
+                .is_ok_and(|response| response.status == 429)
+        };
         repeat(THROTTLED_ATTEMPTS, || self.send_once(call), is_final).await
     }
 
     async fn send_once(&self, call: &Call) -> Result<Response> {
         let authorization = bearer(&self.key);
-        let mut headers =
-            BTreeMap::from([("authorization", Some(authorization.as_str())), ("host", self.host.as_deref())]);
-        headers.extend(call.headers.iter().map(|(name, value)| (*name, value.as_deref())));
-        let headers = headers.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let mut headers = BTreeMap::from([
+            ("authorization", Some(authorization.as_str())),
+            ("host", self.host.as_deref()),
+        ]);
+        headers.extend(
+            call.headers
+                .iter()
+                .map(|(name, value)| (*name, value.as_deref())),
+        );
+        let headers = headers
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
         let url = format!("{}{}", self.base_url, call.path);
         let began = Instant::now();
-        let Received { status, headers, body } = self.client.send(call.method, url, headers, call.bytes()?).await?;
+        let Received {
+            status,
+            headers,
+            body,
+        } = self
+            .client
+            .send(call.method, url, headers, call.bytes()?)
+            .await?;
         let body = serde_json::from_slice(&body).unwrap_or_default();
-        Ok(Response { status, headers, body, took: began.elapsed() })
+        Ok(Response {
+            status,
+            headers,
+            body,
+            took: began.elapsed(),
+        })
     }
 }
 
 impl Call {
     /// A request without a body.
     pub(super) fn new(method: &'static str, path: &'static str) -> Self {
-        Self { method, path, headers: Vec::new(), body: String::new(), gzip: false }
+        Self {
+            method,
+            path,
+            headers: Vec::new(),
+            body: String::new(),
+            gzip: false,
+        }
     }
 
     /// `POST` with this JSON.
     pub(super) fn post(path: &'static str, body: impl Into<String>) -> Self {
-        let call = Self { body: body.into(), ..Self::new("POST", path) };
+        let call = Self {
+            body: body.into(),
+            ..Self::new("POST", path)
+        };
         call.header("content-type", "application/json")
     }
 
@@ -107,7 +145,8 @@ impl Call {
 
     /// With blanks after the body, so that the whole has this many bytes.
     pub(super) fn padded_to(mut self, bytes: usize) -> Self {
-        self.body.push_str(&" ".repeat(bytes.saturating_sub(self.body.len())));
+        self.body
+            .push_str(&" ".repeat(bytes.saturating_sub(self.body.len())));
         self
     }
 
@@ -132,7 +171,11 @@ fn bearer(key: &str) -> String {
 impl Response {
     /// How many signals, or updates of a customer, went to the overflow queue.
     pub(super) fn deferred(&self) -> u64 {
-        let signals = self.body.get("deferred").and_then(Value::as_u64).unwrap_or_default();
+        let signals = self
+            .body
+            .get("deferred")
+            .and_then(Value::as_u64)
+            .unwrap_or_default();
         signals + u64::from(self.body.get("result") == Some(&json!("deferred")))
     }
 
@@ -153,7 +196,10 @@ pub(super) struct Expected {
 
 impl Expected {
     pub(super) fn status(status: u16) -> Self {
-        Self { status, ..Self::default() }
+        Self {
+            status,
+            ..Self::default()
+        }
     }
 
     /// A problem, as a function writes it.
@@ -167,7 +213,9 @@ impl Expected {
 
     /// A response of API Gateway itself.
     pub(super) fn gateway(status: u16) -> Self {
-        Self::status(status).header("content-type", "application/json").body("/code", Value::Null)
+        Self::status(status)
+            .header("content-type", "application/json")
+            .body("/code", Value::Null)
     }
 
     /// With this value at this pointer of the body; null: with nothing there.
@@ -185,17 +233,26 @@ impl Expected {
     /// Whether this is the response.
     pub(super) fn verdict(&self, response: &Result<Response>) -> Verdict {
         match self.check(response) {
-            Ok(response) => Verdict::held(format!("{} in {} ms", response.status, response.took.as_millis())),
+            Ok(response) => Verdict::held(format!(
+                "{} in {} ms",
+                response.status,
+                response.took.as_millis()
+            )),
             Err(difference) => Verdict::failed(difference),
         }
     }
 
     /// The response, if it is this one; or else the first difference.
     pub(super) fn check<'r>(&self, response: &'r Result<Response>) -> Result<&'r Response, String> {
-        let response = response.as_ref().map_err(|error| format!("no response: {error:#}"))?;
+        let response = response
+            .as_ref()
+            .map_err(|error| format!("no response: {error:#}"))?;
         match self.first_difference(response) {
             None => Ok(response),
-            Some(difference) => Err(format!("{difference}; the response is {}", response.summary())),
+            Some(difference) => Err(format!(
+                "{difference}; the response is {}",
+                response.summary()
+            )),
         }
     }
 
@@ -209,8 +266,12 @@ impl Expected {
             }
         }
         let header = |name: &str| response.headers.get(name).unwrap_or_default();
-        let has = |name: &str, text: &str| response.headers.contains_key(name) && header(name).contains(text);
+        let has = |name: &str, text: &str| {
+            response.headers.contains_key(name) && header(name).contains(text)
+        };
         let missing = self.headers.iter().find(|(name, text)| !has(name, text));
-        missing.map(|(name, text)| format!("expected the header {name}: {text}, got {:?}", header(name)))
+        missing.map(|(name, text)| {
+            format!("expected the header {name}: {text}, got {:?}", header(name))
+        })
     }
 }

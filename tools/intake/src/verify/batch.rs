@@ -22,9 +22,11 @@ impl Batch {
     pub(super) fn new(valid: usize, invalid: usize) -> Self {
         let identifier = uuid::Uuid::new_v4().to_string();
         let signal = |n: usize| {
-            let data =
-                json!({"request": identifier, "n": n, "price": 12.5, "note": "é\n😀", "list": [1, true, null, {}]});
-            let (id, action) = (subject_id(n % SUBJECTS), if n < valid { "view" } else { "" });
+            let data = json!({"request": identifier, "n": n, "price": 12.5, "note": "é\n😀", "list": [1, true, null, {}]});
+            let (id, action) = (
+                subject_id(n % SUBJECTS),
+                if n < valid { "view" } else { "" },
+            );
             if n.is_multiple_of(2) {
                 json!({"customerId": id, "eventType": action, "data": data})
             } else {
@@ -33,7 +35,12 @@ impl Batch {
             }
         };
         let signals = (0..valid.saturating_add(invalid)).map(signal).collect();
-        Self { identifier, signals, valid, is_acknowledged: false }
+        Self {
+            identifier,
+            signals,
+            valid,
+            is_acknowledged: false,
+        }
     }
 
     pub(super) fn call(&self) -> Call {
@@ -54,5 +61,9 @@ impl Batch {
 
 /// The id of a customer or an emitter.
 pub(super) fn subject_id(who: usize) -> String {
-    if who.is_multiple_of(2) { format!("customer-{who}") } else { format!("journey-{who}") }
+    if who.is_multiple_of(2) {
+        format!("customer-{who}")
+    } else {
+        format!("journey-{who}")
+    }
 }

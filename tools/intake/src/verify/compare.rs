@@ -20,7 +20,14 @@ const DRAIN_TIMEOUT: Duration = Duration::from_mins(2);
 const INTERVAL: Duration = Duration::from_secs(3);
 
 /// What the service adds to a signal.
-const ADDED: [&str; 6] = ["pk", "sk", "accountId", "receivedAt", "requestIdentifier", "expiresAt"];
+const ADDED: [&str; 6] = [
+    "pk",
+    "sk",
+    "accountId",
+    "receivedAt",
+    "requestIdentifier",
+    "expiresAt",
+];
 
 /// Reads everything back and adds the checks. Returns how many signals are stored.
 pub(super) async fn compare(run: &Run<'_>, stack: &Stack) -> Result<usize> {
@@ -35,37 +42,62 @@ pub(super) async fn compare(run: &Run<'_>, stack: &Stack) -> Result<usize> {
             continue;
         }
         let count = stored.signals.len();
-        let stale: Vec<_> = stale.then(|| format!("the fields are {:?}", stored.profile)).into_iter().collect();
+        let stale: Vec<_> = stale
+            .then(|| format!("the fields are {:?}", stored.profile))
+            .into_iter()
+            .collect();
         for (promise, name, faults) in [
             ("Signals", "Every acknowledged signal is stored", lost),
             ("Retries", "No signal is stored twice", twice),
             ("Signals", "Each item holds what was sent", wrong),
-            ("Signals", "Rejected signals are kept as they were sent", unkept(run, &stored)),
+            (
+                "Signals",
+                "Rejected signals are kept as they were sent",
+                unkept(run, &stored),
+            ),
             ("Customers", "Each customer has its last update", stale),
         ] {
-            run.add_faults(promise, name, &faults, format!("{count} signals, {deferred} deferred"));
+            run.add_faults(
+                promise,
+                name,
+                &faults,
+                format!("{count} signals, {deferred} deferred"),
+            );
         }
         return Ok(count);
     }
 }
 
 /// Signals that were acknowledged and are not stored, that are stored twice, and items that are not as they have to be.
-fn signal_faults(batches: &BTreeMap<String, Batch>, stored: &[Item], retention: Option<Duration>) -> [Vec<String>; 3] {
+fn signal_faults(
+    batches: &BTreeMap<String, Batch>,
+    stored: &[Item],
+    retention: Option<Duration>,
+) -> [Vec<String>; 3] {
     let [mut lost, mut twice, mut wrong] = [const { Vec::new() }; 3];
     let mut copies: HashMap<(&str, usize), usize> = HashMap::new();
     for item in stored {
         let identifier = text(item, "requestIdentifier").unwrap_or_default();
         let key = text(item, "sk").unwrap_or_default();
-        let index = key.rsplit('#').next().and_then(|index| index.parse().ok()).unwrap_or(usize::MAX);
-        let sent = batches.get(identifier).and_then(|batch| batch.signals.get(..batch.valid)?.get(index));
-        if sent.is_none_or(|sent| content(item).ok().as_ref() != Some(sent)) || !expires_after(item, retention) {
+        let index = key
+            .rsplit('#')
+            .next()
+            .and_then(|index| index.parse().ok())
+            .unwrap_or(usize::MAX);
+        let sent = batches
+            .get(identifier)
+            .and_then(|batch| batch.signals.get(..batch.valid)?.get(index));
+        if sent.is_none_or(|sent| content(item).ok().as_ref() != Some(sent))
+            || !expires_after(item, retention)
+        {
             wrong.push(format!("the item with the key {key}"));
         }
         *copies.entry((identifier, index)).or_default() += 1;
     }
     for (identifier, batch) in batches {
         for index in 0..batch.valid {
-            let place = || format!("signal {index} of the request with requestIdentifier {identifier}");
+            let place =
+                || format!("signal {index} of the request with requestIdentifier {identifier}");
             match copies.get(&(identifier.as_str(), index)) {
                 None if batch.is_acknowledged => lost.push(place()),
                 None | Some(1) => {}
@@ -83,17 +115,26 @@ fn content(item: &Item) -> serde_json::Result<Value> {
 
 fn expires_after(item: &Item, retention: Option<Duration>) -> bool {
     let received_at = text(item, "receivedAt").and_then(|at| at.parse::<Timestamp>().ok());
-    let expected = received_at.zip(retention).map(|(at, retention)| at.plus(retention).seconds().to_string());
+    let expected = received_at
+        .zip(retention)
+        .map(|(at, retention)| at.plus(retention).seconds().to_string());
     item.get("expiresAt").and_then(|at| at.as_n().ok()) == expected.as_ref()
 }
 
 /// Invalid signals of acknowledged batches that are not kept as they were sent.
 fn unkept(run: &Run<'_>, stored: &Stored) -> Vec<String> {
-    let kept: HashSet<&str> = stored.rejected.iter().filter_map(|item| text(item, "payload")).collect();
+    let kept: HashSet<&str> = stored
+        .rejected
+        .iter()
+        .filter_map(|item| text(item, "payload"))
+        .collect();
     let batches = run.batches.borrow();
     let acknowledged = batches.values().filter(|batch| batch.is_acknowledged);
     let invalid = acknowledged.flat_map(|batch| batch.signals.iter().skip(batch.valid));
-    invalid.map(Value::to_string).filter(|signal| !kept.contains(signal.as_str())).collect()
+    invalid
+        .map(Value::to_string)
+        .filter(|signal| !kept.contains(signal.as_str()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -116,17 +157,31 @@ mod tests {
     }
 
     fn item_of(object: &Value) -> Item {
-        object.as_object().unwrap().iter().map(|(name, value)| (name.clone(), attribute(value))).collect()
+        object
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, value)| (name.clone(), attribute(value)))
+            .collect()
     }
 
     #[test]
     fn signal_that_is_missing_or_stored_twice_or_otherwise_is_a_fault() {
-        let batch = Batch { is_acknowledged: true, ..Batch::new(1, 1) };
+        let batch = Batch {
+            is_acknowledged: true,
+            ..Batch::new(1, 1)
+        };
         let identifier = batch.identifier.clone();
         let item = |index: usize, changes: Value| {
-            let (at, key) = ("1970-01-01T00:00:00.000Z", format!("{identifier}#{index:04}"));
+            let (at, key) = (
+                "1970-01-01T00:00:00.000Z",
+                format!("{identifier}#{index:04}"),
+            );
             let added = json!({"sk": key, "receivedAt": at, "requestIdentifier": identifier, "expiresAt": 60});
-            [&batch.signals[index], &added, &changes].into_iter().flat_map(item_of).collect()
+            [&batch.signals[index], &added, &changes]
+                .into_iter()
+                .flat_map(item_of)
+                .collect()
         };
         let sent: Item = item(0, json!({}));
         let all = [

@@ -50,22 +50,36 @@ pub(super) struct Report {
 
 impl Report {
     pub(super) fn with_result(&self, result: CheckResult) -> impl Iterator<Item = &Check> {
-        self.checks.iter().filter(move |check| check.result == result)
+        self.checks
+            .iter()
+            .filter(move |check| check.result == result)
     }
 
     pub(super) fn print(&self, format: Format) -> Result<()> {
-        if format == Format::Json { print_json(self) } else { print_line(&self.to_text()) }
+        if format == Format::Json {
+            print_json(self)
+        } else {
+            print_line(&self.to_text())
+        }
     }
 
     pub(super) fn to_markdown(&self) -> String {
         let text = without_account_ids(&self.to_text());
-        format!("## cargo intake verify {}\n\n```\n{text}\n```\n", self.version)
+        format!(
+            "## cargo intake verify {}\n\n```\n{text}\n```\n",
+            self.version
+        )
     }
 
     fn to_text(&self) -> String {
         let mut table = Table::new(Format::Table, ["RESULT", "PROMISE", "CHECK", "SEEN"]);
         for check in &self.checks {
-            table.row([check.result.as_str(), check.promise, &check.name, &check.detail]);
+            table.row([
+                check.result.as_str(),
+                check.promise,
+                &check.name,
+                &check.detail,
+            ]);
         }
         let mut lines = table.lines();
         for Check { name, detail, .. } in self.with_result(CheckResult::Failed) {
@@ -74,8 +88,9 @@ impl Report {
         let Cleanup { removed, left } = &self.cleanup;
         lines.push(format!("\nRemoved: {}.", removed.join(", ")));
         lines.extend(left.iter().map(|left| format!("Not removed: {left}")));
-        let [held, failed, skipped] = [CheckResult::Held, CheckResult::Failed, CheckResult::Skipped]
-            .map(|result| self.with_result(result).count());
+        let [held, failed, skipped] =
+            [CheckResult::Held, CheckResult::Failed, CheckResult::Skipped]
+                .map(|result| self.with_result(result).count());
         lines.push(format!(
             "{held} promises held, {failed} failed, {skipped} were skipped: {} signals, {} s.",
             self.signals, self.seconds
@@ -89,7 +104,11 @@ fn without_account_ids(text: &str) -> String {
     let is_id = |part: &&str| part.len() == 12 && part.bytes().all(|byte| byte.is_ascii_digit());
     let replaced = |text: &str, separator: &str| {
         let parts: Vec<&str> = text.split(separator).collect();
-        parts.into_iter().map(|part| if is_id(&part) { "ACCOUNT" } else { part }).collect::<Vec<_>>().join(separator)
+        parts
+            .into_iter()
+            .map(|part| if is_id(&part) { "ACCOUNT" } else { part })
+            .collect::<Vec<_>>()
+            .join(separator)
     };
     replaced(&replaced(text, ":"), "/")
 }
@@ -100,7 +119,8 @@ mod tests {
 
     #[test]
     fn account_ids_of_aws_are_left_out() {
-        let text = "arn:aws:iam::123456789012:user/ada, https://sqs/123456789012/q, 123456789012345";
+        let text =
+            "arn:aws:iam::123456789012:user/ada, https://sqs/123456789012/q, 123456789012345";
         let without = "arn:aws:iam::ACCOUNT:user/ada, https://sqs/ACCOUNT/q, 123456789012345";
         assert_eq!(without_account_ids(text), without);
     }

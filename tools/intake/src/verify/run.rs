@@ -26,16 +26,37 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(super) fn new(api: Api, account: &'a AccountId, began_at: Timestamp) -> Self {
         let (checks, batches, deferred) = Default::default();
-        Self { api, account, began_at, checks, batches, deferred }
+        Self {
+            api,
+            account,
+            began_at,
+            checks,
+            batches,
+            deferred,
+        }
     }
 
     pub(super) fn add(&self, promise: &'static str, name: impl Into<String>, verdict: Verdict) {
-        let Verdict { result, seen: detail } = verdict;
-        self.checks.borrow_mut().push(Check { name: name.into(), promise, result, detail });
+        let Verdict {
+            result,
+            seen: detail,
+        } = verdict;
+        self.checks.borrow_mut().push(Check {
+            name: name.into(),
+            promise,
+            result,
+            detail,
+        });
     }
 
     /// Adds a check that holds where nothing was not as it has to be.
-    pub(super) fn add_faults(&self, promise: &'static str, name: &str, faults: &[String], seen: String) {
+    pub(super) fn add_faults(
+        &self,
+        promise: &'static str,
+        name: &str,
+        faults: &[String],
+        seen: String,
+    ) {
         let verdict = match faults.first() {
             None => Verdict::held(seen),
             Some(first) => Verdict::failed(format!("{} case(s); the first: {first}", faults.len())),
@@ -44,7 +65,13 @@ impl<'a> Run<'a> {
     }
 
     /// Sends a call and checks the response.
-    pub(super) async fn check(&self, promise: &'static str, name: &str, call: &Call, expected: &Expected) {
+    pub(super) async fn check(
+        &self,
+        promise: &'static str,
+        name: &str,
+        call: &Call,
+        expected: &Expected,
+    ) {
         let response = self.send(call).await;
         self.add(promise, name, expected.verdict(&response));
     }
@@ -57,12 +84,18 @@ impl<'a> Run<'a> {
     }
 
     /// Sends a batch. Returns the response, and what it has to be.
-    pub(super) async fn send_batch(&self, batch: Batch, call: &Call) -> (Result<Response>, Expected) {
+    pub(super) async fn send_batch(
+        &self,
+        batch: Batch,
+        call: &Call,
+    ) -> (Result<Response>, Expected) {
         let (identifier, expected) = (batch.identifier.clone(), batch.expected());
         self.batches.borrow_mut().insert(identifier.clone(), batch);
         let response = self.send(call).await;
         if let Some(batch) = self.batches.borrow_mut().get_mut(&identifier) {
-            batch.is_acknowledged = response.as_ref().is_ok_and(|response| response.status == 200);
+            batch.is_acknowledged = response
+                .as_ref()
+                .is_ok_and(|response| response.status == 200);
         }
         (response, expected)
     }

@@ -11,17 +11,29 @@ use crate::doctor::run_at_aws;
 use crate::operator::Operator;
 use crate::running::Running;
 
-const TABLES: [&str; 4] = ["CustomersTable", "SignalsTable", "RejectedSignalsTable", "IdempotencyTable"];
+const TABLES: [&str; 4] = [
+    "CustomersTable",
+    "SignalsTable",
+    "RejectedSignalsTable",
+    "IdempotencyTable",
+];
 
 /// A profile, 60 signals, a rejected signal and an idempotency record.
 async fn fill(app: &TestApp, account: &str) {
     let key = app.key(account).await;
-    let customer = RequestBuilder::customer(json!({"customerId": "shop#c", "customerData": {"city": "X"}}));
+    let customer =
+        RequestBuilder::customer(json!({"customerId": "shop#c", "customerData": {"city": "X"}}));
     assert_eq!(app.send(customer.key(&key)).await.status, 200);
     let mut signals = vec![json!({"customerId": "shop#c", "eventType": "t"}); 60];
     signals.push(json!({"customerId": "shop#c", "eventType": ""}));
-    let body = json!({"requestIdentifier": "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11", "signals": signals});
-    assert_eq!(app.send(RequestBuilder::signals(body).key(&key).at(Timestamp::now())).await.status, 200);
+    let body =
+        json!({"requestIdentifier": "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11", "signals": signals});
+    assert_eq!(
+        app.send(RequestBuilder::signals(body).key(&key).at(Timestamp::now()))
+            .await
+            .status,
+        200
+    );
 }
 
 /// How many items each table has.
@@ -36,11 +48,25 @@ async fn items(app: &TestApp) -> Vec<usize> {
 /// Revokes this account's key an hour ago, also when it is revoked already.
 pub(crate) async fn revoke_an_hour_ago(app: &TestApp, account: &str) {
     let account = AttributeValue::S(account.to_owned());
-    let key = app.items("ApiKeysTable").await.into_iter().find(|key| key["accountId"] == account).unwrap();
+    let key = app
+        .items("ApiKeysTable")
+        .await
+        .into_iter()
+        .find(|key| key["accountId"] == account)
+        .unwrap();
     let revoked_at = Timestamp::from_millis(Timestamp::now().millis() - 3_600_000).to_string();
-    let update = app.client.update_item().table_name(Tables::name("ApiKeysTable"));
-    let update = update.key("keyHash", key["keyHash"].clone()).update_expression("SET revokedAt = :time");
-    update.expression_attribute_values(":time", AttributeValue::S(revoked_at)).send().await.unwrap();
+    let update = app
+        .client
+        .update_item()
+        .table_name(Tables::name("ApiKeysTable"));
+    let update = update
+        .key("keyHash", key["keyHash"].clone())
+        .update_expression("SET revokedAt = :time");
+    update
+        .expression_attribute_values(":time", AttributeValue::S(revoked_at))
+        .send()
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -50,9 +76,13 @@ async fn erasure_waits_for_a_table_that_throttles_whole_batches() {
     revoke_an_hour_ago(&app, "shop").await;
     // More than one call has attempts.
     let throttled = Plan::of((1..=8).map(|n| Fault::Throttled.at(n).of("BatchWriteItem")));
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), throttled).await.unwrap();
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), throttled)
+        .await
+        .unwrap();
     let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
-    operator.run(&["accounts", "erase", "shop", "--yes"]).success();
+    operator
+        .run(&["accounts", "erase", "shop", "--yes"])
+        .success();
     assert_eq!(items(&app).await, [0; 4]);
 }
 
@@ -72,28 +102,49 @@ async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
     // The key is revoked first; functions may have cached it.
     let yes = [&erase[..], &["--yes", "--json"]].concat();
     let erasing = Running::start(&operator, &yes);
-    let waits = |note: &str| note.starts_with("Waiting ") && note.contains("up to a minute after its revocation");
+    let waits = |note: &str| {
+        note.starts_with("Waiting ") && note.contains("up to a minute after its revocation")
+    };
     while !waits(&erasing.note()) {}
     assert_eq!(items(&app).await, [3, 180, 3, 3]);
     let (code, _, notes) = erasing.interrupt();
     assert_eq!(
         (code, notes),
-        (Some(1), vec!["error: Interrupted. To erase what is left, run the command again.".to_owned()])
+        (
+            Some(1),
+            vec!["error: Interrupted. To erase what is left, run the command again.".to_owned()]
+        )
     );
-    let states = operator.run(&["keys", "list", "--account", "shop", "--json"]).success().json();
-    assert_eq!(states.iter().map(|key| &key["state"]).collect::<Vec<_>>(), ["revoked"]);
+    let states = operator
+        .run(&["keys", "list", "--account", "shop", "--json"])
+        .success()
+        .json();
+    assert_eq!(
+        states.iter().map(|key| &key["state"]).collect::<Vec<_>>(),
+        ["revoked"]
+    );
 
     revoke_an_hour_ago(&app, "shop").await;
     let mut erased = operator.run(&yes).success().json();
-    let erased_at = erased[0].as_object_mut().unwrap().remove("erasedAt").unwrap();
-    assert!(erased_at.as_str().unwrap().parse::<Timestamp>().is_ok(), "{erased_at}");
+    let erased_at = erased[0]
+        .as_object_mut()
+        .unwrap()
+        .remove("erasedAt")
+        .unwrap();
+    assert!(
+        erased_at.as_str().unwrap().parse::<Timestamp>().is_ok(),
+        "{erased_at}"
+    );
     let counts = json!({
         "accountId": "shop", "profiles": 1, "signals": 60, "rejectedSignals": 1, "idempotencyRecords": 1, "revokedKeys": 0,
     });
     assert_eq!(erased, [counts]);
     assert_eq!(items(&app).await, [2, 120, 2, 2]);
     let accounts = operator.run(&["keys", "list", "--json"]).success().json();
-    let active = accounts.iter().filter(|key| key["state"] == "active").map(|key| &key["accountId"]);
+    let active = accounts
+        .iter()
+        .filter(|key| key["state"] == "active")
+        .map(|key| &key["accountId"]);
     assert_eq!(active.collect::<Vec<_>>(), ["shop-2", "sho"]);
 
     let again = operator.run(&[&erase[..], &["--yes"]].concat()).success();
@@ -104,13 +155,21 @@ async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
         "{}",
         again.stdout
     );
-    let mistyped = operator.run(&["accounts", "erase", "shopp", "--yes"]).error_message();
-    assert_eq!(mistyped, "The account shopp has no key, and there is no data of it.");
+    let mistyped = operator
+        .run(&["accounts", "erase", "shopp", "--yes"])
+        .error_message();
+    assert_eq!(
+        mistyped,
+        "The account shopp has no key, and there is no data of it."
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn usage_of_the_stack_in_the_environment_is_counted_by_key() {
-    let usage = run_at_aws(None, &["accounts", "usage", "--json"]).await.success().json();
+    let usage = run_at_aws(None, &["accounts", "usage", "--json"])
+        .await
+        .success()
+        .json();
     assert_eq!(
         usage,
         [
@@ -120,7 +179,17 @@ async fn usage_of_the_stack_in_the_environment_is_counted_by_key() {
                 "lastSeen": "2026-11-20 22:33:44.123"}),
         ]
     );
-    let change = Change { operation: "GetQueryResults", about: "q1", place: "/status", value: "Failed".into() };
-    let failed = run_at_aws(Some(change), &["accounts", "usage"]).await.error_message();
-    assert_eq!(failed, "The logs of the functions cannot be read: the query ended as Failed");
+    let change = Change {
+        operation: "GetQueryResults",
+        about: "q1",
+        place: "/status",
+        value: "Failed".into(),
+    };
+    let failed = run_at_aws(Some(change), &["accounts", "usage"])
+        .await
+        .error_message();
+    assert_eq!(
+        failed,
+        "The logs of the functions cannot be read: the query ended as Failed"
+    );
 }

@@ -13,29 +13,57 @@ fn missing_region_credentials_or_table_is_an_error() {
     let app = TestApp::start();
     let list = ["keys", "list"];
     let nothing = Operator::with_nothing();
-    assert!(nothing.run(&list).error_message().starts_with("No AWS region. Set AWS_REGION"));
+    assert!(
+        nothing
+            .run(&list)
+            .error_message()
+            .starts_with("No AWS region. Set AWS_REGION")
+    );
     let region = Operator::with_nothing().variable("AWS_REGION", "eu-central-1");
-    assert!(region.run(&list).error_message().starts_with("No AWS credentials. Sign in"));
+    assert!(
+        region
+            .run(&list)
+            .error_message()
+            .starts_with("No AWS credentials. Sign in")
+    );
     let endpoint = app.emulator.endpoint();
-    let no_names = Operator::with_credentials(&endpoint).run(&list).error_message();
-    assert!(no_names.contains("does not define API_KEYS_TABLE"), "{no_names}");
-    let no_table =
-        Operator::with_credentials(&endpoint).variable("API_KEYS_TABLE", "elsewhere").run(&list).error_message();
-    assert!(no_table.starts_with("Table elsewhere: it does not exist in this region"), "{no_table}");
+    let no_names = Operator::with_credentials(&endpoint)
+        .run(&list)
+        .error_message();
+    assert!(
+        no_names.contains("does not define API_KEYS_TABLE"),
+        "{no_names}"
+    );
+    let no_table = Operator::with_credentials(&endpoint)
+        .variable("API_KEYS_TABLE", "elsewhere")
+        .run(&list)
+        .error_message();
+    assert!(
+        no_table.starts_with("Table elsewhere: it does not exist in this region"),
+        "{no_table}"
+    );
     // A port on which no process listens.
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
     let unreachable = Operator::with_credentials(&format!("http://{closed}"))
         .variable("API_KEYS_TABLE", "t")
         .run(&list)
         .error_message();
-    assert!(unreachable.starts_with("Table t: cannot reach DynamoDB."), "{unreachable}");
+    assert!(
+        unreachable.starts_with("Table t: cannot reach DynamoDB."),
+        "{unreachable}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refusal_of_dynamodb_is_printed_with_its_reason() {
     let app = TestApp::start();
     let denied = Plan::of([Fault::AccessDenied.always().of("Scan")]);
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), denied).await.unwrap();
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), denied)
+        .await
+        .unwrap();
     let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     let refused = operator.run(&["keys", "list"]).error_message();
     let expected = "these credentials do not permit this. Use those of an operator. (AccessDenied: on purpose)";
@@ -46,12 +74,27 @@ async fn refusal_of_dynamodb_is_printed_with_its_reason() {
 fn env_file_is_found_from_any_folder_of_the_repository() {
     let app = TestApp::start();
     let operator = Operator::with_nothing();
-    assert!(operator.run(&["--local", "keys", "list"]).error_message().starts_with("No local stack is running"));
-    assert!(operator.run(&["--local=x.env", "keys", "list"]).error_message().starts_with("Cannot read x.env"));
+    assert!(
+        operator
+            .run(&["--local", "keys", "list"])
+            .error_message()
+            .starts_with("No local stack is running")
+    );
+    assert!(
+        operator
+            .run(&["--local=x.env", "keys", "list"])
+            .error_message()
+            .starts_with("Cannot read x.env")
+    );
     std::fs::create_dir_all(operator.home.path().join("target")).unwrap();
     std::fs::create_dir_all(operator.home.path().join("a/b")).unwrap();
     operator.file("target/dev.env", "API_KEYS_TABLE=x\n");
-    assert!(operator.run(&["--local", "keys", "list"]).error_message().contains("does not define AWS_ACCESS_KEY_ID"));
+    assert!(
+        operator
+            .run(&["--local", "keys", "list"])
+            .error_message()
+            .contains("does not define AWS_ACCESS_KEY_ID")
+    );
     let variables = format!(
         "AWS_ENDPOINT_URL_DYNAMODB={}\nAWS_REGION=eu-central-1\nAWS_ACCESS_KEY_ID=local\nAWS_SECRET_ACCESS_KEY=local\n\
          API_KEYS_TABLE={}\n",
@@ -59,9 +102,24 @@ fn env_file_is_found_from_any_folder_of_the_repository() {
         Tables::name("ApiKeysTable")
     );
     operator.file("target/dev.env", &variables);
-    let mut command = operator.command(&["keys", "create", "--local", "--account", "shop", "--name", "web"]);
-    let output = command.current_dir(operator.home.path().join("a/b")).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut command = operator.command(&[
+        "keys",
+        "create",
+        "--local",
+        "--account",
+        "shop",
+        "--name",
+        "web",
+    ]);
+    let output = command
+        .current_dir(operator.home.path().join("a/b"))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,19 +133,46 @@ async fn tables_queues_and_retention_of_a_deployed_stack_are_read_from_its_outpu
         "OverflowDeadLetterQueueUrl",
         "SignalRetentionDays",
     ]) {
-        assert!(template.contains(&format!("\n  {name}:\n")), "template.yaml has no {name}");
+        assert!(
+            template.contains(&format!("\n  {name}:\n")),
+            "template.yaml has no {name}"
+        );
     }
     // --stack takes precedence over the variables, which name another table.
-    let listed = run_at_aws(None, &["--stack", "intake-test", "keys", "list", "--json"]).await.success().json();
+    let listed = run_at_aws(None, &["--stack", "intake-test", "keys", "list", "--json"])
+        .await
+        .success()
+        .json();
     assert_eq!(listed[0]["keyId"], "key_1");
-    let status = run_at_aws(None, &["overflow", "status", "--json"]).await.success().json();
+    let status = run_at_aws(None, &["overflow", "status", "--json"])
+        .await
+        .success()
+        .json();
     assert_eq!(status[0]["waiting"], 3);
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../events/seed/signals.ndjson");
-    let import = ["import", "--account", "shop", "--received-at", "2026-01-01", file];
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../events/seed/signals.ndjson"
+    );
+    let import = [
+        "import",
+        "--account",
+        "shop",
+        "--received-at",
+        "2026-01-01",
+        file,
+    ];
     let expired = run_at_aws(None, &import).await.error_message();
-    assert!(expired.contains("signals are kept for 30 days (SIGNAL_RETENTION_DAYS)"), "{expired}");
-    let unknown = run_at_aws(None, &["--stack", "elsewhere", "keys", "list"]).await.error_message();
-    assert!(unknown.starts_with("The stack elsewhere does not exist in eu-central-1"), "{unknown}");
+    assert!(
+        expired.contains("signals are kept for 30 days (SIGNAL_RETENTION_DAYS)"),
+        "{expired}"
+    );
+    let unknown = run_at_aws(None, &["--stack", "elsewhere", "keys", "list"])
+        .await
+        .error_message();
+    assert!(
+        unknown.starts_with("The stack elsewhere does not exist in eu-central-1"),
+        "{unknown}"
+    );
 }
 
 #[test]
@@ -100,11 +185,23 @@ fn every_command_has_help_with_an_example() {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let help = operator.run(&words).success().stdout;
         let example = help.split("Example").nth(1).expect(&help);
-        assert!(example.contains("cargo intake") && example.contains(command), "{help}");
-        assert!(help.contains("--json") && help.contains("--stack"), "{help}");
+        assert!(
+            example.contains("cargo intake") && example.contains(command),
+            "{help}"
+        );
+        assert!(
+            help.contains("--json") && help.contains("--stack"),
+            "{help}"
+        );
     }
     let completions = operator.run(&["completions", "bash"]).success().stdout;
-    assert!(completions.contains("redrive") && completions.contains("--overlap"), "{completions}");
+    assert!(
+        completions.contains("redrive") && completions.contains("--overlap"),
+        "{completions}"
+    );
     let invalid = operator.run(&["customers", "show", "c"]);
-    assert!(invalid.code == Some(2) && invalid.stderr.contains("--account <NAME>"), "{invalid:?}");
+    assert!(
+        invalid.code == Some(2) && invalid.stderr.contains("--account <NAME>"),
+        "{invalid:?}"
+    );
 }

@@ -11,7 +11,12 @@ async fn store(app: &TestApp, account: &str, data: &[Value]) {
     let signal = |data: &Value| json!({"customerId": "c", "eventType": "purchase", "data": data});
     let signals = json!({"signals": data.iter().map(signal).collect::<Vec<_>>()});
     let key = app.key(account).await;
-    assert_eq!(app.send(RequestBuilder::signals(signals).key(&key)).await.status, 200);
+    assert_eq!(
+        app.send(RequestBuilder::signals(signals).key(&key))
+            .await
+            .status,
+        200
+    );
 }
 
 #[tokio::test]
@@ -19,22 +24,56 @@ async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
     testkit::build(&["contracts"]).unwrap();
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    store(&app, "shop", &[json!({"price": 12.5, "sku": "secret"}), json!({"price": 3})]).await;
+    store(
+        &app,
+        "shop",
+        &[json!({"price": 12.5, "sku": "secret"}), json!({"price": 3})],
+    )
+    .await;
     store(&app, "other", &[json!({"price": "3"})]).await;
     let folder = tempfile::tempdir().unwrap();
     let contracts = folder.path().to_str().unwrap();
-    let infer = ["contracts", "infer", "--account", "shop", "--out", contracts];
+    let infer = [
+        "contracts",
+        "infer",
+        "--account",
+        "shop",
+        "--out",
+        contracts,
+    ];
     let inferred = operator.run(&infer).success();
-    assert!(inferred.stdout.ends_with("purchase.json: \"purchase\", from 2 signals\n"), "{}", inferred.stdout);
+    assert!(
+        inferred
+            .stdout
+            .ends_with("purchase.json: \"purchase\", from 2 signals\n"),
+        "{}",
+        inferred.stdout
+    );
     let written = fs::read_to_string(folder.path().join("purchase.json")).unwrap();
-    assert!(written.contains("\"price\"") && !written.contains("secret"), "{written}");
+    assert!(
+        written.contains("\"price\"") && !written.contains("secret"),
+        "{written}"
+    );
     let again = operator.run(&infer);
-    assert!(again.code == Some(1) && again.stderr.contains("is there already"), "{}", again.stderr);
+    assert!(
+        again.code == Some(1) && again.stderr.contains("is there already"),
+        "{}",
+        again.stderr
+    );
 
-    let check = |more: &[&str]| operator.run(&[&["contracts", "check", "--account", "shop", contracts], more].concat());
+    let check = |more: &[&str]| {
+        operator.run(
+            &[
+                &["contracts", "check", "--account", "shop", contracts],
+                more,
+            ]
+            .concat(),
+        )
+    };
     let held = check(&[]).success();
     assert!(
-        held.stderr.contains("2 signals keep their contract, 0 break it, 0 have a type without one."),
+        held.stderr
+            .contains("2 signals keep their contract, 0 break it, 0 have a type without one."),
         "{}",
         held.stderr
     );
@@ -42,19 +81,32 @@ async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
     let broken = check(&[]);
     assert_eq!(broken.code, Some(1), "{}", broken.stderr);
     let report: Value = serde_json::from_str(&broken.stdout).unwrap();
-    assert!(report["signal"].as_str().unwrap().starts_with("shop#c 20"), "{report}");
+    assert!(
+        report["signal"].as_str().unwrap().starts_with("shop#c 20"),
+        "{report}"
+    );
     assert_eq!(
         (&report["type"], &report["breaks"]),
-        (&json!("purchase"), &json!([{"pointer": "/price", "message": "value is not of type \"number\""}]))
+        (
+            &json!("purchase"),
+            &json!([{"pointer": "/price", "message": "value is not of type \"number\""}])
+        )
     );
     // With every digit: a float would be the maximum itself.
-    fs::write(folder.path().join("purchase.json"), r#"{"properties": {"price": {"maximum": 9007199254740992}}}"#)
-        .unwrap();
+    fs::write(
+        folder.path().join("purchase.json"),
+        r#"{"properties": {"price": {"maximum": 9007199254740992}}}"#,
+    )
+    .unwrap();
     check(&[]).success();
     store(&app, "shop", &[json!({"price": 9_007_199_254_740_993_u64})]).await;
     assert_eq!(check(&[]).code, Some(1));
     let part = check(&["--items", "1"]);
-    assert!(part.stderr.contains("a part of the table"), "{}", part.stderr);
+    assert!(
+        part.stderr.contains("a part of the table"),
+        "{}",
+        part.stderr
+    );
     fs::write(folder.path().join("refund.json"), "{").unwrap();
     let unusable = check(&[]);
     assert!(

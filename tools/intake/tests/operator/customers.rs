@@ -18,32 +18,123 @@ async fn send(app: &TestApp, key: &str, call: RequestBuilder) {
 async fn customer_is_shown_as_a_table_and_as_json() {
     let app = TestApp::start();
     let (operator, key) = (Operator::of(&app), app.key("shop").await);
-    let data =
-        format!(r#"{{"email":"ada@example.com","firstName":"{OBEYED}","sk":"own","visits":12345678901234567890123}}"#);
-    send(&app, &key, RequestBuilder::customer(format!(r#"{{"customerId":"c#1","customerData":{data}}}"#))).await;
-    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1"]).success();
-    let names: Vec<_> = shown.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
-    assert_eq!(names, ["createdAt", "customerId", "email", "firstName", "sk", "updatedAt", "visits"]);
-    assert!(shown.stdout.contains(r"\u{9b}2J\u{202e}\u{61c}é"), "{}", shown.stdout);
-    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1", "--json"]).success();
-    assert!(shown.stdout.contains(r#""visits":12345678901234567890123"#), "{}", shown.stdout);
-    assert!(shown.stdout.contains(r#""\u009b2J\u202e\u061cé""#), "{}", shown.stdout);
+    let data = format!(
+        r#"{{"email":"ada@example.com","firstName":"{OBEYED}","sk":"own","visits":12345678901234567890123}}"#
+    );
+    send(
+        &app,
+        &key,
+        RequestBuilder::customer(format!(r#"{{"customerId":"c#1","customerData":{data}}}"#)),
+    )
+    .await;
+    let shown = operator
+        .run(&["customers", "show", "--account", "shop", "c#1"])
+        .success();
+    let names: Vec<_> = shown
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().next().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "createdAt",
+            "customerId",
+            "email",
+            "firstName",
+            "sk",
+            "updatedAt",
+            "visits"
+        ]
+    );
+    assert!(
+        shown.stdout.contains(r"\u{9b}2J\u{202e}\u{61c}é"),
+        "{}",
+        shown.stdout
+    );
+    let shown = operator
+        .run(&["customers", "show", "--account", "shop", "c#1", "--json"])
+        .success();
+    assert!(
+        shown.stdout.contains(r#""visits":12345678901234567890123"#),
+        "{}",
+        shown.stdout
+    );
+    assert!(
+        shown.stdout.contains(r#""\u009b2J\u202e\u061cé""#),
+        "{}",
+        shown.stdout
+    );
     // Neither its key nor its fence, but what a client has named like a key.
-    let names: Vec<_> = shown.json()[0].as_object().unwrap().keys().cloned().collect();
-    assert_eq!(names, ["accountId", "createdAt", "customerId", "email", "firstName", "sk", "updatedAt", "visits"]);
-    assert_eq!((&shown.json()[0]["customerId"], &shown.json()[0]["firstName"]), (&json!("c#1"), &json!(OBEYED)));
+    let names: Vec<_> = shown.json()[0]
+        .as_object()
+        .unwrap()
+        .keys()
+        .cloned()
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "accountId",
+            "createdAt",
+            "customerId",
+            "email",
+            "firstName",
+            "sk",
+            "updatedAt",
+            "visits"
+        ]
+    );
+    assert_eq!(
+        (
+            &shown.json()[0]["customerId"],
+            &shown.json()[0]["firstName"]
+        ),
+        (&json!("c#1"), &json!(OBEYED))
+    );
 
-    send(&app, &key, RequestBuilder::customer(r#"{"customerId":"c#1","customerData":{"email":null,"visits":2}}"#))
-        .await;
-    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1", "--times", "--json"]).success();
+    send(
+        &app,
+        &key,
+        RequestBuilder::customer(
+            r#"{"customerId":"c#1","customerData":{"email":null,"visits":2}}"#,
+        ),
+    )
+    .await;
+    let shown = operator
+        .run(&[
+            "customers",
+            "show",
+            "--account",
+            "shop",
+            "c#1",
+            "--times",
+            "--json",
+        ])
+        .success();
     let times = shown.json()[0].clone();
     let names: Vec<_> = times.as_object().unwrap().keys().cloned().collect();
-    assert_eq!(names, ["email", "firstName", "sk", "visits"], "a removed field has a time");
-    assert!(times["email"] == times["visits"] && times["email"].as_str() > times["firstName"].as_str(), "{times}");
-    let shown = operator.run(&["customers", "show", "--account", "shop", "c#1", "--times"]).success();
-    assert!(shown.stdout.contains(times["firstName"].as_str().unwrap()), "{}", shown.stdout);
+    assert_eq!(
+        names,
+        ["email", "firstName", "sk", "visits"],
+        "a removed field has a time"
+    );
+    assert!(
+        times["email"] == times["visits"] && times["email"].as_str() > times["firstName"].as_str(),
+        "{times}"
+    );
+    let shown = operator
+        .run(&["customers", "show", "--account", "shop", "c#1", "--times"])
+        .success();
+    assert!(
+        shown.stdout.contains(times["firstName"].as_str().unwrap()),
+        "{}",
+        shown.stdout
+    );
 
-    let missing = operator.run(&["customers", "show", "--account", "shop", "c"]).error_message();
+    let missing = operator
+        .run(&["customers", "show", "--account", "shop", "c"])
+        .error_message();
     assert_eq!(missing, "The account shop has no customer \"c\".");
 }
 
@@ -51,36 +142,89 @@ async fn customer_is_shown_as_a_table_and_as_json() {
 async fn customers_are_found_by_their_exact_email() {
     let app = TestApp::start();
     let (operator, key) = (Operator::of(&app), app.key("shop").await);
-    for (id, email) in
-        [("b", "ada@example.com"), ("a", "ada@example.com"), ("c", "Ada@example.com"), ("d", "ada@example")]
-    {
+    for (id, email) in [
+        ("b", "ada@example.com"),
+        ("a", "ada@example.com"),
+        ("c", "Ada@example.com"),
+        ("d", "ada@example"),
+    ] {
         let data = json!({"email": email, "firstName": id.repeat(3), "lastName": "L"});
-        send(&app, &key, RequestBuilder::customer(json!({"customerId": id, "customerData": data}))).await;
+        send(
+            &app,
+            &key,
+            RequestBuilder::customer(json!({"customerId": id, "customerData": data})),
+        )
+        .await;
     }
     let find = ["customers", "find", "--account", "shop", "--email"];
-    let found = operator.run(&[&find[..], &["ada@example.com"]].concat()).success();
-    let rows: Vec<Vec<_>> = found.stdout.lines().map(|line| line.split_whitespace().take(3).collect()).collect();
-    assert_eq!(rows, [["CUSTOMER", "ID", "FIRST"], ["a", "aaa", "L"], ["b", "bbb", "L"]]);
-    let found = operator.run(&[&find[..], &["Ada@example.com", "--json"]].concat()).success().json();
+    let found = operator
+        .run(&[&find[..], &["ada@example.com"]].concat())
+        .success();
+    let rows: Vec<Vec<_>> = found
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().take(3).collect())
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ["CUSTOMER", "ID", "FIRST"],
+            ["a", "aaa", "L"],
+            ["b", "bbb", "L"]
+        ]
+    );
+    let found = operator
+        .run(&[&find[..], &["Ada@example.com", "--json"]].concat())
+        .success()
+        .json();
     let names: Vec<_> = found[0].as_object().unwrap().keys().collect();
-    assert_eq!(names, ["accountId", "createdAt", "customerId", "email", "firstName", "lastName", "updatedAt"]);
+    assert_eq!(
+        names,
+        [
+            "accountId",
+            "createdAt",
+            "customerId",
+            "email",
+            "firstName",
+            "lastName",
+            "updatedAt"
+        ]
+    );
     assert_eq!((found.len(), &found[0]["customerId"]), (1, &json!("c")));
 
-    let none = operator.run(&[&find[..], &["x@example.com"]].concat()).success();
+    let none = operator
+        .run(&[&find[..], &["x@example.com"]].concat())
+        .success();
     assert_eq!(none.stdout, "");
-    assert!(none.stderr.ends_with("No customer of the account shop has this email address.\n"), "{}", none.stderr);
+    assert!(
+        none.stderr
+            .ends_with("No customer of the account shop has this email address.\n"),
+        "{}",
+        none.stderr
+    );
 }
 
 /// A profile, 300 signals of 10 KB (three pages of DynamoDB's 1 MB), and two rejected signals.
 async fn long_history(app: &TestApp, key: &str) {
     let data = r#"{"email":"ada@example.com","visits":12345678901234567890123}"#;
-    send(app, key, RequestBuilder::customer(format!(r#"{{"customerId":"ada","customerData":{data}}}"#))).await;
+    send(
+        app,
+        key,
+        RequestBuilder::customer(format!(r#"{{"customerId":"ada","customerData":{data}}}"#)),
+    )
+    .await;
     for batch in 0..3 {
         let signal = |n: u64| json!({"customerId": "ada", "eventType": "t", "data": {"n": batch * 100 + n, "x": OBEYED.repeat(1_000)}});
         let signals: Vec<_> = (0..100).map(signal).collect();
-        send(app, key, RequestBuilder::signals(json!({"signals": signals})).at(Timestamp::now())).await;
+        send(
+            app,
+            key,
+            RequestBuilder::signals(json!({"signals": signals})).at(Timestamp::now()),
+        )
+        .await;
     }
-    let rejected = json!([{"customerId": "ada", "eventType": ""}, {"customerId": "ada", "eventType": 7}]);
+    let rejected =
+        json!([{"customerId": "ada", "eventType": ""}, {"customerId": "ada", "eventType": 7}]);
     let call = RequestBuilder::signals(json!({"signals": rejected})).at(Timestamp::now());
     assert_eq!(app.send(call.key(key)).await.status, 400);
 }
@@ -95,22 +239,54 @@ async fn export_has_the_profile_and_all_signals_and_rejected_signals() {
     let written = operator.run(&export).success();
     assert_eq!(written.stderr, summary);
     let text = written.stdout;
-    assert!(text.contains(r#""profile":{"accountId":"shop","createdAt":""#) && !text.contains("\"fence\""), "{text}");
-    assert!(text.contains(r#","visits":12345678901234567890123}"#), "{text}");
-    assert!(text.contains(r#""x":"\u009b2J\u202e\u061cé\u009b"#) && !text.contains('\u{9b}'), "{text}");
+    assert!(
+        text.contains(r#""profile":{"accountId":"shop","createdAt":""#)
+            && !text.contains("\"fence\""),
+        "{text}"
+    );
+    assert!(
+        text.contains(r#","visits":12345678901234567890123}"#),
+        "{text}"
+    );
+    assert!(
+        text.contains(r#""x":"\u009b2J\u202e\u061cé\u009b"#) && !text.contains('\u{9b}'),
+        "{text}"
+    );
     assert_eq!(text.lines().count(), 303);
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert!(document["exportedAt"].as_str().unwrap().parse::<Timestamp>().is_ok());
-    let numbers = document["signals"].as_array().unwrap().iter().map(|signal| signal["data"]["n"].as_u64().unwrap());
+    assert!(
+        document["exportedAt"]
+            .as_str()
+            .unwrap()
+            .parse::<Timestamp>()
+            .is_ok()
+    );
+    let numbers = document["signals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|signal| signal["data"]["n"].as_u64().unwrap());
     assert_eq!(numbers.collect::<Vec<_>>(), (0..300).collect::<Vec<_>>());
-    let payloads =
-        document["rejectedSignals"].as_array().unwrap().iter().map(|signal| signal["payload"].as_str().unwrap());
+    let payloads = document["rejectedSignals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|signal| signal["payload"].as_str().unwrap());
     let mut payloads: Vec<_> = payloads.collect();
     payloads.sort_unstable();
-    assert_eq!(payloads, [r#"{"customerId":"ada","eventType":""}"#, r#"{"customerId":"ada","eventType":7}"#]);
+    assert_eq!(
+        payloads,
+        [
+            r#"{"customerId":"ada","eventType":""}"#,
+            r#"{"customerId":"ada","eventType":7}"#
+        ]
+    );
 
     let printed = operator.run(&[&export[..], &["--json"]].concat()).success();
-    assert_eq!((printed.json().len(), printed.stderr.as_str()), (1, summary));
+    assert_eq!(
+        (printed.json().len(), printed.stderr.as_str()),
+        (1, summary)
+    );
     assert_eq!(printed.json()[0]["signals"], document["signals"]);
 }
 
@@ -119,50 +295,101 @@ async fn erasure_deletes_all_data_of_one_customer_only() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     // The second one is named like a part of a key.
-    for (account, subject_id) in [("shop", "ada"), ("shop", "ada#2026-11-20"), ("shop-2", "ada")] {
+    for (account, subject_id) in [
+        ("shop", "ada"),
+        ("shop", "ada#2026-11-20"),
+        ("shop-2", "ada"),
+    ] {
         let key = app.key(account).await;
-        send(&app, &key, RequestBuilder::customer(json!({"customerId": subject_id, "customerData": {"city": "X"}})))
-            .await;
+        send(
+            &app,
+            &key,
+            RequestBuilder::customer(
+                json!({"customerId": subject_id, "customerData": {"city": "X"}}),
+            ),
+        )
+        .await;
         let mut signals = vec![json!({"customerId": subject_id, "eventType": "t"}); 60];
         signals.push(json!({"customerId": subject_id, "eventType": ""}));
         // It names both subjects, so it is about both.
         signals.push(json!({"customerId": subject_id, "eventType": "t", "emitterId": "both", "stepNodeId": "n"}));
-        send(&app, &key, RequestBuilder::signals(json!({"signals": signals}))).await;
+        send(
+            &app,
+            &key,
+            RequestBuilder::signals(json!({"signals": signals})),
+        )
+        .await;
     }
     let erase = ["customers", "erase", "--account", "shop", "ada"];
     let unconfirmed = operator.run(&erase).error_message();
-    assert!(unconfirmed.contains("1 profile(s), 60 signal(s), 2 rejected signal(s)"), "{unconfirmed}");
+    assert!(
+        unconfirmed.contains("1 profile(s), 60 signal(s), 2 rejected signal(s)"),
+        "{unconfirmed}"
+    );
     assert!(app.customer("shop", "ada").await.is_some());
 
     let erasing = Running::start(&operator, &[&erase[..], &["--yes", "--json"]].concat());
     assert_eq!(erasing.note(), "Counting what is stored of \"ada\" ...");
-    let waiting = "Waiting 10 s: a request that a function received before may store something until then.";
+    let waiting =
+        "Waiting 10 s: a request that a function received before may store something until then.";
     assert_eq!(erasing.note(), waiting);
     assert!(app.customer("shop", "ada").await.is_none());
     // An update that lands after the deletion is erased, too.
-    let update = RequestBuilder::customer(json!({"customerId": "ada", "customerData": {"city": "X"}}));
+    let update =
+        RequestBuilder::customer(json!({"customerId": "ada", "customerData": {"city": "X"}}));
     send(&app, &app.key("shop").await, update).await;
     let mut erased = erasing.json();
     let erased_at = erased.as_object_mut().unwrap().remove("erasedAt").unwrap();
-    assert!(erased_at.as_str().unwrap().parse::<Timestamp>().is_ok(), "{erased_at}");
-    assert_eq!(erased, json!({"accountId": "shop", "id": "ada", "profiles": 2, "signals": 60, "rejectedSignals": 2}));
+    assert!(
+        erased_at.as_str().unwrap().parse::<Timestamp>().is_ok(),
+        "{erased_at}"
+    );
+    assert_eq!(
+        erased,
+        json!({"accountId": "shop", "id": "ada", "profiles": 2, "signals": 60, "rejectedSignals": 2})
+    );
     assert!(app.customer("shop", "ada").await.is_none());
     assert_eq!(app.history("shop", "ada").await, []);
     let left = async |table| app.items(table).await.len();
-    assert_eq!((left("CustomersTable").await, left("SignalsTable").await), (2, 120));
+    assert_eq!(
+        (left("CustomersTable").await, left("SignalsTable").await),
+        (2, 120)
+    );
     assert_eq!(left("RejectedSignalsTable").await, 4);
 
     let again = operator.run(&[&erase[..], &["--yes"]].concat()).success();
-    assert!(again.stderr.contains("Nothing is stored of \"ada\""), "{}", again.stderr);
+    assert!(
+        again.stderr.contains("Nothing is stored of \"ada\""),
+        "{}",
+        again.stderr
+    );
 
     // Of an emitter, which has no profile.
     let erase = ["customers", "erase", "--account", "shop", "both", "--yes"];
     let erasing = Running::start(&operator, &erase);
-    assert_eq!((erasing.note().starts_with("Counting"), erasing.note().as_str()), (true, waiting));
+    assert_eq!(
+        (
+            erasing.note().starts_with("Counting"),
+            erasing.note().as_str()
+        ),
+        (true, waiting)
+    );
     let error = "error: Interrupted. To erase what is left, run the command again.".to_owned();
     assert_eq!(erasing.interrupt(), (Some(1), Vec::new(), vec![error]));
     assert_eq!(left("RejectedSignalsTable").await, 3);
     let again = operator.run(&erase).success();
-    assert!(again.stdout.starts_with("Erased \"both\" in the account shop at 20"), "{}", again.stdout);
-    assert!(again.stdout.ends_with("Z: 0 profile(s), 0 signal(s), 0 rejected signal(s).\n"), "{}", again.stdout);
+    assert!(
+        again
+            .stdout
+            .starts_with("Erased \"both\" in the account shop at 20"),
+        "{}",
+        again.stdout
+    );
+    assert!(
+        again
+            .stdout
+            .ends_with("Z: 0 profile(s), 0 signal(s), 0 rejected signal(s).\n"),
+        "{}",
+        again.stdout
+    );
 }

@@ -31,9 +31,15 @@ pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> Ou
 #[tokio::test(flavor = "multi_thread")]
 async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
     let run = doctor(None).await.success();
-    let found: Vec<_> = run.json().iter().map(|one| (one["check"].clone(), one["seen"].clone())).collect();
+    let found: Vec<_> = run
+        .json()
+        .iter()
+        .map(|one| (one["check"].clone(), one["seen"].clone()))
+        .collect();
     let version = env!("CARGO_PKG_VERSION");
-    let version = format!("{version}, as this command line; whether there is a newer release is not known here");
+    let version = format!(
+        "{version}, as this command line; whether there is a newer release is not known here"
+    );
     let expected = [
         ("Version", version.as_str()),
         ("Table ApiKeys", "as the template says"),
@@ -44,10 +50,16 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
         ("Key expiries", "1 active key(s), none ends within 30 days"),
         ("Key snapshot", "this stack has no bucket for one"),
         ("Alarms", "2 alarms, none fires, 1 without data"),
-        ("Overflow queue", "3 message(s), 0 failed drain(s) in half an hour"),
+        (
+            "Overflow queue",
+            "3 message(s), 0 failed drain(s) in half an hour",
+        ),
         ("Dead letters", "none"),
     ];
-    assert_eq!(found, expected.map(|(check, seen)| (json!(check), json!(seen))));
+    assert_eq!(
+        found,
+        expected.map(|(check, seen)| (json!(check), json!(seen)))
+    );
 }
 
 /// A check and what it says where the answer to an operation with this text in its call is another one at this place.
@@ -55,7 +67,8 @@ type Case = (&'static str, &'static str, [&'static str; 3], Value);
 
 fn broken_conditions() -> [Case; 12] {
     let (table, backups) = ("DescribeTable", "DescribeContinuousBackups");
-    let recovery = "/ContinuousBackupsDescription/PointInTimeRecoveryDescription/PointInTimeRecoveryStatus";
+    let recovery =
+        "/ContinuousBackupsDescription/PointInTimeRecoveryDescription/PointInTimeRecoveryStatus";
     let unprotected = "deletion protection is false, the parameter says true";
     let unreadable = "its status is INACCESSIBLE_ENCRYPTION_CREDENTIALS";
     let refusal = json!({"__type": "AccessDenied", "message": "not you"});
@@ -66,7 +79,12 @@ fn broken_conditions() -> [Case; 12] {
             [table, "\"SignalsTable\"", "/Table/StreamSpecification"],
             Value::Null,
         ),
-        ("Table Customers", unprotected, [table, "CustomersTable", "/Table/DeletionProtectionEnabled"], json!(false)),
+        (
+            "Table Customers",
+            unprotected,
+            [table, "CustomersTable", "/Table/DeletionProtectionEnabled"],
+            json!(false),
+        ),
         (
             "Table Idempotency",
             "it is not on demand",
@@ -82,19 +100,47 @@ fn broken_conditions() -> [Case; 12] {
         (
             "Table RejectedSignals",
             "the time to live is that of no attribute",
-            ["DescribeTimeToLive", "RejectedSignalsTable", "/TimeToLiveDescription/TimeToLiveStatus"],
+            [
+                "DescribeTimeToLive",
+                "RejectedSignalsTable",
+                "/TimeToLiveDescription/TimeToLiveStatus",
+            ],
             json!("DISABLED"),
         ),
-        ("Table ApiKeys", "point-in-time recovery is off", [backups, "ApiKeysTable", recovery], json!("DISABLED")),
-        ("Key expiries", "key_1 of shop ends in 5 day(s)", ["Scan", "\"Segment\":0", "/Items"], json!([key(5)])),
+        (
+            "Table ApiKeys",
+            "point-in-time recovery is off",
+            [backups, "ApiKeysTable", recovery],
+            json!("DISABLED"),
+        ),
+        (
+            "Key expiries",
+            "key_1 of shop ends in 5 day(s)",
+            ["Scan", "\"Segment\":0", "/Items"],
+            json!([key(5)]),
+        ),
         (
             "Alarms",
             "intake-test-DefectsAlarm-1A fires",
-            ["DescribeAlarms", "DefectsAlarm", "/MetricAlarms/0/StateValue"],
+            [
+                "DescribeAlarms",
+                "DefectsAlarm",
+                "/MetricAlarms/0/StateValue",
+            ],
             json!("ALARM"),
         ),
-        ("Alarms", "the stack has no alarms", ["DescribeAlarms", "", "/MetricAlarms"], json!([])),
-        ("Alarms", "unknown: DescribeAlarms: 400 AccessDenied not you", ["DescribeAlarms", "", ""], refusal),
+        (
+            "Alarms",
+            "the stack has no alarms",
+            ["DescribeAlarms", "", "/MetricAlarms"],
+            json!([]),
+        ),
+        (
+            "Alarms",
+            "unknown: DescribeAlarms: 400 AccessDenied not you",
+            ["DescribeAlarms", "", ""],
+            refusal,
+        ),
         (
             "Overflow queue",
             "3 message(s), 7 failed drain(s) in half an hour",
@@ -104,7 +150,11 @@ fn broken_conditions() -> [Case; 12] {
         (
             "Dead letters",
             "2 message(s): find out why, then `cargo intake overflow redrive`",
-            ["GetQueueAttributes", "dead-letters", "/Attributes/ApproximateNumberOfMessages"],
+            [
+                "GetQueueAttributes",
+                "dead-letters",
+                "/Attributes/ApproximateNumberOfMessages",
+            ],
             json!("2"),
         ),
     ]
@@ -113,11 +163,27 @@ fn broken_conditions() -> [Case; 12] {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_broken_condition_fails_its_check() {
     for (check, seen, [operation, about, place], value) in broken_conditions() {
-        let run = doctor(Some(Change { operation, about, place, value })).await;
+        let run = doctor(Some(Change {
+            operation,
+            about,
+            place,
+            value,
+        }))
+        .await;
         assert_eq!(run.code, Some(1), "{check}: {run:?}");
-        let failed: Vec<Value> = run.json().into_iter().filter(|one| one["result"] == "failed").collect();
-        assert_eq!(failed, [json!({"check": check, "result": "failed", "seen": seen})]);
-        assert!(run.stderr.ends_with("error: 1 check(s) failed.\n"), "{run:?}");
+        let failed: Vec<Value> = run
+            .json()
+            .into_iter()
+            .filter(|one| one["result"] == "failed")
+            .collect();
+        assert_eq!(
+            failed,
+            [json!({"check": check, "result": "failed", "seen": seen})]
+        );
+        assert!(
+            run.stderr.ends_with("error: 1 check(s) failed.\n"),
+            "{run:?}"
+        );
     }
 }
 
@@ -132,11 +198,32 @@ fn tables_of_the_template_have_what_doctor_expects_of_them() {
         ("IdempotencyTable", None, true, false),
         ("RejectedSignalsTable", None, true, true),
     ] {
-        let resource = template.split(&format!("\n  {table}:\n")).nth(1).unwrap().split("\n\n").next().unwrap();
-        assert_eq!(resource.split("StreamViewType: ").nth(1).and_then(|rest| rest.lines().next()), stream, "{table}");
-        assert_eq!(resource.contains("AttributeName: expiresAt, Enabled: true"), expires, "{table}");
+        let resource = template
+            .split(&format!("\n  {table}:\n"))
+            .nth(1)
+            .unwrap()
+            .split("\n\n")
+            .next()
+            .unwrap();
+        assert_eq!(
+            resource
+                .split("StreamViewType: ")
+                .nth(1)
+                .and_then(|rest| rest.lines().next()),
+            stream,
+            "{table}"
+        );
+        assert_eq!(
+            resource.contains("AttributeName: expiresAt, Enabled: true"),
+            expires,
+            "{table}"
+        );
         let recovery = format!("PointInTimeRecoveryEnabled: {is_backed_up}");
-        for line in ["PAY_PER_REQUEST", recovery.as_str(), "DeletionProtectionEnabled: !Ref DeletionProtection"] {
+        for line in [
+            "PAY_PER_REQUEST",
+            recovery.as_str(),
+            "DeletionProtectionEnabled: !Ref DeletionProtection",
+        ] {
             assert!(resource.contains(line), "{table}: {line}");
         }
     }
@@ -147,11 +234,21 @@ async fn doctor_without_a_deployed_stack_skips_what_only_that_has() {
     let (app, sqs) = (TestApp::start(), FakeSqs::start().await.unwrap());
     let operator = Operator::of(&app).with_queues(&sqs);
     operator.write_env_file("dev.env");
-    let local = operator.run(&["--local=dev.env", "doctor", "--json"]).success();
+    let local = operator
+        .run(&["--local=dev.env", "doctor", "--json"])
+        .success();
     let skipped = ["Alarms", "Overflow queue", "Table Signals"];
-    for (run, skipped) in [(Operator::of(&app).run(&["doctor", "--json"]), &skipped[..2]), (local, &skipped[..])] {
-        let result =
-            |check: &str| run.json().into_iter().find(|one| one["check"] == check).expect(check)["result"].clone();
+    for (run, skipped) in [
+        (Operator::of(&app).run(&["doctor", "--json"]), &skipped[..2]),
+        (local, &skipped[..]),
+    ] {
+        let result = |check: &str| {
+            run.json()
+                .into_iter()
+                .find(|one| one["check"] == check)
+                .expect(check)["result"]
+                .clone()
+        };
         for check in skipped {
             assert_eq!(result(check), "skipped");
         }

@@ -11,11 +11,20 @@ use crate::operator::{Operator, Outcome};
 
 /// Imports a file whose lines may have no time.
 fn import(operator: &Operator, file: &str) -> Outcome {
-    operator.run(&["import", "--account", "shop", "--received-at", &Timestamp::now().to_string(), file])
+    operator.run(&[
+        "import",
+        "--account",
+        "shop",
+        "--received-at",
+        &Timestamp::now().to_string(),
+        file,
+    ])
 }
 
 fn lines_of(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 #[tokio::test]
@@ -30,7 +39,14 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
         "{\"emitterId\":\"e\",\"stepNodeId\":\"n\",\"eventflowIdentifier\":\"3fa85f64-5717-4562-b3fc-2c963f66afa6\"}",
     );
     operator.file("s.ndjson", file);
-    let import = ["import", "--account", "shop", "--received-at", "2026-01-01T12:00:00Z", "s.ndjson"];
+    let import = [
+        "import",
+        "--account",
+        "shop",
+        "--received-at",
+        "2026-01-01T12:00:00Z",
+        "s.ndjson",
+    ];
     let done = operator.run(&[&import[..], &["--json"]].concat()).success();
     let summary = json!({
         "kind": "signals", "stored": 2, "rejected": 2, "expired": 0, "skipped": 0, "unknownFields": [],
@@ -45,30 +61,59 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
         ]
     );
     let errors = operator.home.path().join("s.ndjson.errors.ndjson");
-    assert_eq!(std::fs::metadata(errors).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(
+        std::fs::metadata(errors).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
     let ada = &app.history("shop", "ada").await[0];
-    assert_eq!(ada["receivedAt"].as_s().unwrap(), "2026-01-01T12:00:00.000Z");
+    assert_eq!(
+        ada["receivedAt"].as_s().unwrap(),
+        "2026-01-01T12:00:00.000Z"
+    );
     assert_eq!(ada["expiresAt"].as_n().unwrap(), "4920868800");
-    assert_eq!(ada["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
+    assert_eq!(
+        ada["data"].as_m().unwrap()["price"].as_n().unwrap(),
+        "123456789012345678901234567890"
+    );
     let key = ada["sk"].as_s().unwrap();
-    assert!(key.get(39..40) == Some("8") && key.ends_with("#0000"), "a UUID of version 8: {key}");
-    assert!(app.history("shop", "e").await[0]["sk"].as_s().unwrap().ends_with("#0004"));
+    assert!(
+        key.get(39..40) == Some("8") && key.ends_with("#0000"),
+        "a UUID of version 8: {key}"
+    );
+    assert!(
+        app.history("shop", "e").await[0]["sk"]
+            .as_s()
+            .unwrap()
+            .ends_with("#0004")
+    );
 
-    let (stored, errors) = (app.items("SignalsTable").await, operator.read("s.ndjson.errors.ndjson"));
+    let (stored, errors) = (
+        app.items("SignalsTable").await,
+        operator.read("s.ndjson.errors.ndjson"),
+    );
     let again = operator.run(&import).success();
     assert_eq!(again.stdout, "2 signals stored, 2 lines rejected.\n");
-    assert_eq!((app.items("SignalsTable").await, operator.read("s.ndjson.errors.ndjson")), (stored, errors));
+    assert_eq!(
+        (
+            app.items("SignalsTable").await,
+            operator.read("s.ndjson.errors.ndjson")
+        ),
+        (stored, errors)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn line_that_dynamodb_refuses_is_rejected_alone() {
     let app = TestApp::start();
-    let proxy =
-        FaultProxy::start(&app.emulator.endpoint(), Fault::Invalid.where_body_has("an-invalid-value")).await.unwrap();
+    let proxy = FaultProxy::start(
+        &app.emulator.endpoint(),
+        Fault::Invalid.where_body_has("an-invalid-value"),
+    )
+    .await
+    .unwrap();
     let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     let line = |fields: &str| format!("{{\"customerId\":\"ada\",\"eventType\":\"buy\"{fields}}}\n");
-    let own_key =
-        r#","receivedAt":"2026-11-20T22:16:40.009Z","requestIdentifier":"3fa85f64-5717-4562-b3fc-2c963f66afa6""#;
+    let own_key = r#","receivedAt":"2026-11-20T22:16:40.009Z","requestIdentifier":"3fa85f64-5717-4562-b3fc-2c963f66afa6""#;
     let refused = r#","data":{"x":"an-invalid-value"}"#;
     let lines = [
         "\n".to_owned(),
@@ -81,12 +126,27 @@ async fn line_that_dynamodb_refuses_is_rejected_alone() {
     let imported = import(&operator, "s").success();
     assert_eq!(imported.stdout, "2 signals stored, 2 lines rejected.\n");
     let errors = lines_of(&operator.read("s.errors.ndjson"));
-    let errors: Vec<_> = errors.iter().map(|line| (&line["line"], &line["errors"][0]["code"])).collect();
-    assert_eq!(errors, [(&json!(3), &json!("refused-by-store")), (&json!(5), &json!("refused-by-store"))]);
+    let errors: Vec<_> = errors
+        .iter()
+        .map(|line| (&line["line"], &line["errors"][0]["code"]))
+        .collect();
+    assert_eq!(
+        errors,
+        [
+            (&json!(3), &json!("refused-by-store")),
+            (&json!(5), &json!("refused-by-store"))
+        ]
+    );
 
-    operator.file("c", "{\"customerId\":\"ada\",\"customerData\":{\"city\":\"an-invalid-value\"}}\n");
+    operator.file(
+        "c",
+        "{\"customerId\":\"ada\",\"customerData\":{\"city\":\"an-invalid-value\"}}\n",
+    );
     let refused = import(&operator, "c");
-    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), "0 customers stored, 1 lines rejected.\n"));
+    assert_eq!(
+        (refused.code, refused.stdout.as_str()),
+        (Some(1), "0 customers stored, 1 lines rejected.\n")
+    );
 }
 
 #[tokio::test]
@@ -96,16 +156,20 @@ async fn lines_of_one_customer_take_effect_in_order() {
     let mut file = String::new();
     for round in 0..40 {
         for customer in 0..20 {
-            let data =
-                json!({"city": format!("city {round}"), "zip": if round == 39 { Value::Null } else { json!("1") }});
-            file += &(json!({"customerId": format!("c{customer}"), "customerData": data}).to_string() + "\n");
+            let data = json!({"city": format!("city {round}"), "zip": if round == 39 { Value::Null } else { json!("1") }});
+            file += &(json!({"customerId": format!("c{customer}"), "customerData": data})
+                .to_string()
+                + "\n");
         }
     }
     file += "{\"customerId\":\"c0\",\"customerData\":{\"pk\":\"x\"}}\n";
     operator.file("c.ndjson", &file);
     let done = import(&operator, "c.ndjson").success();
     assert_eq!(done.stdout, "800 customers stored, 1 lines rejected.\n");
-    assert_eq!(lines_of(&operator.read("c.ndjson.errors.ndjson"))[0]["line"], 801);
+    assert_eq!(
+        lines_of(&operator.read("c.ndjson.errors.ndjson"))[0]["line"],
+        801
+    );
     let customers = app.items("CustomersTable").await;
     assert_eq!(customers.len(), 20);
     for customer in customers {
@@ -118,25 +182,44 @@ async fn lines_of_one_customer_take_effect_in_order() {
 async fn line_without_a_time_is_an_error_before_anything_is_stored() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    let (signal, customer) =
-        (json!({"customerId": "a", "eventType": "t"}), json!({"customerId": "a", "customerData": {}}));
+    let (signal, customer) = (
+        json!({"customerId": "a", "eventType": "t"}),
+        json!({"customerId": "a", "customerData": {}}),
+    );
     for (mut line, field) in [(signal, "receivedAt"), (customer, "updatedAt")] {
         let without = line.to_string();
         line[field] = json!("2026-01-01T00:00:00Z");
         // In the second chunk.
-        operator.file("f", &format!("{}not JSON\n\n{without}\n", (line.to_string() + "\n").repeat(600)));
-        let refused = operator.run(&["import", "--account", "shop", "f"]).error_message();
+        operator.file(
+            "f",
+            &format!(
+                "{}not JSON\n\n{without}\n",
+                (line.to_string() + "\n").repeat(600)
+            ),
+        );
+        let refused = operator
+            .run(&["import", "--account", "shop", "f"])
+            .error_message();
         assert_eq!(
             refused,
             format!(
                 "Line 603 has no {field}. Give --received-at TIME, which such lines get, in this and each further run."
             )
         );
-        assert_eq!((app.items("SignalsTable").await, app.items("CustomersTable").await), (Vec::new(), Vec::new()));
+        assert_eq!(
+            (
+                app.items("SignalsTable").await,
+                app.items("CustomersTable").await
+            ),
+            (Vec::new(), Vec::new())
+        );
     }
     // An age would be another time in each run.
     let age = operator.run(&["import", "--account", "shop", "--received-at", "7d", "f"]);
-    assert!(age.code == Some(2) && age.stderr.contains("write a time such as 2026-11-20"), "{age:?}");
+    assert!(
+        age.code == Some(2) && age.stderr.contains("write a time such as 2026-11-20"),
+        "{age:?}"
+    );
 }
 
 #[tokio::test]
@@ -145,8 +228,16 @@ async fn import_received_before_the_retention_is_an_error() {
     let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "30");
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     operator.file("c", "{\"customerId\":\"ada\",\"customerData\":{}}\n");
-    let import =
-        |file, received_at: &str| operator.run(&["import", "--account", "shop", file, "--received-at", received_at]);
+    let import = |file, received_at: &str| {
+        operator.run(&[
+            "import",
+            "--account",
+            "shop",
+            file,
+            "--received-at",
+            received_at,
+        ])
+    };
     assert_eq!(
         import("s", "2026-01-01T12:00:00Z").error_message(),
         "The signals would already be expired: --received-at is 2026-01-01T12:00:00.000Z, and signals are kept for 30 \
@@ -165,12 +256,27 @@ async fn time_far_ahead_is_refused_as_an_option_and_in_a_line() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     let ahead = "9999-12-31T23:59:59.999Z";
-    operator.file("d", &format!("\n{}\n", json!({"customerId": "ada", "customerData": {}, "updatedAt": ahead})));
+    operator.file(
+        "d",
+        &format!(
+            "\n{}\n",
+            json!({"customerId": "ada", "customerData": {}, "updatedAt": ahead})
+        ),
+    );
     let import = operator.run(&["import", "--account", "shop", "d", "--received-at", ahead]);
-    assert_eq!(import.error_message(), format!("--received-at is {ahead}: more than five minutes ahead."));
-    assert_eq!(operator.run(&["import", "--account", "shop", "d"]).code, Some(1));
+    assert_eq!(
+        import.error_message(),
+        format!("--received-at is {ahead}: more than five minutes ahead.")
+    );
+    assert_eq!(
+        operator.run(&["import", "--account", "shop", "d"]).code,
+        Some(1)
+    );
     let errors = &lines_of(&operator.read("d.errors.ndjson"))[0];
-    assert_eq!((&errors["line"], &errors["errors"][0]["pointer"]), (&json!(2), &json!("/updatedAt")));
+    assert_eq!(
+        (&errors["line"], &errors["errors"][0]["pointer"]),
+        (&json!(2), &json!("/updatedAt"))
+    );
     assert_eq!(app.items("CustomersTable").await, []);
 }
 
@@ -185,7 +291,15 @@ async fn unknown_fields_are_named() {
         file += &(signal.to_string() + "\n");
     }
     operator.file("s", &file);
-    let arguments = ["import", "--account", "shop", "--received-at", "2026-01-01", "s", "--json"];
+    let arguments = [
+        "import",
+        "--account",
+        "shop",
+        "--received-at",
+        "2026-01-01",
+        "s",
+        "--json",
+    ];
     let summary = operator.run(&arguments).success().json().remove(0);
     assert_eq!(summary["unknownFields"].as_array().unwrap().len(), 20);
     assert_eq!(summary["unknownFields"][1], "field\u{7}01");
@@ -193,11 +307,20 @@ async fn unknown_fields_are_named() {
     let (first, second) = text.split_once('\n').unwrap();
     assert_eq!(first, "3 signals stored, 0 lines rejected.");
     let start = "Unknown fields: field\\u{7}00, field\\u{7}01, ";
-    assert!(second.starts_with(start) && second.ends_with("field\\u{7}19.\n"), "{second}");
+    assert!(
+        second.starts_with(start) && second.ends_with("field\\u{7}19.\n"),
+        "{second}"
+    );
 
-    operator.file("c", "{\"customerId\":\"a\",\"customerData\":{\"phone\":\"1\"},\"segment\":1}\n");
+    operator.file(
+        "c",
+        "{\"customerId\":\"a\",\"customerData\":{\"phone\":\"1\"},\"segment\":1}\n",
+    );
     let text = import(&operator, "c").success().stdout;
-    assert!(text.ends_with("Unknown fields: customerData.phone, segment.\n"), "{text}");
+    assert!(
+        text.ends_with("Unknown fields: customerData.phone, segment.\n"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -205,16 +328,26 @@ async fn import_that_stores_no_line_fails() {
     let app = TestApp::start();
     let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "1");
     operator.file("rejected", "{\"customerId\":\"ada\"}\nx\n");
-    let old = json!({"customerId": "ada", "eventType": "buy", "receivedAt": "2026-01-01T00:00:00Z"});
+    let old =
+        json!({"customerId": "ada", "eventType": "buy", "receivedAt": "2026-01-01T00:00:00Z"});
     operator.file("expired", &old.to_string());
     for (file, summary) in [
         ("rejected", "0 signals stored, 2 lines rejected.\n"),
-        ("expired", "0 signals stored, 0 lines rejected, 1 expired: not stored.\n"),
+        (
+            "expired",
+            "0 signals stored, 0 lines rejected, 1 expired: not stored.\n",
+        ),
     ] {
         for _ in 0..2 {
             let outcome = import(&operator, file);
             assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), summary));
-            assert!(outcome.stderr.ends_with(&format!("error: No line of {file} was stored.\n")), "{}", outcome.stderr);
+            assert!(
+                outcome
+                    .stderr
+                    .ends_with(&format!("error: No line of {file} was stored.\n")),
+                "{}",
+                outcome.stderr
+            );
         }
     }
     operator.file("empty", "\n");
@@ -226,10 +359,22 @@ async fn file_that_cannot_be_imported_is_an_error() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
-    assert!(import(&operator, "none").error_message().starts_with("Cannot read none: No such file"));
-    assert!(import(&operator, ".").error_message().starts_with("Cannot read .:"));
+    assert!(
+        import(&operator, "none")
+            .error_message()
+            .starts_with("Cannot read none: No such file")
+    );
+    assert!(
+        import(&operator, ".")
+            .error_message()
+            .starts_with("Cannot read .:")
+    );
     let no_retention = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "");
     no_retention.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
-    assert!(import(&no_retention, "s").error_message().contains("SIGNAL_RETENTION_DAYS"));
+    assert!(
+        import(&no_retention, "s")
+            .error_message()
+            .contains("SIGNAL_RETENTION_DAYS")
+    );
     assert_eq!(app.items("SignalsTable").await.len(), 0);
 }

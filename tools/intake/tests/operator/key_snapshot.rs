@@ -21,7 +21,15 @@ fn operator(app: &TestApp, s3: &FakeS3) -> Operator {
 }
 
 fn create(name: &str) -> [&str; 7] {
-    ["keys", "create", "--account", "shop", "--name", name, "--json"]
+    [
+        "keys",
+        "create",
+        "--account",
+        "shop",
+        "--name",
+        name,
+        "--json",
+    ]
 }
 
 /// The keys in the snapshot.
@@ -32,10 +40,18 @@ fn keys(s3: &FakeS3) -> Vec<Value> {
 fn document(s3: &FakeS3) -> Value {
     let object = s3.object(KEY_SNAPSHOT_PATH).expect("there is a snapshot");
     let mut json = String::new();
-    GzDecoder::new(&*object.body).read_to_string(&mut json).unwrap();
+    GzDecoder::new(&*object.body)
+        .read_to_string(&mut json)
+        .unwrap();
     let document: Value = json.parse().unwrap();
     assert_eq!(document["version"], 1);
-    assert!(document["writtenAt"].as_str().unwrap().parse::<Timestamp>().is_ok());
+    assert!(
+        document["writtenAt"]
+            .as_str()
+            .unwrap()
+            .parse::<Timestamp>()
+            .is_ok()
+    );
     document
 }
 
@@ -44,48 +60,96 @@ fn key<'k>(keys: &'k [Value], id: &Value) -> &'k Value {
 }
 
 fn finding(outcome: &Outcome) -> (String, String) {
-    let finding = outcome.json().into_iter().find(|one| one["check"] == "Key snapshot").unwrap();
-    ["result", "seen"].map(|name| finding[name].as_str().unwrap().to_owned()).into()
+    let finding = outcome
+        .json()
+        .into_iter()
+        .find(|one| one["check"] == "Key snapshot")
+        .unwrap();
+    ["result", "seen"]
+        .map(|name| finding[name].as_str().unwrap().to_owned())
+        .into()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_command_that_changes_a_key_writes_the_snapshot() {
     let (app, s3) = (TestApp::start(), FakeS3::start().await.unwrap());
     let operator = operator(&app, &s3);
-    let created = operator.run(&[&create("web")[..], &["--only", "signals"]].concat()).success().json();
+    let created = operator
+        .run(&[&create("web")[..], &["--only", "signals"]].concat())
+        .success()
+        .json();
     let (id, secret) = (&created[0]["keyId"], created[0]["key"].as_str().unwrap());
     let written = keys(&s3);
     let hash = model::digest::Digest::of(secret).to_hex();
     let members: Vec<_> = written[0].as_object().unwrap().keys().collect();
-    assert_eq!(members, ["accountId", "createdAt", "keyHash", "keyId", "only"]);
-    assert_eq!([&written[0]["accountId"], &written[0]["keyHash"], &written[0]["only"]], ["shop", &hash, "signals"]);
+    assert_eq!(
+        members,
+        ["accountId", "createdAt", "keyHash", "keyId", "only"]
+    );
+    assert_eq!(
+        [
+            &written[0]["accountId"],
+            &written[0]["keyHash"],
+            &written[0]["only"]
+        ],
+        ["shop", &hash, "signals"]
+    );
 
-    operator.run(&["keys", "rotate", id.as_str().unwrap()]).success();
+    operator
+        .run(&["keys", "rotate", id.as_str().unwrap()])
+        .success();
     assert_eq!(keys(&s3).len(), 2);
     assert!(key(&keys(&s3), id)["expiresAt"].is_u64());
-    let revoked = operator.run(&["keys", "revoke", id.as_str().unwrap(), "--yes"]).success();
-    assert!(revoked.stderr.contains("within two minutes, while S3 answers"), "{}", revoked.stderr);
+    let revoked = operator
+        .run(&["keys", "revoke", id.as_str().unwrap(), "--yes"])
+        .success();
+    assert!(
+        revoked
+            .stderr
+            .contains("within two minutes, while S3 answers"),
+        "{}",
+        revoked.stderr
+    );
     assert!(key(&keys(&s3), id)["revokedAt"].is_string());
     let import = ["keys", "import", "--account", "mine", "--name", "old"];
     operator.run_with(&import, &"k".repeat(32)).success();
     assert_eq!(keys(&s3).len(), 3);
 
     revoke_an_hour_ago(&app, "mine").await;
-    let erased = operator.run(&["accounts", "erase", "mine", "--yes"]).success();
-    assert!(erased.stderr.contains("run the command again: that is safe"), "{}", erased.stderr);
-    assert!(keys(&s3).iter().any(|key| key["accountId"] == "mine" && key["revokedAt"].is_string()));
+    let erased = operator
+        .run(&["accounts", "erase", "mine", "--yes"])
+        .success();
+    assert!(
+        erased
+            .stderr
+            .contains("run the command again: that is safe"),
+        "{}",
+        erased.stderr
+    );
+    assert!(
+        keys(&s3)
+            .iter()
+            .any(|key| key["accountId"] == "mine" && key["revokedAt"].is_string())
+    );
 
     s3.take_requests();
     operator.run(&["keys", "list"]).success();
-    assert_eq!(s3.take_requests(), [""; 0], "a command that changes no key leaves it");
+    assert_eq!(
+        s3.take_requests(),
+        [""; 0],
+        "a command that changes no key leaves it"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn key_is_revoked_in_the_snapshot_while_the_table_is_away_and_never_comes_back() {
     let (app, s3) = (TestApp::start(), FakeS3::start().await.unwrap());
     let with_table = operator(&app, &s3);
-    let created = [create("one"), create("two")].map(|create| with_table.run(&create).success().json());
-    let ids = created.each_ref().map(|created| created[0]["keyId"].as_str().unwrap());
+    let created =
+        [create("one"), create("two")].map(|create| with_table.run(&create).success().json());
+    let ids = created
+        .each_ref()
+        .map(|created| created[0]["keyId"].as_str().unwrap());
     let away = || operator(&app, &s3).variable("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1");
     let revoke = |id| ["keys", "revoke", id, "--yes"];
     let is_revoked = |id: &str| key(&keys(&s3), &id.into())["revokedAt"].is_string();
@@ -94,19 +158,45 @@ async fn key_is_revoked_in_the_snapshot_while_the_table_is_away_and_never_comes_
     let before = written_at();
     for _ in 0..2 {
         let error = away().run(&revoke(ids[0])).error_message();
-        assert!(error.contains("cannot reach DynamoDB") && error.contains("in the key snapshot only"), "{error}");
+        assert!(
+            error.contains("cannot reach DynamoDB") && error.contains("in the key snapshot only"),
+            "{error}"
+        );
     }
     assert_eq!(ids.map(is_revoked), [true, false]);
-    assert_eq!(written_at(), before, "the other entries are no newer than they were");
-    assert_eq!(app.items("ApiKeysTable").await.iter().filter(|item| item.contains_key("revokedAt")).count(), 0);
+    assert_eq!(
+        written_at(),
+        before,
+        "the other entries are no newer than they were"
+    );
+    assert_eq!(
+        app.items("ApiKeysTable")
+            .await
+            .iter()
+            .filter(|item| item.contains_key("revokedAt"))
+            .count(),
+        0
+    );
 
     away().run(&PUBLISH).error_message();
     assert!(is_revoked(ids[0]));
     let published = with_table.run(&PUBLISH).success();
-    assert!(published.stderr.contains(&format!("Revoked {} in the key table", ids[0])), "{}", published.stderr);
+    assert!(
+        published
+            .stderr
+            .contains(&format!("Revoked {} in the key table", ids[0])),
+        "{}",
+        published.stderr
+    );
     let items = app.items("ApiKeysTable").await;
-    let revoked: Vec<_> = items.iter().filter(|item| item.contains_key("revokedAt")).collect();
-    assert_eq!((revoked.len(), revoked[0]["keyId"].as_s().unwrap().as_str()), (1, ids[0]));
+    let revoked: Vec<_> = items
+        .iter()
+        .filter(|item| item.contains_key("revokedAt"))
+        .collect();
+    assert_eq!(
+        (revoked.len(), revoked[0]["keyId"].as_s().unwrap().as_str()),
+        (1, ids[0])
+    );
     assert_eq!(ids.map(is_revoked), [true, false]);
 
     away().run(&revoke(ids[1])).error_message();
@@ -115,10 +205,16 @@ async fn key_is_revoked_in_the_snapshot_while_the_table_is_away_and_never_comes_
     assert_eq!(finding(&with_table.run(&["doctor", "--json"])).0, "held");
 
     let unknown = away().run(&revoke("key_of_no_one")).error_message();
-    assert!(unknown.ends_with("the key snapshot has no key key_of_no_one"), "{unknown}");
+    assert!(
+        unknown.ends_with("the key snapshot has no key key_of_no_one"),
+        "{unknown}"
+    );
     s3.set_fault(Some(S3Fault::Failing));
     let error = away().run(&revoke(ids[1])).error_message();
-    assert!(error.contains("is not revoked in the key snapshot either: bucket keys: "), "{error}");
+    assert!(
+        error.contains("is not revoked in the key snapshot either: bucket keys: "),
+        "{error}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,8 +222,15 @@ async fn commands_at_the_same_time_leave_a_whole_snapshot() {
     let (app, s3) = (TestApp::start(), FakeS3::start().await.unwrap());
     let operator = operator(&app, &s3);
     let names: Vec<String> = (0..6).map(|n| format!("n{n}")).collect();
-    let processes: Vec<_> =
-        names.iter().map(|name| operator.command(&create(name)).stdout(std::process::Stdio::null()).spawn()).collect();
+    let processes: Vec<_> = names
+        .iter()
+        .map(|name| {
+            operator
+                .command(&create(name))
+                .stdout(std::process::Stdio::null())
+                .spawn()
+        })
+        .collect();
     for process in processes {
         assert!(process.unwrap().wait().unwrap().success());
     }
@@ -142,16 +245,26 @@ async fn key_is_printed_when_only_the_snapshot_cannot_be_written() {
         s3.set_fault(Some(fault));
         let created = operator.run(&create("web"));
         assert_eq!(created.code, Some(1), "{created:?}");
-        assert!(created.json()[0]["key"].as_str().unwrap().starts_with("intake_sk_"));
+        assert!(
+            created.json()[0]["key"]
+                .as_str()
+                .unwrap()
+                .starts_with("intake_sk_")
+        );
         let last = created.stderr.lines().last().unwrap();
         assert!(
-            last.starts_with("error: The key table is written, and the key snapshot is not: bucket keys: "),
+            last.starts_with(
+                "error: The key table is written, and the key snapshot is not: bucket keys: "
+            ),
             "{last}"
         );
         assert!(last.ends_with("run `cargo intake keys publish`."), "{last}");
     }
     s3.set_fault(None);
-    assert_eq!(operator.run(&PUBLISH).success().stdout, "Published 2 key(s).\n");
+    assert_eq!(
+        operator.run(&PUBLISH).success().stdout,
+        "Published 2 key(s).\n"
+    );
     assert_eq!(keys(&s3).len(), 2);
 }
 
@@ -159,11 +272,28 @@ async fn key_is_printed_when_only_the_snapshot_cannot_be_written() {
 async fn verification_keys_and_those_that_ended_long_ago_are_not_published() {
     let (app, s3) = (TestApp::start(), FakeS3::start().await.unwrap());
     let verification = ApiKey::random_for_verification().unwrap();
-    store_key(&app.emulator.endpoint(), &verification, &key_record("verify-0123")).await;
-    let days_ago = |days: u64| Some(Timestamp::from_millis(Timestamp::now().millis() - days * 24 * 60 * 60 * 1000));
-    app.key_with("old", |record| record.revoked_at = days_ago(31)).await;
-    app.key_with("shop", |record| record.revoked_at = days_ago(29)).await;
-    assert_eq!(operator(&app, &s3).run(&[&PUBLISH[..], &["--json"]].concat()).success().json()[0]["published"], 1);
+    store_key(
+        &app.emulator.endpoint(),
+        &verification,
+        &key_record("verify-0123"),
+    )
+    .await;
+    let days_ago = |days: u64| {
+        Some(Timestamp::from_millis(
+            Timestamp::now().millis() - days * 24 * 60 * 60 * 1000,
+        ))
+    };
+    app.key_with("old", |record| record.revoked_at = days_ago(31))
+        .await;
+    app.key_with("shop", |record| record.revoked_at = days_ago(29))
+        .await;
+    assert_eq!(
+        operator(&app, &s3)
+            .run(&[&PUBLISH[..], &["--json"]].concat())
+            .success()
+            .json()[0]["published"],
+        1
+    );
     assert_eq!(keys(&s3)[0]["accountId"], "shop");
 }
 
@@ -174,14 +304,23 @@ async fn doctor_compares_the_snapshot_with_the_table() {
     app.key("shop").await;
     let doctor = || finding(&operator.run(&["doctor", "--json"]));
     let publish = "run `cargo intake keys publish`";
-    assert_eq!(doctor(), ("failed".to_owned(), format!("there is none: {publish}")));
+    assert_eq!(
+        doctor(),
+        ("failed".to_owned(), format!("there is none: {publish}"))
+    );
     operator.run(&PUBLISH).success();
-    assert_eq!(doctor(), ("held".to_owned(), "1 key(s), as in the table".to_owned()));
-    app.key_with("two", |record| record.key_id = "key_2".to_owned()).await;
+    assert_eq!(
+        doctor(),
+        ("held".to_owned(), "1 key(s), as in the table".to_owned())
+    );
+    app.key_with("two", |record| record.key_id = "key_2".to_owned())
+        .await;
     revoke_an_hour_ago(&app, "shop").await;
     let (result, seen) = doctor();
     assert!(
-        result == "failed" && seen.starts_with("2 key(s) differ from the table") && seen.ends_with(publish),
+        result == "failed"
+            && seen.starts_with("2 key(s) differ from the table")
+            && seen.ends_with(publish),
         "{seen}"
     );
     s3.put(KEY_SNAPSHOT_PATH, "not a snapshot", Timestamp::now());
@@ -189,7 +328,8 @@ async fn doctor_compares_the_snapshot_with_the_table() {
     s3.set_fault(Some(S3Fault::Forbidden));
     let (result, seen) = doctor();
     assert!(
-        result == "failed" && seen.starts_with("unknown: bucket keys: these credentials do not permit this"),
+        result == "failed"
+            && seen.starts_with("unknown: bucket keys: these credentials do not permit this"),
         "{seen}"
     );
 }
@@ -199,6 +339,9 @@ async fn stack_without_the_bucket_has_no_snapshot() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     operator.run(&create("web")).success();
-    assert_eq!(operator.run(&PUBLISH).error_message(), "This stack has no bucket for a key snapshot.");
+    assert_eq!(
+        operator.run(&PUBLISH).error_message(),
+        "This stack has no bucket for a key snapshot."
+    );
     assert_eq!(finding(&operator.run(&["doctor", "--json"])).0, "skipped");
 }

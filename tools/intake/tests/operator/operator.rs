@@ -37,7 +37,9 @@ impl Operator {
     pub(crate) fn of(app: &TestApp) -> Self {
         let mut operator = Self::with_credentials(&app.emulator.endpoint());
         for (variable, table) in VARIABLES {
-            operator.variables.push((variable.to_owned(), Tables::name(table).to_owned()));
+            operator
+                .variables
+                .push((variable.to_owned(), Tables::name(table).to_owned()));
         }
         operator.variable("SIGNAL_RETENTION_DAYS", "0")
     }
@@ -51,7 +53,9 @@ impl Operator {
             ("AWS_SECRET_ACCESS_KEY", "local"),
         ];
         let mut operator = Self::with_nothing();
-        operator.variables.extend(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        operator
+            .variables
+            .extend(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
         operator
     }
 
@@ -59,7 +63,10 @@ impl Operator {
     pub(crate) fn with_nothing() -> Self {
         // Without it, the SDK would ask the instance metadata service for credentials.
         let variables = vec![("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned())];
-        Self { home: tempfile::tempdir().unwrap(), variables }
+        Self {
+            home: tempfile::tempdir().unwrap(),
+            variables,
+        }
     }
 
     /// With the endpoint of this SQS.
@@ -82,14 +89,22 @@ impl Operator {
 
     /// Writes its variables into a file for `--local`.
     pub(crate) fn write_env_file(&self, name: &str) {
-        let lines: Vec<_> = self.variables.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        let lines: Vec<_> = self
+            .variables
+            .iter()
+            .map(|(name, value)| format!("{name}={value}\n"))
+            .collect();
         self.file(name, &lines.concat());
     }
 
     /// The command with these arguments, to be run in the operator's home.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_intake"));
-        command.args(arguments).current_dir(self.home.path()).env_clear().env("HOME", self.home.path());
+        command
+            .args(arguments)
+            .current_dir(self.home.path())
+            .env_clear()
+            .env("HOME", self.home.path());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -102,7 +117,12 @@ impl Operator {
     /// Runs it, in a pipe, with this on standard input.
     pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Outcome {
         let mut command = self.command(arguments);
-        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut process = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         // A command that reads nothing closes its end first.
         let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
         let output = process.wait_with_output().unwrap();
@@ -129,7 +149,13 @@ impl Operator {
 
 pub(crate) fn send_signal(process: &Child, name: &str) {
     let (signal, id) = (format!("-{name}"), process.id().to_string());
-    assert!(Command::new("kill").args([signal, id]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args([signal, id])
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 impl Outcome {
@@ -150,6 +176,9 @@ impl Outcome {
 
     /// Standard output as JSON, line by line.
     pub(crate) fn json(&self) -> Vec<Value> {
-        self.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+        self.stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect(line))
+            .collect()
     }
 }

@@ -20,8 +20,13 @@ async fn send(app: &TestApp, received_at: Timestamp) {
             {{"customerId":"undefined","eventType":"look","data":{{"price":123456789012345678901234567890}}}}
         ]}}"#
     );
-    let response = app.send(RequestBuilder::signals(body).key(&key).at(received_at)).await;
-    assert_eq!((response.status, response.json()["rejected"].as_u64()), (200, Some(2)));
+    let response = app
+        .send(RequestBuilder::signals(body).key(&key).at(received_at))
+        .await;
+    assert_eq!(
+        (response.status, response.json()["rejected"].as_u64()),
+        (200, Some(2))
+    );
 }
 
 fn an_hour_ago() -> Timestamp {
@@ -30,7 +35,21 @@ fn an_hour_ago() -> Timestamp {
 
 fn list(operator: &Operator, more: &[&str]) -> Vec<Value> {
     operator
-        .run(&[&["rejected", "list", "--account", "shop", "--since", "1d", "--json"], more].concat())
+        .run(
+            &[
+                &[
+                    "rejected",
+                    "list",
+                    "--account",
+                    "shop",
+                    "--since",
+                    "1d",
+                    "--json",
+                ],
+                more,
+            ]
+            .concat(),
+        )
         .success()
         .json()
 }
@@ -47,52 +66,113 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
     send(&app, received_at).await;
 
     let listed = list(&operator, &[]);
-    let codes: Vec<_> = listed.iter().map(|signal| signal["errors"][0]["code"].as_str().unwrap()).collect();
+    let codes: Vec<_> = listed
+        .iter()
+        .map(|signal| signal["errors"][0]["code"].as_str().unwrap())
+        .collect();
     assert_eq!(codes, ["invalid-type", "placeholder-identifier"]);
-    let table = operator.run(&["rejected", "list", "--account", "shop", "--since", "1d"]).success();
-    assert!(table.stdout.contains("signals[2].customerId must"), "{}", table.stdout);
+    let table = operator
+        .run(&["rejected", "list", "--account", "shop", "--since", "1d"])
+        .success();
+    assert!(
+        table.stdout.contains("signals[2].customerId must"),
+        "{}",
+        table.stdout
+    );
     let lines: Vec<&str> = table.stdout.lines().collect();
-    assert_eq!((lines.len(), lines[1].find("invalid-type")), (3, lines[2].find("placeholder-identifier")));
+    assert_eq!(
+        (lines.len(), lines[1].find("invalid-type")),
+        (3, lines[2].find("placeholder-identifier"))
+    );
 
-    let recent = operator.run(&["rejected", "list", "--account", "shop", "--since", "5m"]).success();
-    assert!(recent.stdout.is_empty() && recent.stderr.contains("No such rejected signals"), "{recent:?}");
+    let recent = operator
+        .run(&["rejected", "list", "--account", "shop", "--since", "5m"])
+        .success();
+    assert!(
+        recent.stdout.is_empty() && recent.stderr.contains("No such rejected signals"),
+        "{recent:?}"
+    );
 
-    let all = operator.run(&["rejected", "list", "--account", "shop", "--json"]).success().stdout;
+    let all = operator
+        .run(&["rejected", "list", "--account", "shop", "--json"])
+        .success()
+        .stdout;
     operator.file("unchanged", &all);
     let unchanged = redrive(&operator, &["--from", "unchanged", "--json"]);
-    assert_eq!((unchanged.code, unchanged.stderr.as_str()), (Some(1), "error: No rejected signal was stored.\n"));
+    assert_eq!(
+        (unchanged.code, unchanged.stderr.as_str()),
+        (Some(1), "error: No rejected signal was stored.\n")
+    );
     let unchanged = unchanged.json();
-    let errors: Vec<_> = unchanged.iter().map(|row| (&row["outcome"], &row["errors"][0]["code"])).collect();
+    let errors: Vec<_> = unchanged
+        .iter()
+        .map(|row| (&row["outcome"], &row["errors"][0]["code"]))
+        .collect();
     let rejected = json!("rejected");
-    assert_eq!(errors, [(&rejected, &json!("invalid-type")), (&rejected, &json!("placeholder-identifier"))]);
+    assert_eq!(
+        errors,
+        [
+            (&rejected, &json!("invalid-type")),
+            (&rejected, &json!("placeholder-identifier"))
+        ]
+    );
     let rows = redrive(&operator, &["--from", "unchanged"]).stdout;
-    assert!(rows.contains("  signals[0].data must be an object or null"), "{rows}");
+    assert!(
+        rows.contains("  signals[0].data must be an object or null"),
+        "{rows}"
+    );
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 
-    operator.file("edited.ndjson", &all.replace("\"data\":7", "\"data\":{\"n\":7}").replace("undefined", "bob"));
+    operator.file(
+        "edited.ndjson",
+        &all.replace("\"data\":7", "\"data\":{\"n\":7}")
+            .replace("undefined", "bob"),
+    );
     let dry = redrive(&operator, &["--from", "edited.ndjson", "--dry-run"]).success();
-    assert_eq!(dry.stdout, "2 would be accepted, 0 still rejected, 0 would already be expired, 0 not found.\n");
+    assert_eq!(
+        dry.stdout,
+        "2 would be accepted, 0 still rejected, 0 would already be expired, 0 not found.\n"
+    );
     assert_eq!(app.items("SignalsTable").await.len(), 1);
 
     let redriven = redrive(&operator, &["--from", "edited.ndjson"]).success();
-    assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n");
+    assert_eq!(
+        redriven.stdout,
+        "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n"
+    );
     assert_eq!(app.items("RejectedSignalsTable").await, []);
     let history = app.history("shop", "ada").await;
-    let keys: Vec<_> = history.iter().map(|signal| signal["sk"].as_s().unwrap().clone()).collect();
+    let keys: Vec<_> = history
+        .iter()
+        .map(|signal| signal["sk"].as_s().unwrap().clone())
+        .collect();
     let key = |index| format!("{received_at}#{}#{index:04}", REQUEST.to_lowercase());
     assert_eq!(keys, [key(0), key(1)]);
-    assert!(history.iter().all(|signal| signal["receivedAt"].as_s().unwrap() == &received_at.to_string()));
+    assert!(
+        history
+            .iter()
+            .all(|signal| signal["receivedAt"].as_s().unwrap() == &received_at.to_string())
+    );
     let bob = app.history("shop", "bob").await;
     assert_eq!(bob[0]["sk"].as_s().unwrap(), &key(2));
-    assert_eq!(bob[0]["data"].as_m().unwrap()["price"].as_n().unwrap(), "123456789012345678901234567890");
+    assert_eq!(
+        bob[0]["data"].as_m().unwrap()["price"].as_n().unwrap(),
+        "123456789012345678901234567890"
+    );
     assert_eq!(bob[0]["requestIdentifier"].as_s().unwrap(), REQUEST);
 
     // As after a run that was killed.
     let again = redrive(&operator, &["--from", "edited.ndjson"]).success();
-    assert_eq!(again.stdout, "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n");
+    assert_eq!(
+        again.stdout,
+        "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n"
+    );
     operator.file(
         "never-rejected",
-        &operator.read("edited.ndjson").replace("#0000#", "#0001#").replace("#0002#", "#0003#"),
+        &operator
+            .read("edited.ndjson")
+            .replace("#0000#", "#0001#")
+            .replace("#0002#", "#0003#"),
     );
     let unknown = redrive(&operator, &["--from", "never-rejected"]);
     assert_eq!(unknown.code, Some(1));
@@ -105,12 +185,34 @@ async fn redrive_without_a_reader_redrives_every_signal() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     send(&app, an_hour_ago()).await;
-    let all = operator.run(&["rejected", "list", "--account", "shop", "--json"]).success().stdout;
-    operator.file("edited", &all.replace("\"data\":7", "\"data\":{}").replace("undefined", "bob"));
+    let all = operator
+        .run(&["rejected", "list", "--account", "shop", "--json"])
+        .success()
+        .stdout;
+    operator.file(
+        "edited",
+        &all.replace("\"data\":7", "\"data\":{}")
+            .replace("undefined", "bob"),
+    );
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let redrive = ["rejected", "redrive", "--account", "shop", "--from", "edited", "--json"];
-    assert!(operator.command(&redrive).stdout(writer).status().unwrap().success());
+    let redrive = [
+        "rejected",
+        "redrive",
+        "--account",
+        "shop",
+        "--from",
+        "edited",
+        "--json",
+    ];
+    assert!(
+        operator
+            .command(&redrive)
+            .stdout(writer)
+            .status()
+            .unwrap()
+            .success()
+    );
     assert_eq!(app.items("RejectedSignalsTable").await, []);
 }
 
@@ -120,8 +222,17 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
     let operator = Operator::of(&app);
     send(&app, an_hour_ago()).await;
     let id = list(&operator, &[])[0]["id"].as_str().unwrap().to_owned();
-    let table = operator.run(&["rejected", "list", "--account", "shop", "--since", "1d"]).success().stdout;
-    let short = table.lines().nth(1).unwrap().split_whitespace().nth(2).unwrap();
+    let table = operator
+        .run(&["rejected", "list", "--account", "shop", "--since", "1d"])
+        .success()
+        .stdout;
+    let short = table
+        .lines()
+        .nth(1)
+        .unwrap()
+        .split_whitespace()
+        .nth(2)
+        .unwrap();
     assert!(short.ends_with("-6f1c0a52-0"), "{short}");
 
     // As after a change of the rules: a kept signal is valid now.
@@ -131,16 +242,33 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
         .into_iter()
         .find(|item| id.ends_with(item["sk"].as_s().unwrap()))
         .unwrap();
-    let payload = item["payload"].as_s().unwrap().replace("\"data\":7", "\"data\":{}");
+    let payload = item["payload"]
+        .as_s()
+        .unwrap()
+        .replace("\"data\":7", "\"data\":{}");
     item.insert("payload".into(), AttributeValue::S(payload));
-    let put = app.client.put_item().table_name(Tables::name("RejectedSignalsTable")).set_item(Some(item));
+    let put = app
+        .client
+        .put_item()
+        .table_name(Tables::name("RejectedSignalsTable"))
+        .set_item(Some(item));
     put.send().await.unwrap();
 
-    let none = redrive(&operator, &["--since", "1d", &short.replace("52-0", "52-1")]);
+    let none = redrive(
+        &operator,
+        &["--since", "1d", &short.replace("52-0", "52-1")],
+    );
     assert_eq!(none.code, Some(1));
-    assert!(none.stderr.ends_with("error: 1 of the rejected signals do not exist.\n"), "{}", none.stderr);
+    assert!(
+        none.stderr
+            .ends_with("error: 1 of the rejected signals do not exist.\n"),
+        "{}",
+        none.stderr
+    );
     for id in [&id, short] {
-        let rows = redrive(&operator, &["--since", "1d", id, "--dry-run", "--json"]).success().json();
+        let rows = redrive(&operator, &["--since", "1d", id, "--dry-run", "--json"])
+            .success()
+            .json();
         assert_eq!((rows.len(), &rows[0]["outcome"]), (1, &json!("accepted")));
     }
     let counts = "1 accepted, 1 still rejected, 0 would already be expired, 0 not found.\n";
@@ -155,22 +283,52 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
     let received_at = Timestamp::from_millis(Timestamp::now().millis() - 25 * 3_600_000);
     send(&app, received_at).await;
     let edited = |operator: &Operator| {
-        let all = operator.run(&["rejected", "list", "--account", "shop", "--since", "2d", "--json"]).success().stdout;
-        operator.file("edited", &all.replace("\"data\":7", "\"data\":{}").replace("undefined", "bob"));
+        let all = operator
+            .run(&[
+                "rejected",
+                "list",
+                "--account",
+                "shop",
+                "--since",
+                "2d",
+                "--json",
+            ])
+            .success()
+            .stdout;
+        operator.file(
+            "edited",
+            &all.replace("\"data\":7", "\"data\":{}")
+                .replace("undefined", "bob"),
+        );
     };
     edited(&operator);
     for dry_run in [&["--dry-run"][..], &[]] {
-        let run = redrive(&operator, &[&["--from", "edited", "--json"], dry_run].concat());
+        let run = redrive(
+            &operator,
+            &[&["--from", "edited", "--json"], dry_run].concat(),
+        );
         let rows = run.json();
         assert_eq!(run.code, Some(1), "{run:?}");
-        assert!(rows.len() == 2 && rows.iter().all(|row| row["outcome"] == "expired"), "{rows:?}");
+        assert!(
+            rows.len() == 2 && rows.iter().all(|row| row["outcome"] == "expired"),
+            "{rows:?}"
+        );
     }
-    assert_eq!((app.items("SignalsTable").await.len(), app.items("RejectedSignalsTable").await.len()), (1, 2));
+    assert_eq!(
+        (
+            app.items("SignalsTable").await.len(),
+            app.items("RejectedSignalsTable").await.len()
+        ),
+        (1, 2)
+    );
 
     let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "2");
     edited(&operator);
     let redriven = redrive(&operator, &["--from", "edited"]).success();
-    assert_eq!(redriven.stdout, "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n");
+    assert_eq!(
+        redriven.stdout,
+        "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n"
+    );
 }
 
 #[tokio::test]
@@ -180,14 +338,27 @@ async fn redrive_of_an_invalid_file_is_an_error() {
     send(&app, an_hour_ago()).await;
     let line = serde_json::to_string(&list(&operator, &[])[0]).unwrap();
     for (text, message) in [
-        ("{}\n".to_owned(), "Line 1 of f is not a line of `rejected list --json`"),
-        (json!({"id": "x", "payload": {}}).to_string(), "Line 1 of f is not a line of `rejected list --json`"),
-        (format!("{line}\n\n{line}\n"), "Line 3 of f repeats the id of an earlier line"),
+        (
+            "{}\n".to_owned(),
+            "Line 1 of f is not a line of `rejected list --json`",
+        ),
+        (
+            json!({"id": "x", "payload": {}}).to_string(),
+            "Line 1 of f is not a line of `rejected list --json`",
+        ),
+        (
+            format!("{line}\n\n{line}\n"),
+            "Line 3 of f repeats the id of an earlier line",
+        ),
     ] {
         operator.file("f", &text);
         let error = redrive(&operator, &["--from", "f"]).error_message();
         assert!(error.starts_with(message), "{error}");
     }
-    assert!(redrive(&operator, &["--from", "none"]).error_message().starts_with("Cannot read none:"));
+    assert!(
+        redrive(&operator, &["--from", "none"])
+            .error_message()
+            .starts_with("Cannot read none:")
+    );
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 }

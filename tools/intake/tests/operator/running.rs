@@ -21,9 +21,21 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn start(operator: &Operator, arguments: &[&str]) -> Self {
         let mut command = operator.command(arguments);
-        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let (stdout, stderr) = (lines(process.stdout.take().unwrap()), lines(process.stderr.take().unwrap()));
-        Self { process, stdout, stderr }
+        let mut process = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (stdout, stderr) = (
+            lines(process.stdout.take().unwrap()),
+            lines(process.stderr.take().unwrap()),
+        );
+        Self {
+            process,
+            stdout,
+            stderr,
+        }
     }
 
     /// The next line of standard output.
@@ -53,7 +65,11 @@ impl Running {
     pub(crate) fn end(mut self, signal: &str) -> (Option<i32>, Vec<String>, Vec<String>) {
         send_signal(&self.process, signal);
         let code = self.process.wait().unwrap().code();
-        (code, self.stdout.iter().collect(), self.stderr.iter().collect())
+        (
+            code,
+            self.stdout.iter().collect(),
+            self.stderr.iter().collect(),
+        )
     }
 }
 

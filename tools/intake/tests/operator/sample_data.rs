@@ -14,12 +14,27 @@ async fn sample_data_is_stored_whole_with_events_and_steps() {
     for (name, stored) in [("customers.ndjson", 200), ("signals.ndjson", 1957)] {
         let path = format!("{}/../../events/seed/{name}", env!("CARGO_MANIFEST_DIR"));
         operator.file(name, &std::fs::read_to_string(path).unwrap());
-        let import = ["import", "--account", "dev", "--received-at", "2026-01-01", name, "--json"];
+        let import = [
+            "import",
+            "--account",
+            "dev",
+            "--received-at",
+            "2026-01-01",
+            name,
+            "--json",
+        ];
         let summary = &operator.run(&import).success().json()[0];
-        assert_eq!((summary["stored"].as_u64(), summary["rejected"].as_u64()), (Some(stored), Some(0)), "{name}");
+        assert_eq!(
+            (summary["stored"].as_u64(), summary["rejected"].as_u64()),
+            (Some(stored), Some(0)),
+            "{name}"
+        );
     }
     let ids = |items: &[HashMap<String, AttributeValue>], name: &str| -> HashSet<String> {
-        items.iter().filter_map(|item| Some(item.get(name)?.as_s().unwrap().clone())).collect()
+        items
+            .iter()
+            .filter_map(|item| Some(item.get(name)?.as_s().unwrap().clone()))
+            .collect()
     };
     let signals = app.items("SignalsTable").await;
     let customers = ids(&app.items("CustomersTable").await, "customerId");

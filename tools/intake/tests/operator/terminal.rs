@@ -32,29 +32,51 @@ impl Terminal {
         unlockpt(&screen).unwrap();
         let name = ptsname(&screen, Vec::new()).unwrap();
         let user = || -> Stdio {
-            File::options().read(true).write(true).open(OsStr::from_bytes(name.to_bytes())).unwrap().into()
+            File::options()
+                .read(true)
+                .write(true)
+                .open(OsStr::from_bytes(name.to_bytes()))
+                .unwrap()
+                .into()
         };
         let mut command = operator.command(arguments);
-        let process = command.env("TERM", "xterm").stdin(user()).stdout(user()).stderr(user()).spawn().unwrap();
+        let process = command
+            .env("TERM", "xterm")
+            .stdin(user())
+            .stdout(user())
+            .stderr(user())
+            .spawn()
+            .unwrap();
         // Close this process's copies of the terminal; the command has its own.
         drop(command);
         let screen = File::from(screen);
         let output = read_in_background(screen.try_clone().unwrap());
-        Self { screen, process, output, shown: Vec::new() }
+        Self {
+            screen,
+            process,
+            output,
+            shown: Vec::new(),
+        }
     }
 
     /// Waits until this is on the screen.
     fn wait_for(&mut self, text: &str) {
         while !String::from_utf8_lossy(&self.shown).contains(text) {
             let output = self.output.recv_timeout(TIMEOUT);
-            self.shown.extend(output.unwrap_or_else(|_| panic!("no {text:?} in {:?}", self.screen_text())));
+            self.shown.extend(
+                output.unwrap_or_else(|_| panic!("no {text:?} in {:?}", self.screen_text())),
+            );
         }
     }
 
     /// Waits until the command has turned off the terminal's echo.
     fn wait_for_echo_off(&self) {
         let deadline = Instant::now() + TIMEOUT;
-        while tcgetattr(&self.screen).unwrap().local_modes.contains(LocalModes::ECHO) {
+        while tcgetattr(&self.screen)
+            .unwrap()
+            .local_modes
+            .contains(LocalModes::ECHO)
+        {
             assert!(Instant::now() < deadline, "the echo is still on");
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -70,7 +92,9 @@ impl Terminal {
             match self.output.recv_timeout(TIMEOUT) {
                 Ok(output) => self.shown.extend(output),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("the command does not end: {:?}", self.screen_text()),
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("the command does not end: {:?}", self.screen_text())
+                }
             }
         }
         (self.process.wait().unwrap().code(), self.screen_text())
@@ -100,7 +124,18 @@ fn read_in_background(mut screen: File) -> Receiver<Vec<u8>> {
 async fn destructive_command_without_confirmation_changes_nothing() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    let created = operator.run(&["keys", "create", "--account", "shop", "--name", "web", "--json"]).success().json();
+    let created = operator
+        .run(&[
+            "keys",
+            "create",
+            "--account",
+            "shop",
+            "--name",
+            "web",
+            "--json",
+        ])
+        .success()
+        .json();
     let id = created[0]["keyId"].as_str().unwrap();
     let revoke = |input: &str| {
         let mut terminal = Terminal::run(&operator, &["keys", "revoke", id]);
@@ -111,11 +146,20 @@ async fn destructive_command_without_confirmation_changes_nothing() {
     };
     for no in ["\n", "n\n", "nay\n"] {
         let (code, shown) = revoke(no);
-        assert!(code == Some(1) && shown.contains("Nothing was changed."), "{shown}");
+        assert!(
+            code == Some(1) && shown.contains("Nothing was changed."),
+            "{shown}"
+        );
     }
-    assert_eq!(operator.run(&["keys", "list", "--json"]).success().json()[0]["state"], "active");
+    assert_eq!(
+        operator.run(&["keys", "list", "--json"]).success().json()[0]["state"],
+        "active"
+    );
     assert_eq!(revoke("y\n").0, Some(0));
-    assert_eq!(operator.run(&["keys", "list", "--json"]).success().json()[0]["state"], "revoked");
+    assert_eq!(
+        operator.run(&["keys", "list", "--json"]).success().json()[0]["state"],
+        "revoked"
+    );
 }
 
 #[tokio::test]
@@ -127,7 +171,10 @@ async fn erasure_of_an_account_is_confirmed_by_its_name() {
         terminal.wait_for("Type shop to confirm:");
         terminal.write(wrong);
         let (code, shown) = terminal.end();
-        assert!(code == Some(1) && shown.contains("Nothing was changed."), "{shown}");
+        assert!(
+            code == Some(1) && shown.contains("Nothing was changed."),
+            "{shown}"
+        );
     }
     let mut terminal = Terminal::run(&operator, &["accounts", "erase", "shop"]);
     terminal.wait_for("Type shop to confirm:");
@@ -143,7 +190,10 @@ async fn erasure_of_an_account_is_confirmed_by_its_name() {
 fn pasted_key_is_not_shown() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    let mut terminal = Terminal::run(&operator, &["keys", "import", "--account", "shop", "--name", "old"]);
+    let mut terminal = Terminal::run(
+        &operator,
+        &["keys", "import", "--account", "shop", "--name", "old"],
+    );
     terminal.wait_for("it is not shown");
     let key = "k".repeat(40);
     terminal.wait_for_echo_off();

@@ -36,12 +36,32 @@ fn numbers_and_strings_are_tokens_as_written() {
 #[test]
 fn malformed_json_is_an_error_with_its_position() {
     let error = JsonText::parse("{\n  \"a\": }").unwrap_err();
-    assert_eq!(error, JsonSyntaxError { reason: "expected value".into(), line: 2, column: 8 });
-    assert_eq!(JsonText::parse("{} x").unwrap_err().reason, "trailing characters");
-    assert_eq!(JsonText::parse("").unwrap_err().reason, "EOF while parsing a value");
+    assert_eq!(
+        error,
+        JsonSyntaxError {
+            reason: "expected value".into(),
+            line: 2,
+            column: 8
+        }
+    );
+    assert_eq!(
+        JsonText::parse("{} x").unwrap_err().reason,
+        "trailing characters"
+    );
+    assert_eq!(
+        JsonText::parse("").unwrap_err().reason,
+        "EOF while parsing a value"
+    );
     let error = JsonText::parse("\u{feff}{}").unwrap_err();
     let reason = "a byte order mark before the JSON".to_owned();
-    assert_eq!(error, JsonSyntaxError { reason, line: 1, column: 1 });
+    assert_eq!(
+        error,
+        JsonSyntaxError {
+            reason,
+            line: 1,
+            column: 1
+        }
+    );
 }
 
 #[test]
@@ -55,7 +75,10 @@ fn nesting_of_any_depth_is_read() {
 
 #[test]
 fn unpaired_surrogate_is_json_but_no_text() {
-    let tokens = JsonText::parse(r#"["\ud800", "\ud83d\ude00"]"#).unwrap().value().lexer();
+    let tokens = JsonText::parse(r#"["\ud800", "\ud83d\ude00"]"#)
+        .unwrap()
+        .value()
+        .lexer();
     let mut strings = Vec::new();
     for token in tokens {
         if let Token::String(string) = token {

@@ -5,15 +5,25 @@ const HIDDEN: Duration = Duration::from_secs(5);
 fn queues(bodies: &[&str]) -> Queues {
     let mut queues = Queues::default();
     for body in bodies {
-        queues.answer("SendMessage", json!({"QueueUrl": OVERFLOW_QUEUE, "MessageBody": body})).unwrap();
+        queues
+            .answer(
+                "SendMessage",
+                json!({"QueueUrl": OVERFLOW_QUEUE, "MessageBody": body}),
+            )
+            .unwrap();
     }
     queues
 }
 
 fn counts(queues: &mut Queues, url: &str) -> [String; 2] {
-    let attributes = queues.answer("GetQueueAttributes", json!({"QueueUrl": url})).unwrap();
-    ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        .map(|name| attributes["Attributes"][name].as_str().unwrap().to_owned())
+    let attributes = queues
+        .answer("GetQueueAttributes", json!({"QueueUrl": url}))
+        .unwrap();
+    [
+        "ApproximateNumberOfMessages",
+        "ApproximateNumberOfMessagesNotVisible",
+    ]
+    .map(|name| attributes["Attributes"][name].as_str().unwrap().to_owned())
 }
 
 fn ids(messages: &[Message]) -> Vec<&str> {
@@ -46,7 +56,13 @@ fn message_that_is_never_deleted_becomes_a_dead_letter_and_is_redriven() {
         now += HIDDEN;
     }
     assert!(queues.receive(1, HIDDEN, now).is_empty());
-    assert_eq!([queues.dead_letters.messages.len(), queues.overflow.messages.len()], [1, 0]);
+    assert_eq!(
+        [
+            queues.dead_letters.messages.len(),
+            queues.overflow.messages.len()
+        ],
+        [1, 0]
+    );
 
     queues.answer("StartMessageMoveTask", json!({})).unwrap();
     assert_eq!(counts(&mut queues, OVERFLOW_QUEUE), ["1", "0"]);
@@ -55,7 +71,11 @@ fn message_that_is_never_deleted_becomes_a_dead_letter_and_is_redriven() {
 
 /// The ids and bodies of the messages of a queue.
 fn contents(queue: &Queue) -> Vec<(&str, &str)> {
-    queue.messages.iter().map(|message| (message.id.as_str(), message.body.as_str())).collect()
+    queue
+        .messages
+        .iter()
+        .map(|message| (message.id.as_str(), message.body.as_str()))
+        .collect()
 }
 
 #[test]
@@ -63,9 +83,15 @@ fn queues_in_a_file_are_there_again_after_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dev.sqlite.queue");
     let mut queues = Queues::open(&path).unwrap();
-    for (url, body) in [(OVERFLOW_QUEUE, "a"), (OVERFLOW_QUEUE, "b\n"), (DEAD_LETTER_QUEUE, "c"), (OVERFLOW_QUEUE, "d")]
-    {
-        queues.answer("SendMessage", json!({"QueueUrl": url, "MessageBody": body})).unwrap();
+    for (url, body) in [
+        (OVERFLOW_QUEUE, "a"),
+        (OVERFLOW_QUEUE, "b\n"),
+        (DEAD_LETTER_QUEUE, "c"),
+        (OVERFLOW_QUEUE, "d"),
+    ] {
+        queues
+            .answer("SendMessage", json!({"QueueUrl": url, "MessageBody": body}))
+            .unwrap();
     }
     queues.receive(1, HIDDEN, Instant::now());
     queues.delete("0");
@@ -79,7 +105,10 @@ fn queues_in_a_file_are_there_again_after_a_kill() {
         assert_eq!(contents(&queues.dead_letters), [("2", "c")]);
         assert_eq!(queues.sent, 4);
     }
-    Queues::open(&path).unwrap().answer("StartMessageMoveTask", json!({})).unwrap();
+    Queues::open(&path)
+        .unwrap()
+        .answer("StartMessageMoveTask", json!({}))
+        .unwrap();
     assert_eq!(Queues::open(&path).unwrap().overflow.messages.len(), 3);
     Queues::open(&path).unwrap().clear();
     assert_eq!(contents(&Queues::open(&path).unwrap().overflow), []);

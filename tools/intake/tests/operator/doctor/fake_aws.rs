@@ -30,28 +30,59 @@ pub(crate) struct FakeAws {
 
 impl FakeAws {
     pub(crate) fn new(change: Option<Change>) -> Self {
-        Self { change, ..Self::default() }
+        Self {
+            change,
+            ..Self::default()
+        }
     }
 }
 
 impl Service for FakeAws {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
-        let header = |name: &str| request.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
-        assert!(header("authorization").starts_with("AWS4-HMAC-SHA256 Credential=local/"), "{request:?}");
+        let header = |name: &str| {
+            request
+                .headers()
+                .get(name)
+                .map_or("", |value| value.to_str().unwrap())
+                .to_owned()
+        };
+        assert!(
+            header("authorization").starts_with("AWS4-HMAC-SHA256 Credential=local/"),
+            "{request:?}"
+        );
         let body = String::from_utf8(request.body().to_vec()).unwrap();
-        let Some(operation) = header("x-amz-target").split('.').nth(1).map(ToOwned::to_owned) else {
-            assert!(!self.is_described.swap(true, Ordering::Relaxed), "the stack is described once");
+        let Some(operation) = header("x-amz-target")
+            .split('.')
+            .nth(1)
+            .map(ToOwned::to_owned)
+        else {
+            assert!(
+                !self.is_described.swap(true, Ordering::Relaxed),
+                "the stack is described once"
+            );
             let (status, xml) = describe_stack(&body);
-            return Response::builder().status(status).body(Full::from(xml)).unwrap();
+            return Response::builder()
+                .status(status)
+                .body(Full::from(xml))
+                .unwrap();
         };
         let call: Value = serde_json::from_str(&body).unwrap();
         let mut answer = answer(&operation, &call);
         let change = self.change.as_ref();
-        if let Some(change) = change.filter(|change| change.operation == operation && body.contains(change.about)) {
+        if let Some(change) =
+            change.filter(|change| change.operation == operation && body.contains(change.about))
+        {
             *answer.pointer_mut(change.place).unwrap() = change.value.clone();
         }
-        let status = if answer["__type"].is_string() { 400 } else { 200 };
-        Response::builder().status(status).body(Full::from(answer.to_string())).unwrap()
+        let status = if answer["__type"].is_string() {
+            400
+        } else {
+            200
+        };
+        Response::builder()
+            .status(status)
+            .body(Full::from(answer.to_string()))
+            .unwrap()
     }
 }
 
@@ -72,9 +103,19 @@ fn describe_stack(call: &str) -> (u16, String) {
     outputs += &member("Output", "Version", env!("CARGO_PKG_VERSION"));
     outputs += &member("Output", "OverflowFunctionName", "intake-test-overflow");
     outputs += &member("Output", "OverflowQueueUrl", "https://sqs/1/overflow");
-    outputs += &member("Output", "OverflowDeadLetterQueueUrl", "https://sqs/1/dead-letters");
-    let parameters = [("DeletionProtection", "true"), ("SignalRetentionDays", "30"), ("ThrottleRate", "1000")];
-    let parameters = parameters.map(|(name, value)| member("Parameter", name, value)).concat();
+    outputs += &member(
+        "Output",
+        "OverflowDeadLetterQueueUrl",
+        "https://sqs/1/dead-letters",
+    );
+    let parameters = [
+        ("DeletionProtection", "true"),
+        ("SignalRetentionDays", "30"),
+        ("ThrottleRate", "1000"),
+    ];
+    let parameters = parameters
+        .map(|(name, value)| member("Parameter", name, value))
+        .concat();
     let xml = format!(
         "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>intake-test</StackName>\
          <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
@@ -90,7 +131,9 @@ fn answer(operation: &str, call: &Value) -> Value {
         "DescribeTable" => {
             let stream = match table {
                 "SignalsTable" => json!({"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}),
-                "CustomersTable" => json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}),
+                "CustomersTable" => {
+                    json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+                }
                 _ => Value::Null,
             };
             json!({"Table": {
@@ -105,7 +148,11 @@ fn answer(operation: &str, call: &Value) -> Value {
             json!({"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": "expiresAt"}})
         }
         "DescribeContinuousBackups" => {
-            let status = if table == "IdempotencyTable" { "DISABLED" } else { "ENABLED" };
+            let status = if table == "IdempotencyTable" {
+                "DISABLED"
+            } else {
+                "ENABLED"
+            };
             json!({"ContinuousBackupsDescription": {
                 "ContinuousBackupsStatus": "ENABLED",
                 "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": status},
@@ -118,7 +165,10 @@ fn answer(operation: &str, call: &Value) -> Value {
         "DescribeAlarms" => {
             let alarms = [
                 ("intake-test-DefectsAlarm-1A", "OK"),
-                ("intake-test-Monitoring-2B-QuietAlarm-3C", "INSUFFICIENT_DATA"),
+                (
+                    "intake-test-Monitoring-2B-QuietAlarm-3C",
+                    "INSUFFICIENT_DATA",
+                ),
                 // Of the stacks intake-test-dev and intake-test-delivery.
                 ("intake-test-dev-DefectsAlarm-4D", "ALARM"),
                 ("intake-test-delivery-AgeAlarm-5E", "ALARM"),
@@ -129,11 +179,18 @@ fn answer(operation: &str, call: &Value) -> Value {
             json!({"MetricAlarms": named.collect::<Vec<_>>()})
         }
         "GetMetricStatistics" => {
-            assert_eq!(call["Dimensions"], json!([{"Name": "FunctionName", "Value": "intake-test-overflow"}]));
+            assert_eq!(
+                call["Dimensions"],
+                json!([{"Name": "FunctionName", "Value": "intake-test-overflow"}])
+            );
             json!({"Datapoints": []})
         }
         "GetQueueAttributes" => {
-            let waiting = if call["QueueUrl"] == "https://sqs/1/overflow" { "3" } else { "0" };
+            let waiting = if call["QueueUrl"] == "https://sqs/1/overflow" {
+                "3"
+            } else {
+                "0"
+            };
             json!({"Attributes": {
                 "ApproximateNumberOfMessages": waiting, "ApproximateNumberOfMessagesNotVisible": "0",
                 "ApproximateNumberOfMessagesDelayed": "0",
@@ -142,7 +199,10 @@ fn answer(operation: &str, call: &Value) -> Value {
         "StartQuery" => {
             assert_eq!(
                 call["logGroupNames"],
-                json!(["/aws/lambda/intake-test/customers", "/aws/lambda/intake-test/signals"])
+                json!([
+                    "/aws/lambda/intake-test/customers",
+                    "/aws/lambda/intake-test/signals"
+                ])
             );
             // The command reads the clock twice.
             let seconds = call["endTime"].as_u64().unwrap() - call["startTime"].as_u64().unwrap();
@@ -152,9 +212,17 @@ fn answer(operation: &str, call: &Value) -> Value {
         "GetQueryResults" => {
             assert_eq!(call["queryId"], "q1");
             let row = |fields: &[(&str, &str)]| {
-                fields.iter().map(|(field, value)| json!({"field": field, "value": value})).collect::<Value>()
+                fields
+                    .iter()
+                    .map(|(field, value)| json!({"field": field, "value": value}))
+                    .collect::<Value>()
             };
-            let web = [("requests", "7"), ("accepted", "120"), ("rejected", "3"), ("lastSeen", "1795214024123")];
+            let web = [
+                ("requests", "7"),
+                ("accepted", "120"),
+                ("rejected", "3"),
+                ("lastSeen", "1795214024123"),
+            ];
             let app = [("requests", "1"), ("lastSeen", "2026-11-20 22:33:44.123")];
             json!({"status": "Complete", "results": [
                 row(&[&[("accountId", "shop"), ("keyId", "key_1")], &web[..]].concat()),
