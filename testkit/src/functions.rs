@@ -1,4 +1,5 @@
-//! The programs of the functions as `cargo test` has them, and how they run over an emulator. Must not know what they do.
+//! The programs of the functions as `cargo test` has them, and how they run over an emulator. Must
+//! not know what they do.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -51,7 +52,8 @@ pub fn build(programs: &[&str]) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// A process of `program` over the emulator that `dynamodb` leads to, with the variables of template.yaml.
+/// A process of `program` over the emulator that `dynamodb` leads to, with the variables of
+/// template.yaml.
 pub fn emulator_options(program: &Path, dynamodb: &str) -> ProcessOptions {
     let variables = template()
         .environment()

@@ -1,5 +1,5 @@
-//! What each fuzz target does with an input. `cargo test` tries the inputs of tests/fuzz/corpus; `.ci/fuzz` looks for new ones.
-//! Must not know who calls it.
+//! What each fuzz target does with an input. `cargo test` tries the inputs of tests/fuzz/corpus;
+//! `.ci/fuzz` looks for new ones. Must not know who calls it.
 
 use std::cell::RefCell;
 
@@ -70,8 +70,8 @@ fn on_app(work: impl AsyncFnOnce(&TestApp, usize)) {
     });
 }
 
-/// Any bytes as the event of an invocation: both functions answer with a response that is no 5xx and, unless it is a
-/// success, a problem. The key of the examples in `events/` is valid.
+/// Any bytes as the event of an invocation: both functions answer with a response that is no 5xx
+/// and, unless it is a success, a problem. The key of the examples in `events/` is valid.
 fn check_event(event: &[u8]) {
     on_app(async |app, _| {
         for answer in app.invoke(event).await {
@@ -85,8 +85,8 @@ fn check_event(event: &[u8]) {
     });
 }
 
-/// Any headers and any bytes: a body is read as text within the limit, or refused with a 4xx. The input is lines of
-/// `name: value`, an empty line, and the body.
+/// Any headers and any bytes: a body is read as text within the limit, or refused with a 4xx. The
+/// input is lines of `name: value`, an empty line, and the body.
 fn check_headers(input: &[u8]) {
     let mut request = Request::new(Body::Empty).with_lambda_context(Context::default());
     let mut rest = input;
@@ -116,8 +116,9 @@ fn check_headers(input: &[u8]) {
     }
 }
 
-/// Any body to the real functions over an emulator: never a 5xx, every signal counted once, nothing that the parser
-/// accepted refused by the database, and as much stored as was acknowledged. The first byte says which endpoint.
+/// Any body to the real functions over an emulator: never a 5xx, every signal counted once, nothing
+/// that the parser accepted refused by the database, and as much stored as was acknowledged. The
+/// first byte says which endpoint.
 fn check_request(input: &[u8]) {
     on_app(async |app, number| {
         let account = format!("account-{number}");

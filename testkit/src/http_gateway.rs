@@ -1,4 +1,5 @@
-//! A `TestApp` behind HTTP, as API Gateway puts the functions there. Must not know what a request means.
+//! A `TestApp` behind HTTP, as API Gateway puts the functions there. Must not know what a request
+//! means.
 
 use std::sync::Arc;
 

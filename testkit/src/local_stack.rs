@@ -1,4 +1,5 @@
-//! `cargo dev` as a developer starts it: a process, an address, nothing left when it ends. Must not know what it serves.
+//! `cargo dev` as a developer starts it: a process, an address, nothing left when it ends. Must not
+//! know what it serves.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -12,7 +13,8 @@ use tempfile::TempDir;
 
 use crate::request_builder::TestResponse;
 
-/// Far beyond a first build on a busy machine, for which the first answer of `cargo intake` waits, too: only a hang reaches it.
+/// Far beyond a first build on a busy machine, for which the first answer of `cargo intake` waits,
+/// too: only a hang reaches it.
 const START_TIMEOUT: Duration = Duration::from_mins(15);
 
 /// How long the stack may take to end everything it started.
@@ -80,7 +82,8 @@ impl LocalStack {
         &self.variables[name]
     }
 
-    /// Sends a request to the API with the key of the env file and as JSON, or with these headers instead.
+    /// Sends a request to the API with the key of the env file and as JSON, or with these headers
+    /// instead.
     pub fn send(
         &self,
         method: &str,
@@ -105,8 +108,8 @@ impl LocalStack {
         )
     }
 
-    /// Ends it with a signal, `INT` or `TERM`; asserts that it ends well and that nothing is left. Returns what it wrote to
-    /// standard error.
+    /// Ends it with a signal, `INT` or `TERM`; asserts that it ends well and that nothing is left.
+    /// Returns what it wrote to standard error.
     pub fn stop(mut self, signal: &str) -> String {
         self.signal(signal);
         // Whatever runs below it has inherited its standard error: this waits for the last of them.

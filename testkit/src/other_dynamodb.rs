@@ -1,5 +1,5 @@
-//! Another emulator of DynamoDB in place of the embedded one: moto's server, whose address is in `INTAKE_OTHER_DYNAMODB`. Must not
-//! know what is tested.
+//! Another emulator of DynamoDB in place of the embedded one: moto's server, whose address is in
+//! `INTAKE_OTHER_DYNAMODB`. Must not know what is tested.
 //!
 //! All tests share it, so they run one after the other, and each begins with empty tables.
 
@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 
 use emulator::{Emulator, Template};
 
-/// The emulator at the address in `INTAKE_OTHER_DYNAMODB`, if there is one, with the tables of `template`, which are empty.
+/// The emulator at the address in `INTAKE_OTHER_DYNAMODB`, if there is one, with the tables of
+/// `template`, which are empty.
 pub(crate) fn other_dynamodb(template: &Template) -> Option<Emulator> {
     let address: SocketAddr = std::env::var("INTAKE_OTHER_DYNAMODB")
         .ok()?

@@ -1,4 +1,5 @@
-//! A request as an event of API Gateway, and the response of a function. Must not know what a response should be.
+//! A request as an event of API Gateway, and the response of a function. Must not know what a
+//! response should be.
 
 use std::fmt::Display;
 

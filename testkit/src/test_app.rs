@@ -1,4 +1,5 @@
-//! The three functions in this process over an emulator of their own. Must not know what is sent to them.
+//! The three functions in this process over an emulator of their own. Must not know what is sent to
+//! them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -203,7 +204,8 @@ impl TestApp {
         )
     }
 
-    /// A stack whose functions find AWS at these endpoints. The emulator is behind both of DynamoDB.
+    /// A stack whose functions find AWS at these endpoints. The emulator is behind both of
+    /// DynamoDB.
     pub fn at(emulator: Emulator, endpoints: &Endpoints<'_>, retention: Option<Duration>) -> Self {
         let client = client_at(&emulator.endpoint());
         let (keys, others, sqs) = (
@@ -260,7 +262,8 @@ impl TestApp {
         })
     }
 
-    /// Delivers messages of the overflow queue to the drain at this time. Returns those that are to be delivered again.
+    /// Delivers messages of the overflow queue to the drain at this time. Returns those that are to
+    /// be delivered again.
     pub async fn drain(&self, messages: &[String], now: Timestamp) -> Vec<String> {
         let records = messages.iter().enumerate();
         let records = records
@@ -285,7 +288,8 @@ impl TestApp {
             .collect()
     }
 
-    /// Gives these bytes to the customers function and then to the signals function, as Lambda's runtime delivers an event.
+    /// Gives these bytes to the customers function and then to the signals function, as Lambda's
+    /// runtime delivers an event.
     pub async fn invoke(&self, event: &[u8]) -> [TestResponse; 2] {
         let request = read_event(event, uuid::Uuid::new_v4().to_string());
         let context = RequestContext::from_request(&request);

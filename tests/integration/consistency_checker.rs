@@ -10,8 +10,9 @@ use history::consistency::{
 const NAMED: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 const GENERATED: &str = "0c3b5a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 
-/// Request 7 has three signals, the second of them rejected, and a requestIdentifier. Request 8 has one that may be stored or
-/// not. Request 9 was rejected whole. Request 10 was sent after request 7 was acknowledged.
+/// Request 7 has three signals, the second of them rejected, and a requestIdentifier. Request 8 has
+/// one that may be stored or not. Request 9 was rejected whole. Request 10 was sent after request 7
+/// was acknowledged.
 fn signals() -> (History, Stored) {
     let request = |number, outcome, identifier: Option<&str>, signals: &[(u32, bool)]| {
         let sent = |(index, (who, refused)): (usize, &(u32, bool))| Sent {
@@ -261,7 +262,8 @@ fn rejected_signal_is_kept_once_as_it_was_sent_or_its_loss_is_logged() {
     }
 }
 
-/// Whether `value` is consistent with these writes of one field: value, time sent, time acknowledged.
+/// Whether `value` is consistent with these writes of one field: value, time sent, time
+/// acknowledged.
 fn is_consistent(value: Option<&str>, writes: &[(Option<&str>, Micros, Option<Micros>)]) -> bool {
     let update = |(value, sent, acknowledged): &(Option<&str>, Micros, Option<Micros>)| Update {
         customer: 1,

@@ -1,4 +1,5 @@
-//! docs/data-model.md has the tables of template.yaml, and the attributes of items that the functions really store.
+//! docs/data-model.md has the tables of template.yaml, and the attributes of items that the
+//! functions really store.
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,
@@ -115,7 +116,8 @@ pub(crate) fn item_json(item: &Item) -> Value {
         .collect()
 }
 
-/// A stack of which `BatchWriteItem` fails where a body has `marker`, with signals that are kept for 90 days.
+/// A stack of which `BatchWriteItem` fails where a body has `marker`, with signals that are kept
+/// for 90 days.
 async fn stack_failing_at(marker: &'static str) -> (TestApp, FaultProxy) {
     let emulator = TestApp::emulator();
     let endpoint = emulator.endpoint();

@@ -64,8 +64,8 @@ impl Customers {
 
 /// Puts the program there as cargo does: another file takes the place of the one that runs.
 fn install(folder: &Path) {
-    // By another process: a child that another test starts meanwhile would have the open file, and a program that is open for writing
-    // cannot be run.
+    // By another process: a child that another test starts meanwhile would have the open file, and
+    // a program that is open for writing cannot be run.
     let program = build_functions().unwrap().join("customers");
     assert!(
         Command::new("cp")

@@ -1,4 +1,5 @@
-//! Which keys are valid while the key table does not answer, where there is a key snapshot (docs/api.md, API keys).
+//! Which keys are valid while the key table does not answer, where there is a key snapshot
+//! (docs/api.md, API keys).
 
 mod hostile;
 mod processes;
@@ -175,7 +176,8 @@ async fn later_snapshot_decides_over_the_table() {
         .await
         .assert_problem(401, "unauthorized");
 
-    // `Last-Modified` has no milliseconds: a snapshot of the second of the read may be the later one.
+    // `Last-Modified` has no milliseconds: a snapshot of the second of the read may be the later
+    // one.
     let stack = Stack::start(Plan::none()).await;
     let key = stack.app.key("shop").await;
     stack.ping(&key, NOW.plus(Duration::from_millis(300))).await;

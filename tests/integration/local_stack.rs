@@ -1,4 +1,5 @@
-//! `cargo dev`, end to end: the compiled functions behind HTTP, and what they wrote, read through DynamoDB's protocol.
+//! `cargo dev`, end to end: the compiled functions behind HTTP, and what they wrote, read through
+//! DynamoDB's protocol.
 
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt as _;

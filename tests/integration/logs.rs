@@ -1,4 +1,5 @@
-//! Each request writes one log line. No line contains a key, a profile value or a body; the requestIdentifier it may.
+//! Each request writes one log line. No line contains a key, a profile value or a body; the
+//! requestIdentifier it may.
 
 mod bytes;
 mod queries;
@@ -31,8 +32,9 @@ impl io::Write for Lines {
     }
 }
 
-/// While a process has one subscriber, tracing asks only that of the current thread whether a new call site is enabled, and
-/// caches the answer for all threads. With a second one it asks all, so that requests of other tests disable no call site.
+/// While a process has one subscriber, tracing asks only that of the current thread whether a new
+/// call site is enabled, and caches the answer for all threads. With a second one it asks all, so
+/// that requests of other tests disable no call site.
 static SECOND_SUBSCRIBER: LazyLock<Dispatch> =
     LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
 

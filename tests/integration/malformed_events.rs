@@ -1,5 +1,5 @@
-//! Events with values that API Gateway does not document, or that a client chose: each gets a response, and no value of it is
-//! logged.
+//! Events with values that API Gateway does not document, or that a client chose: each gets a
+//! response, and no value of it is logged.
 
 use serde_json::{Value, json};
 use testkit::function_process::{FunctionProcess, ProcessOptions};

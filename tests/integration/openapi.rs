@@ -1,5 +1,5 @@
-//! openapi.yaml matches the code: the functions return each response example, and each code, limit, path and method is that
-//! of the code.
+//! openapi.yaml matches the code: the functions return each response example, and each code, limit,
+//! path and method is that of the code.
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,
@@ -29,7 +29,8 @@ use testkit::{RequestBuilder, TestApp};
 
 use self::document::Document;
 
-/// Examples that no request produces. Redocly validates them, as all others, against their schema (`.ci/run contract`).
+/// Examples that no request produces. Redocly validates them, as all others, against their schema
+/// (`.ci/run contract`).
 const ONLY_BY_SCHEMA: [&str; 1] = ["refused-by-store"];
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! Signals that DynamoDB does not acknowledge in time go to the overflow queue, and a drain stores them
-//! (docs/reliability.md, Overflow).
+//! Signals that DynamoDB does not acknowledge in time go to the overflow queue, and a drain stores
+//! them (docs/reliability.md, Overflow).
 
 mod customers;
 mod drain;

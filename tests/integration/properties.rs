@@ -1,5 +1,6 @@
-//! Properties of every request, checked on random requests. Each run checks the same cases: `PROPTEST_RNG_SEED` chooses
-//! others, and `INTAKE_PROPERTY_FACTOR` multiplies their number. A failure reports its smallest case and the seed.
+//! Properties of every request, checked on random requests. Each run checks the same cases:
+//! `PROPTEST_RNG_SEED` chooses others, and `INTAKE_PROPERTY_FACTOR` multiplies their number. A
+//! failure reports its smallest case and the seed.
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,
@@ -94,7 +95,8 @@ impl Fixture {
         self.runtime.block_on(self.app.send(call))
     }
 
-    /// The stored signals of these customers and emitters by their index, without the attributes that the service adds.
+    /// The stored signals of these customers and emitters by their index, without the attributes
+    /// that the service adds.
     fn stored_signals(
         &self,
         account: &str,

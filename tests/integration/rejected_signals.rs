@@ -1,4 +1,5 @@
-//! Rejected signals are stored as sent, with their errors; or, with strict handling, nothing is (docs/api.md, Signals).
+//! Rejected signals are stored as sent, with their errors; or, with strict handling, nothing is
+//! (docs/api.md, Signals).
 
 use model::timestamp::Timestamp;
 use serde_json::json;

@@ -1,8 +1,8 @@
-//! Memory and processor time of a function for the worst bodies within the limits (docs/api.md, Limits), measured on its
-//! process.
+//! Memory and processor time of a function for the worst bodies within the limits (docs/api.md,
+//! Limits), measured on its process.
 //!
-//! Memory is bounded in every build. Processor time is bounded only for released functions: `.ci/run guard` sets their folder in
-//! `INTAKE_RELEASED_FUNCTIONS`.
+//! Memory is bounded in every build. Processor time is bounded only for released functions:
+//! `.ci/run guard` sets their folder in `INTAKE_RELEASED_FUNCTIONS`.
 
 mod body;
 mod customers;
@@ -63,7 +63,8 @@ async fn assert_usage(bodies: Vec<HostileBody>, plan: &Plan, max_memory: u64) {
     let usages =
         stream::iter(bodies).map(async |body| measure(&body, programs, key, endpoint, plan).await);
     let usages: Vec<Usage> = usages.buffer_unordered(CONCURRENT).collect().await;
-    // The function sends unprocessed signals again until the deadline, so its processor time is not bounded by the body.
+    // The function sends unprocessed signals again until the deadline, so its processor time is not
+    // bounded by the body.
     let is_bounded = released.is_some() && max_memory == MAX_MEMORY;
     let max_time = if is_bounded {
         MAX_PROCESSOR_TIME

@@ -1,4 +1,5 @@
-//! template.yaml routes the paths of the functions, and lets browsers call them (docs/api.md, Endpoints).
+//! template.yaml routes the paths of the functions, and lets browsers call them (docs/api.md,
+//! Endpoints).
 
 use std::collections::BTreeSet;
 
@@ -70,7 +71,8 @@ fn template_allows_browsers_every_method_and_header() {
         "content-type",
         "prefer",
     ];
-    // The libraries that trace a page's requests add these to each of them (W3C Trace Context, W3C Baggage).
+    // The libraries that trace a page's requests add these to each of them (W3C Trace Context, W3C
+    // Baggage).
     let of_tracing = ["baggage", "traceparent", "tracestate"];
     let allowed = read
         .into_iter()

@@ -1,4 +1,5 @@
-//! The events in events/, as `cargo lambda invoke` sends them: each gets its response, and its data is stored.
+//! The events in events/, as `cargo lambda invoke` sends them: each gets its response, and its data
+//! is stored.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +12,8 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp, TestResponse, read_event};
 
-/// The response to a sample event, and the numbers of customers, signals and rejected signals that it stores.
+/// The response to a sample event, and the numbers of customers, signals and rejected signals that
+/// it stores.
 struct Expected {
     file: &'static str,
     status: u16,
@@ -133,7 +135,8 @@ fn assert_fields(response: &TestResponse, fields: &Value, file: &str) {
     }
 }
 
-/// The functions use four headers, and neither the query string nor other extensions of `lambda_http`'s request.
+/// The functions use four headers, and neither the query string nor other extensions of
+/// `lambda_http`'s request.
 fn assert_read_as_lambda_http_does(event: &str) {
     let (ours, theirs) = (
         read_event(event.as_bytes(), "i1".to_owned()),

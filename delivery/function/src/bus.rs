@@ -1,7 +1,7 @@
 //! The EventBridge bus. Must not know what is in an event.
 //!
-//! Sources: `PutEvents`, `PutEventsRequestEntry` and `PutEventsResultEntry` in the EventBridge API reference; "Calculating
-//! `PutEvents` event entry size" in the EventBridge user guide.
+//! Sources: `PutEvents`, `PutEventsRequestEntry` and `PutEventsResultEntry` in the EventBridge API
+//! reference; "Calculating `PutEvents` event entry size" in the EventBridge user guide.
 
 use std::borrow::Cow;
 
@@ -20,8 +20,9 @@ const SOURCE: &str = "intake";
 /// The most entries that one call may have.
 const MAX_ENTRIES: usize = 10;
 
-/// The entries of one call together, in bytes, must be smaller: "The total entry size must be less than 256KB". AWS announced
-/// 1 MB on 29 January 2026; this is what every partition and every target of a rule takes.
+/// The entries of one call together, in bytes, must be smaller: "The total entry size must be less
+/// than 256KB". AWS announced 1 MB on 29 January 2026; this is what every partition and every
+/// target of a rule takes.
 const MAX_CALL_BYTES: usize = 256_000;
 
 /// What the time of an entry counts, in bytes.

@@ -46,8 +46,8 @@ impl From<Cause> for Undelivered {
     }
 }
 
-/// Why a call failed, or a target did not take an event. The log shows it, so it is never a message, which may contain an
-/// event.
+/// Why a call failed, or a target did not take an event. The log shows it, so it is never a
+/// message, which may contain an event.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Cause {
     /// The call failed, or the target returned another code.
@@ -62,7 +62,8 @@ pub(crate) enum Cause {
     /// The failure bucket did not take a record.
     #[error(transparent)]
     Bucket(S3Error),
-    /// `EventBridge` will never take this event. Other errors can pass, or be mended by the operator.
+    /// `EventBridge` will never take this event. Other errors can pass, or be mended by the
+    /// operator.
     #[error("{0}")]
     InvalidEvent(String),
     /// The target will never take this call, because of what is in it: it does not say which event.
@@ -94,8 +95,9 @@ impl Cause {
     }
 }
 
-/// The calls that send items in their order, until one fails for another reason than what is in it. A call that is refused as a
-/// whole is made again with half of its items, so that each item that a target will never take is found.
+/// The calls that send items in their order, until one fails for another reason than what is in it.
+/// A call that is refused as a whole is made again with half of its items, so that each item that a
+/// target will never take is found.
 #[derive(Debug)]
 pub(crate) struct Calls<'i, T> {
     items: &'i [T],
@@ -109,8 +111,8 @@ pub(crate) struct Calls<'i, T> {
 }
 
 impl<'i, T> Calls<'i, T> {
-    /// Makes the calls with `call`. One takes as many items as `fitting` says, and names an undelivered one by its position in the
-    /// call.
+    /// Makes the calls with `call`. One takes as many items as `fitting` says, and names an
+    /// undelivered one by its position in the call.
     pub(crate) async fn make<F: Future<Output = Result<(), Undelivered>>>(
         items: &'i [T],
         fitting: fn(&[T]) -> usize,
@@ -165,13 +167,15 @@ impl<'i, T> Calls<'i, T> {
         }
     }
 
-    /// Whether the target took none of several items, for what is in the first: then it may be the target that is at fault.
+    /// Whether the target took none of several items, for what is in the first: then it may be the
+    /// target that is at fault.
     pub(crate) fn takes_none(&self) -> bool {
         self.items.len() > 1 && !self.refused.is_empty() && self.first == self.refused.len()
     }
 }
 
-/// Checks that each item or record of a call, whose position in it is given, has a result with an id and no error code.
+/// Checks that each item or record of a call, whose position in it is given, has a result with an
+/// id and no error code.
 pub(crate) fn confirm<'r>(
     positions: impl ExactSizeIterator<Item = usize>,
     results: impl ExactSizeIterator<Item = (Option<&'r str>, Option<&'r str>)>,

@@ -12,17 +12,19 @@
 //! | `data` | the signal, with every field and digit | `{"old": profile, "new": profile}`; without `old` when it was created; absent in a deletion |
 //! | `dataref` | only in a reference | only in a reference |
 //!
-//! `id` and `source` together are unique, and a record that is delivered again has the same: consumers drop duplicates by
-//! them. `source` tells signals from customer changes; `type` does not, since clients choose it.
+//! `id` and `source` together are unique, and a record that is delivered again has the same:
+//! consumers drop duplicates by them. `source` tells signals from customer changes; `type` does
+//! not, since clients choose it.
 //!
-//! `data` of a signal has `customerId` and `eventType`, or `emitterId` and `stepNodeId`, and `eventflowIdentifier` if there
-//! is one, `data` (an empty object when the client sent null or nothing), and the fields that are not in the contract. A
-//! profile has the fields of `customerData`. Numbers keep their digits; white space, the order of fields and the spelling of
+//! `data` of a signal has `customerId` and `eventType`, or `emitterId` and `stepNodeId`, and
+//! `eventflowIdentifier` if there is one, `data` (an empty object when the client sent null or
+//! nothing), and the fields that are not in the contract. A profile has the fields of
+//! `customerData`. Numbers keep their digits; white space, the order of fields and the spelling of
 //! escapes and exponents are not kept.
 //!
-//! A reference is the event without `datacontenttype` and `data`, with `dataref`: where the event is whole. It is
-//! `urn:intake:lake` (the event with the same `id` and `source` in the lake) or the `s3:` URL of an object in the failure
-//! bucket, whose `record` is the stream's record.
+//! A reference is the event without `datacontenttype` and `data`, with `dataref`: where the event
+//! is whole. It is `urn:intake:lake` (the event with the same `id` and `source` in the lake) or the
+//! `s3:` URL of an object in the failure bucket, whose `record` is the stream's record.
 
 use model::timestamp::Timestamp;
 
@@ -39,7 +41,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Its `DetailType` on the bus. A constant, since an `eventType` may be longer than the 128 characters of that.
+    /// Its `DetailType` on the bus. A constant, since an `eventType` may be longer than the 128
+    /// characters of that.
     pub(crate) fn detail_type(self) -> &'static str {
         match self {
             Self::Signal => "signal",

@@ -20,7 +20,8 @@ use crate::log::{Counts, Failure};
 use crate::record::{event_of, timestamp};
 use crate::targets::Targets;
 
-/// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32 characters and at most 40.
+/// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32
+/// characters and at most 40.
 const MAX_NAME_CHARS: usize = 128;
 
 /// Records that are written to the failure bucket at once.
@@ -91,8 +92,9 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Reads the records, and keeps those that cannot be delivered whole. That takes at most a third of the time: in
-    /// the rest the events before the first record that is not kept are delivered, and Lambda goes on behind them.
+    /// Reads the records, and keeps those that cannot be delivered whole. That takes at most a
+    /// third of the time: in the rest the events before the first record that is not kept are
+    /// delivered, and Lambda goes on behind them.
     pub(crate) async fn read(&mut self, records: &[&'a RawValue]) {
         let mut unkept = Vec::new();
         for (position, record) in records.iter().copied().enumerate() {
@@ -191,9 +193,10 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Sends the events to the bus, if there is one. One that EventBridge will never take would hold up the shard: it is kept, and
-    /// a reference to it is sent after the other events. But if EventBridge took no event of several, and no reference, the shard
-    /// waits: more likely than each event, the bus is at fault.
+    /// Sends the events to the bus, if there is one. One that EventBridge will never take would
+    /// hold up the shard: it is kept, and a reference to it is sent after the other events. But if
+    /// EventBridge took no event of several, and no reference, the shard waits: more likely than
+    /// each event, the bus is at fault.
     pub(crate) async fn notify_bus(&mut self) {
         let Some(bus) = &self.targets.bus else { return };
         let entries: Vec<_> = self.events.iter().map(PendingEvent::entry).collect();
@@ -272,7 +275,8 @@ impl<'a> Delivery<'a> {
         ));
     }
 
-    /// Ends the batch before the record of an event; at its beginning if a defect names no event, so that nothing is passed over.
+    /// Ends the batch before the record of an event; at its beginning if a defect names no event,
+    /// so that nothing is passed over.
     fn fail_event(&mut self, index: usize, target: &'static str, cause: &Cause) {
         self.fail(
             self.events.get(index).map_or(0, |pending| pending.position),
@@ -304,7 +308,8 @@ impl<'a> Delivery<'a> {
         Ok(())
     }
 
-    /// Writes a record to the failure bucket. The key is the same when the record is delivered again, which is the only retry.
+    /// Writes a record to the failure bucket. The key is the same when the record is delivered
+    /// again, which is the only retry.
     async fn keep(&self, record: &RawValue, reason: &str, deadline: Deadline) -> Result<(), Cause> {
         let body = serde_json::to_string(&KeptRecord { reason, record })
             .map_err(|_| Cause::RequestError)?;
@@ -331,8 +336,9 @@ impl<'a> Delivery<'a> {
         )
     }
 
-    /// `unreadable/2026/11/20/<eventID>.json`, with the day of the change. A record without an eventID has its sequence number
-    /// or its digest there, and one without a time has the day of the invocation.
+    /// `unreadable/2026/11/20/<eventID>.json`, with the day of the change. A record without an
+    /// eventID has its sequence number or its digest there, and one without a time has the day of
+    /// the invocation.
     fn failure_key(&self, record: &RawValue) -> String {
         let RecordName {
             event_id,

@@ -1,5 +1,6 @@
-//! Own types instead of `aws_lambda_events::dynamodb`, which makes floats of numbers: the event of a DynamoDB stream and
-//! the response to it ("Using AWS Lambda with Amazon DynamoDB" in the Lambda developer guide).
+//! Own types instead of `aws_lambda_events::dynamodb`, which makes floats of numbers: the event of
+//! a DynamoDB stream and the response to it ("Using AWS Lambda with Amazon DynamoDB" in the Lambda
+//! developer guide).
 
 use std::borrow::Cow;
 
@@ -7,13 +8,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Who deletes items whose time to live has passed ("DynamoDB Streams and Time to Live" in the DynamoDB developer guide).
+/// Who deletes items whose time to live has passed ("DynamoDB Streams and Time to Live" in the
+/// DynamoDB developer guide).
 pub(crate) const TIME_TO_LIVE: &str = "dynamodb.amazonaws.com";
 
 /// Records of a shard, in its order.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamEvent<'a> {
-    /// The records: text, because one that cannot be read must not cost the others, and is kept as it was received.
+    /// The records: text, because one that cannot be read must not cost the others, and is kept as
+    /// it was received.
     #[serde(rename = "Records", borrow)]
     pub(crate) records: Vec<&'a RawValue>,
 }

@@ -13,7 +13,8 @@ use crate::clients::{Calls, Cause, Undelivered, call, config, confirm};
 /// The largest record, in bytes: "as large as 1,000 KB (before base64 encoding)".
 const MAX_RECORD_BYTES: usize = 1_000_000;
 
-/// Records of one call: "up to a limit of 4 MB for the entire request", also if that is after base64 encoding.
+/// Records of one call: "up to a limit of 4 MB for the entire request", also if that is after
+/// base64 encoding.
 const MAX_RECORDS: usize = 3;
 
 /// The Firehose stream of the lake.
@@ -23,8 +24,8 @@ pub(crate) struct Lake {
     stream: String,
 }
 
-/// A record: lines of JSON, one for each event. Each record is billed as a multiple of 5 KB ("Amazon Data Firehose pricing"),
-/// so one event in each would cost several times as much.
+/// A record: lines of JSON, one for each event. Each record is billed as a multiple of 5 KB
+/// ("Amazon Data Firehose pricing"), so one event in each would cost several times as much.
 #[derive(Debug, PartialEq, Eq)]
 struct Packed {
     /// The position of its first event.
@@ -46,7 +47,8 @@ impl Lake {
         event.len() < MAX_RECORD_BYTES
     }
 
-    /// Sends events in their order. When a record is not taken, its first event is the undelivered one.
+    /// Sends events in their order. When a record is not taken, its first event is the undelivered
+    /// one.
     pub(crate) async fn put<'e>(
         &self,
         events: &'e [&'e str],

@@ -1,21 +1,24 @@
-//! The delivery of stored signals and customer changes to an EventBridge bus, and to a lake through Firehose.
+//! The delivery of stored signals and customer changes to an EventBridge bus, and to a lake through
+//! Firehose.
 //!
-//! Lambda gives the function the records of one shard of a DynamoDB stream, in their order, and gives it again the first one
-//! that it does not deliver and all that follow, until it does, for 23 hours. So every record is delivered at least once if its
-//! target is back by then, and one that is delivered twice has the same `id` and `source` (`cloud_event`).
+//! Lambda gives the function the records of one shard of a DynamoDB stream, in their order, and
+//! gives it again the first one that it does not deliver and all that follow, until it does, for 23
+//! hours. So every record is delivered at least once if its target is back by then, and one that is
+//! delivered twice has the same `id` and `source` (`cloud_event`).
 //!
-//! A batch goes through these steps, each in the order of the records. The first record that fails in one ends it there, for
-//! the steps after it too:
+//! A batch goes through these steps, each in the order of the records. The first record that fails
+//! in one ends it there, for the steps after it too:
 //!
-//! 1. Each record becomes an event. A record that cannot be read is kept in the failure bucket, and the shard goes on; so is
-//!    one whose event is too large for the lake, or has no lake and cannot be whole on the bus. This takes at most a third of
-//!    the time.
+//! 1. Each record becomes an event. A record that cannot be read is kept in the failure bucket, and
+//!   the shard goes on; so is one whose event is too large for the lake, or has no lake and cannot
+//!   be whole on the bus. This takes at most a third of the time.
 //! 2. The lake gets the events, many to a record.
-//! 3. The bus gets the events. One that `PutEvents` does not take is a reference to where it is whole: by now it is there, unless
-//!    another function fills the lake, which `LAKE_BUCKET_NAME` says.
+//! 3. The bus gets the events. One that `PutEvents` does not take is a reference to where it is
+//!   whole: by now it is there, unless another function fills the lake, which `LAKE_BUCKET_NAME`
+//!   says.
 //!
-//! The lake comes first because a record that failed is delivered again to each step that it has passed: a duplicate in the
-//! lake is dropped by a query, one on the bus may start something.
+//! The lake comes first because a record that failed is delivered again to each step that it has
+//! passed: a duplicate in the lake is dropped by a query, one on the bus may start something.
 //!
 //! This crate has the order of the steps. Only `bus`, `lake` and `targets` know their services.
 
@@ -53,7 +56,8 @@ pub struct DeliverFunction {
     targets: Targets,
 }
 
-/// The payload of an invocation is not an event of a stream. It is not kept: Lambda delivers it again.
+/// The payload of an invocation is not an event of a stream. It is not kept: Lambda delivers it
+/// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the payload is not an event of a DynamoDB stream")]
 pub struct UnreadableEvent;
@@ -62,14 +66,16 @@ impl DeliverFunction {
     /// The function with the targets that the environment variables name.
     ///
     /// # Errors
-    /// When both targets or the failure bucket are missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
+    /// When both targets or the failure bucket are missing, or `AWS_CA_BUNDLE` names a file that
+    /// cannot be used.
     pub fn from_environment() -> Result<Self, ConfigError> {
         Ok(Self {
             targets: Targets::from_environment()?,
         })
     }
 
-    /// Delivers the records of an event that came at `now`. Returns the first one that is to be delivered again.
+    /// Delivers the records of an event that came at `now`. Returns the first one that is to be
+    /// delivered again.
     ///
     /// # Errors
     /// When `payload` is not an event of a stream.

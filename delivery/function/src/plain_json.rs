@@ -42,7 +42,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Number<'a> {
 }
 
 impl Number<'_> {
-    /// Whether it is an integer beyond 64 bits. Such an integer is at least 2^63, and so is the nearest float.
+    /// Whether it is an integer beyond 64 bits. Such an integer is at least 2^63, and so is the
+    /// nearest float.
     fn is_large(&self) -> bool {
         self.0.parse::<i64>().is_err()
             && !self
@@ -57,8 +58,9 @@ impl Number<'_> {
 pub(crate) struct PlainJson {
     text: String,
     /// Whether it has a number that `PutEvents` refuses or may refuse: "For the JSON number
-    /// (integer) data type, the constraints are: a minimum value of -9,223,372,036,854,775,808 and a maximum value of
-    /// 9,223,372,036,854,775,807" (`PutEvents` in the EventBridge API reference).
+    /// (integer) data type, the constraints are: a minimum value of -9,223,372,036,854,775,808 and
+    /// a maximum value of 9,223,372,036,854,775,807" (`PutEvents` in the EventBridge API
+    /// reference).
     pub(crate) has_large_number: bool,
 }
 
@@ -74,7 +76,8 @@ impl PlainJson {
             .push_str(&serde_json::Value::from(text).to_string());
     }
 
-    /// Writes a field of an object. A comma follows, which [`end`](Self::end) removes after the last one.
+    /// Writes a field of an object. A comma follows, which [`end`](Self::end) removes after the
+    /// last one.
     pub(crate) fn field(&mut self, name: &str, value: &str) {
         self.string(name);
         self.raw(":");

@@ -1,6 +1,7 @@
 //! From a record of a stream to an event. Must not know where events go.
 //!
-//! Records are told apart by their keys, not by the names of tables: a signal has a sort key, and a customer does not.
+//! Records are told apart by their keys, not by the names of tables: a signal has a sort key, and a
+//! customer does not.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,8 +15,8 @@ use crate::cloud_event::{Attributes, CloudEvent, Kind};
 use crate::event::{Change, EventName, StreamRecord, TIME_TO_LIVE, Text};
 use crate::plain_json::{AttributeValue, PlainJson};
 
-/// Why a record cannot be read. The message may contain a value of the record, so it is kept with the record, and never
-/// logged.
+/// Why a record cannot be read. The message may contain a value of the record, so it is kept with
+/// the record, and never logged.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UnreadableRecord {
     #[error("the record is not one of a stream of this service: {0}")]
@@ -34,8 +35,8 @@ pub(crate) enum UnreadableRecord {
     Time,
 }
 
-/// The event of a record. `None` for a record without an event: that of a signal that was changed or deleted, or of an item
-/// whose time to live has passed.
+/// The event of a record. `None` for a record without an event: that of a signal that was changed
+/// or deleted, or of an item whose time to live has passed.
 pub(crate) fn event_of(record: &RawValue) -> Result<Option<CloudEvent>, UnreadableRecord> {
     let record: StreamRecord<'_> = serde_json::from_str(record.get())?;
     if record
@@ -194,7 +195,8 @@ pub(crate) fn timestamp(seconds: f64) -> Timestamp {
     Timestamp::from_millis((seconds * 1000.0) as u64)
 }
 
-/// The profile of a customer, which is the attributes that the client sent, and the time of its last change.
+/// The profile of a customer, which is the attributes that the client sent, and the time of its
+/// last change.
 fn profile(image: Option<&RawValue>) -> Result<(PlainJson, Option<Timestamp>), UnreadableRecord> {
     let image = image.ok_or(UnreadableRecord::NoImage)?.get();
     let item: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(image)?;

@@ -1,5 +1,6 @@
-//! Where events go, as the environment variables say, and the bucket for records that cannot be delivered. Must not know what is
-//! sent there, in which order, or why a record cannot be delivered.
+//! Where events go, as the environment variables say, and the bucket for records that cannot be
+//! delivered. Must not know what is sent there, in which order, or why a record cannot be
+//! delivered.
 
 use store::environment::{self, ConfigError, env_var, optional_env_var};
 use store::s3::Bucket;
@@ -21,7 +22,8 @@ impl Targets {
     /// The targets that the environment variables name.
     ///
     /// # Errors
-    /// When both targets or the failure bucket are missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
+    /// When both targets or the failure bucket are missing, or `AWS_CA_BUNDLE` names a file that
+    /// cannot be used.
     pub(crate) fn from_environment() -> Result<Self, ConfigError> {
         let failures = Bucket::new(env_var("FAILURE_BUCKET_NAME")?, environment::s3()?);
         let (bus, lake) = (

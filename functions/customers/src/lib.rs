@@ -41,7 +41,8 @@ pub struct CustomersFunction {
 }
 
 impl CustomersFunction {
-    /// The function with the tables that the environment variables name, and the overflow queue if one is named.
+    /// The function with the tables that the environment variables name, and the overflow queue if
+    /// one is named.
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
@@ -72,7 +73,8 @@ impl CustomersFunction {
         }
     }
 
-    /// Queues an update that DynamoDB did not acknowledge. Returns whether the queue acknowledged it.
+    /// Queues an update that DynamoDB did not acknowledge. Returns whether the queue acknowledged
+    /// it.
     async fn defer(
         &self,
         key: &KeyEntry,

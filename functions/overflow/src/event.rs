@@ -1,5 +1,5 @@
-//! Own types instead of `aws_lambda_events::sqs`: 25 crates fewer. The event of an SQS queue and the response to it ("Using
-//! Lambda with Amazon SQS" in the Lambda developer guide).
+//! Own types instead of `aws_lambda_events::sqs`: 25 crates fewer. The event of an SQS queue and
+//! the response to it ("Using Lambda with Amazon SQS" in the Lambda developer guide).
 
 use serde::{Deserialize, Serialize};
 

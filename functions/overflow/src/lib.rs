@@ -1,9 +1,10 @@
-//! The drain of the overflow queue: stores the signals and the updates of customers that a function accepted and DynamoDB did
-//! not acknowledge in time (docs/reliability.md, Overflow).
+//! The drain of the overflow queue: stores the signals and the updates of customers that a function
+//! accepted and DynamoDB did not acknowledge in time (docs/reliability.md, Overflow).
 //!
-//! A message is deleted only after all of it is stored: a drain that fails or is killed runs again, and makes the same writes.
-//! The messages of an event are drained at the same time, each with calls of its own, so that one that DynamoDB throttles delays
-//! no other. This crate has the order of the steps.
+//! A message is deleted only after all of it is stored: a drain that fails or is killed runs again,
+//! and makes the same writes. The messages of an event are drained at the same time, each with
+//! calls of its own, so that one that DynamoDB throttles delays no other. This crate has the order
+//! of the steps.
 
 mod event;
 
@@ -37,7 +38,8 @@ use tracing::Instrument as _;
 
 pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 
-/// The longest that a drain may take: less than the function's timeout by the time for dead letters.
+/// The longest that a drain may take: less than the function's timeout by the time for dead
+/// letters.
 const MAX_DRAIN_DURATION: Duration = Duration::from_secs(50);
 
 /// The function: its tables, and the queue for messages that it cannot drain.
@@ -101,7 +103,8 @@ impl OverflowFunction {
         })
     }
 
-    /// Drains each message of an event that came at `now`. Returns the messages that are to be delivered again.
+    /// Drains each message of an event that came at `now`. Returns the messages that are to be
+    /// delivered again.
     pub async fn drain(
         &self,
         event: SqsEvent,
@@ -288,9 +291,10 @@ impl OverflowFunction {
     }
 }
 
-/// Stores signals; returns the indices of those that DynamoDB found invalid. A message of which DynamoDB takes nothing is given up
-/// after [`WRITE_TIMEOUT`]. One of which it takes some goes on: otherwise a table with little capacity would take a part of each
-/// message at each delivery, and never all of a large one.
+/// Stores signals; returns the indices of those that DynamoDB found invalid. A message of which
+/// DynamoDB takes nothing is given up after [`WRITE_TIMEOUT`]. One of which it takes some goes on:
+/// otherwise a table with little capacity would take a part of each message at each delivery, and
+/// never all of a large one.
 async fn store_all(
     table: &SignalsTable,
     context: BatchContext<'_>,

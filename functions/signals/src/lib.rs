@@ -39,10 +39,12 @@ pub struct SignalsFunction {
 }
 
 impl SignalsFunction {
-    /// The function with the tables that the environment variables name, and the overflow queue if one is named.
+    /// The function with the tables that the environment variables name, and the overflow queue if
+    /// one is named.
     ///
     /// # Errors
-    /// When a variable is missing or malformed, or `AWS_CA_BUNDLE` names a file that cannot be used.
+    /// When a variable is missing or malformed, or `AWS_CA_BUNDLE` names a file that cannot be
+    /// used.
     pub fn from_environment() -> Result<Self, ConfigError> {
         let (keys, idempotency) = (env_var("API_KEYS_TABLE")?, env_var("IDEMPOTENCY_TABLE")?);
         let (table, rejected) = (

@@ -1,5 +1,6 @@
-//! The steps of storing a batch: the idempotency record, the valid signals and, for the operator, the rejected ones; what
-//! DynamoDB does not acknowledge in time goes to the overflow queue (docs/api.md, When DynamoDB is unavailable).
+//! The steps of storing a batch: the idempotency record, the valid signals and, for the operator,
+//! the rejected ones; what DynamoDB does not acknowledge in time goes to the overflow queue
+//! (docs/api.md, When DynamoDB is unavailable).
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -19,10 +20,12 @@ use store::queue::Queue;
 use store::rejected_signals::{RejectedSignalItem, RejectedSignalsTable};
 use store::signals::SignalsTable;
 
-/// The part of the request's time that is reserved for an idempotency record after signals could not be stored.
+/// The part of the request's time that is reserved for an idempotency record after signals could
+/// not be stored.
 const LATE_RECORD_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long storing rejected signals may take, so that it does not cost the accepted ones their response.
+/// How long storing rejected signals may take, so that it does not cost the accepted ones their
+/// response.
 const REJECTED_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The tables of the function, and its queue if it has one.
@@ -48,14 +51,15 @@ pub(crate) struct ReceivedBatch<'a> {
 
 /// What is known of the idempotency record of a batch, and so of the time of its signals.
 enum Idempotency {
-    /// There is to be no record: the client named no requestIdentifier, or no signal is valid, so that a retry stores nothing twice.
+    /// There is to be no record: the client named no requestIdentifier, or no signal is valid, so
+    /// that a retry stores nothing twice.
     NotNeeded,
     /// This request wrote it, so its signals are new.
     New,
     /// An earlier attempt wrote it, and its time is that of the signals.
     Earlier,
-    /// Its write may take effect later, or never. No signal may be written now: an attempt that comes later could write it
-    /// under another time.
+    /// Its write may take effect later, or never. No signal may be written now: an attempt that
+    /// comes later could write it under another time.
     Unknown(StoreError),
 }
 
@@ -67,7 +71,8 @@ struct Unstored {
 }
 
 impl Storage {
-    /// Stores or defers every valid signal. Signals that DynamoDB finds invalid become rejected ones.
+    /// Stores or defers every valid signal. Signals that DynamoDB finds invalid become rejected
+    /// ones.
     pub(crate) async fn store(
         &self,
         received: &mut ReceivedBatch<'_>,
@@ -105,7 +110,8 @@ impl Storage {
         Err(self.unavailable(received, error, &record).await)
     }
 
-    /// Writes the idempotency record, if there is to be one, and gives the signals of a retry the time of the record.
+    /// Writes the idempotency record, if there is to be one, and gives the signals of a retry the
+    /// time of the record.
     async fn begin(
         &self,
         received: &mut ReceivedBatch<'_>,
@@ -204,8 +210,8 @@ impl Storage {
             .await
     }
 
-    /// Queues the signals with these indices, and the rejected ones that are not stored. Returns whether the queue
-    /// acknowledged them.
+    /// Queues the signals with these indices, and the rejected ones that are not stored. Returns
+    /// whether the queue acknowledged them.
     async fn defer(
         &self,
         received: &ReceivedBatch<'_>,
@@ -239,8 +245,8 @@ impl Storage {
             .await
     }
 
-    /// The problem when signals are neither stored nor queued. A request without a requestIdentifier gets one to retry with,
-    /// if its record can be written after all.
+    /// The problem when signals are neither stored nor queued. A request without a
+    /// requestIdentifier gets one to retry with, if its record can be written after all.
     async fn unavailable(
         &self,
         received: &ReceivedBatch<'_>,

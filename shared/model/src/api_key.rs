@@ -1,4 +1,5 @@
-//! An API key, which cannot be printed; its hash, which is all that is stored; and the endpoint that it may be restricted to.
+//! An API key, which cannot be printed; its hash, which is all that is stored; and the endpoint
+//! that it may be restricted to.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,10 +13,12 @@ use crate::digest::Digest;
 /// The prefix of every generated key, by which secret scanners recognize a leaked one.
 pub const KEY_PREFIX: &str = "intake_sk_";
 
-/// The prefix of a verification key, which is accepted only for accounts of `cargo intake verify` (docs/api.md, API keys).
+/// The prefix of a verification key, which is accepted only for accounts of `cargo intake verify`
+/// (docs/api.md, API keys).
 pub const VERIFICATION_KEY_PREFIX: &str = "intake_vk_";
 
-/// What the partition key of a verification key begins with. The permissions of the role that verifies are limited to it.
+/// What the partition key of a verification key begins with. The permissions of the role that
+/// verifies are limited to it.
 const VERIFICATION_PARTITION: &str = "verify-";
 
 /// A new key: a prefix and 256 random bits in hexadecimal (docs/api.md, API keys).
@@ -84,7 +87,8 @@ impl Endpoint {
     }
 }
 
-/// SHA-256 of a key, and whether it is a verification key. A key has 256 random bits, so a hash without salt is enough.
+/// SHA-256 of a key, and whether it is a verification key. A key has 256 random bits, so a hash
+/// without salt is enough.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KeyHash {
@@ -102,8 +106,8 @@ impl KeyHash {
         }
     }
 
-    /// Whether the key is accepted for this account, whatever its record says: a verification key only for one of
-    /// `cargo intake verify`.
+    /// Whether the key is accepted for this account, whatever its record says: a verification key
+    /// only for one of `cargo intake verify`.
     pub fn is_accepted_for(self, account_id: &AccountId) -> bool {
         !self.is_for_verification || account_id.is_for_verification()
     }
@@ -113,7 +117,8 @@ impl KeyHash {
         self.is_for_verification
     }
 
-    /// As in the key table: 64 lower-case hexadecimal digits, after `verify-` for a verification key.
+    /// As in the key table: 64 lower-case hexadecimal digits, after `verify-` for a verification
+    /// key.
     pub fn partition_key(self) -> String {
         let prefix = if self.is_for_verification {
             VERIFICATION_PARTITION

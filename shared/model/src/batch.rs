@@ -147,8 +147,8 @@ impl<'a> Batch<'a> {
         Digest::of_all(all.into_iter().map(|(_, payload)| payload)).to_hex()
     }
 
-    /// Rejects the valid signals with these indices, which DynamoDB found invalid. Returns them; `rejected` contains them
-    /// from now on as well, in the order in which they were sent.
+    /// Rejects the valid signals with these indices, which DynamoDB found invalid. Returns them;
+    /// `rejected` contains them from now on as well, in the order in which they were sent.
     pub fn reject(&mut self, indices: &[usize]) -> Vec<RejectedSignal<'a>> {
         let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
         let rejects = |signal: &mut Signal<'a>| indices.contains(&signal.index());

@@ -55,10 +55,12 @@ pub const RESERVED_FIELDS: [&str; 8] = [
     "expiresAt",
 ];
 
-/// What the names of further attributes of the stored item begin with: the fence of a field has the field's name after it.
+/// What the names of further attributes of the stored item begin with: the fence of a field has the
+/// field's name after it.
 pub const FENCE_PREFIX: &str = "fence:";
 
-/// Whether it is an attribute that only the table needs: a fence, or the id of the update that has it.
+/// Whether it is an attribute that only the table needs: a fence, or the id of the update that has
+/// it.
 pub fn is_fence(name: &str) -> bool {
     ["fence", "fenceId"].contains(&name) || name.starts_with(FENCE_PREFIX)
 }
@@ -68,7 +70,8 @@ pub fn is_reserved(name: &str) -> bool {
     RESERVED_FIELDS.contains(&name) || name.starts_with(FENCE_PREFIX)
 }
 
-/// The most changes that an update can have: more are rejected, as duplicates or as too many, and need not be kept.
+/// The most changes that an update can have: more are rejected, as duplicates or as too many, and
+/// need not be kept.
 const MAX_CHANGES: usize = PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS;
 
 /// An update of one customer that obeys every rule of the contract.

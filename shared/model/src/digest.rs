@@ -15,7 +15,8 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest of several texts. Each is preceded by its length, so that texts split differently have another digest.
+    /// The digest of several texts. Each is preceded by its length, so that texts split differently
+    /// have another digest.
     pub fn of_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut digest = Sha256::new();
         for text in texts {

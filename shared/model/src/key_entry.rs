@@ -1,4 +1,5 @@
-//! What the key table knows of an API key, and the rules about its status. Must not know where an entry is stored.
+//! What the key table knows of an API key, and the rules about its status. Must not know where an
+//! entry is stored.
 
 use std::time::Duration;
 
@@ -46,8 +47,8 @@ pub struct KeyEntry {
 /// A key that expires within this time ends soon: time to rotate it.
 const ENDS_SOON: Duration = Duration::from_hours(30 * 24);
 
-/// A key whose whole lifetime is below this is short-lived. The alarms on keys in use fire 7 days before the end of a key, so
-/// for a short-lived key they would fire at its first request.
+/// A key whose whole lifetime is below this is short-lived. The alarms on keys in use fire 7 days
+/// before the end of a key, so for a short-lived key they would fire at its first request.
 const SHORT_LIFETIME: Duration = Duration::from_hours(7 * 24);
 
 /// Whether a key is valid, and if not, why.
@@ -98,7 +99,8 @@ impl KeyEntry {
         (left < ENDS_SOON).then_some(left)
     }
 
-    /// Whether the whole lifetime of the key is under 7 days, as that of a key of `cargo intake verify` is.
+    /// Whether the whole lifetime of the key is under 7 days, as that of a key of `cargo intake
+    /// verify` is.
     pub fn is_short_lived(&self) -> bool {
         // In seconds, as the end is, so that a key made for 7 days is not taken for a shorter one.
         let lifetime = |end: Timestamp| end.seconds().saturating_sub(self.created_at.seconds());

@@ -1,8 +1,10 @@
-//! The domain: customers, signals, batches, identifiers, accounts, API keys, and the validation errors of all of them.
+//! The domain: customers, signals, batches, identifiers, accounts, API keys, and the validation
+//! errors of all of them.
 //!
-//! A value is parsed from text once and is valid from then on. The crate knows neither AWS nor HTTP nor an async runtime: it does
-//! not know where a text came from, which status an error becomes, or how an item is stored. It does know which numbers,
-//! names and nestings DynamoDB can hold exactly, because the contract makes them validation rules.
+//! A value is parsed from text once and is valid from then on. The crate knows neither AWS nor HTTP
+//! nor an async runtime: it does not know where a text came from, which status an error becomes, or
+//! how an item is stored. It does know which numbers, names and nestings DynamoDB can hold exactly,
+//! because the contract makes them validation rules.
 
 pub mod account;
 pub mod api_key;

@@ -1,12 +1,13 @@
-//! The limits of a request's body (docs/api.md, Limits), each with its unit in its name. That of an account id is in
-//! [`account`](crate::account).
+//! The limits of a request's body (docs/api.md, Limits), each with its unit in its name. That of an
+//! account id is in [`account`](crate::account).
 //!
 //! docs/api.md, `openapi.yaml` and the messages that name a limit are tested against these.
 
 /// A body after decoding and decompression: 4 MiB. Lambda's event holds 6 MB with the body escaped.
 pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// Members of a gzip body (RFC 1952, section 2.2). Each starts a decompression, however small it is.
+/// Members of a gzip body (RFC 1952, section 2.2). Each starts a decompression, however small it
+/// is.
 pub const MAX_GZIP_MEMBERS: usize = 16;
 
 /// The most signals that one request may have.
@@ -33,12 +34,13 @@ pub const MAX_SIGNAL_BYTES: usize = 256 * 1024;
 /// Validation errors, and as many warnings, reported per signal (docs/api.md, Errors).
 pub const MAX_ERRORS_PER_SIGNAL: usize = 5;
 
-/// Validation errors, and as many warnings, reported per envelope or customer. Without this limit, the response to a body
-/// full of errors would be many times its size.
+/// Validation errors, and as many warnings, reported per envelope or customer. Without this limit,
+/// the response to a body full of errors would be many times its size.
 pub const MAX_ERRORS_PER_REQUEST: usize = 100;
 
-/// The pointer of an error, in bytes of the response. A deeper error is reported at the nearest field above it whose
-/// pointer fits, so that the errors of 500 signals fit into the 6 MB that Lambda allows for a response.
+/// The pointer of an error, in bytes of the response. A deeper error is reported at the nearest
+/// field above it whose pointer fits, so that the errors of 500 signals fit into the 6 MB that
+/// Lambda allows for a response.
 pub const MAX_POINTER_BYTES: usize = 256;
 
 /// Significant digits of a number in DynamoDB.

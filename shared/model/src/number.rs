@@ -1,7 +1,7 @@
 //! Which JSON numbers DynamoDB holds exactly, and how they are written to it.
 //!
-//! Source: "Number" under "Supported data types" in the DynamoDB developer guide: 38 significant digits, magnitudes
-//! from 1E-130 to 9.99...E+125, and zero. No number is converted to a float.
+//! Source: "Number" under "Supported data types" in the DynamoDB developer guide: 38 significant
+//! digits, magnitudes from 1E-130 to 9.99...E+125, and zero. No number is converted to a float.
 
 use std::borrow::Cow;
 
@@ -19,11 +19,11 @@ pub enum NumberError {
     OutOfRange,
 }
 
-/// How `text`, a JSON number, is written to DynamoDB: as it was sent if it is short and has no exponent, otherwise as
-/// its significant digits and an exponent.
+/// How `text`, a JSON number, is written to DynamoDB: as it was sent if it is short and has no
+/// exponent, otherwise as its significant digits and an exponent.
 ///
-/// DynamoDB reads an exponent as 64 bits and checks the range of the exponent even for zero, so a number with an exponent,
-/// or one padded with zeros, is never written as it was sent.
+/// DynamoDB reads an exponent as 64 bits and checks the range of the exponent even for zero, so a
+/// number with an exponent, or one padded with zeros, is never written as it was sent.
 ///
 /// # Errors
 /// [`NumberError`] when DynamoDB would round or reject it.

@@ -1,4 +1,5 @@
-//! Where a value is in a body: JSON Pointers (RFC 6901) and the `field` notation of responses (docs/api.md, Errors).
+//! Where a value is in a body: JSON Pointers (RFC 6901) and the `field` notation of responses
+//! (docs/api.md, Errors).
 //!
 //! They contain field names, never values, and their length is bounded.
 
@@ -15,7 +16,8 @@ pub struct FieldRef {
     pub pointer: String,
 }
 
-/// The path to a value while a body is read. It borrows its parent, so that nothing is allocated unless there is an error.
+/// The path to a value while a body is read. It borrows its parent, so that nothing is allocated
+/// unless there is an error.
 #[derive(Clone, Copy, Debug)]
 pub enum JsonPointer<'a> {
     /// The whole body, whose path is empty.
@@ -46,7 +48,8 @@ impl JsonPointer<'_> {
             }
             let before = (field_ref.field.len(), field_ref.pointer.len());
             step.write(&mut field_ref);
-            // The field is the longer one where a name has quotes or backslashes: it is JSON inside the response's JSON.
+            // The field is the longer one where a name has quotes or backslashes: it is JSON inside
+            // the response's JSON.
             if bytes_in_a_response(&field_ref.field).max(bytes_in_a_response(&field_ref.pointer))
                 > MAX_POINTER_BYTES
             {
@@ -91,7 +94,8 @@ impl JsonPointer<'_> {
     }
 }
 
-/// The bytes that `text` takes in a response, which is JSON inside Lambda's JSON: escapes are escaped again.
+/// The bytes that `text` takes in a response, which is JSON inside Lambda's JSON: escapes are
+/// escaped again.
 fn bytes_in_a_response(text: &str) -> usize {
     let bytes = |c: char| match c {
         '"' | '\\' => 4,

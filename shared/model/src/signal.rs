@@ -80,7 +80,8 @@ impl<'a> Signal<'a> {
         self.index
     }
 
-    /// The names and values of customerId and eventType, or of emitterId and stepNodeId: each value has 1 to 256 characters.
+    /// The names and values of customerId and eventType, or of emitterId and stepNodeId: each value
+    /// has 1 to 256 characters.
     pub fn identity(&self) -> &[(&'static str, Cow<'a, str>); 2] {
         &self.identity
     }
@@ -101,8 +102,9 @@ impl<'a> Signal<'a> {
         self.data
     }
 
-    /// The names and values of the fields that are not in the contract and not null, in the order in which they were sent;
-    /// `None` without such a field. They are read from the text again: a list would take several times the memory of the text.
+    /// The names and values of the fields that are not in the contract and not null, in the order
+    /// in which they were sent; `None` without such a field. They are read from the text again: a
+    /// list would take several times the memory of the text.
     pub fn unknown_fields(
         &self,
     ) -> Option<impl Iterator<Item = (RawString<'a>, StorableJson<'a>)>> {
@@ -219,7 +221,8 @@ impl<'a> Builder<'a> {
             });
     }
 
-    /// Checks that there is one complete identity pair, and an eventflowIdentifier in a workflow step.
+    /// Checks that there is one complete identity pair, and an eventflowIdentifier in a workflow
+    /// step.
     fn check_identity(&mut self, signal: Value<'a>, path: &JsonPointer<'_>) {
         let is_event = self.customer_id.is_some() || self.event_type.is_some();
         let is_step = self.emitter_id.is_some() || self.step_node_id.is_some();
@@ -279,7 +282,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Warns of each attribute of an event's data that has another type than in the contract, and is not null.
+    /// Warns of each attribute of an event's data that has another type than in the contract, and
+    /// is not null.
     fn check_attributes(&mut self, data: Value<'a>, path: &JsonPointer<'_>) {
         for (name, value) in data.raw_fields().filter(|(_, value)| !value.is_null()) {
             let name = name.decode().expect("`read_data` validated the names");

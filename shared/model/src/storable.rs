@@ -1,7 +1,8 @@
 //! JSON that DynamoDB stores exactly.
 //!
-//! It stays the text that was sent: one pass validates it, and one more in the store writes it as DynamoDB's JSON. For
-//! signals, no tree of values is built in between, so they cost the memory of their text.
+//! It stays the text that was sent: one pass validates it, and one more in the store writes it as
+//! DynamoDB's JSON. For signals, no tree of values is built in between, so they cost the memory of
+//! their text.
 
 use crate::json::{Lexer, SeenKeys, Token, Value};
 use crate::limits::{MAX_NESTING_DEPTH, MAX_NUMBER_DIGITS};
@@ -9,8 +10,8 @@ use crate::number::{self, NumberError};
 use crate::pointer::JsonPointer;
 use crate::validation::{FieldErrorCode, FieldErrors, Violation};
 
-/// The text of one JSON value, validated: no duplicate field, no empty name, only valid Unicode, only numbers that
-/// DynamoDB stores exactly, and no deeper nesting than it stores.
+/// The text of one JSON value, validated: no duplicate field, no empty name, only valid Unicode,
+/// only numbers that DynamoDB stores exactly, and no deeper nesting than it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StorableJson<'a>(&'a str);
 
@@ -18,8 +19,8 @@ impl<'a> StorableJson<'a> {
     /// `{}`, which is stored where the client left out an object.
     pub const EMPTY_OBJECT: StorableJson<'static> = StorableJson("{}");
 
-    /// Validates `value`, which has `outer` maps of the stored item around it. `None` if there are `errors`, these or
-    /// earlier ones.
+    /// Validates `value`, which has `outer` maps of the stored item around it. `None` if there are
+    /// `errors`, these or earlier ones.
     pub(crate) fn validate(
         value: Value<'a>,
         outer: usize,

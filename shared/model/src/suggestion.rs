@@ -1,4 +1,5 @@
-//! Which member of the contract the client may have meant by an unknown one (docs/api.md, Warnings).
+//! Which member of the contract the client may have meant by an unknown one (docs/api.md,
+//! Warnings).
 
 use crate::json::Value;
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_UNKNOWN_NAME_CHARS};
@@ -8,7 +9,8 @@ use crate::validation::{FieldErrorCode, FieldErrors, WarningCode, Warnings};
 /// A member of the contract, and what other systems call it, in lower case and without separators.
 pub(crate) type Synonyms = (&'static str, &'static [&'static str]);
 
-/// What other systems call the fields of a signal. A time of the client's own belongs into its data.
+/// What other systems call the fields of a signal. A time of the client's own belongs into its
+/// data.
 pub(crate) const SIGNAL_SYNONYMS: [Synonyms; 6] = [
     ("customerId", &["user", "userid", "customeridentifier"]),
     ("eventType", &["event", "eventname", "type"]),
@@ -42,10 +44,11 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The member that `name` resembles: equal but for case and separators, one of its synonyms, its leading words (`phone` of
-    /// `phoneNumber`), or a typing error away.
+    /// The member that `name` resembles: equal but for case and separators, one of its synonyms,
+    /// its leading words (`phone` of `phoneNumber`), or a typing error away.
     pub(crate) fn suggest(&self, name: &str) -> Option<&'static str> {
-        // A longer name is an error anyway, and comparing one as long as the body would take a second.
+        // A longer name is an error anyway, and comparing one as long as the body would take a
+        // second.
         if name.chars().nth(MAX_UNKNOWN_NAME_CHARS).is_some() {
             return None;
         }
@@ -68,7 +71,8 @@ impl Vocabulary {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_uppercase))
         };
         let is_typing_error = |field: &&&str| {
-            // In a short name, two different characters make another name; in one of three letters, one does: `vip` is not `zip`.
+            // In a short name, two different characters make another name; in one of three letters,
+            // one does: `vip` is not `zip`.
             let allowed = match field.len() {
                 ..=3 => 0,
                 4..=5 => 1,
@@ -83,7 +87,8 @@ impl Vocabulary {
             .copied()
     }
 
-    /// A warning about the unknown member `name`: the `predicate`, and the member that the client may have meant.
+    /// A warning about the unknown member `name`: the `predicate`, and the member that the client
+    /// may have meant.
     pub(crate) fn warning(&self, predicate: &str, name: &str) -> String {
         match self.suggest(name) {
             Some(like) => format!("{predicate}. Did you mean {like}?"),
@@ -91,8 +96,8 @@ impl Vocabulary {
         }
     }
 
-    /// The end of a sentence about `missing` members of `object`: which unknown ones the client may have meant by them. Only
-    /// the first few are looked at.
+    /// The end of a sentence about `missing` members of `object`: which unknown ones the client may
+    /// have meant by them. Only the first few are looked at.
     pub(crate) fn similar(&self, object: Value<'_>, missing: &[&str]) -> String {
         let present = object.raw_fields().filter(|(_, value)| !value.is_null());
         let unknown = present
@@ -130,7 +135,8 @@ impl Vocabulary {
         }
     }
 
-    /// Adds a warning about the member `name` of the body, which is at `path` and not in the contract.
+    /// Adds a warning about the member `name` of the body, which is at `path` and not in the
+    /// contract.
     pub(crate) fn warn_ignored(&self, name: &str, path: &JsonPointer<'_>, warnings: &mut Warnings) {
         let message = || self.warning("is not in the contract; it was ignored", name);
         warnings.add(path, WarningCode::UndocumentedMember, message);

@@ -1,7 +1,7 @@
 //! A timestamp to the millisecond, with one text form: RFC 3339 in UTC with three decimals.
 //!
-//! The width is fixed, so that texts sort as timestamps do: sort keys rely on it. The clock is read once per request;
-//! everything else is handed the time at which the request was received.
+//! The width is fixed, so that texts sort as timestamps do: sort keys rely on it. The clock is read
+//! once per request; everything else is handed the time at which the request was received.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +23,8 @@ impl Timestamp {
         Self::from_system_time(SystemTime::now()).expect("the system's clock is later than 1970")
     }
 
-    /// A timestamp from its milliseconds since 1970; later than the year 9999 becomes the end of that year.
+    /// A timestamp from its milliseconds since 1970; later than the year 9999 becomes the end of
+    /// that year.
     pub const fn from_millis(millis: u64) -> Self {
         Self(if millis < LAST { millis } else { LAST })
     }
@@ -96,7 +97,8 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// A timestamp that may be missing, as whole seconds since 1970: the form of DynamoDB's time to live.
+/// A timestamp that may be missing, as whole seconds since 1970: the form of DynamoDB's time to
+/// live.
 pub mod epoch_seconds {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 

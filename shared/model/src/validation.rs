@@ -1,4 +1,5 @@
-//! Validation errors and warnings: the entries of `fieldErrors` and `warnings` (docs/api.md, Errors).
+//! Validation errors and warnings: the entries of `fieldErrors` and `warnings` (docs/api.md,
+//! Errors).
 //!
 //! A message never contains a value that the client sent; a [`FieldRef`] says where the error is.
 

@@ -1,7 +1,8 @@
-//! Authentication: from the Authorization header to the entry of an API key (docs/api.md, API keys).
+//! Authentication: from the Authorization header to the entry of an API key (docs/api.md, API
+//! keys).
 //!
-//! A key is found by its hash: it is never compared, interpreted or printed. An invalid key and an unreadable key table are
-//! different errors. This module must not know routes and bodies.
+//! A key is found by its hash: it is never compared, interpreted or printed. An invalid key and an
+//! unreadable key table are different errors. This module must not know routes and bodies.
 
 mod cache;
 mod lookup;
@@ -47,7 +48,8 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// An authenticator with the bucket of the key snapshot that the environment variables name, if they do.
+    /// An authenticator with the bucket of the key snapshot that the environment variables name, if
+    /// they do.
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
@@ -75,7 +77,8 @@ impl Authenticator {
     /// Authenticates the request with these headers.
     ///
     /// # Errors
-    /// [`Problem::Unauthorized`]; [`Problem::StorageUnavailable`] when the key cannot be checked, whatever the reason is.
+    /// [`Problem::Unauthorized`]; [`Problem::StorageUnavailable`] when the key cannot be checked,
+    /// whatever the reason is.
     pub async fn authenticate(
         &self,
         headers: &HeaderMap,

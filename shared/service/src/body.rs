@@ -1,7 +1,7 @@
 //! The body of a request as text: media type, encoding, size (docs/api.md, Limits).
 //!
-//! This module must not know what a body means. It rejects a body before it allocates much memory: a compressed body is
-//! never decompressed beyond the limit.
+//! This module must not know what a body means. It rejects a body before it allocates much memory:
+//! a compressed body is never decompressed beyond the limit.
 
 use std::borrow::Cow;
 use std::io::Read as _;

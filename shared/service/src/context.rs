@@ -1,7 +1,7 @@
 //! One request: when it was received, until when it must be answered, and what the log says of it.
 //!
-//! The clock is read here, once per request. Everything that depends on the time of day uses `received_at`, so that a test
-//! can choose it.
+//! The clock is read here, once per request. Everything that depends on the time of day uses
+//! `received_at`, so that a test can choose it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,8 @@ pub const RESPONSE_RESERVE: Duration = Duration::from_secs(1);
 /// One request and its invocation.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
-    /// Lambda's id of the invocation, which it calls the request's: the `x-request-id` of the response and `requestId` in the log.
+    /// Lambda's id of the invocation, which it calls the request's: the `x-request-id` of the
+    /// response and `requestId` in the log.
     pub request_id: String,
     /// When the request was received.
     pub received_at: Timestamp,
@@ -28,7 +29,8 @@ pub struct RequestContext {
     pub path: Option<&'static str>,
     /// The entry of its API key, for the log: also of one that is no longer valid.
     pub key: Option<Arc<KeyEntry>>,
-    /// Whether that entry is one of the key snapshot or one read before, because the key table could not be read.
+    /// Whether that entry is one of the key snapshot or one read before, because the key table
+    /// could not be read.
     pub key_table_is_unavailable: bool,
     /// The bytes of its body after decoding, once it is read.
     pub body_bytes: Option<usize>,
@@ -60,8 +62,9 @@ impl RequestContext {
     }
 }
 
-/// The time that the calls of an invocation have at `now`, at most `longest`. Lambda ends it at `invocation_ends`, in milliseconds
-/// since 1970; an end in the past is ignored: `cargo lambda watch` sends one in 1970.
+/// The time that the calls of an invocation have at `now`, at most `longest`. Lambda ends it at
+/// `invocation_ends`, in milliseconds since 1970; an end in the past is ignored: `cargo lambda
+/// watch` sends one in 1970.
 pub fn time_left(invocation_ends: u64, now: Timestamp, longest: Duration) -> Duration {
     let left = Timestamp::from_millis(invocation_ends).duration_since(now);
     if left.is_zero() {

@@ -1,8 +1,8 @@
 //! Lambda and HTTP: what both functions do before and after their own work.
 //!
-//! [`runtime`] parses Lambda's event, finds the [`route`], calls the function, writes the log line ([`telemetry`]) and the
-//! [`response`]. The function authenticates the request ([`auth`]), reads its body ([`body`]), and returns a [`success`]
-//! or a [`problem`].
+//! [`runtime`] parses Lambda's event, finds the [`route`], calls the function, writes the log line
+//! ([`telemetry`]) and the [`response`]. The function authenticates the request ([`auth`]), reads
+//! its body ([`body`]), and returns a [`success`] or a [`problem`].
 //!
 //! | module | knows | must not know |
 //! |---|---|---|

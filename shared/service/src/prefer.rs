@@ -2,7 +2,8 @@
 
 use lambda_http::http::HeaderMap;
 
-/// Whether the client wants nothing stored unless every signal is valid: `Prefer: handling=strict` (RFC 7240).
+/// Whether the client wants nothing stored unless every signal is valid: `Prefer: handling=strict`
+/// (RFC 7240).
 pub fn prefers_strict_handling(headers: &HeaderMap) -> bool {
     // The first of two equal preferences counts (RFC 7240, section 2).
     let value = headers

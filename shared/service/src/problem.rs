@@ -58,7 +58,8 @@ pub enum Problem {
     RequestIdentifierReused,
     /// The customer would become larger than an item may be.
     CustomerTooLarge,
-    /// A defect of this service: the error of a call whose values it made itself, or a panic, which has a line in the log.
+    /// A defect of this service: the error of a call whose values it made itself, or a panic, which
+    /// has a line in the log.
     InternalError(Option<StoreError>),
     /// DynamoDB is unavailable, and nothing could be deferred.
     StorageUnavailable {
@@ -69,7 +70,8 @@ pub enum Problem {
     },
 }
 
-/// Why a request has no valid API key. The log says it and the response does not (docs/api.md, Errors).
+/// Why a request has no valid API key. The log says it and the response does not (docs/api.md,
+/// Errors).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnauthorizedReason {
     /// There is no header `Authorization: Bearer <key>`.
@@ -118,7 +120,8 @@ impl From<BatchError> for Problem {
     }
 }
 
-/// The error of a call whose values this service made itself: if DynamoDB finds them invalid, that is a defect.
+/// The error of a call whose values this service made itself: if DynamoDB finds them invalid, that
+/// is a defect.
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
@@ -144,8 +147,8 @@ impl Problem {
         }
     }
 
-    /// The error of a call with the values of a customer. If DynamoDB finds them invalid although they passed every check,
-    /// the client is told.
+    /// The error of a call with the values of a customer. If DynamoDB finds them invalid although
+    /// they passed every check, the client is told.
     pub fn from_upsert(error: StoreError) -> Self {
         match error {
             StoreError::ItemTooLarge => Self::CustomerTooLarge,

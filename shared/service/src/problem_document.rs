@@ -16,11 +16,12 @@ use crate::success::BatchResponse;
 /// The prefix of `type`; the code follows.
 pub const TYPE_PREFIX: &str = "urn:intake:problem:";
 
-/// The `Retry-After` of a 503, in seconds: long enough for DynamoDB to add capacity, short enough for a client that gives up
-/// after 60 s.
+/// The `Retry-After` of a 503, in seconds: long enough for DynamoDB to add capacity, short enough
+/// for a client that gives up after 60 s.
 pub const RETRY_AFTER_SECONDS: u16 = 2;
 
-/// The body of a problem (RFC 9457, section 3), with `message`, `code`, `requestId` and `fieldErrors` for existing clients.
+/// The body of a problem (RFC 9457, section 3), with `message`, `code`, `requestId` and
+/// `fieldErrors` for existing clients.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProblemDocument<'a> {

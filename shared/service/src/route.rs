@@ -3,7 +3,8 @@
 use lambda_http::http::Method;
 use lambda_http::{Request, RequestExt as _};
 
-/// A path that a function answers, and its methods. A test compares the routes with those of `template.yaml`.
+/// A path that a function answers, and its methods. A test compares the routes with those of
+/// `template.yaml`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Route {
     /// The whole path, without variables.
@@ -25,7 +26,8 @@ impl Route {
         method == Method::OPTIONS || self.methods.iter().any(|name| method == *name)
     }
 
-    /// The value of `Allow`, the same in a 204 and in a 405: every method of the path (RFC 9110, section 10.2.1).
+    /// The value of `Allow`, the same in a 204 and in a 405: every method of the path (RFC 9110,
+    /// section 10.2.1).
     pub fn allow(&self) -> String {
         format!("{}, {}", self.methods.join(", "), Method::OPTIONS)
     }

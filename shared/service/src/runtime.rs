@@ -1,6 +1,8 @@
-//! Lambda's runtime: from an event to a function's request, and from its response to the event's answer.
+//! Lambda's runtime: from an event to a function's request, and from its response to the event's
+//! answer.
 //!
-//! An invocation of a function behind the API never ends in an error: a panic becomes a 500, and the process goes on.
+//! An invocation of a function behind the API never ends in an error: a panic becomes a 500, and
+//! the process goes on.
 
 pub mod event;
 
@@ -73,8 +75,9 @@ pub async fn run_http(
     .await
 }
 
-/// Serves invocations with `handle` until the process ends: one at a time, or several where `AWS_LAMBDA_MAX_CONCURRENCY` allows
-/// it. Without a function, each invocation is answered with the error.
+/// Serves invocations with `handle` until the process ends: one at a time, or several where
+/// `AWS_LAMBDA_MAX_CONCURRENCY` allows it. Without a function, each invocation is answered with the
+/// error.
 ///
 /// # Errors
 /// When Lambda's runtime API cannot be reached, or AWS has refused the credentials.
@@ -107,16 +110,17 @@ where
         .await
 }
 
-/// Ends this process after its response if AWS has refused its credentials: they are those of its environment, and another
-/// process gets new ones.
+/// Ends this process after its response if AWS has refused its credentials: they are those of its
+/// environment, and another process gets new ones.
 pub fn end_if_refused(cause: &Cause) {
     if *cause == Cause::InvalidCredentials {
         IS_REFUSED.store(true, Ordering::Relaxed);
     }
 }
 
-/// Answers every invocation with why the function cannot start. Ending the process instead would tell the log alone, and
-/// `cargo lambda invoke` waits for a process that has ended for as long as it is left to.
+/// Answers every invocation with why the function cannot start. Ending the process instead would
+/// tell the log alone, and `cargo lambda invoke` waits for a process that has ended for as long as
+/// it is left to.
 ///
 /// # Errors
 /// When Lambda's runtime API cannot be reached.

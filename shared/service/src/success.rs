@@ -1,4 +1,5 @@
-//! Successes: what a function stored, and the body that says so (docs/api.md, Customers and Signals).
+//! Successes: what a function stored, and the body that says so (docs/api.md, Customers and
+//! Signals).
 
 use std::num::NonZeroUsize;
 
@@ -80,7 +81,8 @@ pub struct BatchCounts {
 }
 
 impl BatchResponse {
-    /// The response to `batch`, of which every valid signal is stored or, if it is among the `deferred` ones, queued.
+    /// The response to `batch`, of which every valid signal is stored or, if it is among the
+    /// `deferred` ones, queued.
     pub fn new(
         batch: Batch<'_>,
         request_identifier: &RequestIdentifier,
@@ -108,8 +110,8 @@ impl BatchResponse {
         }
     }
 
-    /// The response when the whole batch is rejected, whether all of its signals are invalid or only one. Nothing is stored,
-    /// so nothing is replayed, and only the envelope has warnings.
+    /// The response when the whole batch is rejected, whether all of its signals are invalid or
+    /// only one. Nothing is stored, so nothing is replayed, and only the envelope has warnings.
     pub(crate) fn rejecting_all(mut self) -> Self {
         self.warnings
             .retain(|warning| !warning.at.pointer.starts_with("/signals/"));

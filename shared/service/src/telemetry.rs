@@ -1,9 +1,10 @@
 //! The log: JSON lines on standard output, which Lambda sends to CloudWatch.
 //!
-//! [`request_log`] writes the line of each request and, for their metrics, one more for each code of rejected signals or for
-//! the reason of a 401. Other log lines are this service's own, from INFO on: at TRACE, the runtime logs whole
-//! Lambda events and the SDK whole requests, with keys and bodies, so nothing of theirs below WARN is written. The line of a
-//! panic has its location, but not its message, which may contain a value.
+//! [`request_log`] writes the line of each request and, for their metrics, one more for each code
+//! of rejected signals or for the reason of a 401. Other log lines are this service's own, from
+//! INFO on: at TRACE, the runtime logs whole Lambda events and the SDK whole requests, with keys
+//! and bodies, so nothing of theirs below WARN is written. The line of a panic has its location,
+//! but not its message, which may contain a value.
 
 pub mod drain_log;
 pub mod emf;
@@ -40,7 +41,8 @@ const OWN: [&str; 7] = [
 /// When the process started.
 pub(crate) static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Writes events and panics to standard output from now on. Called once, at the start of the process.
+/// Writes events and panics to standard output from now on. Called once, at the start of the
+/// process.
 pub fn init() {
     LazyLock::force(&STARTED);
     subscriber(std::io::stdout).init();
@@ -68,8 +70,9 @@ where
     tracing_subscriber::registry().with(lines.with_filter(own_events()))
 }
 
-/// How an event becomes a line: one that is a line already as it is, and any other with the members of its span, the requestId,
-/// before its own. The formatter of the library can neither nest objects nor take members of a span out of their object.
+/// How an event becomes a line: one that is a line already as it is, and any other with the members
+/// of its span, the requestId, before its own. The formatter of the library can neither nest
+/// objects nor take members of a span out of their object.
 struct Line(Format<Json>);
 
 impl<S, N> FormatEvent<S, N> for Line

@@ -31,7 +31,8 @@ impl ApiKeysTable {
         }
     }
 
-    /// The entry of the key with this hash. The read is strongly consistent (docs/api.md, API keys).
+    /// The entry of the key with this hash. The read is strongly consistent (docs/api.md, API
+    /// keys).
     ///
     /// # Errors
     /// When the table cannot be read, or the item is not an entry of a key.

@@ -1,8 +1,10 @@
-//! Writes many items with `BatchWriteItem`: splits them into batches within its limits, makes several calls at the same
-//! time, writes unprocessed items again, and writes the items of an invalid batch one by one.
+//! Writes many items with `BatchWriteItem`: splits them into batches within its limits, makes
+//! several calls at the same time, writes unprocessed items again, and writes the items of an
+//! invalid batch one by one.
 //!
-//! The body of a call is written from the text that clients sent, and replaces the SDK's: every digit of a number stays, and a
-//! batch takes a fraction of the memory that the SDK's values of it would.
+//! The body of a call is written from the text that clients sent, and replaces the SDK's: every
+//! digit of a number stays, and a batch takes a fraction of the memory that the SDK's values of it
+//! would.
 
 mod chunk;
 
@@ -56,7 +58,8 @@ struct Sent<I> {
     unprocessed: Vec<I>,
     /// The items that DynamoDB found invalid.
     invalid: Vec<I>,
-    /// Why there are unprocessed items; `None` as well for a call that left a part of its items unprocessed.
+    /// Why there are unprocessed items; `None` as well for a call that left a part of its items
+    /// unprocessed.
     error: Option<StoreError>,
 }
 
@@ -72,8 +75,8 @@ impl<I> Sent<I> {
 }
 
 impl BatchTable {
-    /// The table called `name`. All requests of the process together make at most `max_calls` at the same time, and so
-    /// open as many connections.
+    /// The table called `name`. All requests of the process together make at most `max_calls` at
+    /// the same time, and so open as many connections.
     pub(super) fn new(client: Client, name: impl Into<String>, max_calls: usize) -> Self {
         Self {
             client,
@@ -83,8 +86,8 @@ impl BatchTable {
         }
     }
 
-    /// The same table for one message of a drain, whose calls are few and wait for none of another message: one that hangs delays
-    /// no other.
+    /// The same table for one message of a drain, whose calls are few and wait for none of another
+    /// message: one that hangs delays no other.
     pub(super) fn for_message(&self) -> Self {
         Self {
             in_flight: InFlight::of_message(),
@@ -92,8 +95,8 @@ impl BatchTable {
         }
     }
 
-    /// Puts `items`. Returns the indices of those that DynamoDB found invalid, in order; every other one is stored. Items of
-    /// partition keys that were throttled last have a short time.
+    /// Puts `items`. Returns the indices of those that DynamoDB found invalid, in order; every
+    /// other one is stored. Items of partition keys that were throttled last have a short time.
     ///
     /// # Errors
     /// When DynamoDB did not acknowledge all of them before the deadline.
@@ -122,7 +125,8 @@ impl BatchTable {
         }
     }
 
-    /// Sends the items until DynamoDB has taken all, the time is over, or it fails otherwise than transiently.
+    /// Sends the items until DynamoDB has taken all, the time is over, or it fails otherwise than
+    /// transiently.
     async fn put_all<I: BatchItem>(&self, items: Vec<I>, limit: TimeLimit) -> Sent<I> {
         let mut sent = Sent {
             unprocessed: items,
@@ -159,7 +163,8 @@ impl BatchTable {
         }
     }
 
-    /// Sends the items in batches, until a call fails: then it is time to wait. The calls that are under way are waited for.
+    /// Sends the items in batches, until a call fails: then it is time to wait. The calls that are
+    /// under way are waited for.
     async fn put_once<I: BatchItem>(
         &self,
         items: Vec<I>,

@@ -1,10 +1,11 @@
 //! The circuit breaker of a table: it shortens the time of requests while the table takes nothing.
 //!
-//! In a lasting outage, requests that all wait until their deadlines would occupy ever more processes. So a process remembers
-//! that a table took nothing of a request that could be deferred. Then the breaker is open: each request has only a short time
-//! for its first answer. Every five seconds it is half-open for one request, the probe, which has all of its time. The first
-//! answer closes it. Partition keys that were throttled last have such a short time as well, whatever the rest of the table
-//! answers. This module must not know what a call writes, nor how it is repeated.
+//! In a lasting outage, requests that all wait until their deadlines would occupy ever more
+//! processes. So a process remembers that a table took nothing of a request that could be deferred.
+//! Then the breaker is open: each request has only a short time for its first answer. Every five
+//! seconds it is half-open for one request, the probe, which has all of its time. The first answer
+//! closes it. Partition keys that were throttled last have such a short time as well, whatever the
+//! rest of the table answers. This module must not know what a call writes, nor how it is repeated.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use crate::deadline::TimeLimit;
 
-/// How long a table or a partition key has for its first answer at least, while the breaker is open for it: longer than
-/// DynamoDB takes, with a new connection.
+/// How long a table or a partition key has for its first answer at least, while the breaker is open
+/// for it: longer than DynamoDB takes, with a new connection.
 const MIN_FIRST_ANSWER: Duration = Duration::from_millis(150);
 
 /// How long it has at most.
@@ -25,13 +26,15 @@ const LATENCIES: u32 = 3;
 /// How many first answers of a table say what its usual latency is.
 const REMEMBERED_ANSWERS: usize = 8;
 
-/// How often a probe begins while the breaker is open, and how long a throttled partition key is remembered.
+/// How often a probe begins while the breaker is open, and how long a throttled partition key is
+/// remembered.
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How many throttled partition keys are remembered.
 const REMEMBERED_KEYS: usize = 16;
 
-/// The limit of what is left to the overflow queue if its table or its partition key takes it as badly as before.
+/// The limit of what is left to the overflow queue if its table or its partition key takes it as
+/// badly as before.
 pub(crate) fn short(limit: TimeLimit) -> TimeLimit {
     limit.at_most(MIN_FIRST_ANSWER)
 }
@@ -51,8 +54,8 @@ struct Breaker {
 }
 
 impl CircuitBreaker {
-    /// Whether the request that begins has only a short time for its first answer. One that has not is the probe if the breaker is
-    /// open.
+    /// Whether the request that begins has only a short time for its first answer. One that has not
+    /// is the probe if the breaker is open.
     pub(crate) fn is_open(&self) -> bool {
         let Some(probed_at) = &mut self.lock().probed_at else {
             return false;
@@ -103,8 +106,8 @@ impl CircuitBreaker {
         }
     }
 
-    /// Divides the items of a request into those whose partition keys were throttled last, which have a
-    /// [`short`] time, and the others.
+    /// Divides the items of a request into those whose partition keys were throttled last, which
+    /// have a [`short`] time, and the others.
     pub(crate) fn divide<I>(
         &self,
         items: Vec<I>,

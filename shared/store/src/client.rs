@@ -14,19 +14,21 @@ use aws_sdk_dynamodb::config::retry::{
 use crate::call_stats::CallStatsInterceptor;
 use crate::table_access::{BACKOFF_BASE, BACKOFF_CAP};
 
-/// How long one attempt of a call may take. DynamoDB responds within tens of milliseconds even at its slowest percentiles, so
-/// a retry on another connection is better than a longer wait.
+/// How long one attempt of a call may take. DynamoDB responds within tens of milliseconds even at
+/// its slowest percentiles, so a retry on another connection is better than a longer wait.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(2_500);
 
 /// Attempts per call, including the first.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// Retries that a process may make before calls succeed again. A call that succeeds after a retry returns its tokens, and
-/// five calls that succeed at once return one retry: 10 % of failing calls never exhaust the budget, and an outage is not
-/// amplified. The budget is enough for every connection of a request to have dropped while the environment was frozen.
+/// Retries that a process may make before calls succeed again. A call that succeeds after a retry
+/// returns its tokens, and five calls that succeed at once return one retry: 10 % of failing calls
+/// never exhaust the budget, and an outage is not amplified. The budget is enough for every
+/// connection of a request to have dropped while the environment was frozen.
 const RETRY_BUDGET: u32 = 20;
 
-/// The cost of one retry of anything but throttling, in the SDK's tokens; a success returns one token.
+/// The cost of one retry of anything but throttling, in the SDK's tokens; a success returns one
+/// token.
 const RETRY_COST: u32 = 5;
 
 /// The tokens of the retry budget.
@@ -53,8 +55,8 @@ fn retry_tokens() -> TokenBucket {
         .capacity(usize::try_from(RETRY_TOKENS).unwrap_or(usize::MAX))
         .retry_cost(RETRY_COST)
         .timeout_retry_cost(RETRY_COST)
-        // More than there are: the SDK never retries a throttled call. The store waits instead, without tokens and until the
-        // deadline.
+        // More than there are: the SDK never retries a throttled call. The store waits instead,
+        // without tokens and until the deadline.
         .throttling_retry_cost(RETRY_TOKENS.saturating_add(1));
     tokens.build()
 }
@@ -93,7 +95,8 @@ pub(crate) fn retries(max_attempts: u32) -> RetryConfig {
         .with_max_backoff(BACKOFF_CAP)
 }
 
-/// Retries a call whose 200 cannot be parsed, as one whose response was lost: DynamoDB did not write it.
+/// Retries a call whose 200 cannot be parsed, as one whose response was lost: DynamoDB did not
+/// write it.
 #[derive(Debug)]
 struct MalformedResponse;
 

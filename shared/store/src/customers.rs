@@ -50,8 +50,8 @@ type FieldChange<'a> = (Cow<'a, str>, Change<'a>);
 enum Condition {
     /// There is no item, or it has a lower fence.
     ItemIsOlder,
-    /// As above, or the item has the same fence. Lines of one import may have the same time: they are written over one another,
-    /// in their order.
+    /// As above, or the item has the same fence. Lines of one import may have the same time: they
+    /// are written over one another, in their order.
     ItemIsNotNewer,
     /// There is an item with a lower fence, and so is the fence of each changed field that has one.
     FieldsAreOlder,
@@ -87,14 +87,17 @@ impl CustomersTable {
         }
     }
 
-    /// Changes the fields that `update` names, and no others, in one `UpdateItem`: two concurrent updates both take effect.
+    /// Changes the fields that `update` names, and no others, in one `UpdateItem`: two concurrent
+    /// updates both take effect.
     ///
-    /// An attempt that timed out may still reach DynamoDB later. A condition prevents it from undoing a newer update: an
-    /// update is written only over a lower fence. If there is a higher one, the update is written again above it, and `mark` has
-    /// that fence. The stored `updatedAt` is that of `mark`, also when this fails: an attempt may take effect later.
+    /// An attempt that timed out may still reach DynamoDB later. A condition prevents it from
+    /// undoing a newer update: an update is written only over a lower fence. If there is a higher
+    /// one, the update is written again above it, and `mark` has that fence. The stored `updatedAt`
+    /// is that of `mark`, also when this fails: an attempt may take effect later.
     ///
     /// # Errors
-    /// [`StoreError::ItemTooLarge`] when the item would exceed DynamoDB's limit; otherwise when DynamoDB fails.
+    /// [`StoreError::ItemTooLarge`] when the item would exceed DynamoDB's limit; otherwise when
+    /// DynamoDB fails.
     pub async fn upsert(
         &self,
         account_id: &AccountId,
@@ -120,7 +123,8 @@ impl CustomersTable {
                 self.breaker.remember_throttled(pk.clone());
             }
             let is_created = match written? {
-                // Every update changes the fence. Some emulators return only attributes that changed.
+                // Every update changes the fence. Some emulators return only attributes that
+                // changed.
                 Written::Over(old) => !old.contains_key(FENCE),
                 // An attempt has taken effect without a response.
                 Written::Refused(Some(item)) if mark.wrote(&item) => {
@@ -144,9 +148,10 @@ impl CustomersTable {
         }
     }
 
-    /// Writes an update that was deferred with this mark: all of it over an older item; of a newer item, only the fields whose
-    /// fences are lower than the update's. Such a write raises the item's fence above the stored one, to the time `now` of the
-    /// drain, so that it is the newest in the stream.
+    /// Writes an update that was deferred with this mark: all of it over an older item; of a newer
+    /// item, only the fields whose fences are lower than the update's. Such a write raises the
+    /// item's fence above the stored one, to the time `now` of the drain, so that it is the newest
+    /// in the stream.
     ///
     /// # Errors
     /// As [`upsert`](Self::upsert).
@@ -191,10 +196,11 @@ impl CustomersTable {
         }
     }
 
-    /// Changes the same as [`upsert`](Self::upsert), unless the stored customer was updated after `updated_at`: then it
-    /// changes nothing and returns `false`.
+    /// Changes the same as [`upsert`](Self::upsert), unless the stored customer was updated after
+    /// `updated_at`: then it changes nothing and returns `false`.
     ///
-    /// An attempt that timed out and reaches DynamoDB later may undo another update with the same `updated_at`, and no other.
+    /// An attempt that timed out and reaches DynamoDB later may undo another update with the same
+    /// `updated_at`, and no other.
     ///
     /// # Errors
     /// As [`upsert`](Self::upsert).

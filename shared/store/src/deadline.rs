@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-/// The longest that a request may take. API Gateway waits 30 s and clients 60 s; a call to DynamoDB that has failed for ten
-/// seconds is unlikely to succeed in the next ones.
+/// The longest that a request may take. API Gateway waits 30 s and clients 60 s; a call to DynamoDB
+/// that has failed for ten seconds is unlikely to succeed in the next ones.
 pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
 
-/// The longest that the writes of one request may take: the idempotency record and the signals together, or the update of a
-/// customer.
+/// The longest that the writes of one request may take: the idempotency record and the signals
+/// together, or the update of a customer.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// [`WRITE_TIMEOUT`] where there is an overflow queue: what lasts longer is left to the queue.
@@ -68,8 +68,8 @@ impl Deadline {
 pub struct TimeLimit {
     /// When it stops repeating calls to a table that answers.
     pub deadline: Deadline,
-    /// Whether what is not written by then goes to the overflow queue. Otherwise the breaker does not shorten the time: a late
-    /// answer is better than none.
+    /// Whether what is not written by then goes to the overflow queue. Otherwise the breaker does
+    /// not shorten the time: a late answer is better than none.
     pub can_defer: bool,
 }
 
@@ -83,7 +83,8 @@ impl From<Deadline> for TimeLimit {
 }
 
 impl TimeLimit {
-    /// The limit of a request's writes that must have ended by `deadline`, or been deferred where there is an overflow queue.
+    /// The limit of a request's writes that must have ended by `deadline`, or been deferred where
+    /// there is an overflow queue.
     pub fn of_writes(deadline: Deadline, can_defer: bool) -> Self {
         let deadline = if can_defer {
             deadline
@@ -125,8 +126,8 @@ pub fn before<T>(
     }
 }
 
-/// Yields once, so that hyper can return the connection to its pool before the next call needs one. It costs a round of the
-/// async runtime, so it is only used where a call follows.
+/// Yields once, so that hyper can return the connection to its pool before the next call needs one.
+/// It costs a round of the async runtime, so it is only used where a call follows.
 pub(crate) async fn yield_for_connection_reuse() {
     tokio::task::yield_now().await;
 }

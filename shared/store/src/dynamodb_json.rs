@@ -1,8 +1,8 @@
-//! DynamoDB's JSON of what clients sent, written straight from their text: 0.4 of the instructions of the SDK's values per
-//! signal, and a fraction of their memory.
+//! DynamoDB's JSON of what clients sent, written straight from their text: 0.4 of the instructions
+//! of the SDK's values per signal, and a fraction of their memory.
 //!
-//! Strings and names are copied with their escapes, since DynamoDB's JSON is JSON too. Requests without a client's JSON are
-//! serde structs instead.
+//! Strings and names are copied with their escapes, since DynamoDB's JSON is JSON too. Requests
+//! without a client's JSON are serde structs instead.
 
 use model::json::{Lexer, Token};
 use model::number::for_dynamodb;

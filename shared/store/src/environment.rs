@@ -1,8 +1,10 @@
-//! The configuration that all clients of AWS share: built from the variables that Lambda sets, and not discovered.
+//! The configuration that all clients of AWS share: built from the variables that Lambda sets, and
+//! not discovered.
 //!
-//! `aws-config`'s loader would also look for profiles, single sign-on and a metadata service, which a function must not have. A
-//! configuration that is built reads no variable, so those that the SDKs define for endpoints are read here, and nowhere else
-//! ("Service-specific endpoints" in the AWS SDKs and Tools Reference Guide). Must not know which service is called for what.
+//! `aws-config`'s loader would also look for profiles, single sign-on and a metadata service, which
+//! a function must not have. A configuration that is built reads no variable, so those that the
+//! SDKs define for endpoints are read here, and nowhere else ("Service-specific endpoints" in the
+//! AWS SDKs and Tools Reference Guide). Must not know which service is called for what.
 
 use std::fmt;
 use std::time::Duration;
@@ -96,7 +98,8 @@ fn region() -> Result<String, ConfigError> {
         .ok_or(ConfigError::MissingFromLambda("AWS_REGION"))
 }
 
-/// What every configuration has, whosever credentials it gets: the behavior version and an HTTP client.
+/// What every configuration has, whosever credentials it gets: the behavior version and an HTTP
+/// client.
 ///
 /// # Errors
 /// When [`http_client`] fails.
@@ -146,7 +149,8 @@ pub fn env_var(name: &'static str) -> Result<String, ConfigError> {
 /// The variable `name` as a whole number.
 ///
 /// # Errors
-/// [`ConfigError::Missing`] when it is not set or empty, [`ConfigError::NotANumber`] when it is not a whole number.
+/// [`ConfigError::Missing`] when it is not set or empty, [`ConfigError::NotANumber`] when it is not
+/// a whole number.
 pub fn env_u64(name: &'static str) -> Result<u64, ConfigError> {
     env_var(name)?
         .parse()

@@ -1,4 +1,5 @@
-//! Why DynamoDB did not do what it was asked to. An error of the SDK may contain an item, so only its kind is kept.
+//! Why DynamoDB did not do what it was asked to. An error of the SDK may contain an item, so only
+//! its kind is kept.
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
@@ -28,7 +29,8 @@ pub enum StoreError {
 /// Why DynamoDB or SQS did not do a call, as the log shows it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
-    /// DynamoDB throttled the table, by an exception or by unprocessed items, until there was no time left.
+    /// DynamoDB throttled the table, by an exception or by unprocessed items, until there was no
+    /// time left.
     #[error("Throttled")]
     Throttled,
     /// The time of the request was over before DynamoDB answered.
@@ -153,7 +155,8 @@ pub struct UnstoredSignals {
     pub unacknowledged: Vec<usize>,
 }
 
-/// `Item size to update has exceeded the maximum allowed size`, and `Item size has exceeded ...` of a put.
+/// `Item size to update has exceeded the maximum allowed size`, and `Item size has exceeded ...` of
+/// a put.
 fn is_about_item_size(message: &str) -> bool {
     message.contains("Item size")
 }

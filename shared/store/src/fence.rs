@@ -1,8 +1,9 @@
 //! Fences: which of two updates of a customer is the newer one.
 //!
-//! A fence is a number that grows with each update: the milliseconds since 1970, and a random part that tells updates of the same
-//! millisecond apart. The item of a customer has the fence of its last write, and one for each field that was ever set or
-//! removed. An attempt that reaches DynamoDB late meets a higher fence, and is refused.
+//! A fence is a number that grows with each update: the milliseconds since 1970, and a random part
+//! that tells updates of the same millisecond apart. The item of a customer has the fence of its
+//! last write, and one for each field that was ever set or removed. An attempt that reaches
+//! DynamoDB late meets a higher fence, and is refused.
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -22,8 +23,8 @@ const UPDATE_ID: &str = "fenceId";
 /// How many fences one millisecond has.
 const PER_MILLISECOND: u64 = 1 << 20;
 
-/// The most that an update goes above the fence that it met: about a microsecond, so that concurrent updates seldom go to the
-/// same one, and `updatedAt` does not run ahead of the clock.
+/// The most that an update goes above the fence that it met: about a microsecond, so that
+/// concurrent updates seldom go to the same one, and `updatedAt` does not run ahead of the clock.
 const MAX_STEP: u64 = 1 << 10;
 
 /// A fence: its bits above the lowest 20 are milliseconds since 1970.
@@ -95,8 +96,8 @@ impl Fence {
     }
 }
 
-/// What marks the writes of one update: its fence, and 16 random bytes by which it knows an attempt of its own that took effect
-/// without a response.
+/// What marks the writes of one update: its fence, and 16 random bytes by which it knows an attempt
+/// of its own that took effect without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpdateMark {
     pub(crate) fence: Fence,

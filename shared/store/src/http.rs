@@ -1,8 +1,9 @@
-//! Own HTTP client instead of `aws-smithy-http-client`: 1 MB (a seventh) less binary and 0.2 M fewer instructions per start.
+//! Own HTTP client instead of `aws-smithy-http-client`: 1 MB (a seventh) less binary and 0.2 M
+//! fewer instructions per start.
 //!
-//! The SDK's client also links HTTP/2, proxies and the system's certificate authorities. This one is HTTP/1.1 over TLS, which
-//! is all that DynamoDB uses, from the same parts: hyper and rustls. It also abandons its idle connections when one of them
-//! does not respond.
+//! The SDK's client also links HTTP/2, proxies and the system's certificate authorities. This one
+//! is HTTP/1.1 over TLS, which is all that DynamoDB uses, from the same parts: hyper and rustls. It
+//! also abandons its idle connections when one of them does not respond.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,7 +26,8 @@ use rustls::ClientConfig;
 /// How long an idle connection is kept. DynamoDB and the load balancers before it keep one longer.
 const IDLE: Duration = Duration::from_mins(1);
 
-/// How long a call waits before its connection counts as dropped. DynamoDB responds within tens of milliseconds.
+/// How long a call waits before its connection counts as dropped. DynamoDB responds within tens of
+/// milliseconds.
 const UNANSWERED: Duration = Duration::from_secs(1);
 
 type Pool = Client<HttpsConnector<HttpConnector>, SdkBody>;
@@ -36,8 +38,8 @@ pub(super) fn client(connections: SharedHttpConnector) -> SharedHttpClient {
     http_client_fn(move |_, _| connector.clone())
 }
 
-/// Rejects a 200 with an empty body. That is not JSON and so not an answer, but the SDK would read it as `{}`: no such item, or an item
-/// that is written. Like any lost response, it is retried.
+/// Rejects a 200 with an empty body. That is not JSON and so not an answer, but the SDK would read
+/// it as `{}`: no such item, or an item that is written. Like any lost response, it is retried.
 #[derive(Debug)]
 struct JsonConnector(SharedHttpConnector);
 
@@ -87,9 +89,9 @@ fn new_pool(connector: HttpsConnector<HttpConnector>) -> Arc<Pool> {
     )
 }
 
-/// The connections of a process. One that does not respond in time probably dropped while the environment was frozen, and
-/// so did the other idle ones: then the pool is replaced. Otherwise each attempt of a call might use another dropped
-/// connection until the deadline.
+/// The connections of a process. One that does not respond in time probably dropped while the
+/// environment was frozen, and so did the other idle ones: then the pool is replaced. Otherwise
+/// each attempt of a call might use another dropped connection until the deadline.
 #[derive(Clone, Debug)]
 struct PooledConnector {
     connector: HttpsConnector<HttpConnector>,
@@ -131,7 +133,8 @@ impl SdkConnector for PooledConnector {
     }
 }
 
-/// A call without a response so far. It ends with an error, or its caller drops it: at the timeout of an attempt or at a deadline.
+/// A call without a response so far. It ends with an error, or its caller drops it: at the timeout
+/// of an attempt or at a deadline.
 struct Unanswered {
     connector: PooledConnector,
     /// The pool that it uses.
@@ -160,7 +163,8 @@ impl Drop for Unanswered {
     }
 }
 
-/// Lets the SDK close a connection after a 500 or a 503, so that the next attempt reaches another server.
+/// Lets the SDK close a connection after a 500 or a 503, so that the next attempt reaches another
+/// server.
 fn metadata(connection: &CaptureConnection) -> Option<ConnectionMetadata> {
     connection.connection_metadata().is_some().then(|| {
         let connection = connection.clone();

@@ -1,5 +1,5 @@
-//! The table Idempotency: which requestIdentifier was used when and with which body, so that a retry stores nothing twice
-//! (docs/api.md, Retries).
+//! The table Idempotency: which requestIdentifier was used when and with which body, so that a
+//! retry stores nothing twice (docs/api.md, Retries).
 
 use std::time::Duration;
 
@@ -58,8 +58,8 @@ struct IdempotencyRecord {
     account_id: AccountId,
     /// SHA-256 of the decoded body.
     body_hash: String,
-    /// SHA-256 of the signals, where the record was written after a failure: the retry has the same signals, but another
-    /// body, since the client adds the requestIdentifier to it.
+    /// SHA-256 of the signals, where the record was written after a failure: the retry has the same
+    /// signals, but another body, since the client adds the requestIdentifier to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signals_hash: Option<String>,
     received_at: Timestamp,
@@ -73,7 +73,8 @@ struct IdempotencyRecord {
 /// Whether a request is new.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is new. (Or this very invocation wrote the record, and DynamoDB's response to that was lost.)
+    /// It is new. (Or this very invocation wrote the record, and DynamoDB's response to that was
+    /// lost.)
     New,
     /// The same request was received before.
     Replay {
@@ -94,8 +95,8 @@ impl IdempotencyTable {
         }
     }
 
-    /// Writes the record of a request, to be kept for 24 hours from `now`, unless there is one of the last 24 hours. The first
-    /// signal is stored only afterwards.
+    /// Writes the record of a request, to be kept for 24 hours from `now`, unless there is one of
+    /// the last 24 hours. The first signal is stored only afterwards.
     ///
     /// # Errors
     /// When the record could be neither written nor read.
@@ -110,8 +111,9 @@ impl IdempotencyTable {
             .await
     }
 
-    /// Writes the record of a request of which signals could not be stored, under a generated requestIdentifier, which the
-    /// 503 will contain. Returns whether a retry with that identifier will store nothing twice.
+    /// Writes the record of a request of which signals could not be stored, under a generated
+    /// requestIdentifier, which the 503 will contain. Returns whether a retry with that identifier
+    /// will store nothing twice.
     pub async fn record_after_failure(
         &self,
         context: BatchContext<'_>,
@@ -187,8 +189,8 @@ fn record(context: BatchContext<'_>, hashes: &RequestHashes, now: Timestamp) -> 
     }
 }
 
-/// The outcome when there is a record already. The drain of several attempts of a request is one invocation, so an own record
-/// also has the own time.
+/// The outcome when there is a record already. The drain of several attempts of a request is one
+/// invocation, so an own record also has the own time.
 fn compare(
     existing: &IdempotencyRecord,
     record: &IdempotencyRecord,

@@ -1,5 +1,6 @@
-//! The key snapshot: all keys in one object of S3, for the time in which the key table does not answer (docs/data-model.md,
-//! Key snapshot). The functions read it and `cargo intake` writes it. Must not know when it is read.
+//! The key snapshot: all keys in one object of S3, for the time in which the key table does not
+//! answer (docs/data-model.md, Key snapshot). The functions read it and `cargo intake` writes it.
+//! Must not know when it is read.
 
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
@@ -29,10 +30,12 @@ pub const CONTENT_TYPE: &str = "application/gzip";
 /// The largest object that is read or written: 8 MB.
 pub const MAX_OBJECT_BYTES: usize = 8_000_000;
 
-/// The longest JSON in it, which bounds the memory of a reader: some 70,000 keys, which take up to 20 MB when they are read.
+/// The longest JSON in it, which bounds the memory of a reader: some 70,000 keys, which take up to
+/// 20 MB when they are read.
 pub const MAX_JSON_BYTES: usize = 16 * 1024 * 1024;
 
-/// How long a key stays in the snapshot after its end or its revocation: so long it is known why it is rejected.
+/// How long a key stays in the snapshot after its end or its revocation: so long it is known why it
+/// is rejected.
 const KEPT_AFTER_END: Duration = Duration::from_hours(30 * 24);
 
 const VERSION: u32 = 1;
@@ -107,8 +110,8 @@ pub enum KeySnapshotError {
 pub struct TooManyKeys;
 
 impl SnapshotKey {
-    /// The key with this hash and entry at `now`; `None` for one that a snapshot leaves out: a key of `cargo intake verify`,
-    /// or one that ended long ago.
+    /// The key with this hash and entry at `now`; `None` for one that a snapshot leaves out: a key
+    /// of `cargo intake verify`, or one that ended long ago.
     pub fn of(key_hash: KeyHash, entry: &KeyEntry, now: Timestamp) -> Option<Self> {
         let KeyEntry {
             key_id,
@@ -218,8 +221,9 @@ pub fn write(keys: &[SnapshotKey], written_at: Timestamp) -> Result<Vec<u8>, Too
     })
 }
 
-/// The content of the object with a revocation of the key with this id; `None` when it has no such key. All else stays, also
-/// what this version cannot read, and the time: the other entries are no newer than they were.
+/// The content of the object with a revocation of the key with this id; `None` when it has no such
+/// key. All else stays, also what this version cannot read, and the time: the other entries are no
+/// newer than they were.
 ///
 /// # Errors
 /// [`KeySnapshotError::Malformed`], [`KeySnapshotError::TooManyKeys`]
@@ -242,7 +246,8 @@ pub fn revoke(
 
 fn decode<K: DeserializeOwned>(object: &Object) -> Result<Document<K>, KeySnapshotError> {
     let limit = u64::try_from(MAX_JSON_BYTES).unwrap_or(u64::MAX);
-    // From the decoder itself, so that the JSON is never in memory as a whole. What is cut at the limit is not JSON.
+    // From the decoder itself, so that the JSON is never in memory as a whole. What is cut at the
+    // limit is not JSON.
     let json = std::io::BufReader::new(GzDecoder::new(object.body.as_slice()).take(limit));
     let document: Document<K> =
         serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;

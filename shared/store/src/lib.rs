@@ -1,6 +1,8 @@
-//! DynamoDB: one file per table, the client, and the JSON that is written to DynamoDB. The overflow queue, and objects of S3.
+//! DynamoDB: one file per table, the client, and the JSON that is written to DynamoDB. The overflow
+//! queue, and objects of S3.
 //!
-//! This crate knows keys, conditions and retries. It must not know which HTTP status an error becomes.
+//! This crate knows keys, conditions and retries. It must not know which HTTP status an error
+//! becomes.
 
 pub mod api_keys;
 pub mod attributes;

@@ -1,4 +1,5 @@
-//! A queue of SQS: the overflow queue, and the dead-letter queue of the overflow function. Must not know what is in a message.
+//! A queue of SQS: the overflow queue, and the dead-letter queue of the overflow function. Must not
+//! know what is in a message.
 
 use std::time::Duration;
 
@@ -52,10 +53,11 @@ impl Queue {
         }
     }
 
-    /// Sends all messages of a request, and returns whether SQS acknowledged them before the deadline: if not, some may be
-    /// queued, some not. Those of an account form a group: when one account has many messages or its messages take long,
-    /// SQS delivers those of the others first ("Amazon SQS fair queues" in the SQS developer guide). A group's name has at most
-    /// 128 letters, digits and punctuation marks, so that every account's name is one.
+    /// Sends all messages of a request, and returns whether SQS acknowledged them before the
+    /// deadline: if not, some may be queued, some not. Those of an account form a group: when one
+    /// account has many messages or its messages take long, SQS delivers those of the others first
+    /// ("Amazon SQS fair queues" in the SQS developer guide). A group's name has at most 128
+    /// letters, digits and punctuation marks, so that every account's name is one.
     pub async fn take(
         &self,
         messages: Vec<String>,
@@ -80,7 +82,8 @@ impl Queue {
         sent.is_ok()
     }
 
-    /// Sends a message that cannot be drained, with the reason: a code, and not a value of the message.
+    /// Sends a message that cannot be drained, with the reason: a code, and not a value of the
+    /// message.
     ///
     /// # Errors
     /// When SQS did not acknowledge it before the deadline.
@@ -104,8 +107,8 @@ impl Queue {
     }
 }
 
-/// Sends a message. An acknowledgement has a message id, and the MD5 of the body as SQS received it (`SendMessage` in the SQS API
-/// reference).
+/// Sends a message. An acknowledgement has a message id, and the MD5 of the body as SQS received it
+/// (`SendMessage` in the SQS API reference).
 async fn send(call: SendMessageFluentBuilder, message: String) -> Result<(), StoreError> {
     let md5 = HEXLOWER.encode(&Md5::digest(&message));
     let output = call.message_body(message).send().await?;

@@ -1,8 +1,8 @@
-//! The table RejectedSignals: signals that broke a rule, as they were sent, for 14 days, so that an operator can inspect,
-//! edit and redrive them (docs/api.md, Signals).
+//! The table RejectedSignals: signals that broke a rule, as they were sent, for 14 days, so that an
+//! operator can inspect, edit and redrive them (docs/api.md, Signals).
 //!
-//! A day of an account is spread over several partitions, so that a client that sends only invalid signals does not use up
-//! the throughput of one partition. To list a day, query each of them.
+//! A day of an account is spread over several partitions, so that a client that sends only invalid
+//! signals does not use up the throughput of one partition. To list a day, query each of them.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -28,11 +28,12 @@ pub const RETENTION: Duration = Duration::from_hours(14 * 24);
 /// Partitions of one account's day.
 pub const SHARDS: u8 = 16;
 
-/// The longest payload that is stored whole, in bytes. A valid signal has at most 256 KiB, an item at most 400 KB with its
-/// errors and attribute names.
+/// The longest payload that is stored whole, in bytes. A valid signal has at most 256 KiB, an item
+/// at most 400 KB with its errors and attribute names.
 pub const MAX_PAYLOAD_BYTES: usize = 300 * 1024;
 
-/// Hexadecimal digits of the payload's SHA-256 in the key: 64 bits, enough to tell 500 signals of one index apart.
+/// Hexadecimal digits of the payload's SHA-256 in the key: 64 bits, enough to tell 500 signals of
+/// one index apart.
 const PAYLOAD_HASH_DIGITS: usize = 16;
 
 /// Calls at the same time. Few, since each needs a connection beside those for the valid signals.
@@ -44,8 +45,9 @@ const CONCURRENT_CALLS: usize = 4;
 pub struct RejectedSignalItem<'a> {
     /// `accountId#day#shard`: see [`partition_key`].
     pub pk: String,
-    /// `requestIdentifier#index#hash of the payload`. The hash keeps several bodies apart that came with one
-    /// requestIdentifier: without a valid signal, no idempotency record rejects the second one.
+    /// `requestIdentifier#index#hash of the payload`. The hash keeps several bodies apart that came
+    /// with one requestIdentifier: without a valid signal, no idempotency record rejects the second
+    /// one.
     pub sk: String,
     /// The account of the request.
     pub account_id: Cow<'a, AccountId>,
@@ -108,7 +110,8 @@ impl<'a> RejectedSignalItem<'a> {
     }
 }
 
-/// The partition key of one shard of an account's day. `day` is the first ten characters of a timestamp.
+/// The partition key of one shard of an account's day. `day` is the first ten characters of a
+/// timestamp.
 pub fn partition_key(account_id: &AccountId, day: &str, shard: u8) -> String {
     account_id.partition_key(&format!("{day}#{shard:02}"))
 }
@@ -137,7 +140,8 @@ pub struct RejectedSignalsTable {
 }
 
 impl RejectedSignalsTable {
-    /// The table called `table`. Its calls have a retry budget of their own: those for accepted signals need theirs.
+    /// The table called `table`. Its calls have a retry budget of their own: those for accepted
+    /// signals need theirs.
     pub fn new(client: &Client, table: impl Into<String>) -> Self {
         Self {
             table: BatchTable::new(with_own_retries(client), table, CONCURRENT_CALLS),

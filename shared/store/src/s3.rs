@@ -1,8 +1,10 @@
-//! Objects of S3: one is read or written whole, in a request that is signed here. Must not know what is in an object.
+//! Objects of S3: one is read or written whole, in a request that is signed here. Must not know
+//! what is in an object.
 //!
-//! S3 does not speak the protocol of the other services, and its client in the SDK would be the largest crate of a function.
-//! A request is made once: callers know whether, and when, another attempt makes sense. The templates set the endpoint of the
-//! region, which has the path style: `https://endpoint/bucket/key`.
+//! S3 does not speak the protocol of the other services, and its client in the SDK would be the
+//! largest crate of a function. A request is made once: callers know whether, and when, another
+//! attempt makes sense. The templates set the endpoint of the region, which has the path style:
+//! `https://endpoint/bucket/key`.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -23,7 +25,8 @@ use model::timestamp::Timestamp;
 use crate::deadline::{Deadline, before};
 use crate::error::Cause;
 
-/// The variable of the endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference Guide).
+/// The variable of the endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference
+/// Guide).
 pub const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_S3";
 
 /// The longest response to a request that failed: an error of S3 has a few hundred bytes.
@@ -79,8 +82,8 @@ pub enum S3Error {
     /// S3 did not answer, or not readably.
     #[error(transparent)]
     Unavailable(#[from] Cause),
-    /// There is no such object, or no such bucket. S3 says so only to callers who may list the bucket: for others it is
-    /// [`Self::Refused`].
+    /// There is no such object, or no such bucket. S3 says so only to callers who may list the
+    /// bucket: for others it is [`Self::Refused`].
     #[error("NotFound")]
     Missing,
     /// Another object is there than the one that was to be replaced, or another write takes place.
@@ -124,7 +127,8 @@ impl Bucket {
         &self.name
     }
 
-    /// The object with this key, which consists of unreserved characters and slashes, if it has at most `limit` bytes.
+    /// The object with this key, which consists of unreserved characters and slashes, if it has at
+    /// most `limit` bytes.
     ///
     /// # Errors
     /// [`S3Error`]
@@ -216,7 +220,8 @@ impl Bucket {
         Err(refusal(response).await)
     }
 
-    /// The request, signed ("Authenticating Requests (AWS Signature Version 4)" in the S3 API reference).
+    /// The request, signed ("Authenticating Requests (AWS Signature Version 4)" in the S3 API
+    /// reference).
     async fn signed(&self, request: Unsigned<'_>) -> Result<HttpRequest, BoxError> {
         let Unsigned {
             method,

@@ -1,5 +1,5 @@
-//! The table Signals: one item per signal. The keys are chosen so that one Query returns the history of a customer or an
-//! emitter in order, and so that a retry overwrites its own items.
+//! The table Signals: one item per signal. The keys are chosen so that one Query returns the
+//! history of a customer or an emitter in order, and so that a retry overwrites its own items.
 
 use std::time::Duration;
 
@@ -32,7 +32,8 @@ impl SignalsTable {
         }
     }
 
-    /// The same table for one message of a drain, whose signals expire after another time, or never.
+    /// The same table for one message of a drain, whose signals expire after another time, or
+    /// never.
     #[must_use]
     pub fn for_message(&self, retention: Option<Duration>) -> Self {
         Self {
@@ -46,7 +47,8 @@ impl SignalsTable {
         self.retention.map(|retention| received_at.plus(retention))
     }
 
-    /// Stores signals. Returns the indices of those that DynamoDB found invalid, in order; every other one is stored.
+    /// Stores signals. Returns the indices of those that DynamoDB found invalid, in order; every
+    /// other one is stored.
     ///
     /// # Errors
     /// When DynamoDB did not acknowledge all of them before the deadline.

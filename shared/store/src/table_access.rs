@@ -1,7 +1,8 @@
 //! The calls of one request to one table: how long it waits for them, and repeats them.
 //!
-//! A call that throttling or another transient failure ended is repeated with full jitter until the deadline of the request, or
-//! for as long as the circuit breaker of the table says. This module must not know what a call writes.
+//! A call that throttling or another transient failure ended is repeated with full jitter until the
+//! deadline of the request, or for as long as the circuit breaker of the table says. This module
+//! must not know what a call writes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -57,8 +58,8 @@ struct State {
     is_answered: bool,
 }
 
-/// Opens the breaker if the table took nothing: in `drop`, because a request can also end at its deadline in the middle of a
-/// call, or with its invocation.
+/// Opens the breaker if the table took nothing: in `drop`, because a request can also end at its
+/// deadline in the middle of a call, or with its invocation.
 impl Drop for TableAccess {
     fn drop(&mut self) {
         let state = self.state();
@@ -98,7 +99,8 @@ impl TableAccess {
     /// Makes a call, and repeats it while it fails transiently and there is time.
     ///
     /// # Errors
-    /// That of the last call, or [`Cause::DeadlineExceeded`](crate::error::Cause::DeadlineExceeded).
+    /// That of the last call, or
+    /// [`Cause::DeadlineExceeded`](crate::error::Cause::DeadlineExceeded).
     pub async fn repeat<T, F>(&self, call: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
@@ -111,7 +113,8 @@ impl TableAccess {
         }
     }
 
-    /// Whether to repeat a call with this `outcome`: it failed transiently, and there was time to wait.
+    /// Whether to repeat a call with this `outcome`: it failed transiently, and there was time to
+    /// wait.
     pub async fn repeats<T>(&self, outcome: &Result<T, StoreError>) -> bool {
         outcome.as_ref().is_err_and(StoreError::is_transient) && self.wait().await
     }
@@ -143,7 +146,8 @@ impl TableAccess {
         outcome
     }
 
-    /// Waits before a call that failed transiently is repeated. Returns whether there was time to wait.
+    /// Waits before a call that failed transiently is repeated. Returns whether there was time to
+    /// wait.
     pub async fn wait(&self) -> bool {
         let remaining = self.end_of_call().remaining();
         let wait = self.state().backoff.next_wait();

@@ -1,10 +1,13 @@
-//! TLS: the certificate authorities are Amazon's, compiled in, or those of the file that `AWS_CA_BUNDLE` names.
+//! TLS: the certificate authorities are Amazon's, compiled in, or those of the file that
+//! `AWS_CA_BUNDLE` names.
 //!
-//! A function connects only to AWS, and loading the more than hundred authorities of the system would be most of a
-//! cold start. `AWS_CA_BUNDLE` is the SDKs' variable for another authority: behind a proxy that terminates TLS, or with an
-//! emulator. The file replaces the compiled-in authorities.
+//! A function connects only to AWS, and loading the more than hundred authorities of the system
+//! would be most of a cold start. `AWS_CA_BUNDLE` is the SDKs' variable for another authority:
+//! behind a proxy that terminates TLS, or with an emulator. The file replaces the compiled-in
+//! authorities.
 //!
-//! Source of the roots: "Amazon Trust Services Repository", the five that AWS asks clients to trust.
+//! Source of the roots: "Amazon Trust Services Repository", the five that AWS asks clients to
+//! trust.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -27,8 +30,8 @@ pub struct CaBundleError {
     reason: String,
 }
 
-/// The TLS configuration, with `ring`: rustls's default provider gathers entropy for a hundred times the instructions of a
-/// whole cold start.
+/// The TLS configuration, with `ring`: rustls's default provider gathers entropy for a hundred
+/// times the instructions of a whole cold start.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be read, or that holds no certificate.
@@ -78,7 +81,8 @@ fn from_pem(path: &Path, pem: &[u8]) -> Result<ClientConfig, CaBundleError> {
         return Err(bundle_error("holds no certificate in PEM".to_owned()));
     }
     let mut provider = ring::default_provider();
-    // SHA-256 has instructions of its own on Lambda's processors; the SHA-384 of ring's first suite has not.
+    // SHA-256 has instructions of its own on Lambda's processors; the SHA-384 of ring's first suite
+    // has not.
     provider
         .cipher_suites
         .sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);

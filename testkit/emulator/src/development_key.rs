@@ -1,5 +1,5 @@
-//! The one account and key of the local stack. They are published, so that an example works as it is pasted; they are
-//! safe to publish because only an emulator stores them.
+//! The one account and key of the local stack. They are published, so that an example works as it
+//! is pasted; they are safe to publish because only an emulator stores them.
 
 use anyhow::Result;
 use serde_json::json;
@@ -17,7 +17,8 @@ pub const API_KEY: &str =
 /// What the key table has of it.
 const KEY_HASH: &str = "8bc842499ef9ea9052121d2a2136cd5cb427f2c265a29d969c9af1d40ee6a47e";
 
-/// Makes the development key known to `emulator`, in the key table of `template`. Writing it again changes nothing.
+/// Makes the development key known to `emulator`, in the key table of `template`. Writing it again
+/// changes nothing.
 ///
 /// # Errors
 /// The template declares no `ApiKeysTable`, or the emulator refuses the item.

@@ -1,7 +1,9 @@
-//! DynamoDB inside this process: its protocol on a loopback port, its tables in SQLite, as a template declares them.
+//! DynamoDB inside this process: its protocol on a loopback port, its tables in SQLite, as a
+//! template declares them.
 //!
-//! One thread and one database each, a few milliseconds to start, nothing shared: a test starts its own. What the
-//! emulator does not do: it never throttles, never returns unprocessed items, and checks no permissions.
+//! One thread and one database each, a few milliseconds to start, nothing shared: a test starts its
+//! own. What the emulator does not do: it never throttles, never returns unprocessed items, and
+//! checks no permissions.
 
 mod tables;
 
@@ -48,8 +50,8 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Starts an emulator on a port of 127.0.0.1 (0: any free one) that holds the tables of `template`. It accepts
-    /// requests when this returns.
+    /// Starts an emulator on a port of 127.0.0.1 (0: any free one) that holds the tables of
+    /// `template`. It accepts requests when this returns.
     ///
     /// # Errors
     /// The port is taken; the file cannot be opened, or its tables are not those of the template.
@@ -80,7 +82,8 @@ impl Emulator {
         })
     }
 
-    /// Another program that listens at `address`. It is only an address here: the methods that read and write items fail.
+    /// Another program that listens at `address`. It is only an address here: the methods that read
+    /// and write items fail.
     pub fn elsewhere(address: SocketAddr) -> Self {
         Self {
             address,
@@ -160,8 +163,8 @@ impl Emulator {
         })
     }
 
-    /// Up to `most` items whose `pk` begins with `prefix`, those with the last texts in the attribute `order`, in this order, and
-    /// in DynamoDB's own JSON.
+    /// Up to `most` items whose `pk` begins with `prefix`, those with the last texts in the
+    /// attribute `order`, in this order, and in DynamoDB's own JSON.
     ///
     /// # Errors
     /// What DynamoDB would answer.
@@ -205,7 +208,8 @@ impl Emulator {
         }
     }
 
-    /// Up to `most` items of a partition `pk`, those with the last sort keys, in their order, and in DynamoDB's own JSON.
+    /// Up to `most` items of a partition `pk`, those with the last sort keys, in their order, and
+    /// in DynamoDB's own JSON.
     ///
     /// # Errors
     /// What DynamoDB would answer.
@@ -251,8 +255,8 @@ impl Emulator {
             .with_context(|| format!("Cannot read {table}"))
     }
 
-    /// Deletes the items whose time to live has passed, of all tables. The emulator never does so by itself, so that
-    /// what a test stores stays until the test wants it gone.
+    /// Deletes the items whose time to live has passed, of all tables. The emulator never does so
+    /// by itself, so that what a test stores stays until the test wants it gone.
     ///
     /// # Errors
     /// The database cannot be read or written.
@@ -263,7 +267,8 @@ impl Emulator {
         database.sweep_ttl().context("Cannot delete expired items")
     }
 
-    /// Stops it: what is under way is answered, then connections are refused. Does nothing the second time.
+    /// Stops it: what is under way is answered, then connections are refused. Does nothing the
+    /// second time.
     pub fn stop(&mut self) {
         self.database = None;
         self.stop = None;

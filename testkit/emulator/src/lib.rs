@@ -1,10 +1,12 @@
 //! DynamoDB and SQS on one machine: `cargo dev` serves them, and tests start private ones.
 //!
-//! [`template`] reads template.yaml, as [`yaml`] has it, the only description of tables, routes and variables. [`emulator`] serves
-//! DynamoDB's protocol out of the calling process, with the tables of a template in it; [`sqs`] serves a queue. [`development_key`]
-//! is the one key that an emulator may know from the start.
+//! [`template`] reads template.yaml, as [`yaml`] has it, the only description of tables, routes and
+//! variables. [`emulator`] serves DynamoDB's protocol out of the calling process, with the tables
+//! of a template in it; [`sqs`] serves a queue. [`development_key`] is the one key that an emulator
+//! may know from the start.
 //!
-//! Nothing here knows what a customer or a signal is, and nothing that is deployed depends on this package.
+//! Nothing here knows what a customer or a signal is, and nothing that is deployed depends on this
+//! package.
 
 pub mod development_key;
 pub mod emulator;

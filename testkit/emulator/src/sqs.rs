@@ -1,5 +1,6 @@
-//! An SQS with an overflow queue and its dead-letter queue, in memory or in a file and within SQS's limits: `cargo dev` serves it, and tests
-//! start private ones. A test may say what the queues count. Must not know what is in a message.
+//! An SQS with an overflow queue and its dead-letter queue, in memory or in a file and within SQS's
+//! limits: `cargo dev` serves it, and tests start private ones. A test may say what the queues
+//! count. Must not know what is in a message.
 
 mod batch;
 mod journal;
@@ -67,14 +68,16 @@ impl FakeSqs {
             .queues(|queues| queues.answer_of_sends = answer);
     }
 
-    /// No message becomes a dead letter from here on, however often it is received. (In template.yaml that takes days.)
+    /// No message becomes a dead letter from here on, however often it is received. (In
+    /// template.yaml that takes days.)
     pub fn allow_all_receives(&self) {
         self.0
             .service
             .queues(|queues| queues.are_receives_unlimited = true);
     }
 
-    /// Up to `most` messages of the overflow queue. They are hidden for so long, and then received again, unless they are deleted.
+    /// Up to `most` messages of the overflow queue. They are hidden for so long, and then received
+    /// again, unless they are deleted.
     pub fn receive(&self, most: usize, hidden: Duration) -> Vec<Message> {
         self.0
             .service
@@ -162,7 +165,8 @@ impl FakeSqs {
         });
     }
 
-    /// The operations and bodies of the calls since the last time, without those that send messages or read a queue's counts.
+    /// The operations and bodies of the calls since the last time, without those that send messages
+    /// or read a queue's counts.
     pub fn take_calls(&self) -> Vec<(String, Value)> {
         let mut calls = self
             .0

@@ -1,8 +1,9 @@
-//! What the local stack takes from template.yaml: tables, functions, their routes and their variables, and what pages of
-//! other origins may do.
+//! What the local stack takes from template.yaml: tables, functions, their routes and their
+//! variables, and what pages of other origins may do.
 //!
-//! The local stack reads and evaluates nothing else of the template, so conditions, alarms, permissions or queues cannot stop
-//! it. It must understand all that it reads: a key or a variable that only AWS could evaluate is an error.
+//! The local stack reads and evaluates nothing else of the template, so conditions, alarms,
+//! permissions or queues cannot stop it. It must understand all that it reads: a key or a variable
+//! that only AWS could evaluate is an error.
 
 mod cors;
 mod function;
@@ -23,7 +24,8 @@ pub use table::Table;
 pub struct Template {
     /// Every `AWS::DynamoDB::Table`, in the order of the template.
     pub tables: Vec<Table>,
-    /// Every `AWS::Serverless::Function` behind the HTTP API or a queue, in the order of the template.
+    /// Every `AWS::Serverless::Function` behind the HTTP API or a queue, in the order of the
+    /// template.
     pub functions: Vec<Function>,
     /// What the HTTP API lets pages of other origins do, when there is a `CorsConfiguration`.
     pub cors: Option<Cors>,
@@ -33,8 +35,8 @@ impl Template {
     /// Reads the template at `path`.
     ///
     /// # Errors
-    /// The file cannot be read, is not YAML, or says something about a table, a route or a variable that cannot be
-    /// carried out on one machine.
+    /// The file cannot be read, is not YAML, or says something about a table, a route or a variable
+    /// that cannot be carried out on one machine.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("Cannot read {}", path.display()))?;
@@ -93,8 +95,8 @@ impl Template {
         self.functions.iter().flat_map(|function| &function.routes)
     }
 
-    /// The variables of all functions in one list, sorted by name: the local stack starts the functions from one
-    /// process, whose environment they share.
+    /// The variables of all functions in one list, sorted by name: the local stack starts the
+    /// functions from one process, whose environment they share.
     ///
     /// # Errors
     /// Two functions give one variable two values.

@@ -1,5 +1,6 @@
-//! YAML with CloudFormation's short tags to JSON with its long forms, so that the reader knows one way of writing:
-//! `!Ref Name` becomes `{"Ref": "Name"}`, `!Sub text` becomes `{"Fn::Sub": "text"}`. Evaluates nothing.
+//! YAML with CloudFormation's short tags to JSON with its long forms, so that the reader knows one
+//! way of writing: `!Ref Name` becomes `{"Ref": "Name"}`, `!Sub text` becomes `{"Fn::Sub":
+//! "text"}`. Evaluates nothing.
 
 use anyhow::{Context as _, Result, bail};
 use saphyr::{LoadableYamlNode, Scalar, Yaml};

@@ -1,8 +1,9 @@
-//! The write capacity of an on-demand table: partitions with token buckets, and a table that doubles when it is throttled for
-//! long. Must not know what is written, nor how a refusal is answered.
+//! The write capacity of an on-demand table: partitions with token buckets, and a table that
+//! doubles when it is throttled for long. Must not know what is written, nor how a refusal is
+//! answered.
 //!
-//! The figures are those of the DynamoDB developer guide: "Partitions and data distribution", "Burst and adaptive capacity",
-//! "On-demand capacity mode". Reads are not limited here.
+//! The figures are those of the DynamoDB developer guide: "Partitions and data distribution",
+//! "Burst and adaptive capacity", "On-demand capacity mode". Reads are not limited here.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -23,7 +24,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// A new on-demand table: 4,000 units a second, bursts of 5 minutes, twice as much after 30 minutes.
+    /// A new on-demand table: 4,000 units a second, bursts of 5 minutes, twice as much after 30
+    /// minutes.
     fn default() -> Self {
         Self {
             units_per_partition: 1_000.0,
@@ -63,7 +65,8 @@ impl Capacity {
         }
     }
 
-    /// Takes the units of a write of `bytes` to the item with this partition key; `false` when the write is throttled.
+    /// Takes the units of a write of `bytes` to the item with this partition key; `false` when the
+    /// write is throttled.
     pub fn take(
         &self,
         table: &str,

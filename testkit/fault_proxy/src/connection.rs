@@ -1,4 +1,5 @@
-//! One connection of a client, call by call: carries out the faults. Must not know why a call has one.
+//! One connection of a client, call by call: carries out the faults. Must not know why a call has
+//! one.
 
 use std::io;
 

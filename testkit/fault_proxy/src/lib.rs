@@ -1,7 +1,9 @@
-//! A DynamoDB that fails on purpose: a proxy between the functions and the emulator, for tests and `cargo dev --faults`.
+//! A DynamoDB that fails on purpose: a proxy between the functions and the emulator, for tests and
+//! `cargo dev --faults`.
 //!
-//! It speaks HTTP/1.1 on loopback, knows of a call only its operation and its bytes, and does to some calls what a
-//! [`Plan`] says. It answers no page of a browser. Must not know whether a function gets over a fault, and repairs none.
+//! It speaks HTTP/1.1 on loopback, knows of a call only its operation and its bytes, and does to
+//! some calls what a [`Plan`] says. It answers no page of a browser. Must not know whether a
+//! function gets over a fault, and repairs none.
 
 mod answer;
 mod capacity;
@@ -31,7 +33,8 @@ pub struct FaultProxy {
 }
 
 impl FaultProxy {
-    /// Starts a proxy before `upstream`, an URL such as `http://127.0.0.1:8000`, that fails as `plan` says.
+    /// Starts a proxy before `upstream`, an URL such as `http://127.0.0.1:8000`, that fails as
+    /// `plan` says.
     ///
     /// # Errors
     /// `upstream` is not such an URL, or loopback has no free port.
@@ -82,8 +85,8 @@ impl FaultProxy {
         self.shared.state().plan = plan.into();
     }
 
-    /// Answers nothing any more on the connections that there are, as if the client had been frozen for so long that what
-    /// is between forgot them. New ones are served.
+    /// Answers nothing any more on the connections that there are, as if the client had been frozen
+    /// for so long that what is between forgot them. New ones are served.
     pub fn forget_connections(&self) {
         let mut state = self.shared.state();
         state.frozen = state.accepted;
@@ -106,7 +109,8 @@ impl FaultProxy {
         self.shared.state().counts.clone()
     }
 
-    /// Waits until no connection is open: then nothing that a killed process sent is still on its way.
+    /// Waits until no connection is open: then nothing that a killed process sent is still on its
+    /// way.
     pub async fn idle(&self) {
         // The sender is in `self`, so that waiting cannot fail.
         let _ = self

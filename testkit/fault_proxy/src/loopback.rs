@@ -6,8 +6,9 @@ use anyhow::{Context as _, Result};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
-/// Whether a request is not for this machine: a browser's page has sent it, or its `Host` is a name that another machine chose to
-/// resolve to loopback. A page of any origin could otherwise read and write what an emulator has.
+/// Whether a request is not for this machine: a browser's page has sent it, or its `Host` is a name
+/// that another machine chose to resolve to loopback. A page of any origin could otherwise read and
+/// write what an emulator has.
 pub fn is_foreign(has_origin: bool, host: Option<&str>) -> bool {
     let name = host.map(|host| host.rsplit_once(':').map_or(host, |(name, _)| name));
     has_origin || name.is_some_and(|name| !["127.0.0.1", "localhost"].contains(&name))

@@ -37,18 +37,22 @@ pub enum Fault {
     Slow(Duration),
     /// Nothing is done and nothing is answered, as long as the caller waits.
     Stall,
-    /// Not answered, and done only when the test says so, by [`FaultProxy::apply_held`](crate::FaultProxy::apply_held).
+    /// Not answered, and done only when the test says so, by
+    /// [`FaultProxy::apply_held`](crate::FaultProxy::apply_held).
     Held,
     /// Not answered, and done this long after the caller gave up.
     Late(Duration),
-    /// A `BatchWriteItem` is answered this much later as if it were done, and nothing is. Other calls are not faulted.
+    /// A `BatchWriteItem` is answered this much later as if it were done, and nothing is. Other
+    /// calls are not faulted.
     Swallowed(Duration),
-    /// Of a `BatchWriteItem` this many are done, and the others are left unprocessed. Other calls are not faulted.
+    /// Of a `BatchWriteItem` this many are done, and the others are left unprocessed. Other calls
+    /// are not faulted.
     Unprocessed {
         /// How many are done; 0 for none.
         done: usize,
     },
-    /// Of a `BatchWriteItem` the items that have this text in them are left unprocessed, as those of a hot partition are.
+    /// Of a `BatchWriteItem` the items that have this text in them are left unprocessed, as those
+    /// of a hot partition are.
     UnprocessedWhere(&'static str),
 }
 

@@ -1,4 +1,5 @@
-//! What the connections of a proxy share: its plan, its counts, the calls that are held back. Must not know how a fault is carried out.
+//! What the connections of a proxy share: its plan, its counts, the calls that are held back. Must
+//! not know how a fault is carried out.
 
 use std::collections::BTreeMap;
 use std::io;

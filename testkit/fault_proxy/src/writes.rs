@@ -1,4 +1,5 @@
-//! Calls of which DynamoDB does only a part: by a fault, or within the capacity of the tables. Must not know which fault.
+//! Calls of which DynamoDB does only a part: by a fault, or within the capacity of the tables. Must
+//! not know which fault.
 
 use std::io;
 use std::time::Instant;
@@ -11,7 +12,8 @@ use crate::message::{Message, Stream};
 use crate::plan::Fault;
 use crate::state::Shared;
 
-/// Answers that all requests of a batch are unprocessed. They are not parsed, which takes long where they are large.
+/// Answers that all requests of a batch are unprocessed. They are not parsed, which takes long
+/// where they are large.
 pub(crate) fn none(call: Message) -> io::Result<Message> {
     let batch = String::from_utf8(call.body).map_err(|_| io::ErrorKind::InvalidData)?;
     let requests = batch
@@ -23,7 +25,8 @@ pub(crate) fn none(call: Message) -> io::Result<Message> {
     ))
 }
 
-/// Forwards the requests of a batch that are to be done and answers that the others are unprocessed.
+/// Forwards the requests of a batch that are to be done and answers that the others are
+/// unprocessed.
 pub(crate) async fn some(
     upstream: &mut Stream,
     call: Message,
@@ -36,8 +39,8 @@ pub(crate) async fn some(
     }
 }
 
-/// Forwards what the tables have capacity for. DynamoDB answers the rest as unprocessed, or with an exception when it does
-/// nothing of the call (`BatchWriteItem` in the DynamoDB API reference).
+/// Forwards what the tables have capacity for. DynamoDB answers the rest as unprocessed, or with an
+/// exception when it does nothing of the call (`BatchWriteItem` in the DynamoDB API reference).
 pub(crate) async fn within_capacity(
     upstream: &mut Stream,
     call: Message,
@@ -85,8 +88,8 @@ pub(crate) async fn within_capacity(
     Ok(refusal(Fault::TableThrottled))
 }
 
-/// Splits the requests of a `BatchWriteItem` by `is_done`, which gets the table and the request: the call with those to do, if
-/// there are any, and the unprocessed ones by table.
+/// Splits the requests of a `BatchWriteItem` by `is_done`, which gets the table and the request:
+/// the call with those to do, if there are any, and the unprocessed ones by table.
 fn split(
     mut call: Message,
     mut is_done: impl FnMut(&str, &Value) -> bool,

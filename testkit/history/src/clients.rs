@@ -1,6 +1,7 @@
-//! Clients as they are. One half retries what got no 200: the same body, so the same requestIdentifier, for about a minute; a
-//! client that sent no identifier retries only with the identifier of a 503. The other half never retries a 4xx or 5xx, as
-//! the client libraries in use. Must not know what is stored.
+//! Clients as they are. One half retries what got no 200: the same body, so the same
+//! requestIdentifier, for about a minute; a client that sent no identifier retries only with the
+//! identifier of a 503. The other half never retries a 4xx or 5xx, as the client libraries in use.
+//! Must not know what is stored.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -57,7 +58,8 @@ pub(super) struct Client {
     pub(super) seed: u64,
 }
 
-/// The status and the body of a response; `None` when the process ended: then API Gateway responds with a 500.
+/// The status and the body of a response; `None` when the process ended: then API Gateway responds
+/// with a 500.
 type Received = Option<(u64, Value)>;
 
 impl Shared {

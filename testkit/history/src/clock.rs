@@ -1,4 +1,5 @@
-//! The clocks of processes, which differ as those of execution environments do. Must not know what a process does.
+//! The clocks of processes, which differ as those of execution environments do. Must not know what
+//! a process does.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,8 @@ impl SkewedClock {
         })
     }
 
-    /// Sets the clock of the `number`-th process, which will be started. Its deadlines are those of this machine's.
+    /// Sets the clock of the `number`-th process, which will be started. Its deadlines are those of
+    /// this machine's.
     pub(super) fn set(&self, options: &mut ProcessOptions, number: u64) {
         let ahead = CLOCK_SKEWS[usize::try_from(number).unwrap_or_default() % CLOCK_SKEWS.len()];
         options

@@ -1,5 +1,5 @@
-//! The consistency checker: compares what clients sent and received with what is stored. It must not know how the service works,
-//! and the service nothing of it.
+//! The consistency checker: compares what clients sent and received with what is stored. It must
+//! not know how the service works, and the service nothing of it.
 
 pub mod checker;
 mod item;

@@ -1,4 +1,5 @@
-//! What a run needs of AWS: the tables, the queue, the key snapshot, and the three functions, each behind its own faults. Must not know what is sent.
+//! What a run needs of AWS: the tables, the queue, the key snapshot, and the three functions, each
+//! behind its own faults. Must not know what is sent.
 
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
@@ -25,7 +26,8 @@ use sandbox::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
 use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, create_key, emulator_options};
 
-/// The share of the calls to DynamoDB that are faulted independently, beside the windows in which many fail.
+/// The share of the calls to DynamoDB that are faulted independently, beside the windows in which
+/// many fail.
 const FAULTS: f64 = 0.1;
 
 /// How long signals are kept.
@@ -41,7 +43,8 @@ const AT_ONCE: u16 = 4;
 const ACCOUNTS: u32 = 3;
 const KEYS_PER_ACCOUNT: usize = 2;
 
-/// New tables, a quarter as large as on AWS, since what runs here sends less, and growing within a run.
+/// New tables, a quarter as large as on AWS, since what runs here sends less, and growing within a
+/// run.
 const LIMITS: Limits = Limits {
     units_per_partition: 250.0,
     partitions: 4,
@@ -157,7 +160,8 @@ impl Deployment {
     }
 }
 
-/// The options of a process by its number: every second one serves several events at once, and each has its own clock.
+/// The options of a process by its number: every second one serves several events at once, and each
+/// has its own clock.
 fn numbered(
     process: ProcessOptions,
     clock: Arc<SkewedClock>,

@@ -1,5 +1,5 @@
-//! The event source mapping between the overflow queue and the function that drains it: delivers messages at least once, and
-//! again after a failure. Must not know what is in a message.
+//! The event source mapping between the overflow queue and the function that drains it: delivers
+//! messages at least once, and again after a failure. Must not know what is in a message.
 
 use std::rc::Rc;
 use std::time::Duration;

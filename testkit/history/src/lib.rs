@@ -1,7 +1,9 @@
-//! A history of many clients against functions that scale and are killed, over a DynamoDB that fails; and what must hold at its end.
+//! A history of many clients against functions that scale and are killed, over a DynamoDB that
+//! fails; and what must hold at its end.
 //!
-//! In the manner of Jepsen: clients record their requests and the responses, and a checker compares that with what is
-//! stored. The checker knows nothing of how the service works, and the service nothing of the checker.
+//! In the manner of Jepsen: clients record their requests and the responses, and a checker compares
+//! that with what is stored. The checker knows nothing of how the service works, and the service
+//! nothing of the checker.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,5 @@
-//! What clients send, generated from their seeds alone: a seed sends the same again. Must not know what is received.
+//! What clients send, generated from their seeds alone: a seed sends the same again. Must not know
+//! what is received.
 
 use std::ops::RangeInclusive;
 
@@ -36,7 +37,8 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// A client's next one, with one of these sizes. The signals that break the contract are known as such here already.
+    /// A client's next one, with one of these sizes. The signals that break the contract are known
+    /// as such here already.
     pub(super) fn random(random: &mut fastrand::Rng, account: u32, number: u64) -> Self {
         let sizes = SIZES[random.usize(..SIZES.len())].clone();
         let size = random.usize(sizes);
@@ -112,8 +114,8 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// The `number`-th of a client: its customers move on with its number, so that at the end there are customers whose
-    /// last writes were at any time of the run.
+    /// The `number`-th of a client: its customers move on with its number, so that at the end there
+    /// are customers whose last writes were at any time of the run.
     pub(super) fn random(random: &mut fastrand::Rng, client: u64, number: u64) -> Self {
         let window = u32::try_from(number / UPDATES_PER_WINDOW).unwrap() * WINDOW;
         let customer = window + random.u32(..WINDOW);

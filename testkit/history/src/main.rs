@@ -14,22 +14,25 @@ use history::{Options, run};
 use testkit::build_functions;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Many clients, half of which never retry, against functions that scale as on Lambda and are killed, over a DynamoDB, an SQS and an
-/// S3 that fail; then checks that nothing acknowledged is lost, nothing stored twice or changed, and nothing there that was not sent.
-/// Ends with 1 if that does not hold.
+/// Many clients, half of which never retry, against functions that scale as on Lambda and are
+/// killed, over a DynamoDB, an SQS and an S3 that fail; then checks that nothing acknowledged is
+/// lost, nothing stored twice or changed, and nothing there that was not sent. Ends with 1 if that
+/// does not hold.
 #[derive(Debug, Parser)]
 #[command(name = "history", args_override_self = true)]
 struct Arguments {
     /// How many signals are to be acknowledged, at least
     #[arg(long, default_value_t = 20_000)]
     signals: u64,
-    /// How many processes are killed with SIGKILL on the way [default: one for every 2,000 signals; none with --outage]
+    /// How many processes are killed with SIGKILL on the way [default: one for every 2,000 signals;
+    /// none with --outage]
     #[arg(long)]
     kills: Option<u64>,
     /// One outage of DynamoDB of this many seconds in place of the windows
     #[arg(long, value_name = "SECONDS")]
     outage: Option<u64>,
-    /// Chooses what is sent, faulted and killed; the same again for the same seed [default: a random one]
+    /// Chooses what is sent, faulted and killed; the same again for the same seed [default: a
+    /// random one]
     #[arg(long)]
     seed: Option<u64>,
 }

@@ -229,7 +229,8 @@ async fn all(tasks: Vec<JoinHandle<()>>) {
     }
 }
 
-/// Kills processes at random times, which the seed determines, until all signals are acknowledged. Counts the kills.
+/// Kills processes at random times, which the seed determines, until all signals are acknowledged.
+/// Counts the kills.
 async fn kill(
     options: &Options,
     functions: &[(Arc<Pool>, FaultProxy)],

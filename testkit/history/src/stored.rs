@@ -1,4 +1,5 @@
-//! Reads what is stored from the emulator, past the functions and the faults. Must not know what was sent.
+//! Reads what is stored from the emulator, past the functions and the faults. Must not know what
+//! was sent.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,7 +12,8 @@ use serde_json::Value;
 use crate::load::{CANARY, subject};
 use testkit::Tables;
 
-/// Everything in the tables of signals, rejected signals and customers. Signals have to expire after `retention`.
+/// Everything in the tables of signals, rejected signals and customers. Signals have to expire
+/// after `retention`.
 pub(super) fn read(emulator: &Emulator, retention: Duration) -> Stored {
     let for_each = |table: &str, each: &mut dyn FnMut(&mut Value)| {
         emulator

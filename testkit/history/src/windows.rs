@@ -1,5 +1,5 @@
-//! Windows of time in which something fails for all environments at once, as it does on AWS. Must not know what is served
-//! meanwhile.
+//! Windows of time in which something fails for all environments at once, as it does on AWS. Must
+//! not know what is served meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -115,7 +115,8 @@ impl Windows {
         .collect()
     }
 
-    /// Whether SQS or S3 was away while a request was served, or so shortly before that its process had not asked again.
+    /// Whether SQS or S3 was away while a request was served, or so shortly before that its process
+    /// had not asked again.
     pub(super) fn explains(&self, failure: &Unavailable) -> bool {
         let is_meanwhile = |window: &Window| {
             window.begin <= failure.received && failure.sent <= window.end + ASKED_AGAIN_AFTER

@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
-/// The variables that describe their package to programs that cargo runs. Its configuration, such as `CARGO_HOME` and
-/// `CARGO_TARGET_DIR`, begins with none of these.
+/// The variables that describe their package to programs that cargo runs. Its configuration, such
+/// as `CARGO_HOME` and `CARGO_TARGET_DIR`, begins with none of these.
 const PACKAGE_VARIABLES: [&str; 6] = [
     "CARGO_BIN_",
     "CARGO_CRATE_NAME",
@@ -16,8 +16,9 @@ const PACKAGE_VARIABLES: [&str; 6] = [
 
 /// A command for `program`, which is cargo or starts it, with the environment of a shell.
 ///
-/// Build scripts such as ring's run again when the variables of the package change, and then everything that depends on
-/// them is compiled again. With this command, builds in `cargo dev`, in `cargo test` and in a shell have the same variables.
+/// Build scripts such as ring's run again when the variables of the package change, and then
+/// everything that depends on them is compiled again. With this command, builds in `cargo dev`, in
+/// `cargo test` and in a shell have the same variables.
 pub fn cargo_command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {

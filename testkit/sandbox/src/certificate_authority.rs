@@ -9,7 +9,8 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Authorities in the bundle of a function: as many as it has embedded, so that the count includes parsing them.
+/// Authorities in the bundle of a function: as many as it has embedded, so that the count includes
+/// parsing them.
 const AUTHORITIES: usize = 5;
 
 /// An authority, and a server that it vouches for.

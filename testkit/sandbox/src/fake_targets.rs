@@ -1,5 +1,6 @@
-//! The targets of the deliver function at one endpoint: an EventBridge bus, a Firehose stream and a bucket of S3, within their
-//! limits. Each records what it took and can be made to fail. Must not know what an event is about.
+//! The targets of the deliver function at one endpoint: an EventBridge bus, a Firehose stream and a
+//! bucket of S3, within their limits. Each records what it took and can be made to fail. Must not
+//! know what an event is about.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -88,7 +89,8 @@ impl FakeTargets {
             .with(|targets| targets.refused.push((target, text.to_owned(), code)));
     }
 
-    /// Calls of `target` that contain `text` get this status and this body from here on, and nothing of them is taken.
+    /// Calls of `target` that contain `text` get this status and this body from here on, and
+    /// nothing of them is taken.
     pub fn answer(&self, target: Target, text: &str, status: u16, body: Value) {
         self.0.service.with(|targets| {
             targets
@@ -102,8 +104,8 @@ impl FakeTargets {
         self.0.service.with(|targets| targets.bucket_delay = delay);
     }
 
-    /// This share of calls fails from here on, some of them after they were taken, and of the entries and records of others.
-    /// The seed chooses which.
+    /// This share of calls fails from here on, some of them after they were taken, and of the
+    /// entries and records of others. The seed chooses which.
     pub fn fail_at_random(&self, share: f64, seed: u64) {
         self.0.service.with(|targets| {
             (targets.faults, targets.random) = (share, fastrand::Rng::with_seed(seed))

@@ -1,5 +1,6 @@
-//! One process of a function as Lambda runs it: it takes its events from a Runtime API and calls DynamoDB at an endpoint.
-//! Must not know what is measured or expected, nor what answers at the endpoint.
+//! One process of a function as Lambda runs it: it takes its events from a Runtime API and calls
+//! DynamoDB at an endpoint. Must not know what is measured or expected, nor what answers at the
+//! endpoint.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,7 +20,8 @@ use crate::runtime_api::{EventQueue, Invocation, RuntimeApi};
 /// Linux counts a process's time in ticks of this length.
 const TICK: Duration = Duration::from_millis(10);
 
-/// How long a process may take for a step, such as an invocation. Under callgrind it is some fifty times slower.
+/// How long a process may take for a step, such as an invocation. Under callgrind it is some fifty
+/// times slower.
 const STEP_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// How a process is run.
@@ -41,12 +43,14 @@ pub struct ProcessOptions {
     pub events: EventQueue,
     /// Whether it is out of reach of the terminal's Ctrl-C.
     pub has_own_group: bool,
-    /// Gets every line of standard output and standard error. Without it, only standard error is shown.
+    /// Gets every line of standard output and standard error. Without it, only standard error is
+    /// shown.
     pub log: Option<mpsc::UnboundedSender<String>>,
 }
 
 impl ProcessOptions {
-    /// A process of `program` that calls DynamoDB at `dynamodb`, alone, with Lambda's variables and no log.
+    /// A process of `program` that calls DynamoDB at `dynamodb`, alone, with Lambda's variables and
+    /// no log.
     pub fn new(program: impl Into<PathBuf>, dynamodb: impl Into<String>) -> Self {
         Self {
             program: program.into(),
@@ -218,7 +222,8 @@ impl FunctionProcess {
         Ok(())
     }
 
-    /// Kills the process wherever it is. Callers whose events it has taken learn of it only when this is dropped.
+    /// Kills the process wherever it is. Callers whose events it has taken learn of it only when
+    /// this is dropped.
     ///
     /// # Errors
     /// When the process cannot be killed.

@@ -1,5 +1,6 @@
-//! A function's process and what surrounds it, each on loopback: Lambda's Runtime API, and servers that stand in for
-//! DynamoDB and for the targets of the delivery. Nothing here is compiled with the SDK, so a benchmark compiles in seconds.
+//! A function's process and what surrounds it, each on loopback: Lambda's Runtime API, and servers
+//! that stand in for DynamoDB and for the targets of the delivery. Nothing here is compiled with
+//! the SDK, so a benchmark compiles in seconds.
 //!
 //! | module | is for | must not know |
 //! |---|---|---|

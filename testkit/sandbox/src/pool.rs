@@ -1,5 +1,6 @@
-//! The processes of a function, as Lambda has them: an idle one serves an event, or else a new one is started; after some events it
-//! is replaced, and so is one whose program has changed. Must not know what is in an event.
+//! The processes of a function, as Lambda has them: an idle one serves an event, or else a new one
+//! is started; after some events it is replaced, and so is one whose program has changed. Must not
+//! know what is in an event.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -23,7 +24,8 @@ const INIT_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct PoolOptions {
     /// The events that the processes serve.
     pub events: EventQueue,
-    /// The options of the process with this number, which counts from 0. The pool gives each process a queue of its own.
+    /// The options of the process with this number, which counts from 0. The pool gives each
+    /// process a queue of its own.
     pub process: Box<dyn Fn(u64) -> ProcessOptions + Send + Sync>,
     /// How many events are served at once; others wait.
     pub at_once: usize,
@@ -144,7 +146,8 @@ impl Pool {
         self.state().counts
     }
 
-    /// Kills a process wherever it is, one that serves if there is one. What it has sent may still be on its way.
+    /// Kills a process wherever it is, one that serves if there is one. What it has sent may still
+    /// be on its way.
     pub fn kill(&self, random: &mut fastrand::Rng) -> bool {
         let processes = &mut self.state().processes;
         let numbers = |is_busy: bool| {
@@ -160,7 +163,8 @@ impl Pool {
             .is_some()
     }
 
-    /// Asks all processes to end, kills those that have not after `grace`, and returns when they have. Serves no event any more.
+    /// Asks all processes to end, kills those that have not after `grace`, and returns when they
+    /// have. Serves no event any more.
     pub async fn end(&self, grace: Duration) {
         if let Some(serving) = self.serving.get() {
             serving.abort();

@@ -1,5 +1,6 @@
-//! Lambda's Runtime API for one process: gives it events, takes its responses, and holds its request for the next event
-//! while there is none. Must not know what is in an event or in a response.
+//! Lambda's Runtime API for one process: gives it events, takes its responses, and holds its
+//! request for the next event while there is none. Must not know what is in an event or in a
+//! response.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -32,7 +33,8 @@ pub struct Event {
     id: String,
     /// The event.
     pub body: Bytes,
-    /// Tells the caller what came of it. The caller learns that there is no response when this is dropped.
+    /// Tells the caller what came of it. The caller learns that there is no response when this is
+    /// dropped.
     pub invocation: oneshot::Sender<Invocation>,
 }
 
@@ -59,7 +61,8 @@ impl Default for EventQueue {
 }
 
 impl EventQueue {
-    /// A queue whose ids differ from those of other nodes, of which their last twelve digits are the number.
+    /// A queue whose ids differ from those of other nodes, of which their last twelve digits are
+    /// the number.
     pub fn of_node(node: u64) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         Self {
@@ -160,7 +163,8 @@ impl RuntimeApi {
         self.0.service.errors.load(Ordering::Relaxed)
     }
 
-    /// Closes all connections: no event is given out any more. Callers wait on, until this is dropped.
+    /// Closes all connections: no event is given out any more. Callers wait on, until this is
+    /// dropped.
     pub async fn stop(&mut self) {
         self.0.stop().await;
     }

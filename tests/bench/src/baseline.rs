@@ -1,4 +1,5 @@
-//! The baseline: the committed instruction counts that later counts are compared with. Must not know how they are counted.
+//! The baseline: the committed instruction counts that later counts are compared with. Must not
+//! know how they are counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -7,7 +8,8 @@ use anyhow::{Context as _, Result};
 
 use crate::program::root;
 
-/// By how many percent a count may differ from the baseline: another valgrind or C library has other counts.
+/// By how many percent a count may differ from the baseline: another valgrind or C library has
+/// other counts.
 const MARGIN_PERCENT: u64 = 10;
 
 /// Instructions by what was counted.

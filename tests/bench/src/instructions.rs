@@ -1,6 +1,8 @@
-//! Instructions of a start, the first request and a warm request, by callgrind. Must not know which goals there are.
+//! Instructions of a start, the first request and a warm request, by callgrind. Must not know which
+//! goals there are.
 //!
-//! Each count is a difference between runs that end while the function waits for its next event: nothing is under way then.
+//! Each count is a difference between runs that end while the function waits for its next event:
+//! nothing is under way then.
 
 use std::path::Path;
 use std::time::Duration;
@@ -33,7 +35,8 @@ pub(crate) struct Instructions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) instructions: u64,
-    /// The part that is SHA-256, whichever crate implements it. Processors have instructions for it, callgrind does not.
+    /// The part that is SHA-256, whichever crate implements it. Processors have instructions for
+    /// it, callgrind does not.
     pub(crate) sha256: u64,
 }
 
@@ -55,10 +58,11 @@ pub(crate) async fn count(workload: Workload) -> Result<Instructions> {
     Ok(Instructions { start, first, warm })
 }
 
-/// Instructions from exec until the function has served this many requests and waits for the next. Callgrind writes `file`.
+/// Instructions from exec until the function has served this many requests and waits for the next.
+/// Callgrind writes `file`.
 ///
-/// Callgrind makes a function some fifty times slower, and its timeouts stay the same: on a busy machine it closes a
-/// connection during the handshake and opens another. Such a run is repeated.
+/// Callgrind makes a function some fifty times slower, and its timeouts stay the same: on a busy
+/// machine it closes a connection during the handshake and opens another. Such a run is repeated.
 async fn run(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
     for _ in 1..ATTEMPTS {
         if let Ok(counted) = run_once(workload, requests, file).await {

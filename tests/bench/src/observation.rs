@@ -1,4 +1,5 @@
-//! Time, memory, calls and connections of a program without callgrind. Must not know which goals there are.
+//! Time, memory, calls and connections of a program without callgrind. Must not know which goals
+//! there are.
 
 use std::time::Duration;
 

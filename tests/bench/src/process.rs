@@ -29,12 +29,14 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts `program`, and waits until it asks for its first event. Each call to DynamoDB takes [`DELAY`].
+    /// Starts `program`, and waits until it asks for its first event. Each call to DynamoDB takes
+    /// [`DELAY`].
     pub(crate) async fn start(program: &Program) -> Result<Self> {
         Self::start_with(program, Vec::new(), DELAY).await
     }
 
-    /// Starts the function of `workload` under callgrind, which writes `file` when the process ends.
+    /// Starts the function of `workload` under callgrind, which writes `file` when the process
+    /// ends.
     pub(crate) async fn start_counted(workload: Workload, file: &Path) -> Result<Self> {
         let mut out_file = OsString::from("--callgrind-out-file=");
         out_file.push(file);
@@ -96,8 +98,8 @@ impl Process {
         })
     }
 
-    /// Sends one event, expects success, and waits until the function asks for the next event. Returns how long the response
-    /// took.
+    /// Sends one event, expects success, and waits until the function asks for the next event.
+    /// Returns how long the response took.
     pub(crate) async fn invoke(&mut self, event: &Bytes) -> Result<Duration> {
         let invocation = self.function.invoke(event.clone()).await?;
         let response = invocation.json();

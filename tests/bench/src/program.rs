@@ -1,4 +1,5 @@
-//! The programs that are measured: the functions, and how they are built. Must not know what is measured.
+//! The programs that are measured: the functions, and how they are built. Must not know what is
+//! measured.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,8 @@ pub(crate) fn root() -> &'static Path {
     bench.ancestors().nth(2).unwrap_or(bench)
 }
 
-/// Builds the functions as they are deployed, but with symbols: SHA-256 is told apart by them, and they change no instruction.
+/// Builds the functions as they are deployed, but with symbols: SHA-256 is told apart by them, and
+/// they change no instruction.
 pub(crate) fn build_functions() -> Result<()> {
     step("building the functions as they are deployed");
     let mut cargo = cargo_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

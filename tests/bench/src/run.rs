@@ -9,7 +9,8 @@ use crate::report::{print_table, step};
 use crate::workload::Workload;
 use crate::{instructions, program, tables};
 
-/// Counts the instructions of the functions, compares them with the baseline, and measures the goals.
+/// Counts the instructions of the functions, compares them with the baseline, and measures the
+/// goals.
 #[derive(Debug, Parser)]
 #[command(name = "cargo bench --", no_binary_name = false)]
 pub struct Options {

@@ -8,7 +8,8 @@ use crate::program::function;
 use crate::report::{megabytes, millions, milliseconds, step, thousands};
 use crate::workload::{Workload, batch};
 
-/// The goals of the functions beside what was measured. A customer, a signal and a batch of 100 are counted.
+/// The goals of the functions beside what was measured. A customer, a signal and a batch of 100 are
+/// counted.
 pub(crate) async fn goals(
     [customer, signal, of_100]: [Instructions; 3],
 ) -> Result<Vec<[String; 3]>> {

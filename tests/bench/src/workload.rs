@@ -1,4 +1,5 @@
-//! The events that are measured: one customer, and a batch of signals. Must not know what they cost.
+//! The events that are measured: one customer, and a batch of signals. Must not know what they
+//! cost.
 
 use anyhow::{Context as _, Result};
 use hyper::body::Bytes;

@@ -15,7 +15,8 @@ const RECORDS: usize = 300;
 /// How often the process is killed.
 const KILLS: usize = 8;
 
-/// The records of a shard that are not delivered yet, as Lambda reads them: a batch comes again from its first undelivered record.
+/// The records of a shard that are not delivered yet, as Lambda reads them: a batch comes again
+/// from its first undelivered record.
 #[derive(Default)]
 struct Shard(VecDeque<Value>);
 

@@ -1,4 +1,5 @@
-//! Records that are not delivered: Lambda delivers again the first one that the function reports, and all that follow.
+//! Records that are not delivered: Lambda delivers again the first one that the function reports,
+//! and all that follow.
 
 use serde_json::json;
 use testkit::fake_targets::Target;

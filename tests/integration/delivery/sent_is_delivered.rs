@@ -59,7 +59,8 @@ impl Fixture {
         Self { sender, delivery }
     }
 
-    /// Sends a request of another account, and delivers what it stored in `table`. Returns the account and the events.
+    /// Sends a request of another account, and delivers what it stored in `table`. Returns the
+    /// account and the events.
     fn round_trip(
         &self,
         call: RequestBuilder,

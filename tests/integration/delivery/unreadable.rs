@@ -280,7 +280,8 @@ async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
         "EventBridge does not take the event: ValidationException"
     );
     assert_eq!(delivery.line().await["EventReferences"], 1);
-    // EventBridge does not take the reference either: the shard goes on, and an alarm counts the record.
+    // EventBridge does not take the reference either: the shard goes on, and an alarm counts the
+    // record.
     delivery.targets.answer(Target::Bus, "#0011", 400, refusal);
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     assert_eq!(ids(&delivery.on_the_bus()), ids_of((0..11).chain(12..25)));

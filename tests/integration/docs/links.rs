@@ -106,8 +106,8 @@ fn every_path_that_a_page_names_exists() {
     }
 }
 
-/// What `text` cites as "docs/page.md, Heading": the page and what follows, over the ends of comment lines. No heading
-/// follows where a page is only named.
+/// What `text` cites as "docs/page.md, Heading": the page and what follows, over the ends of
+/// comment lines. No heading follows where a page is only named.
 fn citations(text: &str) -> Vec<(String, String)> {
     let plain = |line: &str| {
         line.trim_start()

@@ -49,7 +49,8 @@ async fn random_keys_are_read_once_each_in_bounded_memory() {
         (200, 1 + count as u64),
         "random keys do not evict a valid one"
     );
-    // The cache holds no more than its limit: beyond that, the oldest key was evicted and is read again.
+    // The cache holds no more than its limit: beyond that, the oldest key was evicted and is read
+    // again.
     let evicted = u64::from(count > MAX_INVALID_KEYS);
     assert_eq!(
         (status(&keys[count - 1]).await, reads()),

@@ -1,4 +1,5 @@
-//! An attempt that the function has abandoned reaches DynamoDB after a newer write was acknowledged.
+//! An attempt that the function has abandoned reaches DynamoDB after a newer write was
+//! acknowledged.
 
 use std::time::Duration;
 

@@ -6,7 +6,8 @@ use testkit::fault_proxy::Fault;
 
 use super::{app_behind_proxy, customer, signals, stored_numbers, with_identifier};
 
-/// Thirty signals. Those at `invalid` contain the text at which the proxy makes DynamoDB reject a call.
+/// Thirty signals. Those at `invalid` contain the text at which the proxy makes DynamoDB reject a
+/// call.
 fn body(invalid: &[usize]) -> Value {
     let mut signals = signals(30);
     for (index, signal) in signals.as_array_mut().unwrap().iter_mut().enumerate() {

@@ -1,4 +1,5 @@
-//! Lambda freezes a process between requests. Its connections may be dropped meanwhile, without a packet to the process.
+//! Lambda freezes a process between requests. Its connections may be dropped meanwhile, without a
+//! packet to the process.
 
 use futures_util::future::join_all;
 use model::timestamp::Timestamp;

@@ -1,5 +1,5 @@
-//! Throttling of all tables, one table or one partition, by exceptions and by unprocessed items (docs/api.md, When DynamoDB
-//! is unavailable).
+//! Throttling of all tables, one table or one partition, by exceptions and by unprocessed items
+//! (docs/api.md, When DynamoDB is unavailable).
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! A transient fault fails no request and stores nothing twice (docs/api.md, When DynamoDB is unavailable).
+//! A transient fault fails no request and stores nothing twice (docs/api.md, When DynamoDB is
+//! unavailable).
 
 use std::time::{Duration, Instant};
 

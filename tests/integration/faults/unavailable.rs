@@ -1,4 +1,5 @@
-//! When DynamoDB stays unavailable, the response is a 503 before the deadline (docs/api.md, When DynamoDB is unavailable).
+//! When DynamoDB stays unavailable, the response is a 503 before the deadline (docs/api.md, When
+//! DynamoDB is unavailable).
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! `cargo dev --contracts`: the sample data keeps the example's contract, and the broken event beside it does not.
+//! `cargo dev --contracts`: the sample data keeps the example's contract, and the broken event
+//! beside it does not.
 
 use std::fs;
 

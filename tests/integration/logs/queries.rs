@@ -1,4 +1,5 @@
-//! The queries of docs/runbook.md and of the dashboard: each field that one reads is written to a log.
+//! The queries of docs/runbook.md and of the dashboard: each field that one reads is written to a
+//! log.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,8 @@ use service::telemetry::metric::Metric;
 use super::{bytes, log_of, send_requests};
 use crate::page::{Page, root};
 
-/// What Lambda's line of an invocation has ("Lambda Telemetry API Event schema reference", platform.report).
+/// What Lambda's line of an invocation has ("Lambda Telemetry API Event schema reference",
+/// platform.report).
 const OF_LAMBDA: [&str; 4] = [
     "type",
     "record.metrics.maxMemoryUsedMB",

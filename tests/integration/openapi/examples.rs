@@ -1,5 +1,5 @@
-//! Sends the request of an example of openapi.yaml to the functions. For a response that no single request produces, it
-//! serializes the problem.
+//! Sends the request of an example of openapi.yaml to the functions. For a response that no single
+//! request produces, it serializes the problem.
 
 use model::api_key::Endpoint;
 use model::identifier::RequestIdentifier;

@@ -1,4 +1,5 @@
-//! Updates of customers that DynamoDB does not acknowledge in time, and their drain: the newest update of each field wins.
+//! Updates of customers that DynamoDB does not acknowledge in time, and their drain: the newest
+//! update of each field wins.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -34,7 +35,8 @@ impl Stack {
         self.sqs.take_messages()
     }
 
-    /// Drains messages of an update, and does `work` after the drain has met a newer item and before it writes the rest.
+    /// Drains messages of an update, and does `work` after the drain has met a newer item and
+    /// before it writes the rest.
     async fn drain_with_between(&self, messages: &[String], work: impl Future<Output = ()>) {
         self.proxy
             .set(Fault::InternalServerError.where_body_has("attribute_exists"));

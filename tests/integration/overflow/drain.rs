@@ -1,4 +1,5 @@
-//! Draining: messages that fail, that are throttled, that are refused or cannot be read, and what they have of rejected signals.
+//! Draining: messages that fail, that are throttled, that are refused or cannot be read, and what
+//! they have of rejected signals.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,6 @@
-//! How long requests wait for a table that took nothing of an earlier one (docs/api.md, When DynamoDB is unavailable). The
-//! machine may be too busy for an answer in 150 ms, so what needs one is tried again.
+//! How long requests wait for a table that took nothing of an earlier one (docs/api.md, When
+//! DynamoDB is unavailable). The machine may be too busy for an answer in 150 ms, so what needs one
+//! is tried again.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,8 @@ async fn deferred(stack: &Stack, body: &Value) -> (u64, Duration) {
     )
 }
 
-/// Sends signals until as many are deferred after less than their 2 seconds. On a busy machine one request may take longer.
+/// Sends signals until as many are deferred after less than their 2 seconds. On a busy machine one
+/// request may take longer.
 async fn soon_deferred(stack: &Stack, body: &Value, expected: u64) {
     let mut others = Vec::new();
     loop {

@@ -1,4 +1,5 @@
-//! The program that drains, with the queue before it. (`key_snapshot/processes.rs` has the one that defers.)
+//! The program that drains, with the queue before it. (`key_snapshot/processes.rs` has the one that
+//! defers.)
 
 use std::time::Duration;
 

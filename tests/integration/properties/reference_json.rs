@@ -1,5 +1,5 @@
-//! Compares a stored value with the sent one, digit for digit and character for character. It reads JSON by `serde_json` and keeps
-//! numbers as text.
+//! Compares a stored value with the sent one, digit for digit and character for character. It reads
+//! JSON by `serde_json` and keeps numbers as text.
 
 use std::collections::BTreeMap;
 

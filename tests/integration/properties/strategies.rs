@@ -1,5 +1,5 @@
-//! Random JSON texts: with every escape, every form of number, white space anywhere, and sometimes an invalid value. Most
-//! signals are valid, so that few batches are rejected whole.
+//! Random JSON texts: with every escape, every form of number, white space anywhere, and sometimes
+//! an invalid value. Most signals are valid, so that few batches are rejected whole.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

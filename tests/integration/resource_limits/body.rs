@@ -58,7 +58,8 @@ pub(super) const fn malformed(name: &'static str, call: fn() -> RequestBuilder) 
     }
 }
 
-/// A request with this body: as text where the event has room for it, since text has its quotes escaped there.
+/// A request with this body: as text where the event has room for it, since text has its quotes
+/// escaped there.
 pub(super) fn plain(path: &str, body: &str) -> RequestBuilder {
     assert!(body.len() <= MAX_BODY_BYTES, "{} bytes", body.len());
     let call = RequestBuilder::new("POST", path);
@@ -70,7 +71,8 @@ pub(super) fn plain(path: &str, body: &str) -> RequestBuilder {
     }
 }
 
-/// A request with this body in a gzip that compresses nothing: so it is there three times, in base64, packed and unpacked.
+/// A request with this body in a gzip that compresses nothing: so it is there three times, in
+/// base64, packed and unpacked.
 pub(super) fn packed(path: &str, body: &str) -> RequestBuilder {
     RequestBuilder::new("POST", path)
         .header("content-encoding", "gzip")

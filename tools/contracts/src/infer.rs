@@ -1,4 +1,5 @@
-//! Contracts that signals keep, made of them: types, and members that were always there. They hold no values.
+//! Contracts that signals keep, made of them: types, and members that were always there. They hold
+//! no values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,5 @@
-//! The contracts of a folder, and what they say of a signal's `data`. A contract whose file changes is read again.
+//! The contracts of a folder, and what they say of a signal's `data`. A contract whose file changes
+//! is read again.
 
 use std::collections::HashMap;
 use std::fs;
@@ -129,8 +130,8 @@ impl Contracts {
     }
 }
 
-/// The name of the file of a type's contract: every byte but letters, digits, `_`, `-` and a `.` that is not the first is
-/// percent-encoded, so that no type leads out of the folder.
+/// The name of the file of a type's contract: every byte but letters, digits, `_`, `-` and a `.`
+/// that is not the first is percent-encoded, so that no type leads out of the folder.
 pub(crate) fn file_name(of: &str) -> String {
     let encoded = of.bytes().enumerate().map(|(place, byte)| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => char::from(byte).to_string(),

@@ -1,8 +1,9 @@
-//! Judges the `data` of signals by event contracts: one JSON Schema (2020-12) for each type, `DIR/<type>.json`. Must not know where
-//! signals come from.
+//! Judges the `data` of signals by event contracts: one JSON Schema (2020-12) for each type,
+//! `DIR/<type>.json`. Must not know where signals come from.
 //!
-//! A program of its own: it reads signals as lines of JSON, so that `cargo dev` and `cargo intake` start as fast as without it, and so
-//! that numbers keep their digits here (`arbitrary_precision` of `serde_json`) and cost nothing elsewhere.
+//! A program of its own: it reads signals as lines of JSON, so that `cargo dev` and `cargo intake`
+//! start as fast as without it, and so that numbers keep their digits here (`arbitrary_precision`
+//! of `serde_json`) and cost nothing elsewhere.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -23,11 +24,13 @@ use serde_json::{Value, json};
 
 use crate::judge::{Contracts, Verdict};
 
-/// Judges the data of signals, or writes contracts that they keep. Reads one signal on each line: {"type":"purchase","data":{}}
+/// Judges the data of signals, or writes contracts that they keep. Reads one signal on each line:
+/// {"type":"purchase","data":{}}
 #[derive(Debug, Parser)]
 #[command(name = "contracts", version)]
 enum Command {
-    /// Answer each line with a line: whether the signal keeps the contract of its type. A contract that changes is read again
+    /// Answer each line with a line: whether the signal keeps the contract of its type. A contract
+    /// that changes is read again
     Judge { dir: PathBuf },
     /// Print the signals that break the contracts. The exit code is 1 if there is one
     Check { dir: PathBuf },

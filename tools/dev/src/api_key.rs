@@ -1,5 +1,5 @@
-//! The API key of a request: whose it is, how it is shown without being told, and what is wrong where none was found. Must not know
-//! what a request does.
+//! The API key of a request: whose it is, how it is shown without being told, and what is wrong
+//! where none was found. Must not know what a request does.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use emulator::development_key::API_KEY;
 use model::api_key::{KEY_PREFIX, KeyHash, VERIFICATION_KEY_PREFIX};
 use serde_json::json;
 
-/// The shortest key whose first characters are shown, in characters: those of other systems have 32 or more.
+/// The shortest key whose first characters are shown, in characters: those of other systems have 32
+/// or more.
 const MIN_SHOWN_CHARS: usize = 32;
 
 /// The table of keys.

@@ -1,4 +1,5 @@
-//! The program `contracts`, which judges the data of signals with `--contracts`. Must not know what a contract says.
+//! The program `contracts`, which judges the data of signals with `--contracts`. Must not know what
+//! a contract says.
 
 use std::path::Path;
 use std::process::Stdio;

@@ -1,5 +1,6 @@
-//! The headers that API Gateway adds for browser pages of other origins, as the template's `CorsConfiguration` has them. The
-//! functions answer preflights themselves, as they do behind API Gateway, whose routes have the method ANY.
+//! The headers that API Gateway adds for browser pages of other origins, as the template's
+//! `CorsConfiguration` has them. The functions answer preflights themselves, as they do behind API
+//! Gateway, whose routes have the method ANY.
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -17,7 +18,8 @@ pub(crate) struct CorsPolicy {
 }
 
 impl CorsPolicy {
-    /// What API Gateway adds to the response: nothing without an Origin, nor for one that is not allowed.
+    /// What API Gateway adds to the response: nothing without an Origin, nor for one that is not
+    /// allowed.
     pub(crate) fn headers_for(&self, method: &Method, request: &HeaderMap) -> HeaderMap {
         let Some(origin) = request.get(ORIGIN).and_then(|origin| self.allowed(origin)) else {
             return HeaderMap::new();

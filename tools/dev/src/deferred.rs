@@ -1,4 +1,5 @@
-//! Which signals of a request the overflow queue took: the response says only how many. Knows the members of a message that it reads.
+//! Which signals of a request the overflow queue took: the response says only how many. Knows the
+//! members of a message that it reads.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! The file with the variables of a running stack. It exists only while the stack runs, and a stack never changes the file of
-//! another stack that runs. Must not know what is in it.
+//! The file with the variables of a running stack. It exists only while the stack runs, and a stack
+//! never changes the file of another stack that runs. Must not know what is in it.
 
 use std::fs::{File, TryLockError};
 use std::io::Write as _;
@@ -44,7 +44,8 @@ impl EnvFile {
         let lock = tempfile::NamedTempFile::new_in(folder_of(&self.path))
             .and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file))
             .and_then(|file| {
-                // A file system without locks is no reason to fail: two stacks with one file are rare.
+                // A file system without locks is no reason to fail: two stacks with one file are
+                // rare.
                 let _ = file.as_file().lock();
                 file.persist_noclobber(&self.path)
                     .map_err(|error| error.error)

@@ -1,5 +1,6 @@
-//! What API Gateway makes of a request for a function, and of the function's response (payload format 2.0 in "Working with AWS Lambda
-//! proxy integrations for HTTP APIs"). Must not know what either means.
+//! What API Gateway makes of a request for a function, and of the function's response (payload
+//! format 2.0 in "Working with AWS Lambda proxy integrations for HTTP APIs"). Must not know what
+//! either means.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! One request and its response, as the gateway saw them, and what the inspector shows of them. Knows the members of the contract that
-//! it shows, and no rule.
+//! One request and its response, as the gateway saw them, and what the inspector shows of them.
+//! Knows the members of the contract that it shows, and no rule.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -38,7 +38,8 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// A request that has this response, with what neither says: why, whose key it was, and which of its signals the queue took.
+    /// A request that has this response, with what neither says: why, whose key it was, and which
+    /// of its signals the queue took.
     pub(crate) fn new(
         sent: Sent,
         (response, outcome): (Response<Bytes>, Outcome),
@@ -212,7 +213,8 @@ impl Exchange {
             + self.signals.iter().map(Signal::bytes).sum::<usize>()
     }
 
-    /// The event that API Gateway would make of the request, as in events/. It has no key but the published one.
+    /// The event that API Gateway would make of the request, as in events/. It has no key but the
+    /// published one.
     pub(crate) fn event(&self) -> Event<'_> {
         event(&self.sent, "inspector", |name, value| {
             match value.to_str() {

@@ -1,5 +1,5 @@
-//! Faults of DynamoDB on purpose, so that the author of a client sees what it does about a retry or a 503. Must not know
-//! what the functions do about them.
+//! Faults of DynamoDB on purpose, so that the author of a client sees what it does about a retry or
+//! a 503. Must not know what the functions do about them.
 
 use anyhow::Result;
 use fault_proxy::{Fault, FaultProxy, Plan};
@@ -23,7 +23,8 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// A proxy in front of the emulator at `dynamodb`, without faults at first: the functions have to start.
+    /// A proxy in front of the emulator at `dynamodb`, without faults at first: the functions have
+    /// to start.
     ///
     /// # Errors
     /// There is no free port.
@@ -64,8 +65,8 @@ impl Drop for Faults {
     }
 }
 
-/// For each fault its share of the calls that those before it have left, so that all are equally frequent and together have
-/// `share` of the calls.
+/// For each fault its share of the calls that those before it have left, so that all are equally
+/// frequent and together have `share` of the calls.
 fn shares(share: f64) -> [f64; FAULTS.len()] {
     let mut left = 1.0;
     FAULTS.map(|_| {

@@ -1,5 +1,5 @@
-//! The functions: built first, so that a failed build is reported at once, then run as processes over Lambda's Runtime API. Must not
-//! know what a request does.
+//! The functions: built first, so that a failed build is reported at once, then run as processes
+//! over Lambda's Runtime API. Must not know what a request does.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -36,7 +36,8 @@ pub(crate) async fn build(programs: &Programs, template: &Template, release: boo
     programs.build("The functions", &packages, release).await
 }
 
-/// The running functions. Their processes end with [`Functions::end`], or are killed with the runtime.
+/// The running functions. Their processes end with [`Functions::end`], or are killed with the
+/// runtime.
 #[derive(Clone)]
 pub(crate) struct Functions {
     /// By their names in the template.
@@ -45,7 +46,8 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Starts them with these variables; a process starts with an event. Every line that they print is sent to `log`.
+    /// Starts them with these variables; a process starts with an event. Every line that they print
+    /// is sent to `log`.
     pub(crate) fn start(
         template: &Template,
         programs: &Programs,

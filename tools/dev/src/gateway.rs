@@ -1,6 +1,6 @@
-//! What API Gateway does in front of the functions: it takes the requests for the template's routes to them, answers all
-//! others itself, and now and then also one of these, and adds the CORS headers. It keeps what it has seen for the inspector. Must not
-//! know what a request means.
+//! What API Gateway does in front of the functions: it takes the requests for the template's routes
+//! to them, answers all others itself, and now and then also one of these, and adds the CORS
+//! headers. It keeps what it has seen for the inspector. Must not know what a request means.
 
 use std::borrow::Cow;
 use std::net::TcpListener;

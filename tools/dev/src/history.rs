@@ -17,7 +17,8 @@ const MAX_EXCHANGES: usize = 500;
 /// The bytes of all exchanges that are kept.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// Types that are counted one by one, and the bytes of the longest: a client that makes up types does not fill the memory.
+/// Types that are counted one by one, and the bytes of the longest: a client that makes up types
+/// does not fill the memory.
 const MAX_TYPES: (usize, usize) = (1_000, 1_024);
 
 /// The exchanges.

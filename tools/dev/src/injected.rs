@@ -1,5 +1,5 @@
-//! Answers that API Gateway gives now and then, given on purpose, so that the author of a client sees what it does about
-//! them. Must not know how they are written.
+//! Answers that API Gateway gives now and then, given on purpose, so that the author of a client
+//! sees what it does about them. Must not know how they are written.
 
 /// An answer in place of the function's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,8 @@ impl InjectedShare {
     }
 }
 
-/// Whether the shares are at most all requests. Shares in decimals, such as 0.7 and 0.3, may exceed 1 by a rounding error.
+/// Whether the shares are at most all requests. Shares in decimals, such as 0.7 and 0.3, may exceed
+/// 1 by a rounding error.
 pub(crate) fn is_possible(shares: &[InjectedShare]) -> bool {
     shares.iter().map(|one| one.share).sum::<f64>() <= 1.0 + 1e-9
 }

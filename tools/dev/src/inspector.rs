@@ -1,9 +1,11 @@
-//! The inspector: a page and a JSON API that show what clients sent to the local stack, and what became of it (docs/clients.md,
-//! Inspector). Listens on a port of its own. The functions, the templates and the API's own port know nothing of it.
+//! The inspector: a page and a JSON API that show what clients sent to the local stack, and what
+//! became of it (docs/clients.md, Inspector). Listens on a port of its own. The functions, the
+//! templates and the API's own port know nothing of it.
 //!
-//! Bodies are hostile, and the developer's browser has other pages open. So the page may run only its own script, requests are answered
-//! only under its own names (against DNS rebinding), and whatever changes something needs a header that another page cannot
-//! send without a preflight, which is refused here.
+//! Bodies are hostile, and the developer's browser has other pages open. So the page may run only
+//! its own script, requests are answered only under its own names (against DNS rebinding), and
+//! whatever changes something needs a header that another page cannot send without a preflight,
+//! which is refused here.
 
 mod query;
 mod stored;
@@ -105,7 +107,8 @@ impl Inspector {
     }
 }
 
-/// Refuses what another page or a name of another machine brought here, and adds the headers of every response.
+/// Refuses what another page or a name of another machine brought here, and adds the headers of
+/// every response.
 async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> {
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     let is_cross_site = request

@@ -1,5 +1,5 @@
-//! What a person reads while the stack runs: a line for each request, and what else the functions log. Must not know how
-//! requests reach the functions, or what their lines say.
+//! What a person reads while the stack runs: a line for each request, and what else the functions
+//! log. Must not know how requests reach the functions, or what their lines say.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -70,8 +70,9 @@ impl ExpectedRequest {
     }
 }
 
-/// Writes what functions print: `lines` for people, telling `requests` what it says of them, or as they are without `requests`. What
-/// fails again and again, as drains do while a table fails, is one line until the next request.
+/// Writes what functions print: `lines` for people, telling `requests` what it says of them, or as
+/// they are without `requests`. What fails again and again, as drains do while a table fails, is
+/// one line until the next request.
 pub(crate) async fn show(mut lines: mpsc::UnboundedReceiver<String>, requests: Option<RequestLog>) {
     let mut written = HashSet::new();
     while let Some(line) = lines.recv().await {
@@ -165,13 +166,15 @@ pub(crate) fn write(line: &str) {
     ));
 }
 
-/// Whether what is written may have colours: on a terminal, unless its user says otherwise (no-color.org).
+/// Whether what is written may have colours: on a terminal, unless its user says otherwise
+/// (no-color.org).
 pub(crate) fn has_colours() -> bool {
     std::io::stdout().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Writes a line as it is, but for marks that would show it in another order. A closed stdout is no error.
+/// Writes a line as it is, but for marks that would show it in another order. A closed stdout is no
+/// error.
 fn raw(line: &str) {
     let _ = writeln!(std::io::stdout(), "{}", without_marks(line));
 }

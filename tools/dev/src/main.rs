@@ -1,7 +1,8 @@
-//! `cargo dev`: the local stack as one command. The emulator and Lambda's Runtime API run in this process; the functions run as
-//! children that end with it.
+//! `cargo dev`: the local stack as one command. The emulator and Lambda's Runtime API run in this
+//! process; the functions run as children that end with it.
 //!
-//! It holds no fact about tables, routes or variables (the template has them) and none about what a request means.
+//! It holds no fact about tables, routes or variables (the template has them) and none about what a
+//! request means.
 
 mod api_key;
 mod contracts;
@@ -80,8 +81,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the stack until a signal asks to stop. The functions end while what they call still answers; what else the stack started ends
-/// when its future is dropped, whichever of its steps it had reached.
+/// Runs the stack until a signal asks to stop. The functions end while what they call still
+/// answers; what else the stack started ends when its future is dropped, whichever of its steps it
+/// had reached.
 async fn run_until_told_to_stop(options: &Options) -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

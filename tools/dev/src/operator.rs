@@ -1,4 +1,5 @@
-//! The operator's command line, `cargo intake`, on the tables of the running stack. Must not know what its commands do.
+//! The operator's command line, `cargo intake`, on the tables of the running stack. Must not know
+//! what its commands do.
 
 use anyhow::Result;
 use tokio::process::Command;
@@ -7,7 +8,8 @@ use crate::overflow;
 use crate::programs::Programs;
 use crate::stack_info::StackInfo;
 
-/// Variables of the developer that would make the SDK use another endpoint or account, or `cargo intake` a deployed stack.
+/// Variables of the developer that would make the SDK use another endpoint or account, or `cargo
+/// intake` a deployed stack.
 const UNWANTED_VARIABLES: [&str; 6] = [
     "AWS_ENDPOINT_URL",
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
@@ -41,7 +43,8 @@ impl Operator {
             .await
     }
 
-    /// A command with these arguments, of the program that is built already: cargo would take longer than the command.
+    /// A command with these arguments, of the program that is built already: cargo would take
+    /// longer than the command.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.programs.tool("intake"));
         command.args(arguments);

@@ -1,4 +1,5 @@
-//! The command line, and what can be checked before anything starts. Must not know how anything is started.
+//! The command line, and what can be checked before anything starts. Must not know how anything is
+//! started.
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::PathBuf;
@@ -39,7 +40,8 @@ const VARIABLE_PREFIX: &str = "INTAKE_DEV_";
 /// Where the inspector is unless an option says otherwise, or another program has the port.
 const INSPECTOR_PORT: u16 = 9001;
 
-/// Run the local stack: a DynamoDB emulator with the tables of template.yaml, and both functions behind one address.
+/// Run the local stack: a DynamoDB emulator with the tables of template.yaml, and both functions
+/// behind one address.
 #[derive(Debug, Parser)]
 #[command(name = "cargo dev", bin_name = "cargo dev", after_help = EXAMPLES)]
 #[expect(
@@ -47,11 +49,13 @@ const INSPECTOR_PORT: u16 = 9001;
     reason = "each is an option of the command line"
 )]
 pub(crate) struct Options {
-    /// Address of the HTTP API and the inspector; 0.0.0.0 lets other machines use both, with a key that is public
+    /// Address of the HTTP API and the inspector; 0.0.0.0 lets other machines use both, with a key
+    /// that is public
     #[arg(long, default_value_t = Ipv4Addr::LOCALHOST.into(), value_name = "ADDRESS")]
     pub(crate) host: IpAddr,
 
-    /// Name by which clients may call the HTTP API and the inspector, beside localhost and addresses; may be repeated
+    /// Name by which clients may call the HTTP API and the inspector, beside localhost and
+    /// addresses; may be repeated
     #[arg(long, value_name = "NAME", value_parser = host_name)]
     pub(crate) host_name: Vec<String>,
 
@@ -63,11 +67,13 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 8000, value_name = "PORT")]
     dynamodb_port: u16,
 
-    /// Port of the inspector; 0 chooses a free port [default: 9001, or a free port if that is taken]
+    /// Port of the inspector; 0 chooses a free port [default: 9001, or a free port if that is
+    /// taken]
     #[arg(long, value_name = "PORT")]
     inspector_port: Option<u16>,
 
-    /// Keep the data in this file, and the overflow queue in FILE.queue; without it, everything is in memory
+    /// Keep the data in this file, and the overflow queue in FILE.queue; without it, everything is
+    /// in memory
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
 
@@ -75,11 +81,13 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub(crate) cors: Vec<String>,
 
-    /// Judge the data of signals by the JSON Schemas of this folder, a file TYPE.json for each eventType or stepNodeId
+    /// Judge the data of signals by the JSON Schemas of this folder, a file TYPE.json for each
+    /// eventType or stepNodeId
     #[arg(long, value_name = "DIR")]
     pub(crate) contracts: Option<PathBuf>,
 
-    /// Store the sample customers and signals of events/seed, the signals as if they had arrived in the last seven days
+    /// Store the sample customers and signals of events/seed, the signals as if they had arrived in
+    /// the last seven days
     #[arg(long)]
     pub(crate) seed: bool,
 
@@ -87,9 +95,10 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) concurrency: u16,
 
-    /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or lost. What retries do not
-    /// mend is deferred to the overflow queue if it is signals, and a 503 if it is a customer. When nothing is
-    /// stored for two minutes, a message of the queue becomes a dead letter: 24 drains of 5 seconds each have failed
+    /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or
+    /// lost. What retries do not mend is deferred to the overflow queue if it is signals, and a 503
+    /// if it is a customer. When nothing is stored for two minutes, a message of the queue becomes
+    /// a dead letter: 24 drains of 5 seconds each have failed
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) faults: Option<f64>,
 
@@ -97,8 +106,9 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) no_queue: bool,
 
-    /// Answer this share of the requests as API Gateway does on its own, from 0 to 1: 429 or 503 without the function, or a 503
-    /// 30 seconds after it has done its work (timeout); may be repeated
+    /// Answer this share of the requests as API Gateway does on its own, from 0 to 1: 429 or 503
+    /// without the function, or a 503 30 seconds after it has done its work (timeout); may be
+    /// repeated
     #[arg(long, value_name = "429|503|timeout:SHARE", value_parser = InjectedShare::parse)]
     pub(crate) answer: Vec<InjectedShare>,
 
@@ -110,7 +120,8 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) release: bool,
 
-    /// File for the variables of the running stack [default: dev.env, in the target folder if there is one]
+    /// File for the variables of the running stack [default: dev.env, in the target folder if there
+    /// is one]
     #[arg(long, value_name = "PATH")]
     pub(crate) env_file: Option<PathBuf>,
 }
@@ -126,7 +137,8 @@ pub(crate) struct Listeners {
 }
 
 impl Options {
-    /// The options of the command line, or of variables. Ends the process where one is wrong, or only help is asked for.
+    /// The options of the command line, or of variables. Ends the process where one is wrong, or
+    /// only help is asked for.
     pub(crate) fn read() -> Self {
         Self::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit())
     }
@@ -218,7 +230,8 @@ impl Options {
     }
 }
 
-/// Gives each option a variable, since a service of CI takes no arguments, and has a release speak of its own programs.
+/// Gives each option a variable, since a service of CI takes no arguments, and has a release speak
+/// of its own programs.
 fn command() -> Command {
     let command = match programs::release() {
         Some(_) => Options::command()

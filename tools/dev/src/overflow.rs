@@ -1,5 +1,6 @@
-//! The overflow queue of the stack, and what Lambda does between it and the function that drains it ("Using Lambda with Amazon SQS"
-//! in the Lambda developer guide). Must not know what is in a message.
+//! The overflow queue of the stack, and what Lambda does between it and the function that drains it
+//! ("Using Lambda with Amazon SQS" in the Lambda developer guide). Must not know what is in a
+//! message.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::progress::status;
 /// How often an empty queue is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How long a message that was received and not deleted is hidden. In template.yaml it is minutes; here a developer waits.
+/// How long a message that was received and not deleted is hidden. In template.yaml it is minutes;
+/// here a developer waits.
 const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The variables of the queues: two that the template has, and the SDK's.
@@ -37,7 +39,8 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Waits for a drain that is under way, and deletes all messages. None is drained until the guard is dropped.
+    /// Waits for a drain that is under way, and deletes all messages. None is drained until the
+    /// guard is dropped.
     pub(crate) async fn empty(&self) -> OwnedMutexGuard<()> {
         let guard = Arc::clone(&self.draining).lock_owned().await;
         self.sqs.clear();
@@ -56,7 +59,8 @@ pub(crate) struct Overflow {
 }
 
 impl Overflow {
-    /// The queue of the function that the template has behind one, beside the data file if there is one; `None` if it has none.
+    /// The queue of the function that the template has behind one, beside the data file if there is
+    /// one; `None` if it has none.
     ///
     /// # Errors
     /// No port is free, or the file of the queue cannot be used.

@@ -6,8 +6,9 @@ use axum::http::header::HOST;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue};
 
-/// Names beside `localhost` and every address. A page can give its own name the address of this machine, and so be of one origin with
-/// what listens here; but the browser then sends that name in `Host`.
+/// Names beside `localhost` and every address. A page can give its own name the address of this
+/// machine, and so be of one origin with what listens here; but the browser then sends that name in
+/// `Host`.
 #[derive(Clone, Default)]
 pub(crate) struct OwnNames(pub(crate) Vec<String>);
 

@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
-/// Runs `command` to its end, without input and out of reach of the terminal's Ctrl-C, and returns whether it succeeded. When this
-/// is dropped before, its process group is asked to end.
+/// Runs `command` to its end, without input and out of reach of the terminal's Ctrl-C, and returns
+/// whether it succeeded. When this is dropped before, its process group is asked to end.
 ///
 /// # Errors
 /// The program cannot be started.

@@ -1,5 +1,6 @@
-//! Where template.yaml, the programs and the sample data lie: in the workspace, as cargo itself says, or in an unpacked release, beside
-//! this program. Nothing else differs between `cargo dev` and `./dev`. Must not know what the programs do.
+//! Where template.yaml, the programs and the sample data lie: in the workspace, as cargo itself
+//! says, or in an unpacked release, beside this program. Nothing else differs between `cargo dev`
+//! and `./dev`. Must not know what the programs do.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -95,7 +96,8 @@ impl Programs {
             .join(name)
     }
 
-    /// Builds the programs of `what` with cargo's own progress, unless they are there as they were released.
+    /// Builds the programs of `what` with cargo's own progress, unless they are there as they were
+    /// released.
     ///
     /// # Errors
     /// Cargo cannot be started, or the build fails.

@@ -17,8 +17,9 @@ const READY_TIMEOUT: Duration = Duration::from_mins(1);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A request of which only Intake has this response: the path, the body that is posted to it or nothing to get it, the status, and a
-/// part of the response. One for each function of the API, after which the function knows the development key: `--faults` come later.
+/// A request of which only Intake has this response: the path, the body that is posted to it or
+/// nothing to get it, the status, and a part of the response. One for each function of the API,
+/// after which the function knows the development key: `--faults` come later.
 const HEALTH_CHECKS: [(&str, &str, u16, &str); 2] = [
     ("/api/sdk/ping", "", 200, "\"pong\""),
     ("/api/event-flows/signal", "{}", 400, "validation-failed"),

@@ -1,4 +1,5 @@
-//! The line of a request: what came of it and why, for the author of a client. Must not know how requests reach the functions.
+//! The line of a request: what came of it and why, for the author of a client. Must not know how
+//! requests reach the functions.
 
 use axum::http::StatusCode;
 
@@ -14,7 +15,8 @@ pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
         (status, true) if status.is_server_error() => format!("\x1b[31m{}\x1b[0m", status.as_u16()),
         (status, _) => status.as_u16().to_string(),
     };
-    // Names of the client's fields may have any character, and a terminal obeys some. A URI has none of these.
+    // Names of the client's fields may have any character, and a terminal obeys some. A URI has
+    // none of these.
     let (milliseconds, parts) = (
         exchange.duration.as_millis(),
         parts(exchange)

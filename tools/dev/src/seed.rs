@@ -11,7 +11,8 @@ use crate::process::succeeds;
 use crate::programs::Programs;
 use crate::progress::status;
 
-/// The signals are in the order of a week: each seventh of them arrives on one of the last seven days.
+/// The signals are in the order of a week: each seventh of them arrives on one of the last seven
+/// days.
 const DAYS: usize = 7;
 
 const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;

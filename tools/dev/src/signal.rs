@@ -1,5 +1,6 @@
-//! The signals of a request as the inspector knows them: made once, when the request is answered; lists, counts and the page read them.
-//! Knows the members of the contract that it shows, and no rule.
+//! The signals of a request as the inspector knows them: made once, when the request is answered;
+//! lists, counts and the page read them. Knows the members of the contract that it shows, and no
+//! rule.
 
 use std::collections::HashMap;
 use std::mem::size_of;
@@ -85,8 +86,8 @@ pub(crate) struct Break {
 /// A value as it was sent, with every digit.
 pub(crate) struct JsonText(pub(crate) Bytes);
 
-/// The members of a request, or of one of its signals, that a list shows, not parsed: a tree of all members would be many times as large
-/// as the body.
+/// The members of a request, or of one of its signals, that a list shows, not parsed: a tree of all
+/// members would be many times as large as the body.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Listed<'a> {
@@ -118,7 +119,8 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// The signals of a batch with this body, of which the queue took those with the indexes `deferred`.
+/// The signals of a batch with this body, of which the queue took those with the indexes
+/// `deferred`.
 pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Vec<Signal> {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let all = Listed::parse(text).signals();

@@ -1,5 +1,5 @@
-//! The address, the key and the variables of a running stack: printed for people, listed for programs. Must not know how the
-//! stack is started.
+//! The address, the key and the variables of a running stack: printed for people, listed for
+//! programs. Must not know how the stack is started.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -14,7 +14,8 @@ const REGION: &str = "us-east-1";
 /// The SDK's variable for the address of DynamoDB.
 pub(crate) const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
-/// Tunes the functions' allocator. Its value has an `=`, which `cargo lambda watch --env-file` does not read.
+/// Tunes the functions' allocator. Its value has an `=`, which `cargo lambda watch --env-file` does
+/// not read.
 const ALLOCATOR_VARIABLE: &str = "GLIBC_TUNABLES";
 
 /// Stand-in credentials: an SDK does not send a request without, and the emulator takes any.
@@ -26,7 +27,8 @@ pub(crate) struct StackInfo {
     pub(crate) base_url: String,
     /// The page and the API of the inspector.
     inspector_url: String,
-    /// What the functions learn from their environment: the SDK's variables and those of the template.
+    /// What the functions learn from their environment: the SDK's variables and those of the
+    /// template.
     pub(crate) environment: Vec<(String, String)>,
 }
 
@@ -89,9 +91,9 @@ Try it in another terminal:
         let _ = std::io::stdout().write_all(text.as_bytes());
     }
 
-    /// One `NAME=value` a line, as sh, `cargo lambda watch --env-file` and dotenv read it. A shell that reads it exports none of
-    /// them, so that those of AWS do not direct other programs to this stack. An AWS variable that the shell already exports is
-    /// replaced, and stays exported.
+    /// One `NAME=value` a line, as sh, `cargo lambda watch --env-file` and dotenv read it. A shell
+    /// that reads it exports none of them, so that those of AWS do not direct other programs to
+    /// this stack. An AWS variable that the shell already exports is replaced, and stays exported.
     pub(crate) fn variables(&self) -> String {
         let own = [
             ("BASE_URL", self.base_url.as_str()),

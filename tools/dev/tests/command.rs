@@ -1,4 +1,5 @@
-//! `cargo dev` as a process: its messages, its exit codes and its child processes. A script is in the place of the functions.
+//! `cargo dev` as a process: its messages, its exit codes and its child processes. A script is in
+//! the place of the functions.
 
 mod ending;
 mod output;

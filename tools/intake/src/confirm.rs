@@ -16,7 +16,8 @@ pub(crate) fn confirm(question: &str, yes: bool) -> Result<()> {
     })
 }
 
-/// Returns when `yes` is set or the operator types `name`: for what is larger than one customer or key.
+/// Returns when `yes` is set or the operator types `name`: for what is larger than one customer or
+/// key.
 ///
 /// # Errors
 /// The operator types something else, or standard input is no terminal.

@@ -1,5 +1,6 @@
-//! `contracts`: JSON Schemas of the `data` of stored signals, made of them or kept by them. Must not know what a schema says: the
-//! program `contracts`, which `cargo dev` uses too, gets each signal as a line.
+//! `contracts`: JSON Schemas of the `data` of stored signals, made of them or kept by them. Must
+//! not know what a schema says: the program `contracts`, which `cargo dev` uses too, gets each
+//! signal as a line.
 
 #[path = "../../../testkit/sandbox/src/cargo.rs"]
 #[expect(unreachable_pub, reason = "the file belongs to a library of the tests")]
@@ -27,7 +28,8 @@ const PAGE: u32 = 1_000;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Write a contract for each type of the stored signals, with its types and without a value: a start to edit
+    /// Write a contract for each type of the stored signals, with its types and without a value: a
+    /// start to edit
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod contracts infer --account shop --out contracts"
     )]
@@ -44,7 +46,8 @@ pub(crate) enum Command {
         force: bool,
     },
 
-    /// Judge stored signals by the contracts of a folder. The exit code is 1 when one breaks its contract
+    /// Judge stored signals by the contracts of a folder. The exit code is 1 when one breaks its
+    /// contract
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod contracts check --account shop contracts"
     )]

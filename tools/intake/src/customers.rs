@@ -41,13 +41,15 @@ pub(crate) enum Command {
         email: String,
     },
 
-    /// Export everything that is stored of a customer or an emitter as one JSON document, such as for an access request
+    /// Export everything that is stored of a customer or an emitter as one JSON document, such as
+    /// for an access request
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod customers export --account shop customer-17 > customer-17.json"
     )]
     Export(Target),
 
-    /// Erase everything that is stored of a customer or an emitter: the profile, the signals, the rejected signals
+    /// Erase everything that is stored of a customer or an emitter: the profile, the signals, the
+    /// rejected signals
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod customers erase --account shop customer-17\n\n\
         It is refused while the overflow queue has messages: their signals would be stored after the erasure. After an \

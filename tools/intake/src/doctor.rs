@@ -16,8 +16,9 @@ use crate::stack::{OVERFLOW_FUNCTION, OWN_VERSION, Stack, VERSION};
 /// The period in seconds whose failed drains count, that of `OverflowDrainFailuresAlarm`.
 const FAILURES_SECONDS: u64 = 1_800;
 
-/// What follows the name of the stack and `-` in the name of an alarm: `DefectsAlarm` of template.yaml, and the stack nested in
-/// it. An alarm of another stack, such as `intake-dev` beside `intake`, has the rest of that stack's name there.
+/// What follows the name of the stack and `-` in the name of an alarm: `DefectsAlarm` of
+/// template.yaml, and the stack nested in it. An alarm of another stack, such as `intake-dev`
+/// beside `intake`, has the rest of that stack's name there.
 const OWN_ALARMS: [&str; 2] = ["DefectsAlarm-", "Monitoring-"];
 
 /// Checks the stack.
@@ -111,8 +112,9 @@ async fn expiries(stack: &Stack) -> Result<Verdict> {
     Ok(Verdict::of(&ends.collect::<Vec<_>>(), seen))
 }
 
-/// The version that is deployed, against that of this command line: no release newer than that one is known here.
-/// `deployed` is the output of template.yaml, which is deployed together with the functions.
+/// The version that is deployed, against that of this command line: no release newer than that one
+/// is known here. `deployed` is the output of template.yaml, which is deployed together with the
+/// functions.
 fn check_version(deployed: Option<&str>, own: &str) -> Verdict {
     let Some(deployed) = deployed else {
         return Verdict::skipped("the stack does not say its version");
@@ -149,7 +151,8 @@ fn parse(version: &str) -> Option<Vec<u64>> {
         .filter(|numbers| numbers.len() == 3)
 }
 
-/// The state of every alarm of the stack and of the stack nested in it. There are fewer of them than one page has.
+/// The state of every alarm of the stack and of the stack nested in it. There are fewer of them
+/// than one page has.
 async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
     let (mut faults, mut unknown, mut count) = (Vec::new(), 0_usize, 0_usize);
     for own in OWN_ALARMS {
@@ -179,8 +182,8 @@ async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
     ))
 }
 
-/// Whether drains fail while messages wait. The age of the oldest message would not say so: SQS leaves out a message that was
-/// received three times.
+/// Whether drains fail while messages wait. The age of the oldest message would not say so: SQS
+/// leaves out a message that was received three times.
 async fn overflow(
     queues: &Queues<'_>,
     client: &AwsClient<'_>,

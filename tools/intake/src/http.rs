@@ -1,7 +1,8 @@
-//! HTTP requests that no SDK makes, over the connections that the SDKs' clients have, too: those of `verify`, and calls to CloudWatch
-//! and its logs, signed with the operator's credentials.
+//! HTTP requests that no SDK makes, over the connections that the SDKs' clients have, too: those of
+//! `verify`, and calls to CloudWatch and its logs, signed with the operator's credentials.
 //!
-//! These are four calls that read: the two SDKs take 40 s of processor time to build, and CloudWatch's speaks CBOR.
+//! These are four calls that read: the two SDKs take 40 s of processor time to build, and
+//! CloudWatch's speaks CBOR.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,8 +1,9 @@
 //! `import`: stores the customers or signals of a file.
 //!
-//! The key of a signal is made of its time and of what [`chunks`] make of the file's content, so each run stores the same lines
-//! under the same keys: an import keeps no record of its progress. [`mod@line`] reads what a line has beyond what a client sends;
-//! [`writer`] stores a chunk as the functions would.
+//! The key of a signal is made of its time and of what [`chunks`] make of the file's content, so
+//! each run stores the same lines under the same keys: an import keeps no record of its progress.
+//! [`mod@line`] reads what a line has beyond what a client sends; [`writer`] stores a chunk as the
+//! functions would.
 
 mod chunks;
 mod line;
@@ -49,7 +50,8 @@ pub(crate) struct Import {
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// The time at which lines without a time of their own arrived, such as 2026-11-20 or 2026-11-20T22:16:40Z
+    /// The time at which lines without a time of their own arrived, such as 2026-11-20 or
+    /// 2026-11-20T22:16:40Z
     #[arg(long, value_name = "TIME", value_parser = time)]
     received_at: Option<Timestamp>,
 
@@ -127,8 +129,8 @@ impl Import {
         Chunks::open(&self.file, self.from_line.get())
     }
 
-    /// Fails when a line has no time and none was given, or when no line may have the given one. A time that the import chose
-    /// would be another one in the next run, and so would be the keys.
+    /// Fails when a line has no time and none was given, or when no line may have the given one. A
+    /// time that the import chose would be another one in the next run, and so would be the keys.
     fn ensure_times(&self, kind: Kind, retention: Option<Duration>) -> Result<()> {
         let Some(received_at) = self.received_at else {
             let mut chunks = self.chunks()?;

@@ -3,8 +3,8 @@
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The result of `work`; `None` when the operator pressed Ctrl-C first, or a pipeline sent SIGTERM: that drops `work`. From then
-/// on, neither ends the process.
+/// The result of `work`; `None` when the operator pressed Ctrl-C first, or a pipeline sent SIGTERM:
+/// that drops `work`. From then on, neither ends the process.
 pub(crate) async fn until_interrupted<T>(
     work: impl Future<Output = Result<T>>,
 ) -> Result<Option<T>> {

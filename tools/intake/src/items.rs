@@ -1,4 +1,5 @@
-//! DynamoDB items: attributes, whole items as JSON, and many items that are read or deleted at once.
+//! DynamoDB items: attributes, whole items as JSON, and many items that are read or deleted at
+//! once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
@@ -40,7 +41,8 @@ pub(crate) fn key(item: &Item, names: &[&str]) -> Item {
         .collect()
 }
 
-/// An attribute as JSON. A number stays the text that DynamoDB sent: 38 digits do not fit into a float.
+/// An attribute as JSON. A number stays the text that DynamoDB sent: 38 digits do not fit into a
+/// float.
 pub(crate) struct Json<'a>(pub(crate) &'a AttributeValue);
 
 impl Serialize for Json<'_> {
@@ -86,10 +88,12 @@ pub(crate) fn query_items(query: QueryFluentBuilder) -> impl Stream<Item = Resul
         .map(move |item| item.map_err(|error| call_error(&table, error)))
 }
 
-/// How many segments are read at once. One after the other, the pages of a large table take many times as long.
+/// How many segments are read at once. One after the other, the pages of a large table take many
+/// times as long.
 const SEGMENTS: i32 = 8;
 
-/// Hands each page of `table` to `take`, in no order. `with` completes the call, such as by a filter.
+/// Hands each page of `table` to `take`, in no order. `with` completes the call, such as by a
+/// filter.
 pub(crate) async fn scan(
     stack: &Stack,
     table: &str,
@@ -126,7 +130,8 @@ const BATCH_ITEMS: usize = 25;
 /// The most calls at once.
 const CONCURRENT_CALLS: usize = 8;
 
-/// Deletes the items with these keys. An item that is already deleted is no error, so a caller may run it again.
+/// Deletes the items with these keys. An item that is already deleted is no error, so a caller may
+/// run it again.
 ///
 /// # Errors
 /// DynamoDB failed: some items are deleted, some are not.

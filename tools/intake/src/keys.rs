@@ -1,4 +1,5 @@
-//! `keys`: the API keys of accounts. A key is printed once, when it is created; only its hash is stored.
+//! `keys`: the API keys of accounts. A key is printed once, when it is created; only its hash is
+//! stored.
 
 mod new_key;
 mod rotate;
@@ -43,7 +44,8 @@ pub(crate) enum Command {
     )]
     Rotate(Rotate),
 
-    /// Revoke a key: within a minute, or two while the key table does not answer, every function rejects it
+    /// Revoke a key: within a minute, or two while the key table does not answer, every function
+    /// rejects it
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod keys revoke key_3f2a9c81d04e"
     )]
@@ -56,7 +58,8 @@ pub(crate) enum Command {
         yes: bool,
     },
 
-    /// Import a key that another system created, from standard input, so that it is in no shell history
+    /// Import a key that another system created, from standard input, so that it is in no shell
+    /// history
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod keys import --account shop --name web < key.txt"
     )]
@@ -207,8 +210,8 @@ async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Res
     }
 }
 
-/// Revokes the key in the snapshot, because the table failed with this error. It always returns an error: the table lacks the
-/// revocation.
+/// Revokes the key in the snapshot, because the table failed with this error. It always returns an
+/// error: the table lacks the revocation.
 async fn revoke_without_table(
     keys: &KeyTable<'_>,
     id: &str,

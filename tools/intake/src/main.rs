@@ -1,10 +1,11 @@
 //! `cargo intake`: the operator's command line. Never deployed.
 //!
-//! [`options`] lists the commands; each has a module with its name. [`stack`] finds the tables and the credentials,
-//! [`output`] writes results, [`confirm`] asks before something is destroyed.
+//! [`options`] lists the commands; each has a module with its name. [`stack`] finds the tables and
+//! the credentials, [`output`] writes results, [`confirm`] asks before something is destroyed.
 //!
-//! The tool shares with the functions, in [`model`] and [`store`], what must not differ: parsing, storing, hashing keys. Scans,
-//! queries and deletions are here, since the functions' roles do not permit them.
+//! The tool shares with the functions, in [`model`] and [`store`], what must not differ: parsing,
+//! storing, hashing keys. Scans, queries and deletions are here, since the functions' roles do not
+//! permit them.
 
 mod accounts;
 mod check_result;

@@ -20,7 +20,8 @@ Examples:
 
 docs/cli.md has an example of each command, and the variables that stand in for --stack and --local.";
 
-/// Manages an Intake stack: API keys, accounts, customers, signals, rejected signals, the overflow queue, imports
+/// Manages an Intake stack: API keys, accounts, customers, signals, rejected signals, the overflow
+/// queue, imports
 #[derive(Debug, Parser)]
 #[command(name = "cargo intake", bin_name = "cargo intake", version, after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -87,7 +88,8 @@ enum Command {
 }
 
 impl Options {
-    /// The options of the command line. A command that needs an account and is given none has that of the local stack, with `--local`.
+    /// The options of the command line. A command that needs an account and is given none has that
+    /// of the local stack, with `--local`.
     pub(crate) fn read() -> Self {
         let mut arguments: Vec<OsString> = std::env::args_os().collect();
         let error = match Self::try_parse_from(&arguments) {

@@ -1,6 +1,8 @@
-//! Results go to standard output, as tables or as JSON lines; everything else goes to standard error.
+//! Results go to standard output, as tables or as JSON lines; everything else goes to standard
+//! error.
 //!
-//! Values that clients sent may hold control characters that a terminal would obey: tables and JSON escape them.
+//! Values that clients sent may hold control characters that a terminal would obey: tables and JSON
+//! escape them.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -50,7 +52,8 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
     print_line(&to_json(value)?)
 }
 
-/// A value as one line of JSON, of which a terminal obeys no character. The ASCII control characters are escaped in any JSON.
+/// A value as one line of JSON, of which a terminal obeys no character. The ASCII control
+/// characters are escaped in any JSON.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
     let json = serde_json::to_string(value)?;
     Ok(escape(&json, is_obeyed_beyond_ascii, |c| {
@@ -58,7 +61,8 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
     }))
 }
 
-/// `text` with its control characters escaped, so that it takes one line and cannot move the cursor.
+/// `text` with its control characters escaped, so that it takes one line and cannot move the
+/// cursor.
 pub(crate) fn escape_control(text: &str) -> String {
     escape(
         text,
@@ -83,13 +87,14 @@ fn escape(
     result
 }
 
-/// Whether it is DEL, one of the C1 control characters, a line break, or a mark that changes the direction of text: all have
-/// four hexadecimal digits.
+/// Whether it is DEL, one of the C1 control characters, a line break, or a mark that changes the
+/// direction of text: all have four hexadecimal digits.
 fn is_obeyed_beyond_ascii(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Results as rows with aligned columns, or as JSON. It may be printed while rows are still added: columns then only grow.
+/// Results as rows with aligned columns, or as JSON. It may be printed while rows are still added:
+/// columns then only grow.
 pub(crate) struct Table {
     format: Format,
     rows: Vec<Vec<String>>,

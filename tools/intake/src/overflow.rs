@@ -1,4 +1,5 @@
-//! `overflow`: the queue in which accepted signals wait that DynamoDB did not acknowledge in time, and its dead-letter queue.
+//! `overflow`: the queue in which accepted signals wait that DynamoDB did not acknowledge in time,
+//! and its dead-letter queue.
 
 use std::collections::HashMap;
 
@@ -85,7 +86,8 @@ async fn redrive(queues: &Queues<'_>, yes: bool, format: Format) -> Result<()> {
         &format!("Move {count} message(s) of the dead-letter queue back to the overflow queue?"),
         yes,
     )?;
-    // SQS does not know the source queue of messages that the overflow function itself sent to the dead-letter queue.
+    // SQS does not know the source queue of messages that the overflow function itself sent to the
+    // dead-letter queue.
     let (source, destination) = (
         queues.arn(queues.dead_letters).await?,
         queues.arn(queues.overflow).await?,
@@ -188,8 +190,8 @@ impl<'a> Queues<'a> {
     }
 }
 
-/// Ends a command that erases while messages are queued, unless `anyway` is set: when the overflow function stores their
-/// signals later, what was erased may come back.
+/// Ends a command that erases while messages are queued, unless `anyway` is set: when the overflow
+/// function stores their signals later, what was erased may come back.
 pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<()> {
     let queues = if anyway { None } else { Queues::of(stack)? };
     let Some(queues) = queues else { return Ok(()) };

@@ -52,7 +52,8 @@ pub(crate) struct List {
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20 [default: all that are kept]
+    /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20 [default: all
+    /// that are kept]
     #[arg(long, value_name = "TIME", default_value = "1970-01-01", hide_default_value = true, value_parser = timestamp)]
     since: Timestamp,
 }

@@ -1,4 +1,5 @@
-//! `signals`: the signals of one customer or emitter in order of arrival, which are one partition of the table.
+//! `signals`: the signals of one customer or emitter in order of arrival, which are one partition
+//! of the table.
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -112,7 +113,8 @@ impl List {
 /// How often the table is read.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How far back each read reaches: longer than a function may take to store a request, and than clocks may differ.
+/// How far back each read reaches: longer than a function may take to store a request, and than
+/// clocks may differ.
 const LOOK_BACK: Duration = Duration::from_secs(30);
 
 /// How many signals are written at once.
@@ -144,8 +146,8 @@ impl<'a> History<'a> {
         })
     }
 
-    /// Writes the signals that arrived from `since` on and before `until`, the newest `limit` of them. Returns whether there are
-    /// more.
+    /// Writes the signals that arrived from `since` on and before `until`, the newest `limit` of
+    /// them. Returns whether there are more.
     async fn list(
         &mut self,
         since: Option<Timestamp>,
@@ -160,7 +162,8 @@ impl<'a> History<'a> {
             }
             return Ok(false);
         };
-        // The query asks for one signal more than the command lists, to know whether there are more.
+        // The query asks for one signal more than the command lists, to know whether there are
+        // more.
         let query = query
             .scan_index_forward(false)
             .set_limit(i32::try_from(limit + 1).ok());
@@ -173,8 +176,9 @@ impl<'a> History<'a> {
 
     /// Lists signals as they arrive, from `begin` on. Returns only when something fails.
     ///
-    /// A signal is stored a little later than the arrival time in its key, and signals are not stored in the order of their
-    /// keys. So the last seconds are read again and again, and what was already listed is left out.
+    /// A signal is stored a little later than the arrival time in its key, and signals are not
+    /// stored in the order of their keys. So the last seconds are read again and again, and what
+    /// was already listed is left out.
     async fn follow(&mut self, begin: Timestamp) -> Result<()> {
         let mut listed = HashSet::new();
         loop {
@@ -220,7 +224,8 @@ impl<'a> History<'a> {
         }
     }
 
-    /// A sort key begins with a time and continues, so one of the time `until` sorts after that bound.
+    /// A sort key begins with a time and continues, so one of the time `until` sorts after that
+    /// bound.
     fn query(&self, since: Option<Timestamp>, until: Option<Timestamp>) -> QueryFluentBuilder {
         let bound = |time: Option<Timestamp>, none: &str| {
             AttributeValue::S(time.map_or_else(|| none.to_owned(), |time| time.to_string()))
@@ -238,7 +243,8 @@ fn key(signal: &Item) -> Option<String> {
     text(signal, "sk").map(ToOwned::to_owned)
 }
 
-/// The index of the signal in its request, which is only in its key: an import needs it to store the signal again.
+/// The index of the signal in its request, which is only in its key: an import needs it to store
+/// the signal again.
 fn index(signal: &Item) -> Option<AttributeValue> {
     let index: u64 = text(signal, "sk")?.rsplit('#').next()?.parse().ok()?;
     Some(AttributeValue::N(index.to_string()))

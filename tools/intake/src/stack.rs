@@ -1,4 +1,5 @@
-//! The stack that a command works on: its tables and queues, and clients with the operator's credentials.
+//! The stack that a command works on: its tables and queues, and clients with the operator's
+//! credentials.
 
 mod variables;
 
@@ -29,7 +30,8 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 /// An item, as the SDK has it.
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
-/// The timeout of a write with all its attempts. No client waits for it, as one waits for a function.
+/// The timeout of a write with all its attempts. No client waits for it, as one waits for a
+/// function.
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The variables that name the tables, in the environment and in `target/dev.env`.
@@ -39,7 +41,8 @@ pub(crate) const SIGNALS: &str = "SIGNALS_TABLE";
 pub(crate) const REJECTED_SIGNALS: &str = "REJECTED_SIGNALS_TABLE";
 pub(crate) const IDEMPOTENCY: &str = "IDEMPOTENCY_TABLE";
 
-/// The variables that hold the URLs of the overflow queue and of its dead-letter queue. A stack may have neither.
+/// The variables that hold the URLs of the overflow queue and of its dead-letter queue. A stack may
+/// have neither.
 pub(crate) const OVERFLOW_QUEUE: &str = "OVERFLOW_QUEUE_URL";
 pub(crate) const DEAD_LETTER_QUEUE: &str = "DEAD_LETTER_QUEUE_URL";
 
@@ -67,7 +70,8 @@ const RETENTION: &str = "SIGNAL_RETENTION_DAYS";
 /// The variable that names the CloudFormation stack in place of `--stack`.
 const STACK: &str = "INTAKE_STACK";
 
-/// The outputs and the parameters of template.yaml that the tool needs, and the variable that each stands for.
+/// The outputs and the parameters of template.yaml that the tool needs, and the variable that each
+/// stands for.
 const OUTPUTS: [(&str, &str); 13] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),
@@ -96,7 +100,8 @@ pub(crate) struct StackArgs {
     #[arg(help = "The CloudFormation stack whose outputs name the tables [default: INTAKE_STACK]")]
     stack: Option<String>,
 
-    /// The stack that `cargo dev` runs, and its account where none is given [FILE: the --env-file that it was given]
+    /// The stack that `cargo dev` runs, and its account where none is given [FILE: the --env-file
+    /// that it was given]
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = DEFAULT_FILE)]
     local: Option<PathBuf>,
@@ -209,7 +214,8 @@ impl Stack {
         self.variables.find(variable)
     }
 
-    /// The URLs of the overflow queue and of its dead-letter queue; `None` when there is no overflow queue.
+    /// The URLs of the overflow queue and of its dead-letter queue; `None` when there is no
+    /// overflow queue.
     ///
     /// # Errors
     /// Only one of the two is known: an erasure must count the messages of both.
@@ -239,8 +245,8 @@ impl Stack {
         )
     }
 
-    /// How long signals are kept; `None`: forever. There is no default: a signal written with another one than the
-    /// functions' would stay forever, or not as long as the others.
+    /// How long signals are kept; `None`: forever. There is no default: a signal written with
+    /// another one than the functions' would stay forever, or not as long as the others.
     pub(crate) fn retention(&self) -> Result<Option<Duration>> {
         let advice = "Give --stack NAME or --local, or set the variable as the functions have it (0: forever).";
         let days = self.variables.get(RETENTION, advice)?;
@@ -286,7 +292,8 @@ fn loader() -> Result<ConfigLoader> {
         .timeout_config(timeouts))
 }
 
-/// Everything from the file and nothing from the operator's profile, so that `--local` can never mean AWS.
+/// Everything from the file and nothing from the operator's profile, so that `--local` can never
+/// mean AWS.
 fn local_config(variables: &Variables) -> Result<ConfigLoader> {
     let get = |name| variables.get(name, "Start `cargo dev` again.");
     let credentials = Credentials::new(

@@ -10,7 +10,8 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .map_err(|_| "write a duration such as 30m, 24h or 90d".to_owned())
 }
 
-/// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), or one such as `1h`: an hour ago.
+/// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), or one such as `1h`: an hour
+/// ago.
 pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
     let ago = |age| before(Timestamp::now(), age);
     duration(text)
@@ -19,7 +20,8 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
         .map_err(|error| format!("{error}, or 1h for an hour ago"))
 }
 
-/// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), which is the same whenever it is parsed.
+/// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), which is the same whenever
+/// it is parsed.
 pub(crate) fn time(text: &str) -> Result<Timestamp, String> {
     humantime::parse_rfc3339_weak(text)
         .or_else(|_| humantime::parse_rfc3339_weak(&format!("{text}T00:00:00")))

@@ -1,7 +1,8 @@
-//! `verify`: proves a deployment. It sends requests as clients do, reads back what is stored, compares, and removes what it
-//! stored.
+//! `verify`: proves a deployment. It sends requests as clients do, reads back what is stored,
+//! compares, and removes what it stored.
 //!
-//! Each phase is a module that adds checks to a [`Run`]. What API Gateway or Lambda alone can show is skipped on other stacks.
+//! Each phase is a module that adds checks to a [`Run`]. What API Gateway or Lambda alone can show
+//! is skipped on other stacks.
 
 mod api;
 mod batch;

@@ -1,7 +1,8 @@
 //! `cargo dev`: builds the local stack together with the functions, and becomes the stack.
 //!
-//! `cargo run` builds one program. Were that the stack, the functions would be built after it: at the first start, one core
-//! would wait while the other compiles the emulator, and only then would the dependencies of the functions begin.
+//! `cargo run` builds one program. Were that the stack, the functions would be built after it: at
+//! the first start, one core would wait while the other compiles the emulator, and only then would
+//! the dependencies of the functions begin.
 #![expect(clippy::print_stderr, reason = "a command: this is how it speaks")]
 
 #[path = "../../../testkit/sandbox/src/cargo.rs"]

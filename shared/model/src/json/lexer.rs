@@ -69,7 +69,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Passes over the rest of the value that `first`, the last token, began, and returns its whole text.
+    /// Passes over the rest of the value that `first`, the last token, began, and returns its whole
+    /// text.
     pub fn finish_value(&mut self, first: Token<'a>) -> &'a str {
         let start = self.start;
         if matches!(first, Token::BeginObject | Token::BeginArray) {
@@ -131,7 +132,8 @@ impl<'a> Iterator for Lexer<'a> {
     }
 }
 
-/// What follows the object or the array that `inside` is in, right after the bracket that opened it.
+/// What follows the object or the array that `inside` is in, right after the bracket that opened
+/// it.
 fn after_container(inside: &[u8]) -> &[u8] {
     let mut depth = 1_usize;
     let mut rest = inside;

@@ -37,7 +37,8 @@ impl<'a> Value<'a> {
 }
 
 impl<'a, 'p> Object<'a, 'p> {
-    /// The next field. An invalid name is a validation error; after the last field, so is each name that appeared twice.
+    /// The next field. An invalid name is a validation error; after the last field, so is each name
+    /// that appeared twice.
     pub fn next_field(&mut self, errors: &mut FieldErrors) -> Option<Field<'a, 'p>> {
         let Some((name, value)) = self.lexer.next_field() else {
             self.seen.report_duplicates(errors);
@@ -62,7 +63,8 @@ impl Field<'_, '_> {
 #[derive(Debug)]
 pub(crate) struct SeenKeys<'p> {
     object: &'p JsonPointer<'p>,
-    /// The names, one after another. In strings of their own they could take ten times the memory of the body.
+    /// The names, one after another. In strings of their own they could take ten times the memory
+    /// of the body.
     names: String,
     /// Where each name ends in `names`.
     ends: Vec<usize>,
@@ -78,7 +80,8 @@ impl<'p> SeenKeys<'p> {
         }
     }
 
-    /// Decodes the next name. An empty name, and one that is not valid Unicode, is a validation error.
+    /// Decodes the next name. An empty name, and one that is not valid Unicode, is a validation
+    /// error.
     pub(crate) fn add<'a>(
         &mut self,
         name: RawString<'a>,

@@ -1,4 +1,5 @@
-//! A body of which the JSON syntax was checked, and its values, each read no further than to its type.
+//! A body of which the JSON syntax was checked, and its values, each read no further than to its
+//! type.
 
 use serde_json::value::RawValue;
 
@@ -16,7 +17,8 @@ pub struct JsonSyntaxError {
     pub reason: String,
     /// The line of the error, counted from 1.
     pub line: usize,
-    /// The column of the error in bytes, counted from 1; 0 for an end of the text right after a line break.
+    /// The column of the error in bytes, counted from 1; 0 for an end of the text right after a
+    /// line break.
     pub column: usize,
 }
 

@@ -1,4 +1,5 @@
-//! Look-ups of API keys, cached: of a valid key for a minute, of an invalid one for ten seconds, each in a bounded map.
+//! Look-ups of API keys, cached: of a valid key for a minute, of an invalid one for ten seconds,
+//! each in a bounded map.
 //!
 //! There are two maps, so that a flood of invalid keys cannot evict valid ones.
 
@@ -11,17 +12,19 @@ use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 
-/// How long a valid key is used without another look-up. A revocation takes effect within this time.
+/// How long a valid key is used without another look-up. A revocation takes effect within this
+/// time.
 pub(crate) const POSITIVE_TTL: Duration = Duration::from_mins(1);
 
 /// How long an invalid key is rejected without another look-up.
 pub(crate) const NEGATIVE_TTL: Duration = Duration::from_secs(10);
 
-/// How old a look-up may be to be used while the key table cannot be read and there is no key snapshot (RFC 5861, section 4).
+/// How old a look-up may be to be used while the key table cannot be read and there is no key
+/// snapshot (RFC 5861, section 4).
 pub(crate) const STALE_IF_ERROR: Duration = Duration::from_mins(15);
 
-/// How long the key table is not asked again after a failed look-up for which a stale one was used: otherwise every request
-/// of an outage would wait for the table.
+/// How long the key table is not asked again after a failed look-up for which a stale one was used:
+/// otherwise every request of an outage would wait for the table.
 pub(crate) const REVALIDATE_AFTER: Duration = Duration::from_secs(5);
 
 /// Valid keys in the cache: more than one execution environment sees in a minute.

@@ -1,5 +1,5 @@
-//! Looking up a key: in the cache, in the key table and, while that cannot be read, in the key snapshot (docs/api.md, API keys).
-//! Must not know what a key may do.
+//! Looking up a key: in the cache, in the key table and, while that cannot be read, in the key
+//! snapshot (docs/api.md, API keys). Must not know what a key may do.
 
 use std::pin::pin;
 use std::sync::{Arc, PoisonError};
@@ -20,7 +20,8 @@ use crate::context::RequestContext;
 /// How long the look-up of a key may take when there is a stale one in the cache and no snapshot.
 const STALE_LOOKUP_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// How long the look-up of a key may take otherwise: longer than the throttling that a table recovers from by itself.
+/// How long the look-up of a key may take otherwise: longer than the throttling that a table
+/// recovers from by itself.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long the table alone is asked, if there is a snapshot.
@@ -29,13 +30,13 @@ const TIME_BEFORE_SNAPSHOT: Duration = Duration::from_secs(2);
 /// How long the look-up at the start of the process may take, if there is no snapshot.
 const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// How long after a look-up without an answer the snapshot is asked first. Otherwise each look-up of an outage would wait for
-/// the table.
+/// How long after a look-up without an answer the snapshot is asked first. Otherwise each look-up
+/// of an outage would wait for the table.
 const SNAPSHOT_FIRST: Duration = Duration::from_secs(5);
 
 impl Authenticator {
-    /// Looks up a key that cannot exist, so that TCP and TLS set-up happen during init; reads the snapshot if the table cannot be
-    /// read. A failure changes nothing.
+    /// Looks up a key that cannot exist, so that TCP and TLS set-up happen during init; reads the
+    /// snapshot if the table cannot be read. A failure changes nothing.
     pub async fn warm_up(&self) {
         let unknown = KeyHash::of("");
         let patience = if self.snapshot.is_some() {
@@ -154,8 +155,8 @@ impl Authenticator {
             .is_some_and(|until| now < until)
     }
 
-    /// Remembers a look-up that ended at `now`, if the table did not answer it. A corrupt item is an answer: it says nothing of
-    /// other keys.
+    /// Remembers a look-up that ended at `now`, if the table did not answer it. A corrupt item is
+    /// an answer: it says nothing of other keys.
     fn note_failure(&self, error: Option<&StoreError>, now: Timestamp) {
         if error != Some(&StoreError::Corrupt) {
             let until = now.plus(SNAPSHOT_FIRST);

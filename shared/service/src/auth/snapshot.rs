@@ -39,7 +39,8 @@ pub(crate) struct SnapshotReader {
 struct State {
     latest: Option<Arc<KeySnapshot>>,
     read_again_at: Option<Timestamp>,
-    /// A read, and when it began. It goes on while no look-up waits for it: a large snapshot takes longer than one may wait.
+    /// A read, and when it began. It goes on while no look-up waits for it: a large snapshot takes
+    /// longer than one may wait.
     reading: Option<(Timestamp, JoinHandle<Result<KeySnapshot, KeySnapshotError>>)>,
 }
 
@@ -51,8 +52,9 @@ impl SnapshotReader {
         }
     }
 
-    /// The newest entry of a key: the one that was last read from the table, or that of a snapshot that may be later. A revocation
-    /// in one of them wins, whatever its time. `None` when such a snapshot lacks the key, or neither has it.
+    /// The newest entry of a key: the one that was last read from the table, or that of a snapshot
+    /// that may be later. A revocation in one of them wins, whatever its time. `None` when such a
+    /// snapshot lacks the key, or neither has it.
     pub(crate) async fn newest(
         &self,
         hash: KeyHash,
@@ -81,8 +83,8 @@ impl SnapshotReader {
         }
     }
 
-    /// The snapshot that is in memory, or the one in the bucket if it is time to read that. One that is older than the snapshot in
-    /// memory, or that cannot be read, does not replace it.
+    /// The snapshot that is in memory, or the one in the bucket if it is time to read that. One
+    /// that is older than the snapshot in memory, or that cannot be read, does not replace it.
     pub(crate) async fn latest(
         &self,
         now: Timestamp,
@@ -125,7 +127,8 @@ async fn read(bucket: Bucket) -> Result<KeySnapshot, KeySnapshotError> {
     let object = bucket
         .get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(READ_TIMEOUT))
         .await?;
-    // On a thread of its own: the largest takes longer than requests may wait for the thread that serves them.
+    // On a thread of its own: the largest takes longer than requests may wait for the thread that
+    // serves them.
     let parsed = tokio::task::spawn_blocking(move || KeySnapshot::parse(&object));
     let snapshot = parsed.await.map_err(|_| KeySnapshotError::Malformed)??;
     if snapshot.unreadable > 0 {

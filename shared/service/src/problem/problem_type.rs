@@ -1,4 +1,5 @@
-//! The problem types: status, code and title of each (docs/api.md, Errors). This module must not know when one occurs.
+//! The problem types: status, code and title of each (docs/api.md, Errors). This module must not
+//! know when one occurs.
 
 /// A problem type (RFC 9457, section 3.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

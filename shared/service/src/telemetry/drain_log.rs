@@ -23,8 +23,8 @@ pub struct Drained<'a> {
     pub received_at: Timestamp,
     /// That of the signals.
     pub request_identifier: Option<&'a str>,
-    /// How many signals are stored as valid and, although they were accepted, as rejected ones; `None` for an update, which is
-    /// stored, or which newer ones have replaced.
+    /// How many signals are stored as valid and, although they were accepted, as rejected ones;
+    /// `None` for an update, which is stored, or which newer ones have replaced.
     pub signals: Option<(usize, usize)>,
     /// Whether another request has taken the requestIdentifier in between.
     pub is_conflict: bool,
@@ -78,7 +78,8 @@ pub fn drained(drained: &Drained<'_>) {
     });
 }
 
-/// A message could not be drained, because of `error`. It is in the dead-letter queue, or will be delivered again.
+/// A message could not be drained, because of `error`. It is in the dead-letter queue, or will be
+/// delivered again.
 pub fn failed(now: Timestamp, request_id: &str, error: &str, is_dead_letter: bool) {
     let message = if is_dead_letter {
         "a message could not be drained; it is in the dead-letter queue"

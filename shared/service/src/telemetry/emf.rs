@@ -1,5 +1,5 @@
-//! Log lines in CloudWatch's embedded metric format ("Specification: Embedded metric format" in the CloudWatch user guide).
-//! This module must not know what a line says.
+//! Log lines in CloudWatch's embedded metric format ("Specification: Embedded metric format" in the
+//! CloudWatch user guide). This module must not know what a line says.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -19,7 +19,8 @@ static FUNCTION_NAME: LazyLock<String> = LazyLock::new(|| {
 /// The target of events that are already a whole line.
 pub(super) const EMF_TARGET: &str = "intake::emf";
 
-/// A log line, with metrics if it has any with a value. CloudWatch bills every byte, so it contains no level INFO, which Lambda assumes without one, and no unit.
+/// A log line, with metrics if it has any with a value. CloudWatch bills every byte, so it contains
+/// no level INFO, which Lambda assumes without one, and no unit.
 #[derive(Clone, Copy, Debug)]
 pub struct LogLine<'a, M> {
     /// When it happened.
@@ -28,7 +29,8 @@ pub struct LogLine<'a, M> {
     pub level: Option<&'static str>,
     /// The fields of the line that are not metrics. One without a value is left out.
     pub members: &'a [(&'static str, Option<Value<'a>>)],
-    /// The name and the value of a second dimension of the metrics, beside the name of the function.
+    /// The name and the value of a second dimension of the metrics, beside the name of the
+    /// function.
     pub dimension: Option<(&'static str, &'static str)>,
     /// The metrics, each with its name in CloudWatch. One without a value is left out.
     pub metrics: &'a [(M, Option<Value<'a>>)],

@@ -1,5 +1,5 @@
-//! The metrics of the two endpoints and of the drain: their names in CloudWatch. The values are in the log lines of
-//! `request_log` and `drain_log`.
+//! The metrics of the two endpoints and of the drain: their names in CloudWatch. The values are in
+//! the log lines of `request_log` and `drain_log`.
 
 /// The namespace of every metric.
 pub const NAMESPACE: &str = "Intake";

@@ -1,7 +1,7 @@
 //! The log line of a request, with its metrics.
 //!
-//! It contains accounts, key ids, counts, codes and the requestIdentifier: never a key, a customer, the name of a field or any other
-//! value that a client sent.
+//! It contains accounts, key ids, counts, codes and the requestIdentifier: never a key, a customer,
+//! the name of a field or any other value that a client sent.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -33,7 +33,8 @@ pub(crate) fn set_init_duration(duration: Duration) {
     let _ = INIT_DURATION.set(duration);
 }
 
-/// Writes the line of a request, and one more for each error code of rejected signals or for the reason of a 401.
+/// Writes the line of a request, and one more for each error code of rejected signals or for the
+/// reason of a 401.
 pub(crate) fn emit(
     context: &RequestContext,
     result: &Result<Success, Problem>,
@@ -80,8 +81,8 @@ pub(crate) fn emit(
     }
 }
 
-/// Writes a line when rejected signals of a request could not be stored. The response does not say so: the operator has to
-/// know.
+/// Writes a line when rejected signals of a request could not be stored. The response does not say
+/// so: the operator has to know.
 pub fn rejected_not_stored(context: &RequestContext, error: &StoreError) {
     let error = error.to_string();
     let members = [

@@ -1,4 +1,5 @@
-//! The calls of a batch write: what is in one, and how many are under way at the same time. Must not know what becomes of them.
+//! The calls of a batch write: what is in one, and how many are under way at the same time. Must
+//! not know what becomes of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,11 +12,13 @@ use crate::error::{Cause, StoreError};
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
 const CHUNK_ITEMS: usize = 25;
 
-/// The payload text in one `BatchWriteItem`, in bytes: one of the largest signals. DynamoDB accepts 16 MB per call, and its
-/// JSON of an array of one-digit numbers is five times as long as the client's.
+/// The payload text in one `BatchWriteItem`, in bytes: one of the largest signals. DynamoDB accepts
+/// 16 MB per call, and its JSON of an array of one-digit numbers is five times as long as the
+/// client's.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// The payload text of all concurrent calls, in bytes: bounds the memory for DynamoDB's JSON, sent and returned.
+/// The payload text of all concurrent calls, in bytes: bounds the memory for DynamoDB's JSON, sent
+/// and returned.
 const CONCURRENT_BYTES: usize = 1024 * 1024;
 
 /// Concurrent calls of a request while it repeats calls, and of a message of a drain.
@@ -45,7 +48,8 @@ pub(super) fn chunks<I>(items: Vec<I>, bytes_of: impl Fn(&I) -> usize) -> VecDeq
     chunks
 }
 
-/// The calls to a table that are under way at the same time, of all requests or messages of this process together.
+/// The calls to a table that are under way at the same time, of all requests or messages of this
+/// process together.
 #[derive(Clone, Debug)]
 pub(super) struct InFlight {
     bytes: Arc<Semaphore>,
@@ -69,7 +73,8 @@ impl InFlight {
         }
     }
 
-    /// What a batch of this text counts. One that is larger than all that may be under way is sent alone.
+    /// What a batch of this text counts. One that is larger than all that may be under way is sent
+    /// alone.
     fn cost(&self, bytes: usize) -> u32 {
         u32::try_from(bytes.clamp(self.min_bytes, CONCURRENT_BYTES)).unwrap_or(u32::MAX)
     }

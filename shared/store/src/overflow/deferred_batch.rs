@@ -1,5 +1,6 @@
-//! The message of the overflow queue: signals as they were sent, and whatever it takes to write the very items that the
-//! request would have written; and the request's rejected signals that could not be stored either.
+//! The message of the overflow queue: signals as they were sent, and whatever it takes to write the
+//! very items that the request would have written; and the request's rejected signals that could
+//! not be stored either.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -15,8 +16,8 @@ use crate::batch_context::BatchContext;
 use crate::idempotency::RequestHashes;
 use crate::rejected_signals::RejectedSignalItem;
 
-/// The largest message, in bytes ("Amazon SQS message quotas" in the SQS developer guide). All messages of one call together
-/// have the same limit.
+/// The largest message, in bytes ("Amazon SQS message quotas" in the SQS developer guide). All
+/// messages of one call together have the same limit.
 const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
 /// A message with signals of one request.
@@ -32,7 +33,8 @@ pub struct DeferredBatch<'a> {
     request_identifier: Cow<'a, str>,
     /// Whether there is to be an idempotency record: the client named the requestIdentifier.
     pub needs_record: bool,
-    /// When the request was received; of a retry, when it was first received. The time in the items' keys.
+    /// When the request was received; of a retry, when it was first received. The time in the
+    /// items' keys.
     pub received_at: Timestamp,
     /// When the signals expire, in seconds since 1970.
     pub expires_at: Option<u64>,
@@ -57,7 +59,8 @@ pub struct DeferredSignal<'a> {
 }
 
 impl<'a> DeferredBatch<'a> {
-    /// The messages for the signals of `batch` that `is_deferred` selects by their index, valid and rejected ones, as JSON.
+    /// The messages for the signals of `batch` that `is_deferred` selects by their index, valid and
+    /// rejected ones, as JSON.
     pub fn messages(
         batch: &'a Batch<'a>,
         hashes: &'a RequestHashes,
@@ -136,7 +139,8 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// The message that has room for this signal. The largest signal fits into a message of its own.
+    /// The message that has room for this signal. The largest signal fits into a message of its
+    /// own.
     fn message_for(&mut self, signal: &impl Serialize) -> &mut DeferredBatch<'a> {
         let length = json(signal).len() + ",".len();
         if self.bytes + length > MAX_MESSAGE_BYTES && self.bytes > self.overhead {
@@ -210,7 +214,8 @@ mod tests {
 
     #[test]
     fn rejected_signal_is_cut_as_it_would_be_stored_and_fits_a_message() {
-        // Each quotation mark is four bytes in the message, with the backslash that the client sent before it.
+        // Each quotation mark is four bytes in the message, with the backslash that the client sent
+        // before it.
         let longest = "\\\"".repeat(200 * 1024);
         let body =
             format!("{{\"signals\":[{{\"customerId\":\"c\",\"eventType\":\"{longest}\"}},17]}}");

@@ -1,5 +1,5 @@
-//! The message of a deferred update of a customer: the changes as they were sent, and the mark of the last attempt. An attempt
-//! that takes effect late is then the same write as the drain's.
+//! The message of a deferred update of a customer: the changes as they were sent, and the mark of
+//! the last attempt. An attempt that takes effect late is then the same write as the drain's.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,8 @@ pub struct DeferredUpdate<'a> {
     pub mark: UpdateMark,
 }
 
-/// The whole message. It is read like a request, which ignores what the message has beside the update.
+/// The whole message. It is read like a request, which ignores what the message has beside the
+/// update.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Message<'a> {

@@ -1,4 +1,5 @@
-//! What all messages of the overflow queue have in common: their version and their JSON. Must not know what is in one.
+//! What all messages of the overflow queue have in common: their version and their JSON. Must not
+//! know what is in one.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,8 @@ pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MessageEr
     serde_json::from_str(text).map_err(|_| MessageError::Unreadable)
 }
 
-/// As JSON. SQS rejects U+FFFE and U+FFFF (`SendMessage` in the SQS API reference), which JSON has only inside strings.
+/// As JSON. SQS rejects U+FFFE and U+FFFF (`SendMessage` in the SQS API reference), which JSON has
+/// only inside strings.
 pub(super) fn json(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).expect("strings, numbers and lists of them serialize");
     if json.contains(['\u{fffe}', '\u{ffff}']) {

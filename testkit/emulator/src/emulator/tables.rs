@@ -1,4 +1,5 @@
-//! A template's tables in an emulator's database: created, or found as an earlier run left them in its file.
+//! A template's tables in an emulator's database: created, or found as an earlier run left them in
+//! its file.
 
 use anyhow::{Context as _, Result, ensure};
 use dynoxide::Database;

@@ -1,4 +1,5 @@
-//! What Lambda makes of messages for a function, and of the function's response. Must not know what is in a message.
+//! What Lambda makes of messages for a function, and of the function's response. Must not know what
+//! is in a message.
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,8 @@ pub fn event(messages: &[Message]) -> Value {
     json!({"Records": messages.iter().map(record).collect::<Value>()})
 }
 
-/// The ids of the messages that a function has drained, by its response to their event: none when it failed.
+/// The ids of the messages that a function has drained, by its response to their event: none when
+/// it failed.
 pub fn drained<'a>(messages: &'a [Message], response: &Value) -> Vec<&'a str> {
     let Some(failures) = response.get("batchItemFailures").and_then(Value::as_array) else {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! A file with a line of JSON for each change, so that a process that is killed loses none. Must not know what changes.
+//! A file with a line of JSON for each change, so that a process that is killed loses none. Must
+//! not know what changes.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -14,7 +15,8 @@ use crate::for_owner;
 pub(super) struct Journal(File);
 
 impl Journal {
-    /// The changes that the file has. A last line that a killed process has left unfinished is none: nothing was acknowledged.
+    /// The changes that the file has. A last line that a killed process has left unfinished is
+    /// none: nothing was acknowledged.
     pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Vec<T>> {
         match std::fs::read_to_string(path) {
             Ok(text) => Ok(text

@@ -1,4 +1,5 @@
-//! The queues and what changes them, in memory or kept in a file, within SQS's limits. Must not know what is in a message.
+//! The queues and what changes them, in memory or kept in a file, within SQS's limits. Must not
+//! know what is in a message.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -20,13 +21,16 @@ pub const OVERFLOW_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/0000000
 pub const DEAD_LETTER_QUEUE: &str =
     "https://sqs.eu-central-1.amazonaws.com/000000000000/dead-letters";
 
-/// The largest message, and the largest sum of the messages of one call, in bytes ("Amazon SQS message quotas").
+/// The largest message, and the largest sum of the messages of one call, in bytes ("Amazon SQS
+/// message quotas").
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// A message that was received this often and not deleted becomes a dead letter. In template.yaml it is more often, over days.
+/// A message that was received this often and not deleted becomes a dead letter. In template.yaml
+/// it is more often, over days.
 const MAX_RECEIVES: u32 = 24;
 
-/// The bodies of the messages that are received together, in bytes. A body may double in an event, for which Lambda's limit is 6 MB.
+/// The bodies of the messages that are received together, in bytes. A body may double in an event,
+/// for which Lambda's limit is 6 MB.
 const MAX_RECEIVED_BYTES: usize = 3 * MAX_BYTES;
 
 /// A message that was received.
@@ -102,7 +106,8 @@ pub fn arn(url: &str) -> String {
 }
 
 impl Queues {
-    /// The queues that a file has, which keeps them: it is written anew with only what is left in them.
+    /// The queues that a file has, which keeps them: it is written anew with only what is left in
+    /// them.
     ///
     /// # Errors
     /// When the file cannot be read or written.
@@ -129,7 +134,8 @@ impl Queues {
         Ok(queues)
     }
 
-    /// Makes a change, and keeps it if the queues are in a file. One that is lost is made again, as on AWS.
+    /// Makes a change, and keeps it if the queues are in a file. One that is lost is made again, as
+    /// on AWS.
     fn change(&mut self, change: Change) {
         self.keep(&change);
         self.apply(change);

@@ -1,9 +1,11 @@
-//! The `CorsConfiguration` of an `AWS::Serverless::HttpApi`, as the headers that API Gateway makes of it.
+//! The `CorsConfiguration` of an `AWS::Serverless::HttpApi`, as the headers that API Gateway makes
+//! of it.
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-/// What a browser page of another origin may do. `cargo dev --cors` names the origins; in a deployment, a parameter does.
+/// What a browser page of another origin may do. `cargo dev --cors` names the origins; in a
+/// deployment, a parameter does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cors {
     /// The headers that are added to the answer to a preflight.

@@ -1,4 +1,5 @@
-//! One `AWS::Serverless::Function`: its package, its routes, and its variables with the values they have locally.
+//! One `AWS::Serverless::Function`: its package, its routes, and its variables with the values they
+//! have locally.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +30,8 @@ pub struct Function {
     pub timeout: Duration,
     /// The routes that the HTTP API sends to it.
     pub routes: Vec<Route>,
-    /// Its environment variables, those under `Globals` included and those that name a queue or an endpoint left out.
+    /// Its environment variables, those under `Globals` included and those that name a queue or an
+    /// endpoint left out.
     pub environment: BTreeMap<String, String>,
 }
 
@@ -51,7 +53,8 @@ pub(super) struct Scope<'a> {
 }
 
 impl Function {
-    /// The function, or none where neither the HTTP API nor a queue sends it anything: the local stack runs no other functions.
+    /// The function, or none where neither the HTTP API nor a queue sends it anything: the local
+    /// stack runs no other functions.
     pub(super) fn read(
         logical_id: &str,
         properties: &Value,
@@ -153,8 +156,8 @@ impl Route {
 }
 
 impl Scope<'_> {
-    /// The value that a variable has locally, none where it refers to a queue or a bucket (the stack has its own, or none), or
-    /// the rest of a sentence about why it cannot be evaluated.
+    /// The value that a variable has locally, none where it refers to a queue or a bucket (the
+    /// stack has its own, or none), or the rest of a sentence about why it cannot be evaluated.
     fn evaluate(&self, value: &Value) -> Result<Option<String>, String> {
         match value {
             Value::String(text) => Ok(Some(text.clone())),

@@ -1,13 +1,15 @@
-//! One `AWS::DynamoDB::Table` as the request that creates it. Knows which of its properties are applied locally.
+//! One `AWS::DynamoDB::Table` as the request that creates it. Knows which of its properties are
+//! applied locally.
 
 use anyhow::{Result, bail};
 use serde_json::{Map, Value};
 
 use crate::yaml::function_in;
 
-/// The properties that decide what an expression finds: `CreateTable` takes them as the template writes them. Others are about capacity,
-/// money, backups, encryption and permissions, which one process on one machine has not. Nor has it readers of a stream, and the
-/// emulator counts a stream's records anew at each write: every write would cost more than the one before it.
+/// The properties that decide what an expression finds: `CreateTable` takes them as the template
+/// writes them. Others are about capacity, money, backups, encryption and permissions, which one
+/// process on one machine has not. Nor has it readers of a stream, and the emulator counts a
+/// stream's records anew at each write: every write would cost more than the one before it.
 const APPLIED: [&str; 4] = [
     "AttributeDefinitions",
     "KeySchema",
@@ -20,7 +22,8 @@ const APPLIED: [&str; 4] = [
 pub struct Table {
     /// The name of the resource in the template, such as `SignalsTable`.
     pub logical_id: String,
-    /// The table's name in the emulator: its `TableName`, or the logical id where AWS would choose a name.
+    /// The table's name in the emulator: its `TableName`, or the logical id where AWS would choose
+    /// a name.
     pub name: String,
     /// The attribute by which items expire, when the template enables that.
     pub time_to_live_attribute: Option<String>,

@@ -1,14 +1,16 @@
 //! What must hold at the end of a history. Must not know how the service works.
 //!
-//! - An acknowledged signal is stored exactly once, a refused one not at all, and one of which the client knows nothing
-//!   at most once. Nothing is stored that was not sent. Each item holds what was sent, to the last digit, under the client's
-//!   requestIdentifier, with the time of its arrival and of its expiry.
-//! - A refused signal is kept once as it was sent, unless the function logged that it could not keep it.
-//! - Within a history (of one customer or emitter), signals of a request stand in their order, and a request that was
-//!   acknowledged before another was sent stands before it.
-//! - Each field of a customer holds what some order of its writes explains that respects real time: a write that was
-//!   acknowledged before another was sent comes before it. A write that was never acknowledged may come at any time
-//!   after it was sent, or never.
+//! - An acknowledged signal is stored exactly once, a refused one not at all, and one of which the
+//!   client knows nothing at most once. Nothing is stored that was not sent. Each item holds what
+//!   was sent, to the last digit, under the client's requestIdentifier, with the time of its
+//!   arrival and of its expiry.
+//! - A refused signal is kept once as it was sent, unless the function logged that it could not
+//!   keep it.
+//! - Within a history (of one customer or emitter), signals of a request stand in their order, and
+//!   a request that was acknowledged before another was sent stands before it.
+//! - Each field of a customer holds what some order of its writes explains that respects real time:
+//!   a write that was acknowledged before another was sent comes before it. A write that was never
+//!   acknowledged may come at any time after it was sent, or never.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -244,7 +246,8 @@ fn check_rejected(history: &History, stored: &Stored, report: &mut Report) {
     }
 }
 
-/// `one` is one history. Keys have milliseconds, so that requests of one millisecond are in no order.
+/// `one` is one history. Keys have milliseconds, so that requests of one millisecond are in no
+/// order.
 fn check_order(history: &History, one: &[StoredSignal], report: &mut Report) {
     let millis = |moment: Micros| moment / MILLISECOND;
     let mut latest_sent = 0;

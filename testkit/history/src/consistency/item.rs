@@ -1,4 +1,5 @@
-//! Reads an item of the table of signals, as docs/data-model.md describes it. Must not know what was sent.
+//! Reads an item of the table of signals, as docs/data-model.md describes it. Must not know what
+//! was sent.
 
 use std::time::Duration;
 
@@ -7,8 +8,9 @@ use serde_json::Value;
 
 use super::record::{Fingerprint, KeptSignal, StoredSignal};
 
-/// The signal in `item`, DynamoDB's JSON of it, which loses the attributes that the service adds. Its request and its index are
-/// the numbers `request` and `n` in its `data`. `who` is its customer or emitter. It has to expire after `retention`, or never.
+/// The signal in `item`, DynamoDB's JSON of it, which loses the attributes that the service adds.
+/// Its request and its index are the numbers `request` and `n` in its `data`. `who` is its customer
+/// or emitter. It has to expire after `retention`, or never.
 pub fn stored_signal(
     item: &mut Value,
     who: Option<u32>,
@@ -59,7 +61,8 @@ pub fn stored_signal(
     }
 }
 
-/// The rejected signal with this payload. Its request and its index are in its `data`, as those of a stored one.
+/// The rejected signal with this payload. Its request and its index are in its `data`, as those of
+/// a stored one.
 pub fn kept_signal(payload: &str) -> KeptSignal {
     let signal: Value = serde_json::from_str(payload).unwrap_or_default();
     let number = |pointer| {

@@ -63,7 +63,8 @@ pub struct Update {
     pub sent: Micros,
     /// Its outcome.
     pub outcome: Outcome,
-    /// Whether it was acknowledged as deferred: then the clocks of the processes order it and the direct updates.
+    /// Whether it was acknowledged as deferred: then the clocks of the processes order it and the
+    /// direct updates.
     pub is_deferred: bool,
     /// What each field was set to, or that it was removed.
     pub fields: Vec<(&'static str, Option<String>)>,

@@ -1,5 +1,5 @@
-//! A signal of a client: the text that is sent, and what has to be stored of it. Both are written out here, so that nothing
-//! of the service decides what is expected.
+//! A signal of a client: the text that is sent, and what has to be stored of it. Both are written
+//! out here, so that nothing of the service decides what is expected.
 
 use serde_json::{Value, json};
 use uuid::{Builder, Uuid};
@@ -35,7 +35,8 @@ impl Signal<'_> {
         self.price.is_multiple_of(4)
     }
 
-    /// 38 digits, as many as DynamoDB stores: of an integer, which the bus does not take, in one signal of eight.
+    /// 38 digits, as many as DynamoDB stores: of an integer, which the bus does not take, in one
+    /// signal of eight.
     fn digits(&self) -> String {
         let point = if self.price.is_multiple_of(8) {
             ""

@@ -32,7 +32,8 @@ fn echo() -> Functions {
     Functions::of_test("F", events)
 }
 
-/// A gateway for pages of these origins, in front of these functions, that gives these answers. Returns its address.
+/// A gateway for pages of these origins, in front of these functions, that gives these answers.
+/// Returns its address.
 fn gateway(functions: Option<Functions>, origins: &[&str], answers: &[&str]) -> String {
     let cors = Cors {
         preflight: vec![("access-control-allow-methods", "GET,POST".to_owned())],

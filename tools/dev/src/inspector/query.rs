@@ -1,5 +1,5 @@
-//! The parameters of the inspector's API: another name, or a value that means nothing, is an error that names the right ones. Must not
-//! know what is answered.
+//! The parameters of the inspector's API: another name, or a value that means nothing, is an error
+//! that names the right ones. Must not know what is answered.
 
 use std::time::Duration;
 

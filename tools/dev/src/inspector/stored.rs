@@ -1,5 +1,5 @@
-//! What is stored, read in this process: a command of the operator takes longer to start than this to answer. What a client wrote is shown
-//! as it is stored, with every digit.
+//! What is stored, read in this process: a command of the operator takes longer to start than this
+//! to answer. What a client wrote is shown as it is stored, with every digit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -79,7 +79,8 @@ impl Stored {
             .try_for_each(|table| self.emulator.clear(table))
     }
 
-    /// The profile and the newest signals of a customer, or the signals of an emitter, which has no profile, in JSON.
+    /// The profile and the newest signals of a customer, or the signals of an emitter, which has no
+    /// profile, in JSON.
     pub(crate) fn customer(&self, account: &AccountId, id: &str) -> Result<String> {
         let [customers, signals, ..] = &self.names;
         let partition = account.partition_key(id);
@@ -109,7 +110,8 @@ impl Stored {
         ))
     }
 
-    /// The newest rejected signals, oldest first, in JSON: entries as `intake rejected list --json` has them.
+    /// The newest rejected signals, oldest first, in JSON: entries as `intake rejected list --json`
+    /// has them.
     pub(crate) fn rejected(&self, account: &AccountId) -> Result<String> {
         let [.., table, _] = &self.names;
         let newest = self.emulator.newest(
@@ -127,7 +129,8 @@ impl Stored {
         )?)
     }
 
-    /// Parses and stores a rejected signal again, as `signal` has it: an entry of the list, maybe with another payload.
+    /// Parses and stores a rejected signal again, as `signal` has it: an entry of the list, maybe
+    /// with another payload.
     pub(crate) async fn redrive(&self, account: &AccountId, signal: &str) -> Result<String> {
         self.built.get_or_try_init(|| self.operator.build()).await?;
         let mut file = NamedTempFile::new().context("Cannot write a temporary file")?;
@@ -191,7 +194,8 @@ fn attributes(
         .collect()
 }
 
-/// An attribute in DynamoDB's JSON, written as JSON. A number stays the text that is stored: 38 digits do not fit into a float.
+/// An attribute in DynamoDB's JSON, written as JSON. A number stays the text that is stored: 38
+/// digits do not fit into a float.
 struct Json<'a>(&'a Value);
 
 impl Serialize for Json<'_> {

@@ -11,7 +11,8 @@ fn sigint_or_sigterm_ends_every_process() {
         sandbox.wait_for("running");
         running.signal(signal);
 
-        // Every child process inherits standard error, so it is closed when the last of them has ended.
+        // Every child process inherits standard error, so it is closed when the last of them has
+        // ended.
         let ended = running.end();
         assert!(ended.status.success(), "{}", ended.stderr);
         assert!(ended.stderr.ends_with("Stopped.\n"), "{}", ended.stderr);

@@ -1,7 +1,8 @@
 //! `accounts erase`: revokes the keys of an account, and deletes all that is stored under it.
 //!
-//! The keys first, so that nothing is added while the tables are read. It keeps no record of its progress: a second run finds
-//! what is left. It prints a line for the operator's record of erasures, which a restore of a table makes necessary.
+//! The keys first, so that nothing is added while the tables are read. It keeps no record of its
+//! progress: a second run finds what is left. It prints a line for the operator's record of
+//! erasures, which a restore of a table makes necessary.
 
 use std::time::Duration;
 
@@ -20,18 +21,18 @@ use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
 use crate::stack::{CUSTOMERS, IDEMPOTENCY, Item, REJECTED_SIGNALS, SIGNALS, Stack};
 
-/// How long functions may store signals of a key after its revocation: they cache the key for a minute, and then complete the
-/// requests that they accepted in the last second of it.
+/// How long functions may store signals of a key after its revocation: they cache the key for a
+/// minute, and then complete the requests that they accepted in the last second of it.
 const REVOCATION_DELAY: Duration = Duration::from_secs(75);
 
-/// The bound of [`REVOCATION_DELAY`] where there is a key snapshot: the minute of the cache, and one until the snapshot is read
-/// again.
+/// The bound of [`REVOCATION_DELAY`] where there is a key snapshot: the minute of the cache, and
+/// one until the snapshot is read again.
 const LATE_SIGNALS: &str = "A function that got no answer from the key table may have accepted the keys for two minutes after \
      their revocation, and for longer while S3 did not answer either. If that may have happened, run the command again: that \
      is safe, and erases what was stored since.";
 
-/// The tables that hold data of accounts, and their key attributes. The profiles last: while they are there, an operator sees
-/// that the erasure is incomplete.
+/// The tables that hold data of accounts, and their key attributes. The profiles last: while they
+/// are there, an operator sees that the erasure is incomplete.
 const TABLES: [(&str, &[&str]); 4] = [
     (IDEMPOTENCY, &["pk"]),
     (REJECTED_SIGNALS, &["pk", "sk"]),
@@ -85,7 +86,8 @@ pub(super) async fn erase(
     published.and(printed)
 }
 
-/// Returns how many items it deleted, and whether the key snapshot has the revocations: without it, the erasure goes on.
+/// Returns how many items it deleted, and whether the key snapshot has the revocations: without it,
+/// the erasure goes on.
 async fn revoke_and_delete(
     table: &KeyTable<'_>,
     account: &AccountId,

@@ -1,7 +1,9 @@
-//! `accounts usage`: which accounts send how much with which keys, as the functions' log lines of their requests say.
+//! `accounts usage`: which accounts send how much with which keys, as the functions' log lines of
+//! their requests say.
 //!
-//! CloudWatch Logs counts them: a query reads every line of the period, for $0.005 per GB. Metrics would have to have the key
-//! as a dimension, and each combination of account and key costs $0.30 a month.
+//! CloudWatch Logs counts them: a query reads every line of the period, for $0.005 per GB. Metrics
+//! would have to have the key as a dimension, and each combination of account and key costs $0.30 a
+//! month.
 
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! `customers erase`: deletes everything that is stored of a customer or an emitter.
 //!
-//! It keeps no record of its progress: what is deleted is not found again, so a second run deletes what is left. It looks a
-//! second time itself: a request that came before may still store something. It prints a line for the operator's record of
-//! erasures, which a restore of a table makes necessary.
+//! It keeps no record of its progress: what is deleted is not found again, so a second run deletes
+//! what is left. It looks a second time itself: a request that came before may still store
+//! something. It prints a line for the operator's record of erasures, which a restore of a table
+//! makes necessary.
 
 use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::types::Select;
@@ -21,7 +22,8 @@ use crate::output::{Format, note};
 use crate::rejected::RejectedTable;
 use crate::stack::{CUSTOMERS, Item, SIGNALS, Stack};
 
-/// How many keys of signals are read before they are deleted: a history may be longer than the memory.
+/// How many keys of signals are read before they are deleted: a history may be longer than the
+/// memory.
 const DELETED_AT_ONCE: usize = 1_000;
 
 pub(super) async fn erase(
@@ -43,7 +45,8 @@ pub(super) async fn erase(
             &format!("Erase {counts} of {id:?} in the account {account}? This cannot be undone."),
             yes,
         )?;
-        // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
+        // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the
+        // process.
         let late = until_interrupted(Box::pin(found.delete_twice(stack, account, id))).await?;
         let late = late.context("Interrupted. To erase what is left, run the command again.")?;
         found.profiles += late.profiles;
@@ -102,7 +105,8 @@ impl Found {
         )
     }
 
-    /// Deletes it, and what requests have stored that functions received before. Returns the latter.
+    /// Deletes it, and what requests have stored that functions received before. Returns the
+    /// latter.
     async fn delete_twice(&self, stack: &Stack, account: &AccountId, id: &str) -> Result<Self> {
         self.delete(stack, account, id).await?;
         let seconds = MAX_REQUEST_DURATION.as_secs();

@@ -118,8 +118,8 @@ pub(super) async fn find(
     table.print()
 }
 
-/// Writes everything that is stored of a customer or an emitter as one JSON document, while the tables are read: a history may
-/// be longer than the memory.
+/// Writes everything that is stored of a customer or an emitter as one JSON document, while the
+/// tables are read: a history may be longer than the memory.
 pub(super) async fn export(
     stack: &Stack,
     account: &AccountId,

@@ -1,5 +1,5 @@
-//! The file in chunks of lines. A chunk's borders and identifier depend only on the file, also when an import leaves out the
-//! first lines of it.
+//! The file in chunks of lines. A chunk's borders and identifier depend only on the file, also when
+//! an import leaves out the first lines of it.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -45,16 +45,18 @@ impl Kind {
 
 #[derive(Debug)]
 pub(super) struct Chunk {
-    /// The request identifier of its signals, a UUID of version 8: made of all its lines and the number of the first one.
+    /// The request identifier of its signals, a UUID of version 8: made of all its lines and the
+    /// number of the first one.
     pub(super) identifier: RequestIdentifier,
     /// The number of its first line.
     pub(super) first: u64,
-    /// The numbers of the lines to import that are not empty, counted from 1. Their texts, without a byte order mark and white
-    /// space around them, or why they have none.
+    /// The numbers of the lines to import that are not empty, counted from 1. Their texts, without
+    /// a byte order mark and white space around them, or why they have none.
     pub(super) lines: Vec<(u64, Result<String, LineError>)>,
 }
 
-/// What the lines of a file are, by its first one. A customer has customerData or, from `customers show --json`, updatedAt.
+/// What the lines of a file are, by its first one. A customer has customerData or, from `customers
+/// show --json`, updatedAt.
 pub(super) fn kind_of(path: &Path) -> Result<Kind> {
     let chunk = Chunks::open(path, 1)?
         .read()
@@ -156,8 +158,8 @@ impl<R: BufRead> Chunks<R> {
     }
 }
 
-/// The identifier of the chunk with these lines. A line without a text is never stored, so it may have another one in the next
-/// run.
+/// The identifier of the chunk with these lines. A line without a text is never stored, so it may
+/// have another one in the next run.
 fn identifier(first: u64, lines: &[(u64, Result<String, LineError>)]) -> RequestIdentifier {
     let texts = lines
         .iter()

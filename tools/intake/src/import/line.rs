@@ -1,5 +1,6 @@
-//! The fields of a line that no client sends: they say when, and under which key, the line was stored before. So the lines
-//! of `signals list --json` and `customers show --json` can be imported again.
+//! The fields of a line that no client sends: they say when, and under which key, the line was
+//! stored before. So the lines of `signals list --json` and `customers show --json` can be imported
+//! again.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -20,7 +21,8 @@ use crate::time_args::rfc3339;
 /// The largest index of a signal in its request: the sort key has four digits for it.
 const MAX_INDEX: usize = 9_999;
 
-/// How far ahead a time may be: as far as clocks differ. A customer from the future would refuse the updates of clients until then.
+/// How far ahead a time may be: as far as clocks differ. A customer from the future would refuse
+/// the updates of clients until then.
 pub(super) const MAX_AHEAD: Duration = Duration::from_mins(5);
 
 /// A line, without the fields that no client sends.
@@ -34,7 +36,8 @@ pub(super) struct ImportLine<'a> {
     pub(super) origin: Option<(RequestIdentifier, usize)>,
 }
 
-/// Parses the lines to import of a chunk, with their numbers and times. Those that cannot be parsed go to `reject`.
+/// Parses the lines to import of a chunk, with their numbers and times. Those that cannot be parsed
+/// go to `reject`.
 ///
 /// # Errors
 /// A line has no time, and there is no `received_at`.
@@ -114,7 +117,8 @@ impl<'a> ImportLine<'a> {
     }
 }
 
-/// Removes what makes the key of a signal beside the time. A line that has `requestIdentifier` is one of `signals list --json`.
+/// Removes what makes the key of a signal beside the time. A line that has `requestIdentifier` is
+/// one of `signals list --json`.
 fn take_origin(fields: &mut Fields<'_>) -> Result<Option<(RequestIdentifier, usize)>, LineError> {
     let Some(identifier) = take(fields, "requestIdentifier") else {
         return Ok(None);
@@ -131,8 +135,8 @@ fn take_origin(fields: &mut Fields<'_>) -> Result<Option<(RequestIdentifier, usi
     Ok(Some(origin))
 }
 
-/// The requests of a customer. A line without `customerData` is one of `customers show --json`: its other fields are the profile,
-/// which several requests may have filled.
+/// The requests of a customer. A line without `customerData` is one of `customers show --json`: its
+/// other fields are the profile, which several requests may have filled.
 fn customer_requests(mut fields: Fields<'_>) -> Vec<String> {
     if fields.iter().any(|(name, _)| name == "customerData") {
         return vec![object(texts(&fields))];
@@ -155,7 +159,8 @@ type Fields<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
 
 /// The field `name` and all others, if the line has that one.
 fn time_and_fields<'a>(line: JsonText<'a>, name: &str) -> Option<(Value<'a>, Fields<'a>)> {
-    // Most lines do not have it, and a search is faster than reading the fields. Only with escapes, a name has other spellings.
+    // Most lines do not have it, and a search is faster than reading the fields. Only with escapes,
+    // a name has other spellings.
     if !line.as_str().contains(name) && !line.as_str().contains('\\') {
         return None;
     }
@@ -163,7 +168,8 @@ fn time_and_fields<'a>(line: JsonText<'a>, name: &str) -> Option<(Value<'a>, Fie
     Some((take(&mut fields, name)?, fields))
 }
 
-/// The fields of an object that are not null. `None` when it is no object, or has invalid names: its validation reports them.
+/// The fields of an object that are not null. `None` when it is no object, or has invalid names:
+/// its validation reports them.
 fn fields(value: Value<'_>) -> Option<Fields<'_>> {
     let mut errors = FieldErrors::default();
     let mut object = value.as_object(&JsonPointer::Root)?;

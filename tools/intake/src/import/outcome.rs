@@ -14,7 +14,8 @@ use super::chunks::Kind;
 use super::line_error::LineError;
 use crate::output::{Format, escape_control, note, to_json};
 
-/// The most names of unknown fields that are kept: a file may have any number of them, of any length.
+/// The most names of unknown fields that are kept: a file may have any number of them, of any
+/// length.
 const MAX_NAMES: usize = 20;
 const MAX_NAME_CHARS: usize = 64;
 
@@ -29,7 +30,8 @@ pub(super) struct Outcomes {
     skipped: u64,
     /// The names of fields that are not in the contract.
     unknown_fields: BTreeSet<String>,
-    /// The file of the rejected lines and their errors, and the numbers and errors of those that are not in it yet.
+    /// The file of the rejected lines and their errors, and the numbers and errors of those that
+    /// are not in it yet.
     error_path: PathBuf,
     rejected_lines: Vec<(u64, Vec<LineError>)>,
 }

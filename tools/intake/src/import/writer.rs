@@ -39,7 +39,8 @@ pub(super) struct Writer<'a> {
 struct Request<'a> {
     received_at: Timestamp,
     identifier: &'a RequestIdentifier,
-    /// By what makes the key of a signal in its request: of lines with the same key, the last one counts.
+    /// By what makes the key of a signal in its request: of lines with the same key, the last one
+    /// counts.
     signals: BTreeMap<(String, usize), (u64, Signal<'a>)>,
 }
 
@@ -65,8 +66,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Stores the valid lines of a chunk; those without a time were received at this one. When it returns, DynamoDB has acknowledged
-    /// them.
+    /// Stores the valid lines of a chunk; those without a time were received at this one. When it
+    /// returns, DynamoDB has acknowledged them.
     pub(super) async fn store(
         &self,
         chunk: &Chunk,

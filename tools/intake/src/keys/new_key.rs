@@ -1,4 +1,5 @@
-//! New keys: those of `keys create`, which prints a key once, those of `keys import`, and that of `verify`.
+//! New keys: those of `keys create`, which prints a key once, those of `keys import`, and that of
+//! `verify`.
 
 use std::io::{IsTerminal as _, Read as _};
 use std::time::Duration;
@@ -41,7 +42,8 @@ pub(crate) struct NewKey {
 impl NewKey {
     pub(super) fn into_record(self) -> KeyEntry {
         let created_at = Timestamp::now();
-        // 48 random bits: people read an id aloud, it is no secret, and a counter would need a place to be stored.
+        // 48 random bits: people read an id aloud, it is no secret, and a counter would need a
+        // place to be stored.
         let random = Uuid::new_v4().simple().to_string();
         KeyEntry {
             key_id: format!("key_{}", random.get(..12).unwrap_or(&random)),
@@ -215,7 +217,8 @@ impl<'a> VerificationKey<'a> {
         Ok(())
     }
 
-    /// Deletes the key: functions that cached it accept it for up to a minute more. Returns how many there were.
+    /// Deletes the key: functions that cached it accept it for up to a minute more. Returns how
+    /// many there were.
     pub(crate) async fn delete(&self) -> Result<usize> {
         self.table.delete(&self.stored).await?;
         Ok(1)

@@ -21,7 +21,8 @@ pub(crate) struct Rotate {
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration)]
     overlap: Duration,
 
-    /// How long the new key is valid [default: as long as the old one, from its creation to its end]
+    /// How long the new key is valid [default: as long as the old one, from its creation to its
+    /// end]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     expires_in: Option<Duration>,
 
@@ -72,7 +73,8 @@ impl Rotate {
     }
 }
 
-/// Lets the old key expire at `end` if it would live longer. Returns what happened, to tell the operator.
+/// Lets the old key expire at `end` if it would live longer. Returns what happened, to tell the
+/// operator.
 async fn end_old(keys: &KeyTable<'_>, old: &StoredKey, end: Timestamp) -> Result<String> {
     let id = &old.record.key_id;
     let end = old.record.expires_at.map_or(end, |sooner| sooner.min(end));

@@ -1,5 +1,5 @@
-//! The key snapshot: what the functions go by while the key table does not answer. Each command that changes a key writes it
-//! anew, whole.
+//! The key snapshot: what the functions go by while the key table does not answer. Each command
+//! that changes a key writes it anew, whole.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -79,8 +79,8 @@ pub(crate) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
     })
 }
 
-/// Reads the table and writes the snapshot. Returns how many keys it has. A revocation that only the old snapshot has is written
-/// to the table first.
+/// Reads the table and writes the snapshot. Returns how many keys it has. A revocation that only
+/// the old snapshot has is written to the table first.
 async fn write_to(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
     replace(bucket, async |before| {
         let before = before.and_then(|object| KeySnapshot::parse(object).ok());
@@ -117,7 +117,8 @@ pub(super) async fn revoke(bucket: &Bucket, id: &str) -> Result<()> {
     .await
 }
 
-/// Replaces the object by what `make` makes of it, until no other command has written it in between.
+/// Replaces the object by what `make` makes of it, until no other command has written it in
+/// between.
 async fn replace<T>(
     bucket: &Bucket,
     make: impl AsyncFn(Option<&Object>) -> Result<(Vec<u8>, T)>,
@@ -153,8 +154,8 @@ fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
         .collect()
 }
 
-/// Compares the snapshot with the table, as functions would read it. They cannot tell a missing snapshot from one that they
-/// may not read: only here is it seen.
+/// Compares the snapshot with the table, as functions would read it. They cannot tell a missing
+/// snapshot from one that they may not read: only here is it seen.
 pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
     let Some(bucket) = bucket(stack).await? else {
         return Ok(Verdict::skipped("this stack has no bucket for one"));

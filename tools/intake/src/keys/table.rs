@@ -1,4 +1,5 @@
-//! The operator's access to the table ApiKeys: by the id of a key, where the functions know only its hash.
+//! The operator's access to the table ApiKeys: by the id of a key, where the functions know only
+//! its hash.
 
 use std::cell::Cell;
 
@@ -29,7 +30,8 @@ pub(crate) struct StoredKey {
 pub(crate) struct KeyTable<'a> {
     pub(crate) stack: &'a Stack,
     table: &'a str,
-    /// Whether this command has written it. Set before a write: one that fails may have taken effect.
+    /// Whether this command has written it. Set before a write: one that fails may have taken
+    /// effect.
     pub(super) is_changed: Cell<bool>,
 }
 
@@ -105,7 +107,8 @@ impl<'a> KeyTable<'a> {
 
     /// Revokes a key, unless it is already revoked.
     pub(crate) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<()> {
-        // Without the condition, the update of a key that was just deleted would create a partial record.
+        // Without the condition, the update of a key that was just deleted would create a partial
+        // record.
         let (condition, set) = (
             "attribute_exists(keyHash)",
             "SET revokedAt = if_not_exists(revokedAt, :time)",
@@ -117,10 +120,11 @@ impl<'a> KeyTable<'a> {
         Ok(())
     }
 
-    /// Sets the time at which a key expires. When the key is revoked or deleted or expires sooner, it writes nothing and returns
-    /// `false`.
+    /// Sets the time at which a key expires. When the key is revoked or deleted or expires sooner,
+    /// it writes nothing and returns `false`.
     pub(super) async fn expire(&self, key: &StoredKey, end: Timestamp) -> Result<bool> {
-        // The key was read a while ago: another command may have revoked it since, or given it a sooner end.
+        // The key was read a while ago: another command may have revoked it since, or given it a
+        // sooner end.
         let condition = "attribute_exists(keyHash) AND attribute_not_exists(revokedAt) AND \
             (attribute_not_exists(expiresAt) OR expiresAt >= :time)";
         self.update(

@@ -1,7 +1,7 @@
 //! `rejected redrive`: parses and stores rejected signals as if they had been valid at first.
 //!
-//! A signal is deleted from the rejected ones only after it is stored, and always stored under the same key: after an
-//! interruption, run the command again.
+//! A signal is deleted from the rejected ones only after it is stored, and always stored under the
+//! same key: after an interruption, run the command again.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -48,7 +48,8 @@ pub(crate) struct Redrive {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "ids"])]
     from: Option<PathBuf>,
 
-    /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20 [default: all that are kept]
+    /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20 [default: all
+    /// that are kept]
     #[arg(long, value_name = "TIME", default_value = "1970-01-01", hide_default_value = true, value_parser = timestamp)]
     since: Timestamp,
 
@@ -236,8 +237,8 @@ struct Edited {
     payload: Box<RawValue>,
 }
 
-/// Reads the whole file: an operator edited it, so it fits into memory, and an invalid line must stop the redrive
-/// before it begins.
+/// Reads the whole file: an operator edited it, so it fits into memory, and an invalid line must
+/// stop the redrive before it begins.
 fn read_edited(file: &Path) -> Result<Vec<(RejectedSignalId, String)>> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("Cannot read {name}"))?;
@@ -265,7 +266,8 @@ struct Report {
     dry_run: bool,
     rows: Table,
     counts: BTreeMap<&'static str, usize>,
-    /// After an error, nothing more is printed, and the signals that are left are redriven all the same.
+    /// After an error, nothing more is printed, and the signals that are left are redriven all the
+    /// same.
     printed: Result<()>,
 }
 

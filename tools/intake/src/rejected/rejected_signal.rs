@@ -18,8 +18,8 @@ use store::rejected_signals::RejectedSignalItem;
 use crate::items::text;
 use crate::stack::Item;
 
-/// Its key in the table without the account, so that one read finds it: `day#shard#requestIdentifier#index#payloadHash`. For
-/// people there is a short form.
+/// Its key in the table without the account, so that one read finds it:
+/// `day#shard#requestIdentifier#index#payloadHash`. For people there is a short form.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(try_from = "String")]
 pub(crate) struct RejectedSignalId(String);
@@ -49,7 +49,8 @@ impl RejectedSignalId {
         )
     }
 
-    /// What the sort key of the signal begins with once it is stored, the day, and what it ends with: `#requestIdentifier#index`.
+    /// What the sort key of the signal begins with once it is stored, the day, and what it ends
+    /// with: `#requestIdentifier#index`.
     pub(super) fn ends_of_sort_key(&self) -> (&str, &str) {
         let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
         let (day, _) = partition.split_once('#').unwrap_or_default();

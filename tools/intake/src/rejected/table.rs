@@ -15,8 +15,8 @@ use crate::output::note;
 use crate::stack::{Item, REJECTED_SIGNALS, Stack};
 use crate::time_args::before;
 
-/// How long a rejected signal may wait in the overflow queue before it is kept: SQS's longest retention, once more in the
-/// dead-letter queue.
+/// How long a rejected signal may wait in the overflow queue before it is kept: SQS's longest
+/// retention, once more in the dead-letter queue.
 const QUEUED: Duration = Duration::from_hours(2 * 14 * 24);
 
 /// How long after its expiry DynamoDB may take to delete an item: "within a few days".
@@ -37,7 +37,8 @@ impl<'a> RejectedTable<'a> {
         })
     }
 
-    /// The signals of one day, as [`days`] names it, that arrived at or after `since`, in the order of arrival.
+    /// The signals of one day, as [`days`] names it, that arrived at or after `since`, in the order
+    /// of arrival.
     pub(super) async fn of_day(
         &self,
         account: &AccountId,
@@ -83,7 +84,8 @@ impl<'a> RejectedTable<'a> {
         Ok(item.and_then(|item| RejectedSignal::from_item(account, item)))
     }
 
-    /// The keys of all signals about `subject_id`, those included that have expired but are not deleted.
+    /// The keys of all signals about `subject_id`, those included that have expired but are not
+    /// deleted.
     pub(crate) async fn keys_of(&self, account: &AccountId, subject_id: &str) -> Result<Vec<Item>> {
         let mut keys = Vec::new();
         for day in days(Timestamp::from_millis(0), Timestamp::now()) {

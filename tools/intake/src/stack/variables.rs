@@ -1,5 +1,5 @@
-//! The variables that describe a stack: those of the environment, those in the file that `cargo dev` writes, or what CloudFormation
-//! knows of a deployed stack. Must not know what they are for.
+//! The variables that describe a stack: those of the environment, those in the file that `cargo
+//! dev` writes, or what CloudFormation knows of a deployed stack. Must not know what they are for.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -32,8 +32,8 @@ impl Variables {
         }
     }
 
-    /// The variables in `file`. The default one is also looked for in the folders above the current one, and where a release
-    /// writes it: in the current one.
+    /// The variables in `file`. The default one is also looked for in the folders above the current
+    /// one, and where a release writes it: in the current one.
     pub(super) fn of_file(file: &Path) -> Result<Self> {
         let file = if file == Path::new(DEFAULT_FILE) {
             find_default()?

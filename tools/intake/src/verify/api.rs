@@ -1,4 +1,5 @@
-//! The API as a client application calls it: requests, responses and how long they took, and what a response has to be.
+//! The API as a client application calls it: requests, responses and how long they took, and what a
+//! response has to be.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -62,7 +63,8 @@ impl Api {
         })
     }
 
-    /// Sends a request, and again when API Gateway answers that there are too many: it did not call the function.
+    /// Sends a request, and again when API Gateway answers that there are too many: it did not call
+    /// the function.
     pub(super) async fn send(&self, call: &Call) -> Result<Response> {
         let is_final = |response: &Result<Response>| {
             !response

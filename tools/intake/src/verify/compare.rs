@@ -68,7 +68,8 @@ pub(super) async fn compare(run: &Run<'_>, stack: &Stack) -> Result<usize> {
     }
 }
 
-/// Signals that were acknowledged and are not stored, that are stored twice, and items that are not as they have to be.
+/// Signals that were acknowledged and are not stored, that are stored twice, and items that are not
+/// as they have to be.
 fn signal_faults(
     batches: &BTreeMap<String, Batch>,
     stored: &[Item],
@@ -144,7 +145,8 @@ mod tests {
 
     use super::*;
 
-    /// Not by serde: elsewhere in the workspace, a feature of `serde_json` makes numbers another type.
+    /// Not by serde: elsewhere in the workspace, a feature of `serde_json` makes numbers another
+    /// type.
     fn attribute(value: &Value) -> AttributeValue {
         match value {
             Value::Null => AttributeValue::Null(true),

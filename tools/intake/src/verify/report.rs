@@ -1,4 +1,5 @@
-//! The report: for people, as JSON, and in Markdown for an issue, which has no AWS account id. None has an API key.
+//! The report: for people, as JSON, and in Markdown for an issue, which has no AWS account id. None
+//! has an API key.
 
 use anyhow::Result;
 use model::timestamp::Timestamp;

@@ -1,5 +1,6 @@
-//! The requests, for what a deployment can break: the table of the keys, API Gateway, what it hands over, and what functions
-//! store. The rules of the functions have tests of their own: the same program is deployed.
+//! The requests, for what a deployment can break: the table of the keys, API Gateway, what it hands
+//! over, and what functions store. The rules of the functions have tests of their own: the same
+//! program is deployed.
 
 use futures_util::{StreamExt as _, stream};
 use model::api_key::KEY_PREFIX;
@@ -68,7 +69,8 @@ pub(super) fn updated_fields() -> Value {
     json!({"email": "a@example.com", "city": "Paris", "firstName": "Zoë 😀"})
 }
 
-/// What API Gateway hands over: a compressed body, the largest one, and a preflight request, which has no key.
+/// What API Gateway hands over: a compressed body, the largest one, and a preflight request, which
+/// has no key.
 pub(super) async fn handed_over(run: &Run<'_>) {
     let (small, large) = (Batch::new(25, 0), Batch::new(1, 0));
     let zipped = small

@@ -17,7 +17,8 @@ pub(super) struct Run<'a> {
     pub(super) account: &'a AccountId,
     pub(super) began_at: Timestamp,
     pub(super) checks: RefCell<Vec<Check>>,
-    /// What was sent, by requestIdentifier, also before a response came: an interruption comes at any time.
+    /// What was sent, by requestIdentifier, also before a response came: an interruption comes at
+    /// any time.
     pub(super) batches: RefCell<BTreeMap<String, Batch>>,
     /// Signals and updates of customers that went to the overflow queue.
     pub(super) deferred: Cell<u64>,

@@ -1,5 +1,5 @@
-//! Reads back what is stored of the account, and removes it: by the partitions that were written to, since a scan of a large
-//! table would take long and cost money. Must not know what is correct.
+//! Reads back what is stored of the account, and removes it: by the partitions that were written
+//! to, since a scan of a large table would take long and cost money. Must not know what is correct.
 
 use std::collections::BTreeSet;
 

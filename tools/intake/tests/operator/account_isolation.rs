@@ -1,4 +1,5 @@
-//! No command reads or changes the data of another account. What erasures leave is in the tests of each.
+//! No command reads or changes the data of another account. What erasures leave is in the tests of
+//! each.
 
 use model::timestamp::Timestamp;
 use serde_json::json;

@@ -62,7 +62,8 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
     );
 }
 
-/// A check and what it says where the answer to an operation with this text in its call is another one at this place.
+/// A check and what it says where the answer to an operation with this text in its call is another
+/// one at this place.
 type Case = (&'static str, &'static str, [&'static str; 3], Value);
 
 fn broken_conditions() -> [Case; 12] {

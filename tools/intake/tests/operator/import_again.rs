@@ -28,7 +28,8 @@ fn import(operator: &Operator, file: &str) -> Value {
         .remove(0)
 }
 
-/// Two requests, with equal signals, a workflow step, unknown fields and a number that no float holds.
+/// Two requests, with equal signals, a workflow step, unknown fields and a number that no float
+/// holds.
 async fn send(app: &TestApp) {
     let key = app.key("shop").await;
     let event = json!({"customerId": "ada", "eventType": "buy", "data": {"list": [1, null, {"a": "é\"\n"}], "price": 12.5}});

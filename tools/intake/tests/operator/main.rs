@@ -1,5 +1,5 @@
-//! `cargo intake` as an operator runs it: a process with an exit code, standard output and standard error, on the emulator of
-//! a test and beside the functions.
+//! `cargo intake` as an operator runs it: a process with an exit code, standard output and standard
+//! error, on the emulator of a test and beside the functions.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

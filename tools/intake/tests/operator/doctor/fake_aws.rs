@@ -13,7 +13,8 @@ use crate::operator::VARIABLES;
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// Another value at this place (a JSON Pointer) of the answer to a call of this operation with this text in its body.
+/// Another value at this place (a JSON Pointer) of the answer to a call of this operation with this
+/// text in its body.
 pub(crate) struct Change {
     pub(crate) operation: &'static str,
     pub(crate) about: &'static str,
