@@ -6,6 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
+use aws::environment::{CONNECT_TIMEOUT, http_connector};
+use aws::s3::{Bucket, S3Connection};
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use http_body_util::Full;
@@ -15,9 +17,7 @@ use hyper::{Method, Request, Response};
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::environment::{CONNECT_TIMEOUT, http_connector};
 use store::key_snapshot::{self, SnapshotKey};
-use store::s3::{Bucket, S3Connection};
 
 use crate::http_server::{HttpServer, Service, response};
 

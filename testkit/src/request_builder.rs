@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 
+use aws::deadline::Deadline;
 use lambda_http::http::HeaderMap;
 use lambda_http::{Body, Context, Request, Response};
 use model::timestamp::Timestamp;
@@ -10,7 +11,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use service::context::RequestContext;
 use service::runtime::event::HttpApiEvent;
-use store::deadline::{Deadline, MAX_REQUEST_DURATION};
+use store::time_limit::MAX_REQUEST_DURATION;
 
 /// A request that is being built.
 #[derive(Clone, Debug)]

@@ -6,6 +6,9 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use aws::client::dynamodb;
+use aws::environment::{CONNECT_TIMEOUT, defaults};
+use aws::queue::Queue;
 use aws_config::{Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
@@ -22,11 +25,8 @@ use service::runtime::serve;
 use signals::SignalsFunction;
 use store::api_keys::{ApiKeysTable, PARTITION_KEY};
 use store::attributes::to_item;
-use store::client::dynamodb;
 use store::customers::CustomersTable;
-use store::environment::{CONNECT_TIMEOUT, defaults};
 use store::idempotency::IdempotencyTable;
-use store::queue::Queue;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 

@@ -1,4 +1,4 @@
-//! The certificate authorities that are compiled in (shared/store/src/tls.rs).
+//! The certificate authorities that are compiled in (shared/aws/src/tls.rs).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ use x509_parser::pem::Pem;
 fn compiled_in_roots_are_amazons_five_and_valid_for_a_year() {
     let in_a_year = SystemTime::now() + Duration::from_hours(365 * 24);
     let in_a_year = i64::try_from(in_a_year.duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap();
-    let pem = include_bytes!("../../shared/store/src/amazon_roots.pem");
+    let pem = include_bytes!("../../shared/aws/src/amazon_roots.pem");
     let pems: Vec<Pem> = Pem::iter_from_buffer(pem)
         .collect::<Result<_, _>>()
         .unwrap();

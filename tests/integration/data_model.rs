@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write as _;
 use std::time::Duration;
 
+use aws::s3::Object;
 use aws_sdk_dynamodb::types::AttributeValue;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -19,7 +20,6 @@ use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use store::key_snapshot::KeySnapshot;
-use store::s3::Object;
 use testkit::fault_proxy::{Fault, FaultProxy};
 use testkit::{RequestBuilder, TestApp, template};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use store::deadline::Deadline;
-use store::s3::{Bucket, Replaces, S3Error};
+use aws::deadline::Deadline;
+use aws::s3::{Bucket, Replaces, S3Error};
 use testkit::fake_s3::FakeS3;
 
 const KEY: &str = "a/key.bin";

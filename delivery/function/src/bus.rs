@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
+use aws::deadline::Deadline;
+use aws::environment::ConfigError;
 use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::primitives::DateTime;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use model::timestamp::Timestamp;
-use store::deadline::Deadline;
-use store::environment::ConfigError;
 
 use crate::clients::{Calls, Undelivered, call, config, confirm};
 

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use aws::cause::{CallFailure, Cause};
+use aws::deadline::{Deadline, before};
+use aws::environment::{ConfigError, sdk_config};
+use aws::s3::S3Error;
 use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_eventbridge::config::http::HttpResponse;
 use aws_sdk_eventbridge::error::{ProvideErrorMetadata, SdkError};
-use store::deadline::{Deadline, before};
-use store::environment::{ConfigError, sdk_config};
-use store::error;
-use store::s3::S3Error;
 
 /// How long one attempt of a call may take: the largest is 4 MB.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -36,12 +36,12 @@ pub(crate) fn config() -> Result<SdkConfig, ConfigError> {
 pub(crate) struct Undelivered {
     /// Its position among those of the call, or of all calls.
     pub(crate) position: usize,
-    pub(crate) cause: Cause,
+    pub(crate) cause: TargetError,
 }
 
 /// Of a call that failed as a whole.
-impl From<Cause> for Undelivered {
-    fn from(cause: Cause) -> Self {
+impl From<TargetError> for Undelivered {
+    fn from(cause: TargetError) -> Self {
         Self { position: 0, cause }
     }
 }
@@ -49,16 +49,13 @@ impl From<Cause> for Undelivered {
 /// Why a call failed, or a target did not take an event. The log shows it, so it is never a
 /// message, which may contain an event.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Cause {
+pub(crate) enum TargetError {
     /// The call failed, or the target returned another code.
     #[error(transparent)]
-    Call(#[from] error::Cause),
+    Call(#[from] Cause),
     /// The request could not be written or signed.
     #[error("RequestError")]
     RequestError,
-    /// An error without a code.
-    #[error("HTTP {0}")]
-    Status(u16),
     /// The failure bucket did not take a record.
     #[error(transparent)]
     Bucket(S3Error),
@@ -71,7 +68,7 @@ pub(crate) enum Cause {
     InvalidCall(String),
 }
 
-impl Cause {
+impl TargetError {
     /// The cause of an error code.
     pub(crate) fn of_code(code: &str) -> Self {
         match code {
@@ -81,10 +78,10 @@ impl Cause {
             | "SerializationException"
             | "ValidationError"
             | "ValidationException" => Self::InvalidCall(code.to_owned()),
-            code => match error::Cause::from_code(code) {
-                error::Cause::InvalidCredentials => error::Cause::InvalidCredentials.into(),
+            code => match Cause::from_code(code, false) {
+                Cause::InvalidCredentials => Cause::InvalidCredentials.into(),
                 // The others name DynamoDB's errors.
-                _ => error::Cause::Other(code.to_owned()).into(),
+                _ => Cause::Other(code.to_owned()).into(),
             },
         }
     }
@@ -148,7 +145,7 @@ impl<'i, T> Calls<'i, T> {
         match result {
             Ok(()) => (self.first, self.most) = (self.first + count, self.most.saturating_mul(2)),
             Err(Undelivered {
-                cause: Cause::InvalidCall(_),
+                cause: TargetError::InvalidCall(_),
                 ..
             }) if count > 1 => self.most = count / 2,
             Err(Undelivered { position, cause }) => {
@@ -181,11 +178,11 @@ pub(crate) fn confirm<'r>(
     results: impl ExactSizeIterator<Item = (Option<&'r str>, Option<&'r str>)>,
 ) -> Result<(), Undelivered> {
     if results.len() != positions.len() {
-        return Err(Cause::from(error::Cause::ResponseError).into());
+        return Err(TargetError::from(Cause::ResponseError).into());
     }
     for (position, (id, code)) in positions.zip(results) {
         if id.is_none() || code.is_some() {
-            let cause = code.map_or(error::Cause::ResponseError.into(), Cause::of_code);
+            let cause = code.map_or(Cause::ResponseError.into(), TargetError::of_code);
             return Err(Undelivered { position, cause });
         }
     }
@@ -196,18 +193,13 @@ pub(crate) fn confirm<'r>(
 pub(crate) async fn call<T, E: ProvideErrorMetadata>(
     call: impl Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     deadline: Deadline,
-) -> Result<T, Cause> {
+) -> Result<T, TargetError> {
     let Ok(result) = before(deadline, call).await else {
-        return Err(error::Cause::DeadlineExceeded.into());
+        return Err(Cause::DeadlineExceeded.into());
     };
-    result.map_err(|error| match &error {
-        SdkError::ConstructionFailure(_) => Cause::RequestError,
-        SdkError::TimeoutError(_) => error::Cause::Timeout.into(),
-        SdkError::DispatchFailure(_) => error::Cause::DispatchFailure.into(),
-        SdkError::ServiceError(service) => match service.err().code() {
-            Some(code) => Cause::of_code(code),
-            None => Cause::Status(service.raw().status().as_u16()),
-        },
-        _ => error::Cause::ResponseError.into(),
+    result.map_err(|error| match CallFailure::of(&error) {
+        CallFailure::NotSent => TargetError::RequestError,
+        CallFailure::Refused { code, .. } => TargetError::of_code(code),
+        CallFailure::Unanswered(cause) => cause.into(),
     })
 }

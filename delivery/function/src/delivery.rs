@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
+use aws::deadline::Deadline;
+use aws::s3::{Replaces, S3Error};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use model::digest::Digest;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use service::runtime;
-use store::deadline::Deadline;
-use store::s3::{Replaces, S3Error};
 
 use crate::bus::{Bus, Entry};
-use crate::clients::{ATTEMPT_TIMEOUT, Cause, Undelivered};
+use crate::clients::{ATTEMPT_TIMEOUT, TargetError, Undelivered};
 use crate::cloud_event::{CloudEvent, IN_THE_LAKE};
 use crate::event::RecordName;
 use crate::lake::Lake;
@@ -261,8 +261,8 @@ impl<'a> Delivery<'a> {
     }
 
     /// Ends the batch before the failed record.
-    fn fail(&mut self, position: usize, target: &'static str, cause: &Cause) {
-        if let Cause::Call(cause) = cause {
+    fn fail(&mut self, position: usize, target: &'static str, cause: &TargetError) {
+        if let TargetError::Call(cause) = cause {
             runtime::end_if_refused(cause);
         }
         self.events.retain(|pending| pending.position < position);
@@ -277,7 +277,7 @@ impl<'a> Delivery<'a> {
 
     /// Ends the batch before the record of an event; at its beginning if a defect names no event,
     /// so that nothing is passed over.
-    fn fail_event(&mut self, index: usize, target: &'static str, cause: &Cause) {
+    fn fail_event(&mut self, index: usize, target: &'static str, cause: &TargetError) {
         self.fail(
             self.events.get(index).map_or(0, |pending| pending.position),
             target,
@@ -286,7 +286,12 @@ impl<'a> Delivery<'a> {
     }
 
     /// Writes the record of an event that a target will never take to the failure bucket.
-    async fn keep_event(&mut self, index: usize, target: &str, cause: &Cause) -> Result<(), Cause> {
+    async fn keep_event(
+        &mut self,
+        index: usize,
+        target: &str,
+        cause: &TargetError,
+    ) -> Result<(), TargetError> {
         let Some(pending) = self.events.get(index) else {
             return Ok(());
         };
@@ -310,9 +315,14 @@ impl<'a> Delivery<'a> {
 
     /// Writes a record to the failure bucket. The key is the same when the record is delivered
     /// again, which is the only retry.
-    async fn keep(&self, record: &RawValue, reason: &str, deadline: Deadline) -> Result<(), Cause> {
+    async fn keep(
+        &self,
+        record: &RawValue,
+        reason: &str,
+        deadline: Deadline,
+    ) -> Result<(), TargetError> {
         let body = serde_json::to_string(&KeptRecord { reason, record })
-            .map_err(|_| Cause::RequestError)?;
+            .map_err(|_| TargetError::RequestError)?;
         let (key, deadline) = (self.failure_key(record), deadline.at_most(ATTEMPT_TIMEOUT));
         let put = self.targets.failures.put(
             &key,
@@ -323,7 +333,7 @@ impl<'a> Delivery<'a> {
         );
         put.await.map_err(|error| match error {
             S3Error::Unavailable(cause) => cause.into(),
-            error => Cause::Bucket(error),
+            error => TargetError::Bucket(error),
         })
     }
 

@@ -2,13 +2,13 @@
 //!
 //! Source: `PutRecordBatch` in the Firehose API reference.
 
+use aws::deadline::Deadline;
+use aws::environment::ConfigError;
 use aws_sdk_firehose::Client;
 use aws_sdk_firehose::primitives::Blob;
 use aws_sdk_firehose::types::Record;
-use store::deadline::Deadline;
-use store::environment::ConfigError;
 
-use crate::clients::{Calls, Cause, Undelivered, call, config, confirm};
+use crate::clients::{Calls, TargetError, Undelivered, call, config, confirm};
 
 /// The largest record, in bytes: "as large as 1,000 KB (before base64 encoding)".
 const MAX_RECORD_BYTES: usize = 1_000_000;
@@ -67,7 +67,7 @@ impl Lake {
             .map(|record| Record::builder().data(Blob::new(record.lines)).build());
         let records = records
             .collect::<Result<_, _>>()
-            .map_err(|_| Cause::RequestError)?;
+            .map_err(|_| TargetError::RequestError)?;
         let sent = self
             .client
             .put_record_batch()

@@ -35,12 +35,12 @@ mod targets;
 
 use std::time::{Duration, Instant};
 
+use aws::deadline::Deadline;
+use aws::environment::ConfigError;
 use lambda_runtime::Context;
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 use service::context::time_left;
-use store::deadline::Deadline;
-use store::environment::ConfigError;
 
 use self::delivery::Delivery;
 pub use self::event::{BatchItemFailure, StreamBatchResponse};

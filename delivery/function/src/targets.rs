@@ -2,8 +2,8 @@
 //! delivered. Must not know what is sent there, in which order, or why a record cannot be
 //! delivered.
 
-use store::environment::{self, ConfigError, env_var, optional_env_var};
-use store::s3::Bucket;
+use aws::environment::{self, ConfigError, env_var, optional_env_var};
+use aws::s3::Bucket;
 
 use crate::bus::Bus;
 use crate::lake::Lake;

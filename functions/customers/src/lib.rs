@@ -2,6 +2,10 @@
 //!
 //! This crate has the order of the steps; each step is in [`model`], [`store`] or [`service`].
 
+use aws::client::dynamodb;
+use aws::deadline::Deadline;
+use aws::environment::{ConfigError, env_var, optional_env_var, sdk_config};
+use aws::queue::Queue;
 use lambda_http::Request;
 use model::api_key::Endpoint;
 use model::customer::CustomerUpdate;
@@ -15,13 +19,10 @@ use service::route::Route;
 use service::runtime::Function;
 use service::success::{CustomerResponse, Success};
 use store::api_keys::ApiKeysTable;
-use store::client::dynamodb;
 use store::customers::{CustomersTable, UpdateMark, UpdateResult};
-use store::deadline::{Deadline, TimeLimit};
-use store::environment::{ConfigError, env_var, optional_env_var, sdk_config};
 use store::error::StoreError;
 use store::overflow::DeferredUpdate;
-use store::queue::Queue;
+use store::time_limit::TimeLimit;
 
 const CUSTOMERS: Route = Route {
     path: "/api/customers",

@@ -11,6 +11,10 @@ mod event;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use aws::client::dynamodb;
+use aws::deadline::Deadline;
+use aws::environment::{ConfigError, env_var, optional_env_var, sdk_config};
+use aws::queue::Queue;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use lambda_runtime::Context;
@@ -24,16 +28,13 @@ use service::context::time_left;
 use service::runtime;
 use service::telemetry::drain_log::{self, Drained};
 use store::batch_context::BatchContext;
-use store::client::dynamodb;
 use store::customers::CustomersTable;
-use store::deadline::{Deadline, WRITE_TIMEOUT};
-use store::environment::{ConfigError, env_var, optional_env_var, sdk_config};
 use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, Outcome};
 use store::overflow::{Deferred, DeferredBatch, DeferredUpdate, MessageError};
-use store::queue::Queue;
 use store::rejected_signals::{self, RejectedSignalItem, RejectedSignalsTable};
 use store::signals::SignalsTable;
+use store::time_limit::WRITE_TIMEOUT;
 use tracing::Instrument as _;
 
 pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};

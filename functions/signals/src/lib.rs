@@ -6,6 +6,9 @@ mod store_batch;
 
 use std::time::Duration;
 
+use aws::client::dynamodb;
+use aws::environment::{ConfigError, env_u64, env_var, optional_env_var, sdk_config};
+use aws::queue::Queue;
 use lambda_http::Request;
 use model::api_key::Endpoint;
 use model::batch::Batch;
@@ -21,10 +24,7 @@ use service::runtime::Function;
 use service::success::{BatchResponse, StoredBatch, Success};
 use store::api_keys::ApiKeysTable;
 use store::batch_context::BatchContext;
-use store::client::dynamodb;
-use store::environment::{ConfigError, env_u64, env_var, optional_env_var, sdk_config};
 use store::idempotency::{IdempotencyTable, RequestHashes};
-use store::queue::Queue;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 

@@ -5,6 +5,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use aws::deadline::Deadline;
+use aws::queue::Queue;
 use model::batch::Batch;
 use model::signal::{RejectedSignal, Signal};
 use service::context::RequestContext;
@@ -12,13 +14,12 @@ use service::problem::Problem;
 use service::success::StoredBatch;
 use service::telemetry::request_log;
 use store::batch_context::BatchContext;
-use store::deadline::{Deadline, TimeLimit};
 use store::error::{StoreError, UnstoredSignals};
 use store::idempotency::{IdempotencyTable, Outcome, RequestHashes};
 use store::overflow::DeferredBatch;
-use store::queue::Queue;
 use store::rejected_signals::{RejectedSignalItem, RejectedSignalsTable};
 use store::signals::SignalsTable;
+use store::time_limit::TimeLimit;
 
 /// The part of the request's time that is reserved for an idempotency record after signals could
 /// not be stored.

@@ -10,15 +10,15 @@ mod snapshot;
 
 use std::sync::{Arc, Mutex};
 
+use aws::environment::{self, ConfigError, optional_env_var};
+use aws::s3::Bucket;
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
 use model::api_key::{Endpoint, KeyHash};
 use model::key_entry::{KeyEntry, KeyStatus};
 use model::timestamp::Timestamp;
 use store::api_keys::ApiKeysTable;
-use store::environment::{self, ConfigError, optional_env_var};
 use store::key_snapshot::BUCKET_VARIABLE;
-use store::s3::Bucket;
 
 use self::cache::Cache;
 use self::snapshot::SnapshotReader;

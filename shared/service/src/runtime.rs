@@ -10,6 +10,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use aws::call_stats::CallStats;
+use aws::cause::Cause;
+use aws::environment::ConfigError;
 use futures_util::FutureExt as _;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse;
 use lambda_http::http::Method;
@@ -18,9 +21,7 @@ use lambda_runtime::tower::util::MapResultLayer;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use store::call_stats::CallStats;
-use store::environment::ConfigError;
-use store::error::{Cause, StoreError};
+use store::error::StoreError;
 use tracing::Instrument as _;
 
 use self::event::HttpApiEvent;
@@ -197,10 +198,10 @@ fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
 
 #[cfg(test)]
 mod tests {
+    use aws::client::dynamodb;
+    use aws::environment::{CONNECT_TIMEOUT, defaults};
     use lambda_http::{Context, RequestExt as _};
     use store::api_keys::ApiKeysTable;
-    use store::client::dynamodb;
-    use store::environment::{CONNECT_TIMEOUT, defaults};
 
     use super::*;
 

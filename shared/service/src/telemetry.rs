@@ -27,8 +27,10 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use self::emf::EMF_TARGET;
 
-/// The crates of this service.
-const OWN: [&str; 7] = [
+/// The crates of this service. A target matches by its beginning, and crates of the SDK begin with
+/// `aws_`.
+const OWN: [&str; 8] = [
+    "aws::",
     "customers",
     "deliver",
     "model",

@@ -6,9 +6,9 @@ use model::key_entry::KeyEntry;
 
 use crate::attributes::{from_item, string};
 use crate::circuit_breaker::CircuitBreaker;
-use crate::deadline::{Deadline, yield_for_connection_reuse};
 use crate::error::StoreError;
 use crate::table_access::TableAccess;
+use aws::deadline::Deadline;
 
 /// The partition key: [`KeyHash::partition_key`].
 pub const PARTITION_KEY: &str = "keyHash";
@@ -51,7 +51,6 @@ impl ApiKeysTable {
             Ok(call.consistent_read(true).send().await?)
         });
         let found = found.await?;
-        yield_for_connection_reuse().await;
         found.item.map(from_item).transpose()
     }
 }

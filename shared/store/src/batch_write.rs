@@ -20,10 +20,11 @@ use futures_util::stream::FuturesUnordered;
 
 use self::chunk::{FEW_CALLS, InFlight, chunks};
 use crate::circuit_breaker::{self, CircuitBreaker};
-use crate::deadline::{TimeLimit, yield_for_connection_reuse};
 use crate::dynamodb_json::DynamoDbJson;
-use crate::error::{Cause, StoreError, UnstoredSignals};
+use crate::error::{StoreError, UnstoredSignals};
 use crate::table_access::TableAccess;
+use crate::time_limit::TimeLimit;
+use aws::cause::Cause;
 
 /// An item of a signal, valid or rejected.
 pub(super) trait BatchItem: Copy {
@@ -207,9 +208,7 @@ impl BatchTable {
                 *max_calls = FEW_CALLS;
             }
             sent.add(outcome);
-            if !unsent.is_empty() {
-                yield_for_connection_reuse().await;
-            }
+            if !unsent.is_empty() {}
         }
         // Items that were not sent go first the next time.
         let mut untried: Vec<I> = unsent.into_iter().flat_map(|chunk| chunk.items).collect();
@@ -339,10 +338,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::client::dynamodb;
-    use crate::deadline::Deadline;
-    use crate::environment::{CONNECT_TIMEOUT, defaults};
     use crate::rejected_signals::RejectedSignalItem;
+    use aws::client::dynamodb;
+    use aws::deadline::Deadline;
+    use aws::environment::{CONNECT_TIMEOUT, defaults};
 
     #[tokio::test]
     async fn request_without_items_does_not_use_up_the_probe_of_an_open_breaker() {

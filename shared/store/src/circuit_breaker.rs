@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::deadline::TimeLimit;
+use crate::time_limit::TimeLimit;
 
 /// How long a table or a partition key has for its first answer at least, while the breaker is open
 /// for it: longer than DynamoDB takes, with a new connection.
@@ -153,7 +153,7 @@ impl CircuitBreaker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::deadline::Deadline;
+    use aws::deadline::Deadline;
 
     impl CircuitBreaker {
         /// Opens the breaker, so long ago.

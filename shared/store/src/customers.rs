@@ -15,10 +15,12 @@ use serde::Serialize;
 
 use crate::attributes::{Item, attribute_value, string};
 use crate::circuit_breaker::CircuitBreaker;
-use crate::deadline::{TimeLimit, before};
-use crate::error::{Cause, StoreError};
+use crate::error::StoreError;
 use crate::fence::{FENCE, Fence};
 use crate::table_access::{Backoff, TableAccess};
+use crate::time_limit::TimeLimit;
+use aws::cause::Cause;
+use aws::deadline::before;
 
 pub use crate::fence::UpdateMark;
 

@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::attributes::{from_item, number, to_item};
 use crate::batch_context::BatchContext;
 use crate::circuit_breaker::CircuitBreaker;
-use crate::deadline::{TimeLimit, yield_for_connection_reuse};
 use crate::error::StoreError;
 use crate::table_access::TableAccess;
+use crate::time_limit::TimeLimit;
 
 /// How long a requestIdentifier is remembered.
 pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
@@ -161,7 +161,6 @@ impl IdempotencyTable {
             .expression_attribute_values(":now", number(now.seconds()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let sent = call.send().await;
-        yield_for_connection_reuse().await;
         let Err(error) = sent else { return Ok(None) };
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(failed)) => failed

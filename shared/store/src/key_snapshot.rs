@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, Value};
 
-use crate::s3::{Object, S3Error};
+use aws::s3::{Object, S3Error};
 
 /// The variable that names the bucket.
 pub const BUCKET_VARIABLE: &str = "KEY_SNAPSHOT_BUCKET";

@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable};
-use crate::client::with_own_retries;
-use crate::deadline::TimeLimit;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::{StoreError, UnstoredSignals};
+use crate::time_limit::TimeLimit;
+use aws::client::with_own_retries;
 
 /// How long a rejected signal is stored.
 pub const RETENTION: Duration = Duration::from_hours(14 * 24);

@@ -9,9 +9,9 @@ use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable};
-use crate::deadline::TimeLimit;
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::UnstoredSignals;
+use crate::time_limit::TimeLimit;
 
 /// Calls of a process at the same time: 500 signals, 25 a call, are one round.
 const CONCURRENT_CALLS: usize = 20;

@@ -8,8 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::circuit_breaker::CircuitBreaker;
-use crate::deadline::{Deadline, TimeLimit, before};
 use crate::error::StoreError;
+use crate::time_limit::TimeLimit;
+use aws::deadline::{Deadline, before};
 
 /// The bound of the first wait; doubled with each wait that follows.
 pub(crate) const BACKOFF_BASE: Duration = Duration::from_millis(25);
@@ -100,7 +101,7 @@ impl TableAccess {
     ///
     /// # Errors
     /// That of the last call, or
-    /// [`Cause::DeadlineExceeded`](crate::error::Cause::DeadlineExceeded).
+    /// [`Cause::DeadlineExceeded`](aws::cause::Cause::DeadlineExceeded).
     pub async fn repeat<T, F>(&self, call: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
@@ -122,7 +123,7 @@ impl TableAccess {
     /// Waits for a call, until the table's time is over.
     ///
     /// # Errors
-    /// That of the call, or [`Cause::DeadlineExceeded`](crate::error::Cause::DeadlineExceeded).
+    /// That of the call, or [`Cause::DeadlineExceeded`](aws::cause::Cause::DeadlineExceeded).
     pub async fn call<T>(
         &self,
         call: impl Future<Output = Result<T, StoreError>>,

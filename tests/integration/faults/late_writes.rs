@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
+use aws::deadline::Deadline;
 use futures_util::future::join_all;
 use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use store::customers::{CustomersTable, UpdateMark, UpdateResult};
-use store::deadline::Deadline;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, client_at};
 

@@ -1,13 +1,14 @@
 //! Sends the request of an example of openapi.yaml to the functions. For a response that no single
 //! request produces, it serializes the problem.
 
+use aws::cause::Cause;
 use model::api_key::Endpoint;
 use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::problem::{Problem, ProblemType};
 use service::problem_document::ProblemDocument;
-use store::error::{Cause, StoreError};
+use store::error::StoreError;
 use testkit::{RequestBuilder, TestApp, TestResponse};
 
 use super::document::{Document, Example, Operation};

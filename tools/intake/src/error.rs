@@ -3,9 +3,10 @@
 //! An SDK error may hold an item, so only its code and DynamoDB's message are passed on.
 
 use anyhow::{Error, anyhow};
+use aws::cause::Cause;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use store::error::{Cause, StoreError};
+use store::error::StoreError;
 
 /// The error of a call that the SDK made.
 pub(crate) fn call_error<E: ProvideErrorMetadata>(

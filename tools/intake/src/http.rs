@@ -7,6 +7,7 @@
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use aws::environment::{configured_endpoint, http_connector};
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::ProvideCredentials as _;
 use aws_sdk_dynamodb::config::endpoint::{DefaultResolver, Params, ResolveEndpoint as _};
@@ -19,7 +20,6 @@ use aws_smithy_runtime_api::http::Headers;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use serde_json::Value;
-use store::environment::{configured_endpoint, http_connector};
 
 /// The timeout of a connection to AWS. An operator may be far from the region, on a slow line.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use anyhow::Result;
+use aws::cause::Cause;
+use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
@@ -15,8 +17,6 @@ use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use store::circuit_breaker::CircuitBreaker;
-use store::deadline::Deadline;
-use store::error::Cause;
 use store::table_access::TableAccess;
 
 use crate::error::{call_error, store_error};

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use aws::client::dynamodb_with;
+use aws::environment::http_client;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
@@ -17,8 +19,6 @@ use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials as _};
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
-use store::client::dynamodb_with;
-use store::environment::http_client;
 
 use self::variables::{DEFAULT_FILE, Variables};
 use crate::error::call_error;

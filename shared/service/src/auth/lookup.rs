@@ -5,10 +5,10 @@ use std::pin::pin;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use aws::deadline::Deadline;
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::deadline::Deadline;
 use store::error::StoreError;
 use tokio::time::timeout;
 
@@ -175,10 +175,10 @@ impl Authenticator {
 
 #[cfg(test)]
 mod tests {
+    use aws::client::dynamodb;
+    use aws::environment::{CONNECT_TIMEOUT, defaults};
     use lambda_http::{Body, Context, Request, RequestExt as _};
     use store::api_keys::ApiKeysTable;
-    use store::client::dynamodb;
-    use store::environment::{CONNECT_TIMEOUT, defaults};
 
     use super::*;
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws::deadline::{Deadline, before};
+use aws::s3::Bucket;
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::deadline::{Deadline, before};
 use store::key_snapshot::{KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY};
-use store::s3::Bucket;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;

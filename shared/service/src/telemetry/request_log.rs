@@ -9,9 +9,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use aws::call_stats::CallStats;
 use lambda_http::http::StatusCode;
 use model::validation::FieldError;
-use store::call_stats::CallStats;
 use store::customers::UpdateResult;
 use store::error::StoreError;
 

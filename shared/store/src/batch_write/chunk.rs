@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::deadline::{Deadline, before};
-use crate::error::{Cause, StoreError};
+use crate::error::StoreError;
+use aws::cause::Cause;
+use aws::deadline::{Deadline, before};
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
 const CHUNK_ITEMS: usize = 25;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
+use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
@@ -14,7 +15,6 @@ use model::signal::Signal;
 use model::timestamp::Timestamp;
 use store::batch_context::BatchContext;
 use store::customers::CustomersTable;
-use store::deadline::Deadline;
 use store::error::StoreError;
 use store::signals::SignalsTable;
 

@@ -5,15 +5,15 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
+use aws::deadline::Deadline;
+use aws::environment::http_connector;
+use aws::s3::{Bucket, ENDPOINT_VARIABLE, Object, Replaces, S3Connection, S3Error};
 use model::timestamp::Timestamp;
 use serde_json::json;
-use store::deadline::Deadline;
-use store::environment::http_connector;
 use store::key_snapshot::{
     self, CONTENT_TYPE, KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey,
     write,
 };
-use store::s3::{Bucket, ENDPOINT_VARIABLE, Object, Replaces, S3Connection, S3Error};
 
 use super::table::{KeyTable, StoredKey};
 use crate::check_result::Verdict;

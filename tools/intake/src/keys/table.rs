@@ -4,6 +4,7 @@
 use std::cell::Cell;
 
 use anyhow::{Context as _, Result, ensure};
+use aws::deadline::{Deadline, before};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -13,7 +14,6 @@ use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use store::api_keys::PARTITION_KEY;
 use store::attributes::{from_item, to_item};
-use store::deadline::{Deadline, before};
 
 use crate::error::{call_error, store_error};
 use crate::items::{scan, text};

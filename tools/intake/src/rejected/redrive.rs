@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
+use aws::deadline::Deadline;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -20,7 +21,6 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use store::batch_context::BatchContext;
-use store::deadline::Deadline;
 use store::signals::SignalsTable;
 
 use super::rejected_signal::RejectedSignalId;

@@ -15,9 +15,9 @@ use futures_util::future::try_join_all;
 use md5::{Digest as _, Md5};
 use model::account::AccountId;
 
+use crate::cause::{CallFailure, Cause};
 use crate::client::retries;
 use crate::deadline::{Deadline, before};
-use crate::error::{Cause, StoreError};
 
 /// How long one attempt of a call may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_200);
@@ -92,12 +92,12 @@ impl Queue {
         message: String,
         reason: &str,
         deadline: Deadline,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), Cause> {
         let reason = MessageAttributeValue::builder()
             .data_type("String")
             .string_value(reason)
             .build();
-        let reason = reason.map_err(|_| StoreError::Unserializable)?;
+        let reason = reason.expect("an attribute with a data type is complete");
         let call = self
             .client
             .send_message()
@@ -109,12 +109,27 @@ impl Queue {
 
 /// Sends a message. An acknowledgement has a message id, and the MD5 of the body as SQS received it
 /// (`SendMessage` in the SQS API reference).
-async fn send(call: SendMessageFluentBuilder, message: String) -> Result<(), StoreError> {
+async fn send(call: SendMessageFluentBuilder, message: String) -> Result<(), Cause> {
     let md5 = HEXLOWER.encode(&Md5::digest(&message));
-    let output = call.message_body(message).send().await?;
+    let output = match call.message_body(message).send().await {
+        Ok(output) => output,
+        Err(error) => return Err(cause(CallFailure::of(&error))),
+    };
     if output.message_id().is_some() && output.md5_of_message_body() == Some(&md5) {
         Ok(())
     } else {
-        Err(Cause::ResponseError.into())
+        Err(Cause::ResponseError)
+    }
+}
+
+fn cause(failure: CallFailure<'_>) -> Cause {
+    match failure {
+        CallFailure::NotSent => Cause::Other("RequestError".to_owned()),
+        CallFailure::Refused {
+            code,
+            is_server_error,
+            ..
+        } => Cause::from_code(code, is_server_error),
+        CallFailure::Unanswered(cause) => cause,
     }
 }

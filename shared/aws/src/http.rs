@@ -57,6 +57,8 @@ impl SdkConnector for JsonConnector {
                     return Err(ConnectorError::io("a response without a body".into()));
                 }
                 *response.body_mut() = SdkBody::from(body);
+                // Lets hyper return the connection to its pool before the next call needs one.
+                tokio::task::yield_now().await;
             }
             Ok(response)
         })

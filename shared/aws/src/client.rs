@@ -12,7 +12,12 @@ use aws_sdk_dynamodb::config::retry::{
 };
 
 use crate::call_stats::CallStatsInterceptor;
-use crate::table_access::{BACKOFF_BASE, BACKOFF_CAP};
+
+/// The bound of the first wait between attempts; doubled with each wait that follows.
+pub const BACKOFF_BASE: Duration = Duration::from_millis(25);
+
+/// The longest bound of a wait.
+pub const BACKOFF_CAP: Duration = Duration::from_secs(1);
 
 /// How long one attempt of a call may take. DynamoDB responds within tens of milliseconds even at
 /// its slowest percentiles, so a retry on another connection is better than a longer wait.
@@ -40,7 +45,7 @@ pub fn dynamodb(config: &SdkConfig) -> Client {
 }
 
 /// A client of a function with the connections of `client` and a retry budget of its own.
-pub(crate) fn with_own_retries(client: &Client) -> Client {
+pub fn with_own_retries(client: &Client) -> Client {
     Client::from_conf(
         client
             .config()

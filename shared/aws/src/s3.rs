@@ -22,8 +22,8 @@ use aws_smithy_types::byte_stream::ByteStream;
 use aws_smithy_types::date_time::{DateTime, Format};
 use model::timestamp::Timestamp;
 
+use crate::cause::Cause;
 use crate::deadline::{Deadline, before};
-use crate::error::Cause;
 
 /// The variable of the endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference
 /// Guide).
