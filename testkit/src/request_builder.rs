@@ -11,7 +11,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use service::context::RequestContext;
 use service::runtime::event::HttpApiEvent;
-use store::time_limit::MAX_REQUEST_DURATION;
+use store::retry::MAX_REQUEST_DURATION;
 
 /// A request that is being built.
 #[derive(Clone, Debug)]

@@ -129,7 +129,7 @@ fn tables_of_signals(
     (
         IdempotencyTable::new(client.clone(), Tables::name("IdempotencyTable")),
         SignalsTable::new(client.clone(), Tables::name("SignalsTable"), retention),
-        RejectedSignalsTable::new(client, Tables::name("RejectedSignalsTable")),
+        RejectedSignalsTable::new(client.clone(), Tables::name("RejectedSignalsTable")),
     )
 }
 

@@ -3,6 +3,7 @@
 
 mod customers;
 mod drain;
+mod newest;
 mod patience;
 mod processes;
 

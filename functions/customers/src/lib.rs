@@ -19,10 +19,10 @@ use service::route::Route;
 use service::runtime::Function;
 use service::success::{CustomerResponse, Success};
 use store::api_keys::ApiKeysTable;
-use store::customers::{CustomersTable, UpdateMark, UpdateResult};
+use store::customers::{CustomersTable, NewerField, UpdateMark, UpdateResult, Upsert, Upserted};
 use store::error::StoreError;
 use store::overflow::DeferredUpdate;
-use store::time_limit::TimeLimit;
+use store::retry::deadline_of_writes;
 
 const CUSTOMERS: Route = Route {
     path: "/api/customers",
@@ -116,24 +116,32 @@ impl Function for CustomersFunction {
         authorize(&key, Endpoint::Customers)?;
         let body = read_body(request, context)?;
         let update = CustomerUpdate::parse(JsonText::parse(&body)?)?;
-        let mut mark = UpdateMark::new(context.received_at)?;
-        let limit = TimeLimit::of_writes(context.deadline, self.overflow.is_some());
-        let result = match self
-            .table
-            .upsert(&key.account_id, &update, &mut mark, limit)
-            .await
-        {
-            Err(StoreError::Unavailable(_))
-                if self.defer(&key, &update, mark, context.deadline).await =>
-            {
-                UpdateResult::Deferred
+        let mark = UpdateMark::new(context.received_at);
+        let upsert = Upsert {
+            account_id: &key.account_id,
+            update: &update,
+            mark,
+            newer_field: NewerField::Replace,
+            now: context.received_at,
+        };
+        let writes = deadline_of_writes(context.deadline, self.overflow.is_some());
+        let upserted = match self.table.upsert(upsert, writes).await {
+            Ok(upserted) => upserted,
+            Err(error @ StoreError::Unavailable(_)) => {
+                if !self.defer(&key, &update, mark, context.deadline).await {
+                    return Err(error.into());
+                }
+                Upserted {
+                    result: UpdateResult::Deferred,
+                    updated_at: mark.updated_at(),
+                }
             }
-            stored => stored.map_err(Problem::from_upsert)?,
+            Err(error) => return Err(Problem::from_upsert(error)),
         };
         Ok(Success::Customer(CustomerResponse {
             customer_id: update.customer_id().to_owned(),
-            result,
-            updated_at: mark.updated_at(),
+            result: upserted.result,
+            updated_at: upserted.updated_at,
             warnings: update.warnings().to_vec(),
         }))
     }

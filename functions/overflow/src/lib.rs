@@ -27,14 +27,15 @@ use model::timestamp::Timestamp;
 use service::context::time_left;
 use service::runtime;
 use service::telemetry::drain_log::{self, Drained};
+use store::ItemOutcome;
 use store::batch_context::BatchContext;
-use store::customers::CustomersTable;
+use store::customers::{CustomersTable, NewerField, Upsert};
 use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, Outcome};
 use store::overflow::{Deferred, DeferredBatch, DeferredUpdate, MessageError};
 use store::rejected_signals::{self, RejectedSignalItem, RejectedSignalsTable};
+use store::retry::PATIENCE;
 use store::signals::SignalsTable;
-use store::time_limit::WRITE_TIMEOUT;
 use tracing::Instrument as _;
 
 pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
@@ -98,7 +99,7 @@ impl OverflowFunction {
             customers: CustomersTable::new(client.clone(), customers),
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), signals, None),
-            rejected: RejectedSignalsTable::new(&client, rejected),
+            rejected: RejectedSignalsTable::new(client.clone(), rejected),
             dead_letters: optional_env_var("DEAD_LETTER_QUEUE_URL")
                 .map(|url| Queue::new(&config, url)),
         })
@@ -187,11 +188,15 @@ impl OverflowFunction {
             mark,
             ..
         } = deferred;
-        let limit = drain.deadline.at_most(WRITE_TIMEOUT).into();
-        let stored = self
-            .customers
-            .upsert_deferred(account_id, &update, *mark, (drain.now, limit))
-            .await;
+        let upsert = Upsert {
+            account_id,
+            update: &update,
+            mark: *mark,
+            newer_field: NewerField::Keep,
+            now: drain.now,
+        };
+        let deadline = drain.deadline.at_most(PATIENCE);
+        let stored = self.customers.upsert(upsert, deadline).await;
         stored.map_err(|error| match error {
             StoreError::ItemTooLarge => DrainError::Refused("ItemTooLarge"),
             StoreError::Invalid => DrainError::Refused("ValidationException"),
@@ -233,12 +238,7 @@ impl OverflowFunction {
         if deferred.needs_record {
             match self
                 .idempotency
-                .begin(
-                    context,
-                    &deferred.hashes,
-                    now,
-                    deadline.at_most(WRITE_TIMEOUT),
-                )
+                .begin(context, &deferred.hashes, now, deadline.at_most(PATIENCE))
                 .await?
             {
                 Outcome::New => {}
@@ -260,12 +260,18 @@ impl OverflowFunction {
             .into_iter()
             .map(|item| RejectedSignalItem { expires_at, ..item });
         let rejected: Vec<_> = rejected_now.chain(rejected_by_request).collect();
-        let stored = self
+        let outcomes = self
             .rejected
             .for_message()
-            .store(&rejected, deadline.at_most(WRITE_TIMEOUT))
+            .store(&rejected, deadline.at_most(PATIENCE))
             .await;
-        stored.map_err(|unstored| unstored.error)?;
+        for outcome in outcomes {
+            match outcome {
+                ItemOutcome::Stored => {}
+                ItemOutcome::Invalid => return Err(StoreError::Invalid.into()),
+                ItemOutcome::Unacknowledged(error) => return Err(error.into()),
+            }
+        }
         let signals = Some((batch.signals.len(), batch.rejected.len()));
         drain_log::drained(&Drained {
             now,
@@ -286,14 +292,14 @@ impl OverflowFunction {
             return false;
         };
         queue
-            .send_dead_letter(body, &error.to_string(), Deadline::after(WRITE_TIMEOUT))
+            .send_dead_letter(body, &error.to_string(), Deadline::after(PATIENCE))
             .await
             .is_ok()
     }
 }
 
 /// Stores signals; returns the indices of those that DynamoDB found invalid. A message of which
-/// DynamoDB takes nothing is given up after [`WRITE_TIMEOUT`]. One of which it takes some goes on:
+/// DynamoDB takes nothing is given up after [`PATIENCE`]. One of which it takes some goes on:
 /// otherwise a table with little capacity would take a part of each message at each delivery, and
 /// never all of a large one.
 async fn store_all(
@@ -302,24 +308,31 @@ async fn store_all(
     signals: &[Signal<'_>],
     deadline: Deadline,
 ) -> Result<Vec<usize>, StoreError> {
-    let (mut left, mut invalid): (Vec<&Signal<'_>>, _) = (signals.iter().collect(), Vec::new());
+    let mut left: Vec<&Signal<'_>> = signals.iter().collect();
+    let mut invalid = Vec::new();
     loop {
-        let stored = table
-            .store(
-                context,
-                left.iter().copied(),
-                deadline.at_most(WRITE_TIMEOUT),
-            )
-            .await;
-        let Err(unstored) = stored.map(|refused| invalid.extend(refused)) else {
+        let now = left.iter().copied();
+        let outcomes = table.store(context, now, deadline.at_most(PATIENCE)).await;
+        let mut unacknowledged = Vec::new();
+        let mut last_error = None;
+        for (signal, outcome) in left.iter().zip(outcomes) {
+            match outcome {
+                ItemOutcome::Stored => {}
+                ItemOutcome::Invalid => invalid.push(signal.index()),
+                ItemOutcome::Unacknowledged(error) => {
+                    unacknowledged.push(*signal);
+                    last_error = Some(error);
+                }
+            }
+        }
+        let Some(error) = last_error else {
             return Ok(invalid);
         };
-        let count = left.len();
-        left.retain(|signal| unstored.unacknowledged.contains(&signal.index()));
-        if left.len() == count || deadline.remaining().is_zero() {
-            return Err(unstored.error);
+        let is_progress = unacknowledged.len() < left.len();
+        if !is_progress || deadline.remaining().is_zero() {
+            return Err(error);
         }
-        invalid.extend(unstored.invalid);
+        left = unacknowledged;
     }
 }
 

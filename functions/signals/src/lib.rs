@@ -58,7 +58,7 @@ impl SignalsFunction {
         let storage = Storage {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), table, retention),
-            rejected: RejectedSignalsTable::new(&client, rejected),
+            rejected: RejectedSignalsTable::new(client.clone(), rejected),
             overflow: optional_env_var("OVERFLOW_QUEUE_URL").map(|url| Queue::new(&config, url)),
         };
         Ok(Self::new(
@@ -124,7 +124,7 @@ impl Function for SignalsFunction {
         let mut received = ReceivedBatch {
             batch,
             hashes,
-            batch_context,
+            context: batch_context,
             request_context,
         };
         let stored = self.storage.store(&mut received).await?;

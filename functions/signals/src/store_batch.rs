@@ -2,32 +2,30 @@
 //! the rejected ones; what DynamoDB does not acknowledge in time goes to the overflow queue
 //! (docs/api.md, When DynamoDB is unavailable).
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws::deadline::Deadline;
 use aws::queue::Queue;
 use model::batch::Batch;
-use model::signal::{RejectedSignal, Signal};
+use model::signal::RejectedSignal;
+use model::timestamp::Timestamp;
 use service::context::RequestContext;
 use service::problem::Problem;
 use service::success::StoredBatch;
 use service::telemetry::request_log;
+use store::ItemOutcome;
 use store::batch_context::BatchContext;
-use store::error::{StoreError, UnstoredSignals};
+use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, Outcome, RequestHashes};
 use store::overflow::DeferredBatch;
 use store::rejected_signals::{RejectedSignalItem, RejectedSignalsTable};
+use store::retry::deadline_of_writes;
 use store::signals::SignalsTable;
-use store::time_limit::TimeLimit;
 
 /// The part of the request's time that is reserved for an idempotency record after signals could
 /// not be stored.
 const LATE_RECORD_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// How long storing rejected signals may take, so that it does not cost the accepted ones their
-/// response.
-const REJECTED_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The tables of the function, and its queue if it has one.
 #[derive(Debug)]
@@ -46,29 +44,39 @@ pub struct Storage {
 pub(crate) struct ReceivedBatch<'a> {
     pub(crate) batch: Batch<'a>,
     pub(crate) hashes: RequestHashes,
-    pub(crate) batch_context: BatchContext<'a>,
+    pub(crate) context: BatchContext<'a>,
     pub(crate) request_context: &'a RequestContext,
 }
 
-/// What is known of the idempotency record of a batch, and so of the time of its signals.
-enum Idempotency {
+/// What is known of the idempotency record of a batch.
+enum Record {
     /// There is to be no record: the client named no requestIdentifier, or no signal is valid, so
     /// that a retry stores nothing twice.
     NotNeeded,
     /// This request wrote it, so its signals are new.
     New,
     /// An earlier attempt wrote it, and its time is that of the signals.
-    Earlier,
+    Earlier(Timestamp),
     /// Its write may take effect later, or never. No signal may be written now: an attempt that
     /// comes later could write it under another time.
     Unknown(StoreError),
 }
 
-/// What DynamoDB did not store of a batch.
-struct Unstored {
-    signals: Option<UnstoredSignals>,
-    /// Rejected signals, and those that DynamoDB found invalid.
-    rejected: Vec<UnstoredSignals>,
+/// What DynamoDB did not acknowledge of a batch, and why, by the indices of the signals.
+#[derive(Default)]
+struct Unacknowledged {
+    signals: BTreeMap<usize, StoreError>,
+    rejected: BTreeMap<usize, StoreError>,
+}
+
+impl Unacknowledged {
+    fn is_empty(&self) -> bool {
+        self.signals.is_empty() && self.rejected.is_empty()
+    }
+
+    fn contains(&self, index: usize) -> bool {
+        self.signals.contains_key(&index) || self.rejected.contains_key(&index)
+    }
 }
 
 impl Storage {
@@ -78,68 +86,66 @@ impl Storage {
         &self,
         received: &mut ReceivedBatch<'_>,
     ) -> Result<StoredBatch, Problem> {
-        let limit =
-            TimeLimit::of_writes(time_before_late_record(received), self.overflow.is_some());
-        let record = self.begin(received, limit).await?;
-        let Unstored { signals, rejected } = self.write(received, &record, limit).await;
-        let replayed = matches!(record, Idempotency::Earlier);
-        let Some(UnstoredSignals {
-            error,
-            unacknowledged,
-            ..
-        }) = signals
-        else {
-            report(received, &rejected);
+        let writes = deadline_of_writes(time_before_late_record(received), self.overflow.is_some());
+        let record = self.begin(received, writes).await?;
+        let replayed = matches!(record, Record::Earlier(_));
+        let context = match record {
+            Record::Earlier(received_at) => BatchContext {
+                received_at,
+                ..received.context
+            },
+            Record::NotNeeded | Record::New | Record::Unknown(_) => received.context,
+        };
+        let left = self.write(received, context, &record, writes).await;
+        if left.is_empty() {
             return Ok(StoredBatch {
                 replayed,
                 deferred: 0,
             });
-        };
-        if self.defer(received, &unacknowledged, &rejected).await {
-            report(
-                received,
-                rejected
-                    .iter()
-                    .filter(|unstored| !unstored.invalid.is_empty()),
-            );
+        }
+        if self.defer(received, context, &left).await {
             return Ok(StoredBatch {
                 replayed,
-                deferred: unacknowledged.len(),
+                deferred: left.signals.len(),
             });
         }
-        report(received, &rejected);
-        Err(self.unavailable(received, error, &record).await)
+        if let Some(error) = left.rejected.values().next() {
+            request_log::rejected_not_stored(received.request_context, error);
+        }
+        match left.signals.into_values().next() {
+            Some(error) => Err(self.unavailable(received, context, error, &record).await),
+            None => Ok(StoredBatch {
+                replayed,
+                deferred: 0,
+            }),
+        }
     }
 
-    /// Writes the idempotency record, if there is to be one, and gives the signals of a retry the
-    /// time of the record.
+    /// Writes the idempotency record, if there is to be one.
     async fn begin(
         &self,
-        received: &mut ReceivedBatch<'_>,
-        limit: TimeLimit,
-    ) -> Result<Idempotency, Problem> {
+        received: &ReceivedBatch<'_>,
+        deadline: Deadline,
+    ) -> Result<Record, Problem> {
         let ReceivedBatch {
             batch,
             hashes,
-            batch_context,
+            context,
             ..
         } = received;
         if batch.request_identifier.is_none() || batch.signals.is_empty() {
-            return Ok(Idempotency::NotNeeded);
+            return Ok(Record::NotNeeded);
         }
-        match self
+        let began = self
             .idempotency
-            .begin(*batch_context, hashes, batch_context.received_at, limit)
-            .await
-        {
-            Ok(Outcome::New) => Ok(Idempotency::New),
-            Ok(Outcome::Replay { received_at }) => {
-                batch_context.received_at = received_at;
-                Ok(Idempotency::Earlier)
-            }
+            .begin(*context, hashes, context.received_at, deadline)
+            .await;
+        match began {
+            Ok(Outcome::New) => Ok(Record::New),
+            Ok(Outcome::Replay { received_at }) => Ok(Record::Earlier(received_at)),
             Ok(Outcome::Conflict) => Err(Problem::RequestIdentifierReused),
             Err(error @ StoreError::Unavailable(_)) if self.overflow.is_some() => {
-                Ok(Idempotency::Unknown(error))
+                Ok(Record::Unknown(error))
             }
             Err(error) => Err(error.into()),
         }
@@ -149,98 +155,94 @@ impl Storage {
     async fn write(
         &self,
         received: &mut ReceivedBatch<'_>,
-        record: &Idempotency,
-        limit: TimeLimit,
-    ) -> Unstored {
-        let ReceivedBatch {
-            batch,
-            batch_context,
-            ..
-        } = &*received;
+        context: BatchContext<'_>,
+        record: &Record,
+        deadline: Deadline,
+    ) -> Unacknowledged {
+        let signals = &received.batch.signals;
         let valid = async {
             match record {
-                Idempotency::NotNeeded | Idempotency::New | Idempotency::Earlier => {
-                    self.signals
-                        .store(*batch_context, &batch.signals, limit)
-                        .await
+                Record::NotNeeded | Record::New | Record::Earlier(_) => {
+                    self.signals.store(context, signals, deadline).await
                 }
-                Idempotency::Unknown(error) => {
-                    let unacknowledged = batch.signals.iter().map(Signal::index).collect();
-                    Err(UnstoredSignals {
-                        error: error.clone(),
-                        invalid: Vec::new(),
-                        unacknowledged,
-                    })
+                Record::Unknown(error) => {
+                    vec![ItemOutcome::Unacknowledged(error.clone()); signals.len()]
                 }
             }
         };
-        let (valid, rejected) =
-            tokio::join!(valid, self.store_rejected(received, &batch.rejected, limit));
-        let (invalid, signals) = match valid {
-            Ok(invalid) => (invalid, None),
-            Err(mut unstored) => (std::mem::take(&mut unstored.invalid), Some(unstored)),
-        };
+        let (valid, mut rejected) = tokio::join!(
+            valid,
+            self.store_rejected(received, context, &received.batch.rejected, deadline)
+        );
+        let mut invalid = Vec::new();
+        let mut unacknowledged = BTreeMap::new();
+        for (signal, outcome) in signals.iter().zip(valid) {
+            match outcome {
+                ItemOutcome::Stored => {}
+                ItemOutcome::Invalid => invalid.push(signal.index()),
+                ItemOutcome::Unacknowledged(error) => {
+                    unacknowledged.insert(signal.index(), error);
+                }
+            }
+        }
         let refused = received.batch.reject(&invalid);
-        let refused = self.store_rejected(received, &refused, limit).await;
-        Unstored {
-            signals,
-            rejected: [rejected, refused]
-                .into_iter()
-                .filter_map(Result::err)
-                .collect(),
+        let refused = self.store_rejected(received, context, &refused, deadline);
+        rejected.append(&mut refused.await);
+        Unacknowledged {
+            signals: unacknowledged,
+            rejected,
         }
     }
 
-    /// Stores rejected signals for the operator.
+    /// Stores rejected signals for the operator. Returns those that DynamoDB did not acknowledge,
+    /// and tells the operator of those that it refused, which are stored nowhere.
     async fn store_rejected(
         &self,
         received: &ReceivedBatch<'_>,
+        context: BatchContext<'_>,
         rejected: &[RejectedSignal<'_>],
-        limit: TimeLimit,
-    ) -> Result<(), UnstoredSignals> {
-        let ReceivedBatch {
-            batch_context,
-            request_context,
-            ..
-        } = received;
-        let item =
-            |signal| RejectedSignalItem::new(*batch_context, signal, request_context.received_at);
-        let items: Vec<_> = rejected.iter().map(item).collect();
-        self.rejected
-            .store(&items, limit.at_most(REJECTED_TIMEOUT))
-            .await
+        deadline: Deadline,
+    ) -> BTreeMap<usize, StoreError> {
+        let now = received.request_context.received_at;
+        let items: Vec<_> = rejected
+            .iter()
+            .map(|signal| RejectedSignalItem::new(context, signal, now))
+            .collect();
+        let outcomes = self.rejected.store(&items, deadline).await;
+        if outcomes.contains(&ItemOutcome::Invalid) {
+            request_log::rejected_not_stored(received.request_context, &StoreError::Invalid);
+        }
+        let mut unacknowledged = BTreeMap::new();
+        for (item, outcome) in items.iter().zip(outcomes) {
+            if let ItemOutcome::Unacknowledged(error) = outcome {
+                unacknowledged.insert(item.index, error);
+            }
+        }
+        unacknowledged
     }
 
-    /// Queues the signals with these indices, and the rejected ones that are not stored. Returns
-    /// whether the queue acknowledged them.
+    /// Queues what DynamoDB did not acknowledge. Returns whether the queue acknowledged it.
     async fn defer(
         &self,
         received: &ReceivedBatch<'_>,
-        signals: &[usize],
-        rejected: &[UnstoredSignals],
+        context: BatchContext<'_>,
+        left: &Unacknowledged,
     ) -> bool {
-        let ReceivedBatch {
-            batch,
-            hashes,
-            batch_context,
-            ..
-        } = received;
         let Some(overflow) = &self.overflow else {
             return false;
         };
-        let rejected = rejected
-            .iter()
-            .flat_map(|unstored| &unstored.unacknowledged);
-        let deferred: HashSet<_> = signals.iter().chain(rejected).collect();
-        let expires_at = self.signals.expires_at(batch_context.received_at);
-        let messages =
-            DeferredBatch::messages(batch, hashes, *batch_context, expires_at, |index| {
-                deferred.contains(&index)
-            });
+        let expires_at = self.signals.expires_at(context.received_at);
+        let messages = DeferredBatch::messages(
+            &received.batch,
+            &received.hashes,
+            context,
+            expires_at,
+            |index| left.contains(index),
+        );
         overflow
             .take(
                 messages,
-                batch_context.account_id,
+                context.account_id,
                 time_before_late_record(received),
             )
             .await
@@ -251,28 +253,23 @@ impl Storage {
     async fn unavailable(
         &self,
         received: &ReceivedBatch<'_>,
+        context: BatchContext<'_>,
         error: StoreError,
-        record: &Idempotency,
+        record: &Record,
     ) -> Problem {
-        let ReceivedBatch {
-            hashes,
-            batch_context,
-            ..
-        } = received;
         let can_retry = match record {
-            Idempotency::Unknown(_) => false,
-            Idempotency::New | Idempotency::Earlier => true,
-            Idempotency::NotNeeded => {
+            Record::Unknown(_) => false,
+            Record::New | Record::Earlier(_) => true,
+            Record::NotNeeded => {
                 let deadline = Deadline::after(LATE_RECORD_TIMEOUT);
                 self.idempotency
-                    .record_after_failure(*batch_context, hashes, deadline)
+                    .record_after_failure(context, &received.hashes, deadline)
                     .await
             }
         };
-        let retry_identifier = can_retry.then(|| batch_context.request_identifier.clone());
         Problem::StorageUnavailable {
             error,
-            retry_identifier,
+            retry_identifier: can_retry.then(|| context.request_identifier.clone()),
         }
     }
 }
@@ -280,14 +277,4 @@ impl Storage {
 /// When everything but a late idempotency record must have ended.
 fn time_before_late_record(received: &ReceivedBatch<'_>) -> Deadline {
     received.request_context.deadline.minus(LATE_RECORD_TIMEOUT)
-}
-
-/// Tells the operator of rejected signals that are stored nowhere.
-fn report<'a>(
-    received: &ReceivedBatch<'_>,
-    rejected: impl IntoIterator<Item = &'a UnstoredSignals>,
-) {
-    for unstored in rejected {
-        request_log::rejected_not_stored(received.request_context, &unstored.error);
-    }
 }

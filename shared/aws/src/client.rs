@@ -1,4 +1,4 @@
-//! The client of DynamoDB: its timeouts, its retries, and the count of its attempts.
+//! The client of DynamoDB: its timeout, and the count of its calls.
 
 use std::time::Duration;
 
@@ -7,101 +7,53 @@ use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::config::interceptors::InterceptorContext;
-use aws_sdk_dynamodb::config::retry::{
-    ClassifyRetry, RetryAction, RetryConfig, RetryPartition, TokenBucket,
-};
+use aws_sdk_dynamodb::config::retry::{ClassifyRetry, RetryAction, RetryConfig};
 
 use crate::call_stats::CallStatsInterceptor;
 
-/// The bound of the first wait between attempts; doubled with each wait that follows.
-pub const BACKOFF_BASE: Duration = Duration::from_millis(25);
+pub use crate::http::UNANSWERED;
 
-/// The longest bound of a wait.
-pub const BACKOFF_CAP: Duration = Duration::from_secs(1);
+/// How long one call may take.
+const CALL_TIMEOUT: Duration = Duration::from_millis(2_500);
 
-/// How long one attempt of a call may take. DynamoDB responds within tens of milliseconds even at
-/// its slowest percentiles, so a retry on another connection is better than a longer wait.
-const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(2_500);
+/// The bound of the SDK's first wait between attempts, where the SDK repeats calls. Its default of
+/// one second delays a retry, which usually succeeds, by half a second.
+const INITIAL_BACKOFF: Duration = Duration::from_millis(25);
 
-/// Attempts per call, including the first.
-const MAX_ATTEMPTS: u32 = 4;
+/// The longest bound of such a wait.
+const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
-/// Retries that a process may make before calls succeed again. A call that succeeds after a retry
-/// returns its tokens, and five calls that succeed at once return one retry: 10 % of failing calls
-/// never exhaust the budget, and an outage is not amplified. The budget is enough for every
-/// connection of a request to have dropped while the environment was frozen.
-const RETRY_BUDGET: u32 = 20;
-
-/// The cost of one retry of anything but throttling, in the SDK's tokens; a success returns one
-/// token.
-const RETRY_COST: u32 = 5;
-
-/// The tokens of the retry budget.
-const RETRY_TOKENS: u32 = RETRY_BUDGET * RETRY_COST;
-
-/// The client of a function.
+/// The client of a function. The SDK makes each call once: the function repeats it for as long as
+/// its request can wait.
 pub fn dynamodb(config: &SdkConfig) -> Client {
-    dynamodb_with(config, ATTEMPT_TIMEOUT, retry_tokens())
+    dynamodb_with(config, CALL_TIMEOUT, RetryConfig::disabled())
 }
 
-/// A client of a function with the connections of `client` and a retry budget of its own.
-pub fn with_own_retries(client: &Client) -> Client {
-    Client::from_conf(
-        client
-            .config()
-            .to_builder()
-            .retry_partition(partition(retry_tokens()))
-            .build(),
-    )
-}
-
-fn retry_tokens() -> TokenBucket {
-    let tokens = TokenBucket::builder()
-        .capacity(usize::try_from(RETRY_TOKENS).unwrap_or(usize::MAX))
-        .retry_cost(RETRY_COST)
-        .timeout_retry_cost(RETRY_COST)
-        // More than there are: the SDK never retries a throttled call. The store waits instead,
-        // without tokens and until the deadline.
-        .throttling_retry_cost(RETRY_TOKENS.saturating_add(1));
-    tokens.build()
-}
-
-fn partition(retry_tokens: TokenBucket) -> RetryPartition {
-    RetryPartition::custom("dynamodb")
-        .token_bucket(retry_tokens)
-        .build()
-}
-
-/// A client with other limits, for a caller that has more time than a function.
-pub fn dynamodb_with(
-    config: &SdkConfig,
-    attempt_timeout: Duration,
-    retry_tokens: TokenBucket,
-) -> Client {
+/// A client with another timeout and retries of the SDK, for a caller that has more time than a
+/// function.
+pub fn dynamodb_with(config: &SdkConfig, call_timeout: Duration, retries: RetryConfig) -> Client {
     let config = Builder::from(config)
-        .retry_config(retries(MAX_ATTEMPTS))
-        .retry_partition(partition(retry_tokens))
+        .retry_config(retries)
         .retry_classifier(MalformedResponse)
         .timeout_config(
             TimeoutConfig::builder()
-                .operation_attempt_timeout(attempt_timeout)
+                .operation_attempt_timeout(call_timeout)
                 .build(),
         )
         .interceptor(CallStatsInterceptor);
     Client::from_conf(config.build())
 }
 
-/// So many attempts, with waits that suit a service in the same region.
-pub(crate) fn retries(max_attempts: u32) -> RetryConfig {
+/// So many attempts of the SDK, with waits that suit a service in the same region.
+pub fn retries(max_attempts: u32) -> RetryConfig {
     RetryConfig::standard()
         .with_max_attempts(max_attempts)
-        // The SDK's default of one second delays a retry, which usually succeeds, by half a second.
-        .with_initial_backoff(BACKOFF_BASE)
-        .with_max_backoff(BACKOFF_CAP)
+        .with_initial_backoff(INITIAL_BACKOFF)
+        .with_max_backoff(MAX_BACKOFF)
 }
 
-/// Retries a call whose 200 cannot be parsed, as one whose response was lost: DynamoDB did not
-/// write it.
+/// Says that a call whose 200 cannot be parsed failed transiently, as one whose response was lost:
+/// DynamoDB did not write that 200. The SDK then closes the connection instead of using it again.
 #[derive(Debug)]
 struct MalformedResponse;
 

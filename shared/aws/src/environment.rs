@@ -22,7 +22,7 @@ use crate::s3::{self, S3Connection};
 use crate::tls::{self, CaBundleError};
 
 /// How long connecting may take. Inside a region it takes a few milliseconds, or never succeeds.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+pub const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Why a function cannot start.
 #[derive(thiserror::Error)]

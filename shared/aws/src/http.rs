@@ -6,7 +6,7 @@
 //! also abandons its idle connections when one of them does not respond.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aws_smithy_runtime_api::client::connection::{CaptureSmithyConnection, ConnectionMetadata};
 use aws_smithy_runtime_api::client::http::{
@@ -22,13 +22,14 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{CaptureConnection, HttpConnector, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
+use tokio::time::timeout;
 
 /// How long an idle connection is kept. DynamoDB and the load balancers before it keep one longer.
 const IDLE: Duration = Duration::from_mins(1);
 
-/// How long a call waits before its connection counts as dropped. DynamoDB responds within tens of
-/// milliseconds.
-const UNANSWERED: Duration = Duration::from_secs(1);
+/// How long a call waits for an answer before the connections of its pool count as lost. DynamoDB
+/// answers within tens of milliseconds.
+pub const UNANSWERED: Duration = Duration::from_millis(400);
 
 type Pool = Client<HttpsConnector<HttpConnector>, SdkBody>;
 
@@ -39,12 +40,14 @@ pub(super) fn client(connections: SharedHttpConnector) -> SharedHttpClient {
 }
 
 /// Rejects a 200 with an empty body. That is not JSON and so not an answer, but the SDK would read
-/// it as `{}`: no such item, or an item that is written. Like any lost response, it is retried.
+/// it as `{}`: no such item, or an item that is written. The call is made again, on another
+/// connection.
 #[derive(Debug)]
 struct JsonConnector(SharedHttpConnector);
 
 impl SdkConnector for JsonConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let connection = request.extension::<CaptureSmithyConnection>().cloned();
         let response = self.0.call(request);
         HttpConnectorFuture::new(async move {
             let mut response = response.await?;
@@ -54,6 +57,10 @@ impl SdkConnector for JsonConnector {
                     .map_err(|error| ConnectorError::io(error.into()))?
                     .into_bytes();
                 if body.is_empty() {
+                    // The SDK closes connections only after answers.
+                    if let Some(connection) = connection.and_then(|connection| connection.get()) {
+                        connection.poison();
+                    }
                     return Err(ConnectorError::io("a response without a body".into()));
                 }
                 *response.body_mut() = SdkBody::from(body);
@@ -91,13 +98,31 @@ fn new_pool(connector: HttpsConnector<HttpConnector>) -> Arc<Pool> {
     )
 }
 
-/// The connections of a process. One that does not respond in time probably dropped while the
-/// environment was frozen, and so did the other idle ones: then the pool is replaced. Otherwise
-/// each attempt of a call might use another dropped connection until the deadline.
+/// The connections of a process. One that gives no answer in time was probably lost while the
+/// environment was frozen, and so were the other idle ones: then calls that follow use a new pool.
+/// Otherwise each of them might wait on another lost connection until the deadline of its request.
 #[derive(Clone, Debug)]
 struct PooledConnector {
     connector: HttpsConnector<HttpConnector>,
     pool: Arc<Mutex<Arc<Pool>>>,
+}
+
+impl PooledConnector {
+    fn pool(&self) -> Arc<Pool> {
+        self.pool
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Lets calls that follow use new connections. The first of several calls that `unanswering`
+    /// did not answer replaces it for all.
+    fn replace(&self, unanswering: &Arc<Pool>) {
+        let mut current = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&current, unanswering) {
+            *current = new_pool(self.connector.clone());
+        }
+    }
 }
 
 impl SdkConnector for PooledConnector {
@@ -112,56 +137,22 @@ impl SdkConnector for PooledConnector {
         if let Some(capture) = request.extensions().get::<CaptureSmithyConnection>() {
             capture.set_connection_retriever(move || metadata(&connection));
         }
-        let pool = self
-            .pool
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let unanswered = Unanswered {
-            connector: self.clone(),
-            pool: pool.clone(),
-            since: Some(Instant::now()),
-        };
+        let connector = self.clone();
         HttpConnectorFuture::new(async move {
+            let pool = connector.pool();
+            let mut response = pool.request(request);
+            let answer = match timeout(UNANSWERED, &mut response).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    connector.replace(&pool);
+                    response.await
+                }
+            };
             // A retry may succeed, and no call of this service does harm twice.
-            let response = pool
-                .request(request)
-                .await
-                .map_err(|error| ConnectorError::io(error.into()))?;
-            unanswered.answered();
-            HttpResponse::try_from(response.map(SdkBody::from_body_1_x))
+            let answer = answer.map_err(|error| ConnectorError::io(error.into()))?;
+            HttpResponse::try_from(answer.map(SdkBody::from_body_1_x))
                 .map_err(|error| ConnectorError::other(error.into(), None))
         })
-    }
-}
-
-/// A call without a response so far. It ends with an error, or its caller drops it: at the timeout
-/// of an attempt or at a deadline.
-struct Unanswered {
-    connector: PooledConnector,
-    /// The pool that it uses.
-    pool: Arc<Pool>,
-    /// Since when, until there is a response.
-    since: Option<Instant>,
-}
-
-impl Unanswered {
-    fn answered(mut self) {
-        self.since = None;
-    }
-}
-
-impl Drop for Unanswered {
-    fn drop(&mut self) {
-        if self.since.is_none_or(|since| since.elapsed() < UNANSWERED) {
-            return;
-        }
-        let PooledConnector { connector, pool } = &self.connector;
-        let mut current = pool.lock().unwrap_or_else(PoisonError::into_inner);
-        // The first of several calls has replaced the pool of all.
-        if Arc::ptr_eq(&current, &self.pool) {
-            *current = new_pool(connector.clone());
-        }
     }
 }
 

@@ -51,6 +51,13 @@ impl Timestamp {
         Self::from_millis(self.0.saturating_add(millis))
     }
 
+    /// The timestamp `duration` earlier, at least the beginning of 1970.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Self {
+        let millis = u64::try_from(duration.as_millis()).unwrap_or(LAST);
+        Self::from_millis(self.0.saturating_sub(millis))
+    }
+
     /// The time from `earlier` to this; zero if this is not later.
     pub fn duration_since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))

@@ -11,7 +11,7 @@ use lambda_http::{Request, RequestExt};
 use model::identifier::RequestIdentifier;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::time_limit::MAX_REQUEST_DURATION;
+use store::retry::MAX_REQUEST_DURATION;
 
 /// The part of the invocation's time that is reserved for the response.
 pub const RESPONSE_RESERVE: Duration = Duration::from_secs(1);

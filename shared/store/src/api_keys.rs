@@ -5,20 +5,18 @@ use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 
 use crate::attributes::{from_item, string};
-use crate::circuit_breaker::CircuitBreaker;
 use crate::error::StoreError;
-use crate::table_access::TableAccess;
+use crate::retry::repeat;
 use aws::deadline::Deadline;
 
 /// The partition key: [`KeyHash::partition_key`].
 pub const PARTITION_KEY: &str = "keyHash";
 
-/// The table of the API keys. Clones share its circuit breaker.
+/// The table of the API keys.
 #[derive(Clone, Debug)]
 pub struct ApiKeysTable {
     client: Client,
     table: String,
-    breaker: CircuitBreaker,
 }
 
 impl ApiKeysTable {
@@ -27,7 +25,6 @@ impl ApiKeysTable {
         Self {
             client,
             table: table.into(),
-            breaker: CircuitBreaker::default(),
         }
     }
 
@@ -41,8 +38,7 @@ impl ApiKeysTable {
         hash: &KeyHash,
         deadline: Deadline,
     ) -> Result<Option<KeyEntry>, StoreError> {
-        let access = TableAccess::new(&self.breaker, deadline);
-        let found = access.repeat(|| async {
+        let found = repeat(deadline, || async {
             let call = self
                 .client
                 .get_item()

@@ -10,6 +10,8 @@ mod chunk;
 
 use std::collections::HashMap;
 
+use aws::cause::Cause;
+use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::HttpRequest;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -18,22 +20,13 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
-use self::chunk::{FEW_CALLS, InFlight, chunks};
-use crate::circuit_breaker::{self, CircuitBreaker};
+use self::chunk::{Chunk, FEW_CALLS, InFlight, chunks};
 use crate::dynamodb_json::DynamoDbJson;
-use crate::error::{StoreError, UnstoredSignals};
-use crate::table_access::TableAccess;
-use crate::time_limit::TimeLimit;
-use aws::cause::Cause;
+use crate::error::StoreError;
+use crate::retry::{SecondCalls, Waits, call_once, repeat};
 
 /// An item of a signal, valid or rejected.
 pub(super) trait BatchItem: Copy {
-    /// The index of its signal in its request.
-    fn index(self) -> usize;
-
-    /// Its partition key, to know one that DynamoDB throttles.
-    fn partition_key(self) -> String;
-
     /// Its sort key, which no other item of the same request has.
     fn sort_key(self) -> String;
 
@@ -44,30 +37,62 @@ pub(super) trait BatchItem: Copy {
     fn write(self, json: &mut DynamoDbJson);
 }
 
+/// What became of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ItemOutcome {
+    /// DynamoDB acknowledged it.
+    Stored,
+    /// DynamoDB found it invalid.
+    Invalid,
+    /// DynamoDB did not acknowledge it, for this reason: it may be stored or not.
+    Unacknowledged(StoreError),
+}
+
 /// A table that items are written to in batches.
 #[derive(Clone, Debug)]
 pub(super) struct BatchTable {
     client: Client,
     name: String,
-    breaker: CircuitBreaker,
     in_flight: InFlight,
 }
 
-/// The result of one call, or of several.
+/// An item that is not stored yet, and its position among the items of the request.
+#[derive(Clone, Copy)]
+struct Pending<I> {
+    position: usize,
+    item: I,
+}
+
+/// What the calls of a request have in common.
+#[derive(Clone, Copy)]
+struct RequestCalls<'r> {
+    deadline: Deadline,
+    second_calls: &'r SecondCalls,
+}
+
+/// What a call, or several, left of the items that they were to store.
 struct Sent<I> {
     /// The items that are not known to be stored.
-    unprocessed: Vec<I>,
-    /// The items that DynamoDB found invalid.
-    invalid: Vec<I>,
-    /// Why there are unprocessed items; `None` as well for a call that left a part of its items
+    pending: Vec<Pending<I>>,
+    /// The positions of the items that DynamoDB found invalid.
+    invalid: Vec<usize>,
+    /// Why there are pending items; `None` as well for a call that left a part of its items
     /// unprocessed.
     error: Option<StoreError>,
 }
 
 impl<I> Sent<I> {
-    /// Adds the result of other calls. An error that lasts counts more than a transient one.
+    fn nothing() -> Self {
+        Self {
+            pending: Vec::new(),
+            invalid: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// Adds the result of another call. An error that lasts counts more than a transient one.
     fn add(&mut self, other: Self) {
-        self.unprocessed.extend(other.unprocessed);
+        self.pending.extend(other.pending);
         self.invalid.extend(other.invalid);
         if self.error.as_ref().is_none_or(StoreError::is_transient) {
             self.error = other.error.or(self.error.take());
@@ -82,7 +107,6 @@ impl BatchTable {
         Self {
             client,
             name: name.into(),
-            breaker: CircuitBreaker::default(),
             in_flight: InFlight::new(max_calls),
         }
     }
@@ -96,107 +120,86 @@ impl BatchTable {
         }
     }
 
-    /// Puts `items`. Returns the indices of those that DynamoDB found invalid, in order; every
-    /// other one is stored. Items of partition keys that were throttled last have a short time.
-    ///
-    /// # Errors
-    /// When DynamoDB did not acknowledge all of them before the deadline.
-    pub(super) async fn store<I: BatchItem>(
+    /// Puts items until DynamoDB has acknowledged all, the deadline has passed, or a call fails
+    /// otherwise than transiently. Returns what became of each, in their order.
+    pub(super) async fn put_all<I: BatchItem>(
         &self,
         items: Vec<I>,
-        limit: impl Into<TimeLimit>,
-    ) -> Result<Vec<usize>, UnstoredSignals> {
-        let limit = limit.into();
-        let (throttled, others) = self
-            .breaker
-            .divide(items, limit, |item| item.partition_key());
-        let (mut sent, short) = tokio::join!(
-            self.put_all(others, limit),
-            self.put_all(throttled, circuit_breaker::short(limit))
-        );
-        sent.add(short);
-        let invalid = indices(&sent.invalid);
-        match sent.error {
-            None => Ok(invalid),
-            Some(error) => Err(UnstoredSignals {
-                error,
-                invalid,
-                unacknowledged: indices(&sent.unprocessed),
-            }),
-        }
-    }
-
-    /// Sends the items until DynamoDB has taken all, the time is over, or it fails otherwise than
-    /// transiently.
-    async fn put_all<I: BatchItem>(&self, items: Vec<I>, limit: TimeLimit) -> Sent<I> {
-        let mut sent = Sent {
-            unprocessed: items,
-            invalid: Vec::new(),
-            error: None,
+        deadline: Deadline,
+    ) -> Vec<ItemOutcome> {
+        let mut pending: Vec<_> = items
+            .into_iter()
+            .enumerate()
+            .map(|(position, item)| Pending { position, item })
+            .collect();
+        let mut outcomes = vec![ItemOutcome::Stored; pending.len()];
+        let mut set = |position: usize, outcome| {
+            *outcomes
+                .get_mut(position)
+                .expect("each item has an outcome") = outcome;
         };
-        // Without a call, the request is not the probe of an open breaker.
-        if sent.unprocessed.is_empty() {
-            return sent;
-        }
-        let access = TableAccess::new(&self.breaker, limit);
-        let mut max_calls = if access.is_open() {
-            FEW_CALLS
-        } else {
-            usize::MAX
-        };
-        loop {
-            let unsent = std::mem::take(&mut sent.unprocessed);
-            sent.error = None;
-            sent.add(self.put_once(unsent, &mut max_calls, &access).await);
-            match &sent.error {
-                Some(error) if !error.is_transient() => return sent,
-                Some(error) if !access.wait().await => {
-                    if *error == StoreError::Unavailable(Cause::Throttled) {
-                        sent.unprocessed
-                            .iter()
-                            .for_each(|item| self.breaker.remember_throttled(item.partition_key()));
-                    }
-                    return sent;
+        let second_calls = SecondCalls::default();
+        let mut waits = Waits::default();
+        let mut max_calls = usize::MAX;
+        while !pending.is_empty() {
+            let calls_of_request = RequestCalls {
+                deadline,
+                second_calls: &second_calls,
+            };
+            let sent = self
+                .put_once(pending, &mut max_calls, calls_of_request)
+                .await;
+            for position in sent.invalid {
+                set(position, ItemOutcome::Invalid);
+            }
+            pending = sent.pending;
+            let Some(error) = sent.error else {
+                continue;
+            };
+            if !error.is_transient() || !waits.wait(deadline).await {
+                for left in pending {
+                    set(left.position, ItemOutcome::Unacknowledged(error.clone()));
                 }
-                Some(_) => {}
-                None => return sent,
+                break;
             }
         }
+        outcomes
     }
 
-    /// Sends the items in batches, until a call fails: then it is time to wait. The calls that are
-    /// under way are waited for.
+    /// Sends the items in chunks, until a call fails: then it is time to wait. The calls that are
+    /// under way are waited for. `max_calls` becomes small when DynamoDB does not store a chunk.
     async fn put_once<I: BatchItem>(
         &self,
-        items: Vec<I>,
+        items: Vec<Pending<I>>,
         max_calls: &mut usize,
-        access: &TableAccess,
+        request: RequestCalls<'_>,
     ) -> Sent<I> {
-        let mut unsent = chunks(items, |item| item.text_bytes());
-        let mut sent = Sent {
-            unprocessed: Vec::new(),
-            invalid: Vec::new(),
-            error: None,
-        };
+        let mut unsent = chunks(items, |pending| pending.item.text_bytes());
+        let mut sent = Sent::nothing();
         let mut calls = FuturesUnordered::new();
         loop {
             while calls.len() < *max_calls && sent.error.is_none() {
                 let Some(next) = unsent.front() else { break };
                 let permit = if calls.is_empty() {
-                    self.in_flight
-                        .wait_for(next.bytes, access.deadline())
-                        .await
-                        .map_err(|late| sent.error = Some(late))
-                        .ok()
+                    self.in_flight.wait_for(next.bytes, request.deadline).await
                 } else {
-                    self.in_flight.try_for(next.bytes)
+                    match self.in_flight.try_for(next.bytes) {
+                        Some(permit) => Ok(permit),
+                        None => break,
+                    }
                 };
-                let Some(permit) = permit else { break };
+                let permit = match permit {
+                    Ok(permit) => permit,
+                    Err(late) => {
+                        sent.error = Some(late);
+                        break;
+                    }
+                };
                 let Some(chunk) = unsent.pop_front() else {
                     break;
                 };
                 calls.push(async move {
-                    let outcome = self.put_chunk(chunk.items, access).await;
+                    let outcome = self.put_chunk(chunk, request).await;
                     drop(permit);
                     outcome
                 });
@@ -204,64 +207,67 @@ impl BatchTable {
             let Some(outcome) = calls.next().await else {
                 break;
             };
-            if outcome.error.is_some() || !outcome.unprocessed.is_empty() {
+            if !outcome.pending.is_empty() {
                 *max_calls = FEW_CALLS;
             }
             sent.add(outcome);
-            if !unsent.is_empty() {}
         }
         // Items that were not sent go first the next time.
-        let mut untried: Vec<I> = unsent.into_iter().flat_map(|chunk| chunk.items).collect();
-        untried.append(&mut sent.unprocessed);
+        let mut pending: Vec<_> = unsent.into_iter().flat_map(|chunk| chunk.items).collect();
+        pending.append(&mut sent.pending);
+        sent.pending = pending;
         // A call that left a part of its items unprocessed does not end the sending.
-        let error = sent
-            .error
-            .or((!untried.is_empty()).then_some(Cause::Throttled.into()));
-        Sent {
-            unprocessed: untried,
-            invalid: sent.invalid,
-            error,
+        if sent.error.is_none() && !sent.pending.is_empty() {
+            sent.error = Some(Cause::Throttled.into());
         }
+        sent
     }
 
-    async fn put_chunk<I: BatchItem>(&self, items: Vec<I>, access: &TableAccess) -> Sent<I> {
-        match access.call(self.send_chunk(&items)).await {
-            Ok(unprocessed) => Sent {
-                unprocessed,
-                invalid: Vec::new(),
-                error: None,
-            },
-            Err(StoreError::Invalid | StoreError::ItemTooLarge) if items.len() == 1 => Sent {
-                unprocessed: Vec::new(),
-                invalid: items,
-                error: None,
-            },
+    async fn put_chunk<I: BatchItem>(
+        &self,
+        chunk: Chunk<Pending<I>>,
+        request: RequestCalls<'_>,
+    ) -> Sent<I> {
+        let RequestCalls {
+            deadline,
+            second_calls,
+        } = request;
+        let items = chunk.items;
+        let mut sent = Sent::nothing();
+        match call_once(deadline, second_calls, || self.send_chunk(&items)).await {
+            Ok(unprocessed) => sent.pending = unprocessed,
+            Err(StoreError::Invalid | StoreError::ItemTooLarge) if items.len() == 1 => {
+                sent.invalid = items.iter().map(|item| item.position).collect();
+            }
             // DynamoDB rejected the call for one of its items and does not say which.
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
-                self.put_one_by_one(items, access).await
+                return self.put_one_by_one(items, deadline).await;
             }
-            Err(error) => Sent {
-                unprocessed: items,
-                invalid: Vec::new(),
-                error: Some(error),
-            },
+            Err(error) => {
+                sent.pending = items;
+                sent.error = Some(error);
+            }
         }
+        sent
     }
 
     /// Makes one call; returns the items that DynamoDB left unprocessed.
     ///
     /// # Errors
     /// [`Cause::Throttled`] when it left all of them so.
-    async fn send_chunk<I: BatchItem>(&self, items: &[I]) -> Result<Vec<I>, StoreError> {
-        let text: usize = items.iter().map(|item| item.text_bytes()).sum();
+    async fn send_chunk<I: BatchItem>(
+        &self,
+        items: &[Pending<I>],
+    ) -> Result<Vec<Pending<I>>, StoreError> {
+        let text: usize = items.iter().map(|pending| pending.item.text_bytes()).sum();
         let mut json = DynamoDbJson::with_capacity(text + items.len() * 700 + 256);
         json.raw("{\"RequestItems\":{");
         json.serialized(&self.name);
         json.raw(":[");
         let mut separator = "{\"PutRequest\":{\"Item\":";
-        for item in items {
+        for pending in items {
             json.raw(separator);
-            item.write(&mut json);
+            pending.item.write(&mut json);
             separator = "}},{\"PutRequest\":{\"Item\":";
         }
         json.raw("}}]}}");
@@ -289,8 +295,11 @@ impl BatchTable {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let is_unprocessed = |item: &I| keys.contains(&Some(AttributeValue::S(item.sort_key())));
-        let unprocessed: Vec<I> = items.iter().copied().filter(is_unprocessed).collect();
+        let is_unprocessed = |pending: &Pending<I>| {
+            let sort_key = AttributeValue::S(pending.item.sort_key());
+            keys.contains(&Some(sort_key))
+        };
+        let unprocessed: Vec<_> = items.iter().copied().filter(is_unprocessed).collect();
         // If the returned keys cannot be matched, the whole batch is written again, over itself.
         if unprocessed.len() == keys.len() && keys.len() < items.len() {
             Ok(unprocessed)
@@ -299,66 +308,28 @@ impl BatchTable {
         }
     }
 
-    async fn put_one_by_one<I: BatchItem>(&self, items: Vec<I>, access: &TableAccess) -> Sent<I> {
-        let mut invalid = Vec::new();
-        let mut items = items.into_iter();
-        while let Some(item) = items.next() {
-            match access
-                .repeat(|| async { self.send_chunk(&[item]).await })
-                .await
-            {
+    async fn put_one_by_one<I: BatchItem>(
+        &self,
+        items: Vec<Pending<I>>,
+        deadline: Deadline,
+    ) -> Sent<I> {
+        let mut sent = Sent::nothing();
+        for pending in items {
+            if sent.error.is_some() {
+                sent.pending.push(pending);
+                continue;
+            }
+            match repeat(deadline, || self.send_chunk(std::slice::from_ref(&pending))).await {
                 Ok(_) => {}
-                Err(StoreError::Invalid | StoreError::ItemTooLarge) => invalid.push(item),
+                Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
+                    sent.invalid.push(pending.position);
+                }
                 Err(error) => {
-                    let unprocessed = std::iter::once(item).chain(items).collect();
-                    return Sent {
-                        unprocessed,
-                        invalid,
-                        error: Some(error),
-                    };
+                    sent.pending.push(pending);
+                    sent.error = Some(error);
                 }
             }
         }
-        Sent {
-            unprocessed: Vec::new(),
-            invalid,
-            error: None,
-        }
-    }
-}
-
-fn indices<I: BatchItem>(items: &[I]) -> Vec<usize> {
-    let mut indices: Vec<_> = items.iter().map(|item| item.index()).collect();
-    indices.sort_unstable();
-    indices
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::rejected_signals::RejectedSignalItem;
-    use aws::client::dynamodb;
-    use aws::deadline::Deadline;
-    use aws::environment::{CONNECT_TIMEOUT, defaults};
-
-    #[tokio::test]
-    async fn request_without_items_does_not_use_up_the_probe_of_an_open_breaker() {
-        let config = defaults(CONNECT_TIMEOUT).unwrap().build();
-        let table = BatchTable::new(dynamodb(&config), "t", 1);
-        table.breaker.open_since(Duration::from_secs(5));
-        let limit = TimeLimit {
-            deadline: Deadline::after(Duration::from_secs(1)),
-            can_defer: true,
-        };
-        table
-            .store(Vec::<&RejectedSignalItem<'_>>::new(), limit)
-            .await
-            .unwrap();
-        assert!(
-            !TableAccess::new(&table.breaker, limit).is_open(),
-            "the next request is the probe"
-        );
+        sent
     }
 }

@@ -65,17 +65,6 @@ impl<E: ProvideErrorMetadata> From<SdkError<E, HttpResponse>> for StoreError {
     }
 }
 
-/// Not all signals were stored.
-#[derive(Debug)]
-pub struct UnstoredSignals {
-    /// What the last call met.
-    pub error: StoreError,
-    /// The indices of those that DynamoDB found invalid.
-    pub invalid: Vec<usize>,
-    /// The indices of those that DynamoDB did not acknowledge: they may be stored or not.
-    pub unacknowledged: Vec<usize>,
-}
-
 /// `Item size to update has exceeded the maximum allowed size`, and `Item size has exceeded ...` of
 /// a put.
 fn is_about_item_size(message: &str) -> bool {

@@ -33,28 +33,20 @@ const MAX_STEP: u64 = 1 << 10;
 pub(crate) struct Fence(u64);
 
 impl Fence {
-    /// One of the fences of this millisecond.
-    ///
-    /// # Errors
-    /// [`StoreError::Invalid`] when the time is after the year 2500.
-    pub(crate) fn at(time: Timestamp) -> Result<Self, StoreError> {
+    /// One of the fences of this millisecond, which is before the year 2500.
+    pub(crate) fn at(time: Timestamp) -> Self {
         Self::new(time, fastrand::u64(..PER_MILLISECOND))
     }
 
-    /// The last fence of this millisecond.
-    ///
-    /// # Errors
-    /// As [`at`](Self::at).
-    pub(crate) fn last_of(time: Timestamp) -> Result<Self, StoreError> {
+    /// The last fence of this millisecond, which is before the year 2500.
+    fn last_of(time: Timestamp) -> Self {
         Self::new(time, PER_MILLISECOND - 1)
     }
 
-    fn new(time: Timestamp, part: u64) -> Result<Self, StoreError> {
+    fn new(time: Timestamp, part: u64) -> Self {
         let first = time.millis().checked_mul(PER_MILLISECOND);
-        first
-            .and_then(|first| first.checked_add(part))
-            .map(Self)
-            .ok_or(StoreError::Invalid)
+        let fence = first.and_then(|first| first.checked_add(part));
+        Self(fence.expect("no clock, and no import, has a time after the year 2500"))
     }
 
     /// The fence in the attribute `name` of a stored customer; `None` if it has no such attribute.
@@ -87,6 +79,14 @@ impl Fence {
             .ok_or(StoreError::Corrupt)
     }
 
+    /// A fence above this one, and not below the time of an attempt.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub(crate) fn next_at(self, attempted_at: Timestamp) -> Result<Self, StoreError> {
+        Ok(self.next()?.max(Self::at(attempted_at)))
+    }
+
     pub(crate) fn timestamp(self) -> Timestamp {
         Timestamp::from_millis(self.0 / PER_MILLISECOND)
     }
@@ -106,14 +106,16 @@ pub struct UpdateMark {
 
 impl UpdateMark {
     /// That of a new update, which was received at `time`.
-    ///
-    /// # Errors
-    /// [`StoreError::Invalid`] when the time is after the year 2500.
-    pub fn new(time: Timestamp) -> Result<Self, StoreError> {
-        Ok(Self::with(Fence::at(time)?))
+    pub fn new(time: Timestamp) -> Self {
+        Self::with(Fence::at(time))
     }
 
-    pub(crate) fn with(fence: Fence) -> Self {
+    /// That of an import, whose update is newer than every other of this millisecond.
+    pub(crate) fn last_of(time: Timestamp) -> Self {
+        Self::with(Fence::last_of(time))
+    }
+
+    fn with(fence: Fence) -> Self {
         Self {
             fence,
             id: Uuid::new_v4(),
@@ -143,22 +145,19 @@ mod tests {
 
     #[test]
     fn fence_has_its_millisecond_and_the_next_one_is_above_it() {
+        let later = Timestamp::from_millis(NOW.millis() + 1);
         for _ in 0..1000 {
-            let fence = Fence::at(NOW).unwrap();
+            let fence = Fence::at(NOW);
             assert_eq!(fence.timestamp(), NOW);
-            assert!(fence <= Fence::last_of(NOW).unwrap());
+            assert!(fence <= Fence::last_of(NOW));
             assert!(fence.next().unwrap() > fence);
+            assert_eq!(fence.next_at(later).unwrap().timestamp(), later);
         }
-        assert!(
-            Fence::last_of(NOW).unwrap()
-                < Fence::at(Timestamp::from_millis(NOW.millis() + 1)).unwrap()
-        );
+        assert!(Fence::last_of(NOW) < Fence::at(later));
     }
 
     #[test]
-    fn fence_beyond_its_range_is_an_error() {
-        let last: Timestamp = "9999-12-31T23:59:59.999Z".parse().unwrap();
-        assert_eq!(Fence::at(last), Err(StoreError::Invalid));
+    fn fence_above_the_highest_is_an_error() {
         assert_eq!(Fence(u64::MAX).next(), Err(StoreError::Corrupt));
     }
 }

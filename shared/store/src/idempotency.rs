@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
@@ -14,20 +15,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::attributes::{from_item, number, to_item};
 use crate::batch_context::BatchContext;
-use crate::circuit_breaker::CircuitBreaker;
 use crate::error::StoreError;
-use crate::table_access::TableAccess;
-use crate::time_limit::TimeLimit;
+use crate::retry::repeat;
 
 /// How long a requestIdentifier is remembered.
 pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
 
-/// The table of the idempotency records. Clones share its circuit breaker.
+/// The table of the idempotency records.
 #[derive(Clone, Debug)]
 pub struct IdempotencyTable {
     client: Client,
     table: String,
-    breaker: CircuitBreaker,
 }
 
 /// The hashes of a request, by which a retry of it is recognized: SHA-256 in hexadecimal.
@@ -91,7 +89,6 @@ impl IdempotencyTable {
         Self {
             client,
             table: table.into(),
-            breaker: CircuitBreaker::default(),
         }
     }
 
@@ -105,9 +102,9 @@ impl IdempotencyTable {
         context: BatchContext<'_>,
         hashes: &RequestHashes,
         now: Timestamp,
-        limit: impl Into<TimeLimit>,
+        deadline: Deadline,
     ) -> Result<Outcome, StoreError> {
-        self.write(record(context, hashes, now), hashes, now, limit.into())
+        self.write(record(context, hashes, now), hashes, now, deadline)
             .await
     }
 
@@ -118,7 +115,7 @@ impl IdempotencyTable {
         &self,
         context: BatchContext<'_>,
         hashes: &RequestHashes,
-        limit: impl Into<TimeLimit>,
+        deadline: Deadline,
     ) -> bool {
         let now = context.received_at;
         let signals_hash = Some(hashes.signals_hash.clone());
@@ -127,7 +124,7 @@ impl IdempotencyTable {
             ..record(context, hashes, now)
         };
         matches!(
-            self.write(record, hashes, now, limit.into()).await,
+            self.write(record, hashes, now, deadline).await,
             Ok(Outcome::New)
         )
     }
@@ -137,11 +134,9 @@ impl IdempotencyTable {
         record: IdempotencyRecord,
         hashes: &RequestHashes,
         now: Timestamp,
-        limit: TimeLimit,
+        deadline: Deadline,
     ) -> Result<Outcome, StoreError> {
-        let existing = TableAccess::new(&self.breaker, limit)
-            .repeat(|| self.put(&record, now))
-            .await?;
+        let existing = repeat(deadline, || self.put(&record, now)).await?;
         Ok(existing.map_or(Outcome::New, |existing| compare(&existing, &record, hashes)))
     }
 

@@ -7,7 +7,6 @@ pub mod api_keys;
 pub mod attributes;
 pub mod batch_context;
 mod batch_write;
-pub mod circuit_breaker;
 pub mod customers;
 mod dynamodb_json;
 pub mod error;
@@ -16,6 +15,7 @@ pub mod idempotency;
 pub mod key_snapshot;
 pub mod overflow;
 pub mod rejected_signals;
+pub mod retry;
 pub mod signals;
-pub mod table_access;
-pub mod time_limit;
+
+pub use self::batch_write::ItemOutcome;

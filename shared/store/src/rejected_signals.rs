@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use model::account::AccountId;
 use model::digest::Digest;
@@ -16,11 +17,8 @@ use model::validation::FieldError;
 use serde::{Deserialize, Serialize};
 
 use crate::batch_context::BatchContext;
-use crate::batch_write::{BatchItem, BatchTable};
+use crate::batch_write::{BatchItem, BatchTable, ItemOutcome};
 use crate::dynamodb_json::DynamoDbJson;
-use crate::error::{StoreError, UnstoredSignals};
-use crate::time_limit::TimeLimit;
-use aws::client::with_own_retries;
 
 /// How long a rejected signal is stored.
 pub const RETENTION: Duration = Duration::from_hours(14 * 24);
@@ -133,39 +131,27 @@ fn shard_of(request_identifier: &str, index: usize) -> u8 {
     u8::try_from(sum % usize::from(SHARDS)).expect("the remainder is below a u8")
 }
 
-/// The table of the rejected signals. Clones share its circuit breaker.
+/// The table of the rejected signals.
 #[derive(Clone, Debug)]
 pub struct RejectedSignalsTable {
     table: BatchTable,
 }
 
 impl RejectedSignalsTable {
-    /// The table called `table`. Its calls have a retry budget of their own: those for accepted
-    /// signals need theirs.
-    pub fn new(client: &Client, table: impl Into<String>) -> Self {
+    /// The table called `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {
-            table: BatchTable::new(with_own_retries(client), table, CONCURRENT_CALLS),
+            table: BatchTable::new(client, table, CONCURRENT_CALLS),
         }
     }
 
-    /// Stores rejected signals of one request.
-    ///
-    /// # Errors
-    /// When DynamoDB found one invalid, or did not acknowledge all of them before the deadline.
+    /// Stores rejected signals of one request. Returns what became of each, in their order.
     pub async fn store(
         &self,
         items: &[RejectedSignalItem<'_>],
-        limit: impl Into<TimeLimit>,
-    ) -> Result<(), UnstoredSignals> {
-        let invalid = self.table.store(items.iter().collect(), limit).await?;
-        if invalid.is_empty() {
-            return Ok(());
-        }
-        Err(UnstoredSignals {
-            error: StoreError::Invalid,
-            invalid,
-            unacknowledged: Vec::new(),
-        })
+        deadline: Deadline,
+    ) -> Vec<ItemOutcome> {
+        self.table.put_all(items.iter().collect(), deadline).await
     }
 
     /// The same table for one message of a drain.
@@ -178,14 +164,6 @@ impl RejectedSignalsTable {
 }
 
 impl BatchItem for &RejectedSignalItem<'_> {
-    fn index(self) -> usize {
-        self.index
-    }
-
-    fn partition_key(self) -> String {
-        self.pk.clone()
-    }
-
     fn sort_key(self) -> String {
         self.sk.clone()
     }

@@ -3,20 +3,19 @@
 
 use std::time::Duration;
 
+use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
-use crate::batch_write::{BatchItem, BatchTable};
+use crate::batch_write::{BatchItem, BatchTable, ItemOutcome};
 use crate::dynamodb_json::DynamoDbJson;
-use crate::error::UnstoredSignals;
-use crate::time_limit::TimeLimit;
 
 /// Calls of a process at the same time: 500 signals, 25 a call, are one round.
 const CONCURRENT_CALLS: usize = 20;
 
-/// The table of the valid signals. Clones share its circuit breaker.
+/// The table of the valid signals.
 #[derive(Clone, Debug)]
 pub struct SignalsTable {
     table: BatchTable,
@@ -47,23 +46,19 @@ impl SignalsTable {
         self.retention.map(|retention| received_at.plus(retention))
     }
 
-    /// Stores signals. Returns the indices of those that DynamoDB found invalid, in order; every
-    /// other one is stored.
-    ///
-    /// # Errors
-    /// When DynamoDB did not acknowledge all of them before the deadline.
+    /// Stores signals. Returns what became of each, in their order.
     pub async fn store<'s>(
         &self,
         context: BatchContext<'_>,
         signals: impl IntoIterator<Item = &'s Signal<'s>>,
-        limit: impl Into<TimeLimit>,
-    ) -> Result<Vec<usize>, UnstoredSignals> {
+        deadline: Deadline,
+    ) -> Vec<ItemOutcome> {
         let common = &CommonAttributes::new(context, self.expires_at(context.received_at));
         let items = signals
             .into_iter()
             .map(|signal| SignalItem { common, signal })
             .collect();
-        self.table.store(items, limit).await
+        self.table.put_all(items, deadline).await
     }
 }
 
@@ -103,14 +98,6 @@ struct SignalItem<'a> {
 }
 
 impl BatchItem for SignalItem<'_> {
-    fn index(self) -> usize {
-        self.signal.index()
-    }
-
-    fn partition_key(self) -> String {
-        [&self.common.partition_prefix, self.signal.subject_id()].concat()
-    }
-
     fn sort_key(self) -> String {
         format!("{}{:04}", self.common.sort_prefix, self.signal.index())
     }
@@ -123,7 +110,7 @@ impl BatchItem for SignalItem<'_> {
         let Self { common, signal } = self;
         let [(subject, subject_id), (action, action_value)] = signal.identity();
         json.raw("{\"pk\":{\"S\":");
-        json.serialized(self.partition_key());
+        json.serialized([common.partition_prefix.as_str(), subject_id].concat());
         json.raw("}");
         json.string_attribute("sk", &self.sort_key());
         json.string_attribute(subject, subject_id);

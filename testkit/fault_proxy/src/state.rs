@@ -1,7 +1,7 @@
 //! What the connections of a proxy share: its plan, its counts, the calls that are held back. Must
 //! not know how a fault is carried out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,6 +22,8 @@ pub struct CallCounts {
     pub faulted: u64,
     /// Writes of items that exceeded the capacity of their table.
     pub throttled: u64,
+    /// Calls on a connection on which an earlier call was faulted.
+    pub after_a_fault: u64,
 }
 
 impl CallCounts {
@@ -50,6 +52,8 @@ pub(crate) struct State {
     pub(crate) accepted: u64,
     /// The newest connection that is not answered any more.
     pub(crate) frozen: u64,
+    /// The connections on which a call was faulted.
+    faulted: HashSet<u64>,
     pub(crate) counts: CallCounts,
     pub(crate) held: Vec<Message>,
 }
@@ -61,6 +65,7 @@ impl Shared {
             plan,
             accepted: 0,
             frozen: 0,
+            faulted: HashSet::new(),
             counts,
             held: Vec::new(),
         };
@@ -110,8 +115,12 @@ impl Shared {
         } else {
             state.plan.decide(operation, body)
         };
+        if state.faulted.contains(&connection) {
+            state.counts.after_a_fault += 1;
+        }
         if fault.is_some() {
             state.counts.faulted += 1;
+            state.faulted.insert(connection);
         }
         fault
     }

@@ -9,7 +9,7 @@ use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use store::customers::{CustomersTable, UpdateMark, UpdateResult};
+use store::customers::{CustomersTable, NewerField, UpdateMark, UpdateResult, Upsert};
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, client_at};
 
@@ -134,14 +134,22 @@ async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
     let (account, now) = ("shop".parse().unwrap(), Timestamp::now());
     // A busy machine is not to decide.
     let deadline = Deadline::after(Duration::from_mins(5));
-    let updates = (0..UPDATES).map(async |_| {
-        let mut mark = UpdateMark::new(now).unwrap();
-        table.upsert(&account, &update, &mut mark, deadline).await
+    let updates = (0..UPDATES).map(async |n| {
+        // Each in a millisecond of its own, by which an update knows that it created the customer.
+        let now = now.plus(Duration::from_millis(n as u64));
+        let upsert = Upsert {
+            account_id: &account,
+            update: &update,
+            mark: UpdateMark::new(now),
+            newer_field: NewerField::Replace,
+            now,
+        };
+        table.upsert(upsert, deadline).await
     });
     let created = join_all(updates)
         .await
         .into_iter()
-        .filter(|outcome| *outcome.as_ref().unwrap() == UpdateResult::Created);
+        .filter(|outcome| outcome.as_ref().unwrap().result == UpdateResult::Created);
     assert_eq!(created.count(), 1);
     let calls = proxy.counts().of("UpdateItem");
     assert!(calls < 10 * UPDATES as u64, "{calls} calls");

@@ -128,6 +128,26 @@ async fn stalled_call_is_retried_before_the_deadline() {
 }
 
 #[tokio::test]
+async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_answer() {
+    for fault in [
+        Fault::Stall,
+        Fault::InternalServerError,
+        Fault::ServiceUnavailable,
+        Fault::ResetBefore,
+        Fault::CutBody,
+        Fault::EmptyBody,
+        Fault::HtmlBody,
+    ] {
+        let (app, proxy, key) = app_behind_proxy(fault.at(1)).await;
+        for _ in 0..3 {
+            assert_eq!(app.send(customer().key(&key)).await.status, 200);
+        }
+        let counts = proxy.counts();
+        assert_eq!((counts.faulted, counts.after_a_fault), (1, 0), "{fault:?}");
+    }
+}
+
+#[tokio::test]
 async fn unprocessed_items_are_sent_again_until_all_are_stored() {
     for done in [0, 1, 7, 24] {
         let first = Fault::Unprocessed { done }.at(1);

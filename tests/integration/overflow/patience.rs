@@ -1,104 +1,85 @@
-//! How long requests wait for a table that took nothing of an earlier one (docs/api.md, When
-//! DynamoDB is unavailable). The machine may be too busy for an answer in 150 ms, so what needs one
-//! is tried again.
+//! How long a request waits for DynamoDB where there is an overflow queue (docs/api.md, When
+//! DynamoDB is unavailable).
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use store::retry::PATIENCE_BEFORE_QUEUE;
 use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
-use super::{NOW, Stack, named, signals};
+use super::{NOW, REQUEST, Stack, named, signals};
 use crate::faults::app_behind_proxy;
 
-/// Sends signals; returns how many were deferred, and how long it took.
-async fn deferred(stack: &Stack, body: &Value) -> (u64, Duration) {
+/// A request's deferred signals, and how long its response took.
+struct Answer {
+    deferred: u64,
+    took: Duration,
+}
+
+async fn answer(stack: &Stack, body: &Value) -> Answer {
     let began = Instant::now();
     let (status, response) = stack.send(body, NOW).await;
     assert_eq!(status, 200, "{response}");
-    (
-        response
-            .get("deferred")
-            .map_or(0, |deferred| deferred.as_u64().unwrap()),
-        began.elapsed(),
-    )
-}
-
-/// Sends signals until as many are deferred after less than their 2 seconds. On a busy machine one
-/// request may take longer.
-async fn soon_deferred(stack: &Stack, body: &Value, expected: u64) {
-    let mut others = Vec::new();
-    loop {
-        let (count, took) = deferred(stack, body).await;
-        if count == expected && took < Duration::from_millis(1_500) {
-            return;
-        }
-        others.push((count, took));
-        assert!(
-            others.len() < 20,
-            "never {expected} deferred after a short time: {others:?}"
-        );
+    let deferred = response.get("deferred").map(|deferred| deferred.as_u64());
+    Answer {
+        deferred: deferred.flatten().unwrap_or_default(),
+        took: began.elapsed(),
     }
 }
 
-/// A stack of which each table has just left a request without an answer.
-async fn silent_stack() -> Stack {
-    let stack = Stack::start(Fault::Stall.always()).await;
-    let (record, both) = (
-        named(2),
-        json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]}),
-    );
-    for (count, took) in <[_; 2]>::from(tokio::join!(
-        deferred(&stack, &record),
-        deferred(&stack, &both)
-    )) {
-        assert!(
-            count > 0 && took >= Duration::from_secs(2),
-            "{count} deferred after {took:?}"
-        );
-    }
-    stack
+fn of(customer: &str) -> Value {
+    json!({"customerId": customer, "eventType": "view"})
 }
 
 #[tokio::test]
-async fn table_that_left_a_request_unanswered_has_little_time_until_it_answers() {
-    let stack = silent_stack().await;
-    let both = json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]});
-    for (body, expected) in [
-        (named(2), 2),
-        (json!({"signals": signals(2)}), 2),
-        (both, 1),
-    ] {
-        soon_deferred(&stack, &body, expected).await;
+async fn request_that_dynamodb_does_not_answer_is_deferred_after_one_patience() {
+    let stack = Stack::start(Fault::Stall.always()).await;
+    let valid_and_rejected = json!({"signals": [of("c"), 17]});
+    // The second of each has the time of the first: nothing is remembered between requests.
+    for body in [&named(2), &valid_and_rejected, &named(2)] {
+        let answer = answer(&stack, body).await;
+        assert!(answer.deferred > 0, "{body}");
+        assert!(
+            (PATIENCE_BEFORE_QUEUE..Duration::from_secs(5)).contains(&answer.took),
+            "{body}: {:?}",
+            answer.took
+        );
     }
-    stack.proxy.set(Plan::none());
-    while deferred(&stack, &json!({"signals": signals(2)})).await.0 > 0 {}
+    // An outage leaves no trace: the tables have their time again at once.
     stack
         .proxy
-        .set(Fault::Slow(Duration::from_millis(800)).always());
-    assert_eq!(
-        deferred(&stack, &json!({"signals": signals(2)})).await.0,
-        0,
-        "it has its 2 seconds again"
-    );
+        .set(Fault::Slow(Duration::from_millis(600)).always());
+    let answer = answer(&stack, &json!({"signals": signals(2)})).await;
+    assert_eq!(answer.deferred, 0);
 }
 
 #[tokio::test]
-async fn first_answer_of_a_table_gives_the_same_request_its_time_again() {
-    let stack = silent_stack().await;
-    stack.proxy.set(
-        Fault::Slow(Duration::from_millis(800))
-            .where_body_has("\"29\"")
-            .of("BatchWriteItem"),
-    );
-    let mut count = 30;
-    while count == 30 {
-        count = deferred(&stack, &json!({"signals": signals(30)})).await.0;
+async fn call_without_an_answer_is_made_again_beside_it() {
+    for (operation, signals) in [
+        ("PutItem", 2),
+        ("BatchWriteItem", 2),
+        ("BatchWriteItem", 60),
+    ] {
+        let stack = Stack::start(Fault::Stall.at(1).of(operation)).await;
+        let answer = answer(&stack, &named(signals)).await;
+        assert_eq!(answer.deferred, 0, "{operation}");
+        assert_eq!(stack.stored().await.len(), signals, "{operation}");
     }
-    assert_eq!(
-        count, 0,
-        "the first batch is answered at once, the second one later"
-    );
+    let stack = Stack::start(Fault::Stall.at(1)).await;
+    let customer = RequestBuilder::customer(json!({"customerId": "c", "customerData": {}}));
+    let response = stack.app.send(customer.key(&stack.key)).await;
+    assert_eq!(response.json()["result"], "created", "{}", response.text);
+}
+
+#[tokio::test]
+async fn answer_to_the_first_call_counts_also_after_the_second_is_made() {
+    let slow = Fault::Slow(Duration::from_millis(700)).at(1);
+    let never = Fault::Stall.at(2);
+    let plan = Plan::of([slow.of("BatchWriteItem"), never.of("BatchWriteItem")]);
+    let stack = Stack::start(plan).await;
+    let answer = answer(&stack, &json!({"signals": [of("c")]})).await;
+    assert_eq!(answer.deferred, 0);
 }
 
 #[tokio::test]
@@ -106,33 +87,48 @@ async fn update_without_a_queue_has_its_whole_time_after_one_that_hung() {
     let (app, proxy, key) = app_behind_proxy(Fault::Stall.always()).await;
     let customer =
         || RequestBuilder::customer(json!({"customerId": "c", "customerData": {}})).key(&key);
-    assert_eq!(
-        app.send(customer().within(Duration::from_millis(300)))
-            .await
-            .status,
-        503
-    );
-    proxy.set(Fault::Slow(Duration::from_millis(500)).always());
+    let short = customer().within(Duration::from_millis(300));
+    assert_eq!(app.send(short).await.status, 503);
+    proxy.set(Fault::Slow(Duration::from_millis(1_500)).always());
     assert_eq!(app.send(customer()).await.status, 200);
 }
 
 #[tokio::test]
-async fn hot_customer_has_a_short_time_whatever_the_others_are_answered() {
-    let stack = Stack::start(
-        Fault::Throttled
-            .where_body_has("hot-customer")
-            .of("BatchWriteItem"),
-    )
-    .await;
-    let of = |customer: &str| json!({"signals": [{"customerId": customer, "eventType": "view"}]});
-    let (count, took) = deferred(&stack, &of("hot-customer")).await;
-    assert!(
-        count == 1 && took >= Duration::from_secs(1),
-        "{count} deferred after {took:?}"
-    );
-    for _ in 0..3 {
-        soon_deferred(&stack, &of("c"), 0).await;
-        let both = json!({"signals": [of("hot-customer")["signals"][0], of("c")["signals"][0]]});
-        soon_deferred(&stack, &both, 1).await;
+async fn throttled_customer_defers_nothing_of_another() {
+    let hot = Fault::Throttled.where_body_has("hot-customer");
+    let stack = Stack::start(hot.of("BatchWriteItem")).await;
+    for _ in 0..2 {
+        let hot = answer(&stack, &json!({"signals": [of("hot-customer")]})).await;
+        assert_eq!(hot.deferred, 1);
+        let other = answer(&stack, &json!({"signals": [of("c")]})).await;
+        assert_eq!(other.deferred, 0);
+    }
+}
+
+#[tokio::test]
+async fn rejected_signals_that_are_not_acknowledged_are_queued() {
+    for body in [
+        json!({"requestIdentifier": REQUEST, "signals": [of("c"), 17]}),
+        json!({"requestIdentifier": REQUEST, "signals": [17]}),
+    ] {
+        let plan = Fault::InternalServerError
+            .always()
+            .about(testkit::Tables::name("RejectedSignalsTable"));
+        let stack = Stack::start(plan).await;
+        let (_, response) = stack.send(&body, NOW).await;
+        assert_eq!(response.get("deferred"), None, "{response}");
+        assert_eq!(response["rejected"], 1, "{response}");
+        assert_eq!(stack.app.items("RejectedSignalsTable").await, []);
+        stack.proxy.set(Plan::none());
+        assert_eq!(stack.drain().await, [""; 0]);
+        let rejected = stack.app.items("RejectedSignalsTable").await;
+        assert_eq!(rejected.len(), 1, "{body}");
+        let valid = body["signals"].as_array().unwrap().len() - 1;
+        assert_eq!(stack.stored().await.len(), valid, "{body}");
+        assert_eq!(
+            stack.app.items("IdempotencyTable").await.len(),
+            valid,
+            "{body}"
+        );
     }
 }

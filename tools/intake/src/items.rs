@@ -16,8 +16,7 @@ use futures_util::stream::{self, poll_fn, select_all};
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use store::circuit_breaker::CircuitBreaker;
-use store::table_access::TableAccess;
+use store::retry::{Waits, repeat};
 
 use crate::error::{call_error, store_error};
 use crate::output::{NOTE_INTERVAL, note};
@@ -155,7 +154,8 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
         Some(WriteRequest::builder().delete_request(delete).build())
     });
     let mut unprocessed = HashMap::from([(table.to_owned(), deletes.collect::<Vec<_>>())]);
-    let access = TableAccess::new(&CircuitBreaker::default(), Deadline::after(WRITE_TIMEOUT));
+    let deadline = Deadline::after(WRITE_TIMEOUT);
+    let mut waits = Waits::default();
     loop {
         let call = || async {
             Ok(client
@@ -164,15 +164,14 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
                 .send()
                 .await?)
         };
-        let response = access
-            .repeat(call)
+        let response = repeat(deadline, call)
             .await
             .map_err(|error| store_error(table, &error))?;
         unprocessed = response.unprocessed_items.unwrap_or_default();
         if unprocessed.values().all(Vec::is_empty) {
             return Ok(());
         }
-        if !access.wait().await {
+        if !waits.wait(deadline).await {
             return Err(store_error(table, &Cause::Throttled.into()));
         }
     }

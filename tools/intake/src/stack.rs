@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use aws::client::dynamodb_with;
+use aws::client::{dynamodb_with, retries};
 use aws::environment::http_client;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::retry::TokenBucket;
 use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials as _};
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -29,6 +28,9 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// An item, as the SDK has it.
 pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// Attempts per call to DynamoDB, including the first.
+const MAX_ATTEMPTS: u32 = 4;
 
 /// The timeout of a write with all its attempts. No client waits for it, as one waits for a
 /// function.
@@ -174,8 +176,7 @@ impl StackArgs {
 
 impl Stack {
     fn new(config: &SdkConfig, variables: Variables, is_local: bool) -> Self {
-        // The retries of a function, but a larger retry budget and timeout.
-        let client = dynamodb_with(config, ATTEMPT_TIMEOUT, TokenBucket::default());
+        let client = dynamodb_with(config, ATTEMPT_TIMEOUT, retries(MAX_ATTEMPTS));
         let mut sqs = aws_sdk_sqs::config::Builder::from(config);
         if is_local {
             sqs.set_endpoint_url(variables.find("AWS_ENDPOINT_URL_SQS").map(str::to_owned));

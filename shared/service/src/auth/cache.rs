@@ -36,8 +36,14 @@ const MAX_INVALID_KEYS: NonZeroUsize = NonZeroUsize::new(8_192).unwrap();
 /// What the cache has of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CachedKey {
-    /// What a recent look-up found: `None` for an unknown key. A valid key may have expired since.
-    Fresh(Option<Arc<KeyEntry>>),
+    /// What a recent look-up found. A valid key may have expired since.
+    Fresh {
+        /// `None` for an unknown key.
+        entry: Option<Arc<KeyEntry>>,
+        /// Whether the key table could not be read, so that the snapshot or an older look-up was
+        /// used.
+        without_table: bool,
+    },
     /// What an older look-up found: usable only while the table cannot be read.
     Old(LastRead),
     /// The key was not looked up, or was evicted.
@@ -65,6 +71,7 @@ impl LastRead {
 struct CachedLookup {
     last_read: LastRead,
     fresh_until: Timestamp,
+    without_table: bool,
 }
 
 #[derive(Debug)]
@@ -87,32 +94,57 @@ impl Default for Cache {
 impl Cache {
     pub(crate) fn get(&mut self, hash: &KeyHash, now: Timestamp) -> CachedKey {
         match self.valid.get(hash).or_else(|| self.invalid.get(hash)) {
-            Some(key) if now < key.fresh_until => CachedKey::Fresh(key.last_read.entry.clone()),
+            Some(key) if now < key.fresh_until => CachedKey::Fresh {
+                entry: key.last_read.entry.clone(),
+                without_table: key.without_table,
+            },
             Some(key) => CachedKey::Old(key.last_read.clone()),
             None => CachedKey::Miss,
         }
     }
 
-    /// Adds what a look-up found.
+    /// Adds what the table answered at `now`.
     pub(crate) fn insert(&mut self, hash: KeyHash, entry: Option<Arc<KeyEntry>>, now: Timestamp) {
+        let is_valid = entry.as_ref().is_some_and(|entry| entry.is_active(now));
+        let ttl = if is_valid { POSITIVE_TTL } else { NEGATIVE_TTL };
+        let lookup = CachedLookup {
+            last_read: LastRead {
+                entry,
+                read_at: now,
+            },
+            fresh_until: now.plus(ttl),
+            without_table: false,
+        };
+        self.put(hash, lookup, is_valid);
+    }
+
+    /// Adds what is used at `now` and until `fresh_until` because the table cannot be read.
+    pub(crate) fn insert_without_table(
+        &mut self,
+        hash: KeyHash,
+        last_read: LastRead,
+        now: Timestamp,
+        fresh_until: Timestamp,
+    ) {
+        let entry = last_read.entry.as_ref();
+        let is_valid = entry.is_some_and(|entry| entry.is_active(now));
+        let lookup = CachedLookup {
+            last_read,
+            fresh_until,
+            without_table: true,
+        };
+        self.put(hash, lookup, is_valid);
+    }
+
+    fn put(&mut self, hash: KeyHash, lookup: CachedLookup, is_valid: bool) {
         self.valid.pop(&hash);
         self.invalid.pop(&hash);
-        let is_valid = entry.as_ref().is_some_and(|entry| entry.is_active(now));
-        let (map, ttl) = if is_valid {
-            (&mut self.valid, POSITIVE_TTL)
+        let map = if is_valid {
+            &mut self.valid
         } else {
-            (&mut self.invalid, NEGATIVE_TTL)
+            &mut self.invalid
         };
-        map.put(
-            hash,
-            CachedLookup {
-                last_read: LastRead {
-                    entry,
-                    read_at: now,
-                },
-                fresh_until: now.plus(ttl),
-            },
-        );
+        map.put(hash, lookup);
     }
 
     /// Uses a stale look-up for a while longer, but never beyond [`STALE_IF_ERROR`].
@@ -121,6 +153,7 @@ impl Cache {
             key.fresh_until = now
                 .plus(REVALIDATE_AFTER)
                 .min(key.last_read.read_at.plus(STALE_IF_ERROR));
+            key.without_table = true;
         }
     }
 }

@@ -14,18 +14,16 @@ use tokio::time::timeout;
 
 use super::Authenticator;
 use super::cache::{Cache, CachedKey, LastRead};
-use super::snapshot::{SNAPSHOT_TIMEOUT, SnapshotReader};
+use super::snapshot::{Newest, SNAPSHOT_TIMEOUT, SnapshotReader};
 use crate::context::RequestContext;
 
-/// How long the look-up of a key may take when there is a stale one in the cache and no snapshot.
-const STALE_LOOKUP_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// How long the table is asked before the snapshot or, without a snapshot, an older look-up is
+/// used.
+const PATIENCE_BEFORE_FALLBACK: Duration = Duration::from_secs(1);
 
 /// How long the look-up of a key may take otherwise: longer than the throttling that a table
 /// recovers from by itself.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long the table alone is asked, if there is a snapshot.
-const TIME_BEFORE_SNAPSHOT: Duration = Duration::from_secs(2);
 
 /// How long the look-up at the start of the process may take, if there is no snapshot.
 const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
@@ -40,7 +38,7 @@ impl Authenticator {
     pub async fn warm_up(&self) {
         let unknown = KeyHash::of("");
         let patience = if self.snapshot.is_some() {
-            TIME_BEFORE_SNAPSHOT
+            PATIENCE_BEFORE_FALLBACK
         } else {
             WARM_UP_TIMEOUT
         };
@@ -64,7 +62,13 @@ impl Authenticator {
         context: &mut RequestContext,
     ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
         let last_read = match self.with_cache(|cache| cache.get(&hash, context.received_at)) {
-            CachedKey::Fresh(found) => return Ok(found),
+            CachedKey::Fresh {
+                entry,
+                without_table,
+            } => {
+                context.key_table_is_unavailable = without_table;
+                return Ok(entry);
+            }
             CachedKey::Old(last_read) => Some(last_read),
             CachedKey::Miss => None,
         };
@@ -93,14 +97,15 @@ impl Authenticator {
                 .ask_table(hash, now, context.deadline.at_most(LOOKUP_TIMEOUT))
                 .await;
         };
-        let found = self
-            .ask_table(hash, now, context.deadline.at_most(STALE_LOOKUP_TIMEOUT))
-            .await;
-        found.or_else(|_| {
-            self.with_cache(|cache| cache.extend_stale(&hash, now));
-            context.key_table_is_unavailable = true;
-            Ok(Some(stale))
-        })
+        let deadline = context.deadline.at_most(PATIENCE_BEFORE_FALLBACK);
+        match self.ask_table(hash, now, deadline).await {
+            Ok(found) => Ok(found),
+            Err(_) => {
+                self.with_cache(|cache| cache.extend_stale(&hash, now));
+                context.key_table_is_unavailable = true;
+                Ok(Some(stale))
+            }
+        }
     }
 
     /// Asks the table and, while it cannot be read, the snapshot: once.
@@ -117,7 +122,7 @@ impl Authenticator {
             pin!(self.ask_table(hash, received_at, context.deadline.at_most(LOOKUP_TIMEOUT)));
         let mut found = None;
         if !self.asks_snapshot_first(received_at) {
-            found = timeout(TIME_BEFORE_SNAPSHOT, &mut in_table).await.ok();
+            found = timeout(PATIENCE_BEFORE_FALLBACK, &mut in_table).await.ok();
             if let Some(found @ Ok(_)) = found {
                 return found;
             }
@@ -127,8 +132,11 @@ impl Authenticator {
             .newest(hash, last_read, now(), context.deadline)
             .await
         {
+            let Newest { read, used_until } = newest;
             context.key_table_is_unavailable = true;
-            return Ok(Some(newest));
+            let entry = read.entry.clone();
+            self.with_cache(|cache| cache.insert_without_table(hash, read, now(), used_until));
+            return Ok(entry);
         }
         let found = match found {
             Some(found) => found,

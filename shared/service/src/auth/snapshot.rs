@@ -1,16 +1,16 @@
 //! The key snapshot in memory: read when it is needed, and again once a minute while it is needed.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws::deadline::{Deadline, before};
 use aws::s3::Bucket;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
 use model::api_key::KeyHash;
-use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use store::key_snapshot::{KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY};
-use tokio::sync::Mutex;
-use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
 use super::cache::LastRead;
@@ -18,7 +18,8 @@ use super::cache::LastRead;
 /// How long a snapshot is used before it is read again.
 const REFRESH_AFTER: Duration = Duration::from_mins(1);
 
-/// How long after a failed read the next one follows.
+/// How long after a read that failed, or that look-ups waited for in vain, they use the snapshot in
+/// memory and wait for no read.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// How long one look-up waits for the snapshot.
@@ -31,24 +32,38 @@ const READ_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct SnapshotReader {
     bucket: Bucket,
-    /// Locked while a look-up waits for the object, so that look-ups at the same time read it once.
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     latest: Option<Arc<KeySnapshot>>,
-    read_again_at: Option<Timestamp>,
-    /// A read, and when it began. It goes on while no look-up waits for it: a large snapshot takes
-    /// longer than one may wait.
-    reading: Option<(Timestamp, JoinHandle<Result<KeySnapshot, KeySnapshotError>>)>,
+    /// Until when look-ups use `latest` and wait for no read.
+    used_until: Option<Timestamp>,
+    /// The read that is under way. Every look-up that needs it waits for the same one, and it goes
+    /// on when none waits any more: a large snapshot takes longer than a look-up may wait.
+    reading: Option<Shared<BoxFuture<'static, ()>>>,
+}
+
+/// The snapshot that a look-up uses.
+pub(crate) struct Latest {
+    pub(crate) snapshot: Option<Arc<KeySnapshot>>,
+    /// When the next look-up waits for a read.
+    pub(crate) used_until: Timestamp,
+}
+
+/// What the snapshot, or the last read of the table, says of a key.
+pub(crate) struct Newest {
+    pub(crate) read: LastRead,
+    /// How long the answer is used.
+    pub(crate) used_until: Timestamp,
 }
 
 impl SnapshotReader {
     pub(crate) fn new(bucket: Bucket) -> Self {
         Self {
             bucket,
-            state: Mutex::default(),
+            state: Arc::default(),
         }
     }
 
@@ -61,65 +76,106 @@ impl SnapshotReader {
         last_read: Option<&LastRead>,
         now: Timestamp,
         deadline: Deadline,
-    ) -> Option<Arc<KeyEntry>> {
-        let snapshot = self.latest(now, deadline).await;
-        let in_snapshot = snapshot
-            .as_ref()
-            .and_then(|snapshot| snapshot.find(hash))
-            .map(Arc::new);
-        let in_table = last_read.and_then(|read| read.entry.clone());
-        let revoked = [&in_snapshot, &in_table]
-            .into_iter()
-            .flatten()
-            .find(|entry| entry.revoked_at.is_some());
-        // `Last-Modified` is cut to seconds. In the same second, the snapshot decides.
-        let is_later = |snapshot: &Arc<KeySnapshot>| {
-            last_read.is_none_or(|read| read.read_at < snapshot.time.plus(Duration::from_secs(1)))
+    ) -> Option<Newest> {
+        let Latest {
+            snapshot,
+            used_until,
+        } = self.latest(now, deadline).await;
+        let in_snapshot = snapshot.as_ref().map(|snapshot| LastRead {
+            entry: snapshot.find(hash).map(Arc::new),
+            read_at: snapshot.time,
+        });
+        let is_revoked = |read: &&LastRead| {
+            let entry = read.entry.as_ref();
+            entry.is_some_and(|entry| entry.revoked_at.is_some())
         };
-        match (revoked, &snapshot) {
-            (Some(revoked), _) => Some(revoked.clone()),
-            (None, Some(snapshot)) if is_later(snapshot) => in_snapshot,
-            (None, _) => in_table,
-        }
+        let known = [in_snapshot.as_ref(), last_read];
+        let revoked = known.into_iter().flatten().find(is_revoked);
+        let newest = match (&in_snapshot, last_read) {
+            _ if revoked.is_some() => revoked,
+            // `Last-Modified` is cut to seconds. In the same second, the snapshot decides.
+            (Some(in_snapshot), Some(last_read))
+                if last_read.read_at >= in_snapshot.read_at.plus(Duration::from_secs(1)) =>
+            {
+                Some(last_read)
+            }
+            (Some(in_snapshot), _) => Some(in_snapshot),
+            (None, last_read) => last_read,
+        };
+        let read = newest.filter(|read| read.entry.is_some())?.clone();
+        Some(Newest { read, used_until })
     }
 
     /// The snapshot that is in memory, or the one in the bucket if it is time to read that. One
     /// that is older than the snapshot in memory, or that cannot be read, does not replace it.
-    pub(crate) async fn latest(
-        &self,
-        now: Timestamp,
-        deadline: Deadline,
-    ) -> Option<Arc<KeySnapshot>> {
+    pub(crate) async fn latest(&self, now: Timestamp, deadline: Deadline) -> Latest {
+        let Some(reading) = self.reading(now) else {
+            return self.in_memory(now);
+        };
         let deadline = deadline.at_most(SNAPSHOT_TIMEOUT);
-        let mut state = before(deadline, self.state.lock()).await.ok()?;
-        while state.read_again_at.is_none_or(|at| at <= now) {
-            let (began_at, reading) = state.reading.get_or_insert_with(|| {
-                (
-                    now,
-                    tokio::spawn(read(self.bucket.clone()).in_current_span()),
-                )
-            });
-            let (began_at, read) = (*began_at, before(deadline, reading).await);
-            let Ok(read) = read else { break };
-            state.reading = None;
-            match read.unwrap_or(Err(KeySnapshotError::Malformed)) {
-                Ok(snapshot) => {
-                    if state
-                        .latest
-                        .as_ref()
-                        .is_none_or(|latest| latest.time <= snapshot.time)
-                    {
-                        state.latest = Some(Arc::new(snapshot));
-                    }
-                    state.read_again_at = Some(began_at.plus(REFRESH_AFTER));
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "the key snapshot could not be read");
-                    state.read_again_at = Some(began_at.plus(RETRY_AFTER));
-                }
+        if before(deadline, reading).await.is_err() {
+            let mut state = lock(&self.state);
+            if state.latest.is_some() && state.reading.is_some() {
+                state.used_until = Some(now.plus(SNAPSHOT_TIMEOUT + RETRY_AFTER));
             }
         }
-        state.latest.clone()
+        self.in_memory(now)
+    }
+
+    fn in_memory(&self, now: Timestamp) -> Latest {
+        let state = lock(&self.state);
+        Latest {
+            snapshot: state.latest.clone(),
+            used_until: state.used_until.unwrap_or(now),
+        }
+    }
+
+    /// The read that a look-up at `now` has to wait for, if there is one.
+    fn reading(&self, now: Timestamp) -> Option<Shared<BoxFuture<'static, ()>>> {
+        let mut state = lock(&self.state);
+        if state.used_until.is_some_and(|until| now < until) {
+            return None;
+        }
+        if state.reading.is_none() {
+            let read = read_into(self.state.clone(), self.bucket.clone(), now);
+            let task = tokio::spawn(read.in_current_span());
+            // A defect in the task ends it, and with it the waiting.
+            state.reading = Some(task.map(drop).boxed().shared());
+        }
+        state.reading.clone()
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut state = formatter.debug_struct("State");
+        state.field("used_until", &self.used_until);
+        state.finish_non_exhaustive()
+    }
+}
+
+// Nothing panics while it holds the lock, so the state behind a poisoned lock is intact.
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads the snapshot, and keeps it if it is newer than the one in memory.
+async fn read_into(state: Arc<Mutex<State>>, bucket: Bucket, began_at: Timestamp) {
+    let read = read(bucket).await;
+    let mut state = lock(&state);
+    state.reading = None;
+    match read {
+        Ok(snapshot) => {
+            let latest = state.latest.as_ref();
+            if latest.is_none_or(|latest| latest.time <= snapshot.time) {
+                state.latest = Some(Arc::new(snapshot));
+            }
+            state.used_until = Some(began_at.plus(REFRESH_AFTER));
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the key snapshot could not be read");
+            state.used_until = Some(began_at.plus(RETRY_AFTER));
+        }
     }
 }
 

@@ -77,7 +77,8 @@ impl InFlight {
     /// What a batch of this text counts. One that is larger than all that may be under way is sent
     /// alone.
     fn cost(&self, bytes: usize) -> u32 {
-        u32::try_from(bytes.clamp(self.min_bytes, CONCURRENT_BYTES)).unwrap_or(u32::MAX)
+        u32::try_from(bytes.clamp(self.min_bytes, CONCURRENT_BYTES))
+            .expect("the bytes of all calls are below 4 GB")
     }
 
     /// Waits until a batch of this text can be sent. Who waits longest is next.

@@ -11,7 +11,7 @@ use futures_util::TryStreamExt as _;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use store::time_limit::MAX_REQUEST_DURATION;
+use store::retry::MAX_REQUEST_DURATION;
 
 use super::profiles::stored;
 use crate::confirm::confirm;

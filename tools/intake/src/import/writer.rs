@@ -13,6 +13,7 @@ use model::identifier::RequestIdentifier;
 use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
+use store::ItemOutcome;
 use store::batch_context::BatchContext;
 use store::customers::CustomersTable;
 use store::error::StoreError;
@@ -152,19 +153,20 @@ impl<'a> Writer<'a> {
             received_at: request.received_at,
             request_id: "",
         };
-        let refused = self
+        let stored = self
             .signals
             .store(context, &signals, Deadline::after(WRITE_TIMEOUT))
             .await;
-        let refused = refused.map_err(|unstored| store_error(self.table, &unstored.error))?;
-        let outcome = |signal: &Signal<'_>| {
-            if refused.contains(&signal.index()) {
-                Outcome::refused()
-            } else {
-                Outcome::Stored
-            }
-        };
-        Ok(lines.into_iter().zip(signals.iter().map(outcome)).collect())
+        let mut outcomes = Vec::with_capacity(lines.len());
+        for (line, stored) in lines.into_iter().zip(stored) {
+            let outcome = match stored {
+                ItemOutcome::Stored => Outcome::Stored,
+                ItemOutcome::Invalid => Outcome::refused(),
+                ItemOutcome::Unacknowledged(error) => return Err(store_error(self.table, &error)),
+            };
+            outcomes.push((line, outcome));
+        }
+        Ok(outcomes)
     }
 
     async fn store_customers(

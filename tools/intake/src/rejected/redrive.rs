@@ -20,6 +20,7 @@ use model::validation::{FieldError, FieldErrorCode};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+use store::ItemOutcome;
 use store::batch_context::BatchContext;
 use store::signals::SignalsTable;
 
@@ -196,16 +197,20 @@ impl Redrive {
             received_at: found.received_at,
             request_id: "",
         };
-        let put = signals
+        let stored = signals
             .store(context, &[signal], Deadline::after(WRITE_TIMEOUT))
             .await;
-        let refused = put.map_err(|unstored| {
-            store_error(stack.table(SIGNALS).unwrap_or_default(), &unstored.error)
-        })?;
-        if !refused.is_empty() {
-            return Ok(Outcome::Rejected(vec![FieldError::refused_by_store(
-                &JsonPointer::Root,
-            )]));
+        for outcome in stored {
+            match outcome {
+                ItemOutcome::Stored => {}
+                ItemOutcome::Invalid => {
+                    let error = FieldError::refused_by_store(&JsonPointer::Root);
+                    return Ok(Outcome::Rejected(vec![error]));
+                }
+                ItemOutcome::Unacknowledged(error) => {
+                    return Err(store_error(stack.table(SIGNALS)?, &error));
+                }
+            }
         }
         rejected.delete(&[id.key(&self.account)]).await?;
         Ok(Outcome::Accepted)

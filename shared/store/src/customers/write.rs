@@ -1,0 +1,213 @@
+//! One `UpdateItem` of a customer: its expressions and its condition. Must not know which one an
+//! update needs.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
+use model::account::AccountId;
+use model::customer::{Change, CustomerUpdate, FENCE_PREFIX};
+
+use super::ExpiredFences;
+use crate::attributes::{attribute_value, string};
+use crate::fence::{Fence, UpdateMark};
+
+/// The most fences that one write removes beside its changes. The condition of a write with 30
+/// fields has four operators for each of them and two for each removed fence, and DynamoDB takes
+/// 300 ("Constraints in Amazon DynamoDB" in the developer guide).
+pub(super) const MAX_EXPIRED_FENCES: usize = 80;
+
+/// One `UpdateItem`.
+pub(super) struct Write<'a> {
+    pub(super) account_id: &'a AccountId,
+    pub(super) customer_id: &'a str,
+    pub(super) fields: Vec<FieldWrite<'a>>,
+    /// The update's own fence, and the id of its attempts.
+    pub(super) mark: UpdateMark,
+    /// The fence that the item gets.
+    pub(super) item_fence: Fence,
+    /// The fences that go.
+    pub(super) expired: Option<ExpiredFences<'a>>,
+    pub(super) condition: Condition,
+}
+
+/// The change of a field, and the fence that the field gets.
+pub(super) struct FieldWrite<'a> {
+    pub(super) change: &'a (Cow<'a, str>, Change<'a>),
+    pub(super) fence: Fence,
+}
+
+/// Over which item an update is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Condition {
+    /// There is no item, or it has a lower fence.
+    ItemIsOlder,
+    /// As above, or the item has the same fence. Lines of one import may have the same time: they
+    /// are written over one another, in their order.
+    ItemIsNotNewer,
+    /// There is no item.
+    ItemIsMissing,
+    /// There is an item with a lower fence than it gets. So is the fence of each changed field that
+    /// has one, and each fence that goes is as old as it was.
+    FieldsAreOlder,
+}
+
+/// The parts of the expressions while they are built.
+struct Expressions {
+    set: String,
+    remove: String,
+    condition: String,
+    names: HashMap<String, String>,
+    values: HashMap<String, AttributeValue>,
+}
+
+impl<'a> Write<'a> {
+    /// All changes of an update, with its own fence.
+    pub(super) fn whole(
+        account_id: &'a AccountId,
+        update: &'a CustomerUpdate<'_>,
+        mark: UpdateMark,
+        condition: Condition,
+    ) -> Self {
+        let fields = update.changes().iter().map(|change| FieldWrite {
+            change,
+            fence: mark.fence,
+        });
+        Self {
+            account_id,
+            customer_id: update.customer_id(),
+            fields: fields.collect(),
+            mark,
+            item_fence: mark.fence,
+            expired: None,
+            condition,
+        }
+    }
+
+    /// The call, without the name of the table.
+    pub(super) fn request(&self, client: &Client) -> UpdateItemFluentBuilder {
+        let mut expressions = self.of_item();
+        for (index, field) in self.fields.iter().enumerate() {
+            expressions.add_field(index, field, self);
+        }
+        if let Some(expired) = &self.expired {
+            expressions.add_expired(expired);
+        }
+        let Expressions {
+            set,
+            remove,
+            condition,
+            names,
+            values,
+        } = expressions;
+        let key = self.account_id.partition_key(self.customer_id);
+        client
+            .update_item()
+            .key("pk", string(key))
+            .update_expression(set + &remove)
+            .condition_expression(condition)
+            .set_expression_attribute_names((!names.is_empty()).then_some(names))
+            .set_expression_attribute_values(Some(values))
+            // Only the replaced attributes: enough to see whether the item existed.
+            .return_values(ReturnValue::UpdatedOld)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    }
+
+    /// The expressions of the attributes that every write sets.
+    fn of_item(&self) -> Expressions {
+        let fields = self.fields.len();
+        let set = "SET accountId = :account, customerId = :customer, fence = :fence, \
+                   fenceId = :id, updatedAt = :now, createdAt = if_not_exists(createdAt, :now)";
+        let condition = match self.condition {
+            Condition::ItemIsOlder => "attribute_not_exists(fence) OR fence < :fence",
+            Condition::ItemIsNotNewer => "attribute_not_exists(fence) OR fence <= :fence",
+            Condition::ItemIsMissing => "attribute_not_exists(pk)",
+            Condition::FieldsAreOlder => "attribute_exists(pk) AND fence < :fence",
+        };
+        // Maps of their final size: one that grows hashes its keys again.
+        let names = HashMap::with_capacity(fields.saturating_mul(2));
+        let mut values = HashMap::with_capacity(fields.saturating_add(6));
+        let updated_at = self.item_fence.timestamp().to_string();
+        values.insert(":account".to_owned(), string(self.account_id.as_str()));
+        values.insert(":customer".to_owned(), string(self.customer_id));
+        values.insert(":fence".to_owned(), self.item_fence.attribute());
+        values.insert(":id".to_owned(), self.mark.id_attribute());
+        values.insert(":now".to_owned(), string(updated_at));
+        Expressions {
+            set: set.to_owned(),
+            remove: String::new(),
+            condition: condition.to_owned(),
+            names,
+            values,
+        }
+    }
+}
+
+impl Expressions {
+    fn add_field(&mut self, index: usize, field: &FieldWrite<'_>, write: &Write<'_>) {
+        let (name, change) = field.change;
+        let index = index.to_string();
+        let name_alias = ["#", &index].concat();
+        let fence_alias = ["#f", &index].concat();
+        // Nearly every field has the update's own fence, so that is one value.
+        let fence_value = if field.fence == write.mark.fence {
+            ":field".to_owned()
+        } else {
+            [":f", &index].concat()
+        };
+        self.set.extend([", ", &fence_alias, " = ", &fence_value]);
+        if write.condition == Condition::FieldsAreOlder {
+            self.condition.extend([
+                " AND (attribute_not_exists(",
+                &fence_alias,
+                ") OR ",
+                &fence_alias,
+                " < ",
+                &fence_value,
+                ")",
+            ]);
+        }
+        match change {
+            Change::Set(json) => {
+                let value = [":", &index].concat();
+                self.set.extend([", ", &name_alias, " = ", &value]);
+                self.values.insert(value, attribute_value(*json));
+            }
+            Change::Remove => self.add_removed(&name_alias),
+        }
+        self.values
+            .entry(fence_value)
+            .or_insert_with(|| field.fence.attribute());
+        self.names.insert(name_alias, name.to_string());
+        self.names.insert(fence_alias, fence_of(name));
+    }
+
+    fn add_expired(&mut self, expired: &ExpiredFences<'_>) {
+        for (index, attribute) in expired.attributes.iter().enumerate() {
+            let alias = format!("#e{index}");
+            self.add_removed(&alias);
+            self.condition.extend([" AND ", &alias, " < :horizon"]);
+            self.names.insert(alias, (*attribute).to_owned());
+        }
+        if !expired.attributes.is_empty() {
+            self.values
+                .insert(":horizon".to_owned(), expired.horizon.attribute());
+        }
+    }
+
+    fn add_removed(&mut self, alias: &str) {
+        let separator = if self.remove.is_empty() {
+            " REMOVE "
+        } else {
+            ", "
+        };
+        self.remove.extend([separator, alias]);
+    }
+}
+
+/// The attribute with the fence of a field.
+pub(super) fn fence_of(field: &str) -> String {
+    [FENCE_PREFIX, field].concat()
+}

@@ -1,0 +1,153 @@
+//! How long a request waits for DynamoDB: one rule for every call.
+//!
+//! A call is made once. While DynamoDB does not answer it, the same call is made a second time
+//! beside it, on another connection, and the first answer counts. A call that fails transiently is
+//! made again after a wait with full jitter, until the deadline. Nothing is remembered from one
+//! request to the next. This module must not know what a call reads or writes.
+
+use std::time::Duration;
+
+use aws::cause::Cause;
+use aws::deadline::{Deadline, before};
+use futures_util::future::select;
+use tokio::sync::Semaphore;
+
+use crate::error::StoreError;
+
+/// The longest that a request may take. API Gateway waits 30 s and clients 60 s; a call to DynamoDB
+/// that has failed for ten seconds is unlikely to succeed in the next ones.
+pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
+
+/// How long the writes of a request may take together where there is an overflow queue: the
+/// idempotency record, the signals and the rejected signals, or the update of a customer. What
+/// DynamoDB has not acknowledged by then goes to the queue. docs/internals/design.md has the
+/// measurements that this time was chosen by.
+pub const PATIENCE_BEFORE_QUEUE: Duration = Duration::from_millis(1_250);
+
+/// How long the writes of a request may take together where there is no overflow queue, and how
+/// long a drain waits for writes without progress.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The part of a request's time that is reserved for the overflow queue.
+const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);
+
+/// How long DynamoDB has for the answer to a call before the same call is made beside it. DynamoDB
+/// answers within tens of milliseconds even at its slowest percentiles. It is longer than the time
+/// after which the HTTP client abandons the connections that it has
+/// ([`aws::http::UNANSWERED`](aws::client::UNANSWERED)), so the second call has a new connection.
+const SECOND_CALL_AFTER: Duration = Duration::from_millis(500);
+
+/// The most second calls of a request at the same time. Without a limit, a process that is short of
+/// processor time, and so late to read its answers, would do all of its work twice.
+const SECOND_CALLS: usize = 4;
+
+/// The bound of the first wait between two calls; doubled with each wait that follows.
+const FIRST_WAIT: Duration = Duration::from_millis(25);
+
+/// The longest bound of a wait. With a longer one, a request could wait past the end of a short
+/// burst of errors, until its own end.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
+
+/// The deadline of the writes of a request that has until `deadline` for everything.
+pub fn deadline_of_writes(deadline: Deadline, has_queue: bool) -> Deadline {
+    if has_queue {
+        deadline.minus(QUEUE_RESERVE).at_most(PATIENCE_BEFORE_QUEUE)
+    } else {
+        deadline.at_most(PATIENCE)
+    }
+}
+
+/// Makes a call until DynamoDB answers it, it fails for good, or the deadline has passed. `call`
+/// must be one that may take effect twice.
+///
+/// # Errors
+/// That of the last call, or [`Cause::DeadlineExceeded`].
+pub async fn repeat<T, F>(deadline: Deadline, call: impl Fn() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let second_calls = SecondCalls::default();
+    let mut waits = Waits::default();
+    loop {
+        let outcome = call_once(deadline, &second_calls, &call).await;
+        let Err(error) = &outcome else {
+            return outcome;
+        };
+        if !error.is_transient() || !waits.wait(deadline).await {
+            return outcome;
+        }
+    }
+}
+
+/// Makes a call, and the same call beside it if there is no answer for a while. Returns the first
+/// answer.
+///
+/// # Errors
+/// That of the call, or [`Cause::DeadlineExceeded`].
+pub(crate) async fn call_once<T, F>(
+    deadline: Deadline,
+    second_calls: &SecondCalls,
+    call: impl Fn() -> F,
+) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
+    let mut first = Box::pin(call());
+    if let Ok(outcome) = before(deadline.at_most(SECOND_CALL_AFTER), &mut first).await {
+        return outcome;
+    }
+    if deadline.remaining().is_zero() {
+        return Err(Cause::DeadlineExceeded.into());
+    }
+    let answer = async {
+        let second = Box::pin(async {
+            let permit = second_calls.0.acquire().await;
+            let outcome = call().await;
+            drop(permit);
+            outcome
+        });
+        let (outcome, other) = select(first, second).await.factor_first();
+        match outcome {
+            Err(error) if error.is_transient() => other.await,
+            outcome => outcome,
+        }
+    };
+    before(deadline, answer).await?
+}
+
+/// The second calls of one request.
+#[derive(Debug)]
+pub(crate) struct SecondCalls(Semaphore);
+
+impl Default for SecondCalls {
+    fn default() -> Self {
+        Self(Semaphore::new(SECOND_CALLS))
+    }
+}
+
+/// Waits with full jitter between the calls of a request: the bound of each is twice that of the
+/// one before.
+#[derive(Clone, Copy, Debug)]
+pub struct Waits {
+    bound: Duration,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        Self { bound: FIRST_WAIT }
+    }
+}
+
+impl Waits {
+    /// Waits before the next call. Returns `false`, at once, if that would be after the deadline.
+    pub async fn wait(&mut self, deadline: Deadline) -> bool {
+        let wait = self.bound.mul_f64(fastrand::f64());
+        self.bound = self.bound.saturating_mul(2).min(LONGEST_WAIT);
+        let has_time = wait < deadline.remaining();
+        if has_time {
+            tokio::time::sleep(wait).await;
+        }
+        has_time
+    }
+}

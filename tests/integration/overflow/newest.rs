@@ -1,0 +1,250 @@
+//! The newest update of each field wins, whatever another clock said (docs/reliability.md,
+//! Overflow).
+
+use std::time::Duration;
+
+use aws::deadline::Deadline;
+use aws_sdk_dynamodb::types::AttributeValue;
+use futures_util::future::join_all;
+use model::customer::CustomerUpdate;
+use model::json::JsonText;
+use model::timestamp::Timestamp;
+use serde_json::json;
+use store::customers::CustomersTable;
+use testkit::fault_proxy::{Fault, Plan};
+use testkit::{Tables, client_at};
+
+use super::customers::{fence, later, text};
+use super::{NOW, Stack};
+
+/// What wrote a field with a clock that is ahead.
+#[derive(Clone, Copy, Debug)]
+enum Ahead {
+    Process,
+    Import,
+    Drain,
+}
+
+impl Stack {
+    /// Sets `zip` of the customer by a clock that shows this time.
+    async fn set_zip(&self, ahead: Ahead, time: Timestamp) {
+        let zip = json!({"zip": "89073"});
+        match ahead {
+            Ahead::Process => assert_eq!(self.update(zip, time).await.0, 200),
+            Ahead::Import => {
+                let body = json!({"customerId": "c", "customerData": zip}).to_string();
+                let update = CustomerUpdate::parse(JsonText::parse(&body).unwrap()).unwrap();
+                let client = client_at(&self.proxy.endpoint());
+                let table = CustomersTable::new(client, Tables::name("CustomersTable"));
+                let deadline = Deadline::after(Duration::from_mins(1));
+                let account = "shop".parse().unwrap();
+                let is_written = table.upsert_unless_newer(&account, &update, time, deadline);
+                assert!(is_written.await.unwrap());
+            }
+            Ahead::Drain => {
+                // The part of an update that a drain writes over a newer item raises the fence of
+                // the item to the time of the drain.
+                let messages = self.deferred(zip, NOW).await;
+                assert_eq!(self.update(json!({"state": "BW"}), later(1)).await.0, 200);
+                assert_eq!(self.app.drain(&messages, time).await, [""; 0]);
+            }
+        }
+    }
+
+    /// Gives the customer's item these attributes, beside its own.
+    async fn set_attributes(&self, attributes: impl IntoIterator<Item = (String, AttributeValue)>) {
+        let mut item = self.customer().await;
+        item.extend(attributes);
+        let put = self
+            .app
+            .client
+            .put_item()
+            .table_name(Tables::name("CustomersTable"))
+            .set_item(Some(item));
+        put.send().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn deferred_update_wins_over_older_ones_although_another_field_is_ahead() {
+    for ahead in [Ahead::Process, Ahead::Import, Ahead::Drain] {
+        for seconds in [60, 290, 3600] {
+            let stack = Stack::start(Plan::none()).await;
+            stack.set_zip(ahead, later(seconds)).await;
+            let (status, response) = stack.update(json!({"city": "old"}), later(2)).await;
+            assert_eq!((status, &response["result"]), (200, &json!("updated")));
+            let item = stack.customer().await;
+            assert_eq!(
+                text(&item, "updatedAt"),
+                response["updatedAt"].as_str(),
+                "{ahead:?} {seconds}"
+            );
+            let messages = stack.deferred(json!({"city": "NEWEST"}), later(4)).await;
+            assert_eq!(stack.drain_all(&messages).await, [""; 0]);
+            let item = stack.customer().await;
+            assert_eq!(
+                (text(&item, "city"), text(&item, "zip")),
+                (Some("NEWEST"), Some("89073")),
+                "{ahead:?}, {seconds} s ahead"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn update_that_arrives_replaces_a_field_that_another_clock_wrote_ahead() {
+    let stack = Stack::start(Plan::none()).await;
+    assert_eq!(
+        stack.update(json!({"city": "Rom"}), later(3600)).await.0,
+        200
+    );
+    let before = stack.customer().await;
+    assert_eq!(stack.update(json!({"city": "Ulm"}), NOW).await.0, 200);
+    let item = stack.customer().await;
+    assert_eq!(text(&item, "city"), Some("Ulm"));
+    assert!(fence(&item, "fence:city") > fence(&before, "fence:city"));
+    assert!(fence(&item, "fence") > fence(&before, "fence"));
+}
+
+#[tokio::test]
+async fn update_over_a_newer_item_takes_back_nothing_that_is_written_meanwhile() {
+    for other in [json!({"city": "Bonn"}), json!({"state": "NRW"})] {
+        let stack = Stack::start(Plan::none()).await;
+        assert_eq!(stack.update(json!({"zip": "1"}), later(60)).await.0, 200);
+        stack
+            .proxy
+            .set(Fault::InternalServerError.where_body_has("attribute_exists"));
+        let update = stack.update(json!({"city": "Ulm"}), NOW);
+        let meanwhile = async {
+            while stack.proxy.counts().faulted == 0 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(stack.update(other.clone(), later(120)).await.0, 200);
+            let item = stack.customer().await;
+            stack.proxy.set(Plan::none());
+            item
+        };
+        let ((status, _), before) = tokio::join!(update, meanwhile);
+        assert_eq!(status, 200);
+        let item = stack.customer().await;
+        assert_eq!(text(&item, "city"), Some("Ulm"), "{other}");
+        for (name, value) in &before {
+            if name.starts_with("fence") && value.is_n() {
+                assert!(
+                    fence(&item, name) >= fence(&before, name),
+                    "{other}: {name}"
+                );
+            }
+        }
+        assert!(
+            text(&item, "updatedAt") >= text(&before, "updatedAt"),
+            "{other}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn update_over_a_newer_item_that_is_erased_meanwhile_is_stored_whole() {
+    let stack = Stack::start(Plan::none()).await;
+    assert_eq!(stack.update(json!({"zip": "1"}), later(60)).await.0, 200);
+    stack
+        .proxy
+        .set(Fault::InternalServerError.where_body_has("attribute_exists"));
+    let update = stack.update(json!({"city": "Ulm"}), NOW);
+    let erase = async {
+        while stack.proxy.counts().faulted == 0 {
+            tokio::task::yield_now().await;
+        }
+        let key = AttributeValue::S("shop#c".to_owned());
+        let delete = stack
+            .app
+            .client
+            .delete_item()
+            .table_name(Tables::name("CustomersTable"))
+            .key("pk", key);
+        delete.send().await.unwrap();
+        stack.proxy.set(Plan::none());
+    };
+    let ((status, response), ()) = tokio::join!(update, erase);
+    assert_eq!((status, &response["result"]), (200, &json!("created")));
+    let item = stack.customer().await;
+    assert_eq!(
+        (text(&item, "city"), text(&item, "zip")),
+        (Some("Ulm"), None)
+    );
+    assert_eq!(text(&item, "customerId"), Some("c"));
+}
+
+/// A fence of this time.
+fn fence_at(time: Timestamp) -> AttributeValue {
+    AttributeValue::N((time.millis() << 20).to_string())
+}
+
+#[tokio::test]
+async fn fence_of_a_field_removed_long_ago_goes_with_the_next_update_that_meets_it() {
+    let stack = Stack::start(Plan::none()).await;
+    assert_eq!(stack.update(json!({"city": "Rom"}), later(60)).await.0, 200);
+    let days_ago = |days: u64| fence_at(NOW.minus(Duration::from_hours(days * 24)));
+    stack
+        .set_attributes([
+            ("fence:removed-long-ago".to_owned(), days_ago(30)),
+            ("fence:removed-lately".to_owned(), days_ago(27)),
+            ("fence:set-long-ago".to_owned(), days_ago(30)),
+            ("set-long-ago".to_owned(), AttributeValue::S("x".to_owned())),
+        ])
+        .await;
+    assert_eq!(stack.update(json!({"zip": "1"}), NOW).await.0, 200);
+    let item = stack.customer().await;
+    assert!(!item.contains_key("fence:removed-long-ago"), "{item:?}");
+    for kept in ["fence:removed-lately", "fence:set-long-ago", "set-long-ago"] {
+        assert!(item.contains_key(kept), "{kept}");
+    }
+}
+
+#[tokio::test]
+async fn profile_full_of_fences_of_removed_fields_takes_a_new_field() {
+    let stack = Stack::start(Plan::none()).await;
+    assert_eq!(stack.update(json!({"city": "Rom"}), NOW).await.0, 200);
+    let old = fence_at(NOW.minus(Duration::from_hours(400 * 24)));
+    let padding = "x".repeat(65);
+    let fences = (0..4_680).map(|n| (format!("fence:{n:04}{padding}"), old.clone()));
+    stack.set_attributes(fences).await;
+    let (status, response) = stack
+        .update(json!({"a-new-name": "x".repeat(900)}), later(1))
+        .await;
+    assert_eq!(
+        (status, &response["result"]),
+        (200, &json!("updated")),
+        "{response}"
+    );
+    assert!(stack.customer().await.contains_key("a-new-name"));
+}
+
+#[tokio::test]
+async fn drain_of_a_customer_that_is_written_all_the_time_ends() {
+    let stack = Stack::start(Plan::none()).await;
+    let messages = stack.deferred(json!({"zip": "89073"}), NOW).await;
+    stack
+        .proxy
+        .set(Fault::Slow(Duration::from_millis(10)).always());
+    let (done, is_done) = tokio::sync::watch::channel(false);
+    let writer = async |n: usize| {
+        while !*is_done.borrow() {
+            let now = Timestamp::now();
+            assert_eq!(
+                stack.update(json!({"city": n.to_string()}), now).await.0,
+                200
+            );
+        }
+    };
+    let drain = async {
+        // After the first updates of the writers.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let undrained = stack.app.drain(&messages, Timestamp::now()).await;
+        done.send(true).unwrap();
+        undrained
+    };
+    let (undrained, _) = tokio::join!(drain, join_all((0..40).map(writer)));
+    assert_eq!(undrained, [""; 0]);
+    assert_eq!(text(&stack.customer().await, "zip"), Some("89073"));
+}
