@@ -12,6 +12,7 @@ use service::body::read_body;
 use service::context::RequestContext;
 use service::prefer::prefers_strict_handling;
 use service::problem::Problem;
+use service::telemetry::log::Log;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{RequestBuilder, TestApp, template};
@@ -104,7 +105,7 @@ fn check_headers(input: &[u8]) {
     }
     *request.body_mut() = Body::Binary(rest.to_vec());
     let _ = prefers_strict_handling(request.headers());
-    let mut context = RequestContext::from_request(&request);
+    let mut context = RequestContext::from_request(&request, Log::new("fuzz", |_| {}));
     let parse = |body: &str| {
         JsonText::parse(body)
             .map(|_| body.len())

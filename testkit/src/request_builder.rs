@@ -11,6 +11,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use service::context::RequestContext;
 use service::runtime::event::HttpApiEvent;
+use service::telemetry::log::Log;
 use store::retry::MAX_REQUEST_DURATION;
 
 /// A request that is being built.
@@ -150,12 +151,12 @@ impl RequestBuilder {
         self.event.to_string()
     }
 
-    pub(crate) fn into_parts(self) -> (Request, RequestContext) {
+    pub(crate) fn into_parts(self, log: Log) -> (Request, RequestContext) {
         let id = self
             .invocation
             .unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let request = read_event(self.event.to_string().as_bytes(), id);
-        let mut context = RequestContext::from_request(&request);
+        let mut context = RequestContext::from_request(&request, log);
         context.received_at = self.received_at.unwrap_or(context.received_at);
         context.deadline = Deadline::after(self.deadline);
         (request, context)

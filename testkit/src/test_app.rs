@@ -22,6 +22,7 @@ use overflow::{OverflowFunction, SqsEvent, SqsMessage};
 use service::auth::Authenticator;
 use service::context::RequestContext;
 use service::runtime::serve;
+use service::telemetry::log::Log;
 use signals::SignalsFunction;
 use store::api_keys::{ApiKeysTable, PARTITION_KEY};
 use store::attributes::to_item;
@@ -166,6 +167,8 @@ pub struct TestApp {
     pub signals: SignalsFunction,
     /// The drain of the overflow queue.
     pub overflow: OverflowFunction,
+    /// Where the functions' lines go: nowhere, unless a test sets another.
+    pub log: Log,
 }
 
 impl TestApp {
@@ -238,6 +241,7 @@ impl TestApp {
             },
             client,
             emulator,
+            log: Log::new("local", |_| {}),
         }
     }
 
@@ -254,11 +258,11 @@ impl TestApp {
     /// Sends a call to the function that has its path.
     pub async fn send(&self, call: RequestBuilder) -> TestResponse {
         let for_signals = call.is_for_signals();
-        let (request, context) = call.into_parts();
+        let (request, context) = call.into_parts(self.log.clone());
         TestResponse::of(if for_signals {
-            serve(&self.signals, &request, context).await
+            serve(&self.signals, &request, context).await.response
         } else {
-            serve(&self.customers, &request, context).await
+            serve(&self.customers, &request, context).await.response
         })
     }
 
@@ -272,15 +276,13 @@ impl TestApp {
                 body: body.clone(),
             })
             .collect();
-        let response = self
+        let context = lambda_runtime::Context::default();
+        let answer = self
             .overflow
-            .drain(
-                SqsEvent { records },
-                &lambda_runtime::Context::default(),
-                now,
-            )
+            .drain(SqsEvent { records }, &context, now, &self.log)
             .await;
-        let ids = response
+        let ids = answer
+            .response
             .batch_item_failures
             .into_iter()
             .map(|failure| failure.item_identifier);
@@ -292,11 +294,10 @@ impl TestApp {
     /// runtime delivers an event.
     pub async fn invoke(&self, event: &[u8]) -> [TestResponse; 2] {
         let request = read_event(event, uuid::Uuid::new_v4().to_string());
-        let context = RequestContext::from_request(&request);
-        [
-            TestResponse::of(serve(&self.customers, &request, context.clone()).await),
-            TestResponse::of(serve(&self.signals, &request, context).await),
-        ]
+        let context = RequestContext::from_request(&request, self.log.clone());
+        let by_customers = serve(&self.customers, &request, context.clone()).await;
+        let by_signals = serve(&self.signals, &request, context).await;
+        [by_customers.response, by_signals.response].map(TestResponse::of)
     }
 
     /// All items of a table, by its logical id.

@@ -20,9 +20,8 @@ class Metrics(unittest.TestCase):
         cls.filtered = {transformation["MetricName"]["Fn::Sub"]
                         for metric_filter in of_type(cls.monitoring, "AWS::Logs::MetricFilter").values()
                         for transformation in metric_filter["Properties"]["MetricTransformations"]}
-        cls.source = "\n".join(
-            path.read_text() for path in sorted((PROJECT / "shared" / "service" / "src").rglob("*.rs")) if "telemetry" in str(path)
-        )
+        crates = [PROJECT / "shared" / "service", *sorted((PROJECT / "functions").iterdir())]
+        cls.source = "\n".join(path.read_text() for crate in crates for path in sorted((crate / "src").rglob("metric.rs")))
 
     def read(self) -> set[tuple[str, ...]]:
         """The names and the dimensions' names of the metrics that alarms and widgets read, of those that the functions write."""
@@ -47,10 +46,10 @@ class Metrics(unittest.TestCase):
         read = self.read()
         self.assertGreater(len(read), 8)
         metrics = set(re.findall(r'^    (\w+) "[A-Z].*";$', self.source, re.MULTILINE))
-        self.assertIn("SignalsAccepted", metrics, "shared/service/src/telemetry lists its metrics in another way than it did")
-        self.assertFalse({name for name, *_ in read} - metrics, "read, but not written by shared/service/src/telemetry")
+        self.assertIn("SignalsAccepted", metrics, "the files metric.rs list their metrics in another way than they did")
+        self.assertFalse({name for name, *_ in read} - metrics, "read, but in no metric.rs of a function or of shared/service")
         for dimension in {dimension for _, *dimensions in read for dimension in dimensions}:
-            self.assertTrue(f'"{dimension}"' in self.source, f"shared/service/src/telemetry has no dimension {dimension}")
+            self.assertTrue(f'"{dimension}"' in self.source, f"no metric.rs has the dimension {dimension}")
 
     def test_dashboard_shows_every_alarm(self):
         shown = {re.fullmatch(r"\$\{(\w+Alarm)\.?Arn\}", alarm).group(1)

@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::telemetry;
+use service::telemetry::log::Log;
 use testkit::fault_proxy::Fault;
 use testkit::{RequestBuilder, TestApp};
 use tracing::Dispatch;
@@ -32,19 +33,32 @@ impl io::Write for Lines {
     }
 }
 
+impl Lines {
+    /// A log that writes to them.
+    fn log(&self) -> Log {
+        let lines = self.clone();
+        Log::new("local", move |line| {
+            let mut written = lines.0.lock().unwrap();
+            written.extend_from_slice(line.as_bytes());
+            written.push(b'\n');
+        })
+    }
+}
+
 /// While a process has one subscriber, tracing asks only that of the current thread whether a new
 /// call site is enabled, and caches the answer for all threads. With a second one it asks all, so
 /// that requests of other tests disable no call site.
 static SECOND_SUBSCRIBER: LazyLock<Dispatch> =
     LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
 
-/// What these requests return, and the log that they write, as text.
-async fn log_of<T>(requests: impl Future<Output = T>) -> (T, String) {
+/// What these requests return, and the lines and events that they write to the log, as text.
+async fn log_of<T>(requests: impl AsyncFnOnce(Log) -> T) -> (T, String) {
     LazyLock::force(&SECOND_SUBSCRIBER);
     let lines = Lines::default();
     let written = lines.clone();
-    let returned = requests
-        .with_subscriber(telemetry::subscriber(move || written.clone()))
+    let functions = ["customers", "overflow", "signals"];
+    let returned = requests(lines.log())
+        .with_subscriber(telemetry::subscriber(&functions, move || written.clone()))
         .await;
     let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     (returned, log)
@@ -67,8 +81,9 @@ const REQUEST: &str = "6F1C0A52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 
 /// Sends requests of every outcome, with and without DynamoDB; returns the key.
-async fn send_requests() -> String {
+async fn send_requests(log: Log) -> String {
     let mut app = TestApp::start();
+    app.log = log;
     let key = app.key("shop").await;
     let data = json!({"email": CANARY, "tier": CANARY});
     let signal =
@@ -100,7 +115,7 @@ async fn send_requests() -> String {
 
 #[tokio::test]
 async fn request_line_has_the_outcome_and_no_sent_value() {
-    let (key, log) = log_of(send_requests()).await;
+    let (key, log) = log_of(send_requests).await;
     assert!(!log.contains(CANARY) && !log.contains(&key), "{log}");
     let lines = request_lines(&log);
     let statuses: Vec<_> = lines
@@ -152,10 +167,11 @@ fn stable(mut line: Value) -> String {
 
 #[tokio::test]
 async fn lines_of_stored_requests_have_these_members_and_no_others() {
-    let requests = async {
-        let (app, key) = TestApp::with_key("acme").await;
+    let requests = async |log| {
+        let (mut app, key) = TestApp::with_key("acme").await;
+        app.log = log;
         let signal = json!({"customerId": "c1", "eventType": "purchase"});
-        // The first request of a process is a cold start, and looks the key up.
+        // The first request looks the key up.
         for now in [Timestamp::from_millis(NOW.millis() - 1), NOW] {
             let customer =
                 json!({"customerId": "c1", "customerData": {"email": "ada@example.com"}});
@@ -201,12 +217,13 @@ async fn lines_of_stored_requests_have_these_members_and_no_others() {
 
 #[tokio::test]
 async fn each_line_of_a_request_has_its_id() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let mut stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.sqs.set_unavailable(true);
-    let ((status, response), log) = log_of(stack.send(
-        &json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]}),
-        NOW,
-    ))
+    let batch = json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]});
+    let ((status, response), log) = log_of(async |log| {
+        stack.app.log = log;
+        stack.send(&batch, NOW).await
+    })
     .await;
     assert_eq!(status, 503, "{response}");
     let lines: Vec<Value> = log
@@ -228,19 +245,18 @@ fn metrics(line: &Value) -> Vec<&str> {
     let metrics = line
         .pointer("/_aws/CloudWatchMetrics/0/Metrics")
         .and_then(Value::as_array);
-    // The first request of a process also counts as a cold start.
     metrics
         .into_iter()
         .flatten()
         .map(|metric| metric["Name"].as_str().unwrap())
-        .filter(|name| *name != "ColdStarts")
         .collect()
 }
 
 #[tokio::test]
 async fn line_of_a_401_has_the_reason_and_names_a_known_key() {
-    let requests = async {
-        let app = TestApp::start();
+    let requests = async |log| {
+        let mut app = TestApp::start();
+        app.log = log;
         let expired = app
             .key_with("shop", |record| record.expires_at = Some(NOW))
             .await;
@@ -292,10 +308,10 @@ async fn line_of_a_401_has_the_reason_and_names_a_known_key() {
 
 #[tokio::test]
 async fn metric_of_401s_is_written_by_reason() {
-    let request = async {
-        TestApp::start()
-            .send(RequestBuilder::ping().key("unknown"))
-            .await
+    let request = async |log| {
+        let mut app = TestApp::start();
+        app.log = log;
+        app.send(RequestBuilder::ping().key("unknown")).await
     };
     let (_, log) = log_of(request).await;
     let lines: Vec<Value> = log
@@ -334,8 +350,9 @@ async fn key_that_expires_within_thirty_days_reports_the_days_left() {
         let expires_at = Timestamp::from_millis((NOW.seconds() + left) * 1000);
         let created_at = Timestamp::from_millis((expires_at.seconds() - lifetime) * 1000 + 999);
         let now = Timestamp::from_millis(NOW.seconds() * 1000);
-        let request = async {
-            let app = TestApp::start();
+        let request = async |log| {
+            let mut app = TestApp::start();
+            app.log = log;
             let key = app
                 .key_with("shop", |record| {
                     record.created_at = created_at;

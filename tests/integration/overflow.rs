@@ -25,7 +25,7 @@ type Item = HashMap<String, AttributeValue>;
 
 /// An app with an overflow queue, and a fault proxy before every table but that of the keys.
 pub(crate) struct Stack {
-    app: TestApp,
+    pub(crate) app: TestApp,
     pub(crate) proxy: FaultProxy,
     pub(crate) sqs: FakeSqs,
     key: String,

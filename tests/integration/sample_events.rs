@@ -117,9 +117,10 @@ async fn sample_event_of_the_overflow_queue_is_drained() {
             serde_json::from_str(&event).unwrap(),
             &Context::default(),
             Timestamp::now(),
+            &app.log,
         )
         .await;
-    assert_eq!(drained.batch_item_failures.len(), 0);
+    assert_eq!(drained.response.batch_item_failures.len(), 0);
     assert_eq!(app.items("SignalsTable").await.len(), 2);
 }
 

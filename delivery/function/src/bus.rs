@@ -6,13 +6,13 @@
 use std::borrow::Cow;
 
 use aws::deadline::Deadline;
-use aws::environment::ConfigError;
+use aws_config::SdkConfig;
 use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::primitives::DateTime;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use model::timestamp::Timestamp;
 
-use crate::clients::{Calls, Undelivered, call, config, confirm};
+use crate::clients::{Calls, Undelivered, call, confirm};
 
 /// The `Source` that every entry has.
 const SOURCE: &str = "intake";
@@ -50,11 +50,11 @@ fn bytes(detail_type: &str, detail: &str) -> usize {
 
 impl Bus {
     /// The bus with this name or ARN.
-    pub(crate) fn from_environment(name: String) -> Result<Self, ConfigError> {
-        Ok(Self {
-            client: Client::new(&config()?),
+    pub(crate) fn new(config: &SdkConfig, name: String) -> Self {
+        Self {
+            client: Client::new(config),
             name,
-        })
+        }
     }
 
     /// Whether a call can have this event.

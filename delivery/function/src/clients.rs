@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws::cause::{CallFailure, Cause};
 use aws::deadline::{Deadline, before};
-use aws::environment::{ConfigError, sdk_config};
+use aws::environment::{ConfigError, Variables, sdk_config};
 use aws::s3::S3Error;
 use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
@@ -19,8 +19,8 @@ pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 const BACKOFF_BASE: Duration = Duration::from_millis(100);
 
 /// The configuration of both clients. Each service has the SDK's retry partition of its own.
-pub(crate) fn config() -> Result<SdkConfig, ConfigError> {
-    let config = sdk_config()?
+pub(crate) fn config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
+    let config = sdk_config(variables)?
         .into_builder()
         .retry_config(RetryConfig::standard().with_initial_backoff(BACKOFF_BASE))
         .timeout_config(

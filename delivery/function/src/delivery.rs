@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use aws::cause::Cause;
 use aws::deadline::Deadline;
 use aws::s3::{Replaces, S3Error};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -9,7 +10,6 @@ use model::digest::Digest;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use service::runtime;
 
 use crate::bus::{Bus, Entry};
 use crate::clients::{ATTEMPT_TIMEOUT, TargetError, Undelivered};
@@ -49,6 +49,7 @@ pub(crate) struct Delivery<'a> {
     unreadable: Vec<usize>,
     /// The position of the first record that failed, and why.
     failed: Option<(usize, Failure)>,
+    are_credentials_refused: bool,
 }
 
 /// An event with its record.
@@ -89,7 +90,13 @@ impl<'a> Delivery<'a> {
             skipped: Vec::new(),
             unreadable: Vec::new(),
             failed: None,
+            are_credentials_refused: false,
         }
+    }
+
+    /// Whether AWS refused the credentials of the function.
+    pub(crate) fn are_credentials_refused(&self) -> bool {
+        self.are_credentials_refused
     }
 
     /// Reads the records, and keeps those that cannot be delivered whole. That takes at most a
@@ -262,9 +269,8 @@ impl<'a> Delivery<'a> {
 
     /// Ends the batch before the failed record.
     fn fail(&mut self, position: usize, target: &'static str, cause: &TargetError) {
-        if let TargetError::Call(cause) = cause {
-            runtime::end_if_refused(cause);
-        }
+        self.are_credentials_refused |=
+            matches!(cause, TargetError::Call(Cause::InvalidCredentials));
         self.events.retain(|pending| pending.position < position);
         self.failed = Some((
             position,

@@ -3,12 +3,12 @@
 //! Source: `PutRecordBatch` in the Firehose API reference.
 
 use aws::deadline::Deadline;
-use aws::environment::ConfigError;
+use aws_config::SdkConfig;
 use aws_sdk_firehose::Client;
 use aws_sdk_firehose::primitives::Blob;
 use aws_sdk_firehose::types::Record;
 
-use crate::clients::{Calls, TargetError, Undelivered, call, config, confirm};
+use crate::clients::{Calls, TargetError, Undelivered, call, confirm};
 
 /// The largest record, in bytes: "as large as 1,000 KB (before base64 encoding)".
 const MAX_RECORD_BYTES: usize = 1_000_000;
@@ -35,11 +35,11 @@ struct Packed {
 
 impl Lake {
     /// The stream with this name.
-    pub(crate) fn from_environment(stream: String) -> Result<Self, ConfigError> {
-        Ok(Self {
-            client: Client::new(&config()?),
+    pub(crate) fn new(config: &SdkConfig, stream: String) -> Self {
+        Self {
+            client: Client::new(config),
             stream,
-        })
+        }
     }
 
     /// Whether a record can have this event.

@@ -29,6 +29,7 @@ mod delivery;
 mod event;
 mod lake;
 mod log;
+pub mod metric;
 mod plain_json;
 mod record;
 mod targets;
@@ -36,11 +37,13 @@ mod targets;
 use std::time::{Duration, Instant};
 
 use aws::deadline::Deadline;
-use aws::environment::ConfigError;
+use aws::environment::{ConfigError, Variables};
 use lambda_runtime::Context;
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 use service::context::time_left;
+use service::runtime::Answer;
+use service::telemetry::log::Log;
 
 use self::delivery::Delivery;
 pub use self::event::{BatchItemFailure, StreamBatchResponse};
@@ -63,19 +66,19 @@ pub struct DeliverFunction {
 pub struct UnreadableEvent;
 
 impl DeliverFunction {
-    /// The function with the targets that the environment variables name.
+    /// The function with the targets that the variables name.
     ///
     /// # Errors
     /// When both targets or the failure bucket are missing, or `AWS_CA_BUNDLE` names a file that
     /// cannot be used.
-    pub fn from_environment() -> Result<Self, ConfigError> {
+    pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
         Ok(Self {
-            targets: Targets::from_environment()?,
+            targets: Targets::from_variables(variables)?,
         })
     }
 
-    /// Delivers the records of an event that came at `now`. Returns the first one that is to be
-    /// delivered again.
+    /// Delivers the records of an event that came at `now`, and writes a line to `log`. Returns the
+    /// first one that is to be delivered again.
     ///
     /// # Errors
     /// When `payload` is not an event of a stream.
@@ -84,10 +87,11 @@ impl DeliverFunction {
         payload: &RawValue,
         lambda: &Context,
         now: Timestamp,
-    ) -> Result<StreamBatchResponse, UnreadableEvent> {
+        log: &Log,
+    ) -> Result<Answer<StreamBatchResponse>, UnreadableEvent> {
         let started = Instant::now();
         let Ok(StreamEvent { records }) = serde_json::from_str(payload.get()) else {
-            log::unreadable_event(now, &lambda.request_id);
+            log::unreadable_event(log, now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
         let mut delivery = Delivery::new(
@@ -98,8 +102,9 @@ impl DeliverFunction {
         delivery.read(&records).await;
         delivery.fill_lake().await;
         delivery.notify_bus().await;
+        let are_credentials_refused = delivery.are_credentials_refused();
         let (failed, counts) = delivery.finish(records.len());
-        log::delivered(now, &lambda.request_id, &counts, started.elapsed());
+        log::delivered(log, now, &lambda.request_id, &counts, started.elapsed());
         let failed = failed.map(|position| {
             let sequence_number = records
                 .get(position)
@@ -109,8 +114,12 @@ impl DeliverFunction {
                 item_identifier: sequence_number.unwrap_or_default(),
             }
         });
-        Ok(StreamBatchResponse {
+        let response = StreamBatchResponse {
             batch_item_failures: failed.into_iter().collect(),
+        };
+        Ok(Answer {
+            response,
+            are_credentials_refused,
         })
     }
 }

@@ -5,7 +5,11 @@
 use std::time::Duration;
 
 use model::timestamp::Timestamp;
-use service::telemetry::emf::{LogLine, Value, write};
+use serde::Serialize;
+use service::telemetry::log::{Level, Log, LogLine, Milliseconds};
+use service::telemetry::metric::Metrics;
+
+use crate::metric::Metric;
 
 /// What became of the records of a batch.
 #[derive(Clone, Debug, Default)]
@@ -33,69 +37,72 @@ pub(crate) struct Failure {
     pub(crate) cause: String,
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DeliveredLine<'a> {
+    message: &'static str,
+    request_id: &'a str,
+    records: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed_target: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'a str>,
+    duration_ms: Milliseconds,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UnreadableEventLine<'a> {
+    message: &'static str,
+    request_id: &'a str,
+}
+
 /// Writes what became of a batch.
-pub(crate) fn delivered(now: Timestamp, request_id: &str, counts: &Counts, duration: Duration) {
-    let Counts {
-        records,
-        delivered,
-        skipped,
-        unreadable,
-        undelivered,
-        references,
-        failure,
-    } = counts;
+pub(crate) fn delivered(
+    log: &Log,
+    now: Timestamp,
+    request_id: &str,
+    counts: &Counts,
+    duration: Duration,
+) {
+    let failure = counts.failure.as_ref();
     let level = match failure {
-        Some(_) => Some("ERROR"),
-        None if *unreadable > 0 => Some("WARN"),
+        Some(_) => Some(Level::Error),
+        None if counts.unreadable > 0 => Some(Level::Warn),
         None => None,
     };
-    let members = [
-        ("message", Some(Value::Text("delivered"))),
-        ("requestId", Some(Value::Text(request_id))),
-        ("records", Some(Value::Count(*records))),
-        (
-            "failedTarget",
-            failure.as_ref().map(|failure| Value::Text(failure.target)),
-        ),
-        (
-            "cause",
-            failure.as_ref().map(|failure| Value::Text(&failure.cause)),
-        ),
-        ("durationMs", Some(Value::Milliseconds(duration))),
-    ];
-    let metrics = [
-        ("RecordsDelivered", Some(Value::Count(*delivered))),
-        ("RecordsSkipped", Some(Value::Count(*skipped))),
-        ("RecordsUnreadable", Some(Value::Count(*unreadable))),
-        ("RecordsUndelivered", Some(Value::Count(*undelivered))),
-        ("EventReferences", Some(Value::Count(*references))),
-    ];
-    write(&LogLine {
+    let mut metrics = Metrics::default();
+    metrics.add_count(Metric::RecordsDelivered.name(), counts.delivered);
+    metrics.add_count(Metric::RecordsSkipped.name(), counts.skipped);
+    metrics.add_count(Metric::RecordsUnreadable.name(), counts.unreadable);
+    metrics.add_count(Metric::RecordsUndelivered.name(), counts.undelivered);
+    metrics.add_count(Metric::EventReferences.name(), counts.references);
+    log.write(&LogLine {
         at: now,
         level,
-        members: &members,
+        members: DeliveredLine {
+            message: "delivered",
+            request_id,
+            records: counts.records,
+            failed_target: failure.map(|failure| failure.target),
+            cause: failure.map(|failure| failure.cause.as_str()),
+            duration_ms: Milliseconds(duration),
+        },
         dimension: None,
-        metrics: &metrics,
+        metrics,
     });
 }
 
 /// Writes that the payload of an invocation is not an event of a stream.
-pub(crate) fn unreadable_event(now: Timestamp, request_id: &str) {
-    let members = [
-        (
-            "message",
-            Some(Value::Text(
-                "the payload is not an event of a DynamoDB stream",
-            )),
-        ),
-        ("requestId", Some(Value::Text(request_id))),
-    ];
-    let metrics: [(&str, _); 0] = [];
-    write(&LogLine {
+pub(crate) fn unreadable_event(log: &Log, now: Timestamp, request_id: &str) {
+    log.write(&LogLine {
         at: now,
-        level: Some("ERROR"),
-        members: &members,
+        level: Some(Level::Error),
+        members: UnreadableEventLine {
+            message: "the payload is not an event of a DynamoDB stream",
+            request_id,
+        },
         dimension: None,
-        metrics: &metrics,
+        metrics: Metrics::default(),
     });
 }

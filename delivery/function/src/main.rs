@@ -4,15 +4,21 @@ use deliver::DeliverFunction;
 use lambda_runtime::{Error, LambdaEvent};
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
-use service::{runtime, telemetry};
+use service::process::Process;
+use service::runtime;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    telemetry::init();
-    let deliver = |function: &'static DeliverFunction, event: LambdaEvent<Box<RawValue>>| async move {
-        Ok(function
-            .deliver(&event.payload, &event.context, Timestamp::now())
-            .await?)
+    let process = Process::start(env!("CARGO_CRATE_NAME"));
+    let function = DeliverFunction::from_variables(&process.variables);
+    let deliver = move |function: &'static DeliverFunction, event: LambdaEvent<Box<RawValue>>| {
+        let log = process.log.clone();
+        async move {
+            let LambdaEvent { payload, context } = event;
+            Ok(function
+                .deliver(&payload, &context, Timestamp::now(), &log)
+                .await?)
+        }
     };
-    runtime::run(DeliverFunction::from_environment(), deliver).await
+    runtime::run(function, deliver).await
 }

@@ -2,10 +2,11 @@
 //! delivered. Must not know what is sent there, in which order, or why a record cannot be
 //! delivered.
 
-use aws::environment::{self, ConfigError, env_var, optional_env_var};
+use aws::environment::{self, ConfigError, Variables};
 use aws::s3::Bucket;
 
 use crate::bus::Bus;
+use crate::clients;
 use crate::lake::Lake;
 
 /// The targets, of which one may be missing, and the bucket for what cannot be delivered.
@@ -19,29 +20,26 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    /// The targets that the environment variables name.
+    /// The targets that the variables name.
     ///
     /// # Errors
     /// When both targets or the failure bucket are missing, or `AWS_CA_BUNDLE` names a file that
     /// cannot be used.
-    pub(crate) fn from_environment() -> Result<Self, ConfigError> {
-        let failures = Bucket::new(env_var("FAILURE_BUCKET_NAME")?, environment::s3()?);
-        let (bus, lake) = (
-            optional_env_var("EVENT_BUS_NAME"),
-            optional_env_var("DELIVERY_STREAM_NAME"),
-        );
+    pub(crate) fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
+        let bucket = variables.required("FAILURE_BUCKET_NAME")?;
+        let failures = Bucket::new(bucket, environment::s3(variables)?);
+        let bus = variables.optional("EVENT_BUS_NAME");
+        let lake = variables.optional("DELIVERY_STREAM_NAME");
         if bus.is_none() && lake.is_none() {
             return Err(ConfigError::Missing(
                 "EVENT_BUS_NAME or DELIVERY_STREAM_NAME",
             ));
         }
-        let (bus, lake) = (
-            bus.map(Bus::from_environment).transpose()?,
-            lake.map(Lake::from_environment).transpose()?,
-        );
-        let has_lake = lake.is_some() || optional_env_var("LAKE_BUCKET_NAME").is_some();
+        let config = clients::config(variables)?;
+        let lake = lake.map(|stream| Lake::new(&config, stream));
+        let has_lake = lake.is_some() || variables.optional("LAKE_BUCKET_NAME").is_some();
         Ok(Self {
-            bus,
+            bus: bus.map(|name| Bus::new(&config, name)),
             lake,
             has_lake,
             failures,

@@ -1,10 +1,15 @@
 //! `POST` and `PATCH /api/customers`, and `GET /api/sdk/ping`.
 //!
-//! This crate has the order of the steps; each step is in [`model`], [`store`] or [`service`].
+//! This crate has the order of the steps and the endpoint's own answers; each step is in [`model`],
+//! [`store`] or [`service`].
+
+mod answer;
+pub mod metric;
+pub mod problem;
 
 use aws::client::dynamodb;
 use aws::deadline::Deadline;
-use aws::environment::{ConfigError, env_var, optional_env_var, sdk_config};
+use aws::environment::{ConfigError, Variables, sdk_config};
 use aws::queue::Queue;
 use lambda_http::Request;
 use model::api_key::Endpoint;
@@ -17,12 +22,14 @@ use service::context::RequestContext;
 use service::problem::Problem;
 use service::route::Route;
 use service::runtime::Function;
-use service::success::{CustomerResponse, Success};
 use store::api_keys::ApiKeysTable;
 use store::customers::{CustomersTable, NewerField, UpdateMark, UpdateResult, Upsert, Upserted};
 use store::error::StoreError;
 use store::overflow::DeferredUpdate;
 use store::retry::deadline_of_writes;
+
+use self::answer::Pong;
+pub use self::answer::{CustomerResponse, CustomersOutcome};
 
 const CUSTOMERS: Route = Route {
     path: "/api/customers",
@@ -42,22 +49,21 @@ pub struct CustomersFunction {
 }
 
 impl CustomersFunction {
-    /// The function with the tables that the environment variables name, and the overflow queue if
-    /// one is named.
+    /// The function with the tables that the variables name, and the overflow queue if one is named.
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub fn from_environment() -> Result<Self, ConfigError> {
-        let (keys, table) = (env_var("API_KEYS_TABLE")?, env_var("CUSTOMERS_TABLE")?);
-        let config = sdk_config()?;
+    pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
+        let keys = variables.required("API_KEYS_TABLE")?;
+        let table = variables.required("CUSTOMERS_TABLE")?;
+        let config = sdk_config(variables)?;
         let client = dynamodb(&config);
-        let overflow = optional_env_var("OVERFLOW_QUEUE_URL").map(|url| Queue::new(&config, url));
-        let authenticator =
-            Authenticator::from_environment(ApiKeysTable::new(client.clone(), keys))?;
+        let overflow = variables.optional("OVERFLOW_QUEUE_URL");
+        let keys = ApiKeysTable::new(client.clone(), keys);
         Ok(Self::new(
-            authenticator,
+            Authenticator::from_variables(keys, variables)?,
             CustomersTable::new(client, table),
-            overflow,
+            overflow.map(|url| Queue::new(&config, url)),
         ))
     }
 
@@ -94,6 +100,8 @@ impl CustomersFunction {
 }
 
 impl Function for CustomersFunction {
+    type Outcome = CustomersOutcome;
+
     const ROUTES: &'static [Route] = &[CUSTOMERS, PING];
 
     fn authenticator(&self) -> &Authenticator {
@@ -105,13 +113,13 @@ impl Function for CustomersFunction {
         route: &Route,
         request: &Request,
         context: &mut RequestContext,
-    ) -> Result<Success, Problem> {
+    ) -> Result<CustomersOutcome, Problem> {
         let key = self
             .authenticator
             .authenticate(request.headers(), context)
             .await?;
         if *route == PING {
-            return Ok(Success::Pong);
+            return Ok(CustomersOutcome::Pong(Pong::BODY));
         }
         authorize(&key, Endpoint::Customers)?;
         let body = read_body(request, context)?;
@@ -136,9 +144,9 @@ impl Function for CustomersFunction {
                     updated_at: mark.updated_at(),
                 }
             }
-            Err(error) => return Err(Problem::from_upsert(error)),
+            Err(error) => return Err(problem::from_upsert(error)),
         };
-        Ok(Success::Customer(CustomerResponse {
+        Ok(CustomersOutcome::Customer(CustomerResponse {
             customer_id: update.customer_id().to_owned(),
             result: upserted.result,
             updated_at: upserted.updated_at,

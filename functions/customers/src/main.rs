@@ -2,10 +2,12 @@
 
 use customers::CustomersFunction;
 use lambda_runtime::Error;
-use service::{runtime, telemetry};
+use service::process::Process;
+use service::runtime;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    telemetry::init();
-    runtime::run_http(CustomersFunction::from_environment()).await
+    let process = Process::start(env!("CARGO_CRATE_NAME"));
+    let function = CustomersFunction::from_variables(&process.variables);
+    runtime::run_http(function, &process).await
 }

@@ -7,13 +7,16 @@
 //! of the steps.
 
 mod event;
+mod log;
+pub mod metric;
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use aws::cause::Cause;
 use aws::client::dynamodb;
 use aws::deadline::Deadline;
-use aws::environment::{ConfigError, env_var, optional_env_var, sdk_config};
+use aws::environment::{ConfigError, Variables, sdk_config};
 use aws::queue::Queue;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -25,8 +28,8 @@ use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
 use service::context::time_left;
-use service::runtime;
-use service::telemetry::drain_log::{self, Drained};
+use service::runtime::Answer;
+use service::telemetry::log::Log;
 use store::ItemOutcome;
 use store::batch_context::BatchContext;
 use store::customers::{CustomersTable, NewerField, Upsert};
@@ -39,6 +42,7 @@ use store::signals::SignalsTable;
 use tracing::Instrument as _;
 
 pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
+use self::log::{Drained, DrainedSignals};
 
 /// The longest that a drain may take: less than the function's timeout by the time for dead
 /// letters.
@@ -62,10 +66,19 @@ pub struct OverflowFunction {
 /// The drain of one message.
 #[derive(Clone, Copy)]
 struct Drain<'a> {
+    /// Where its lines go.
+    log: &'a Log,
     request_id: &'a str,
     now: Timestamp,
     /// When the invocation must have ended.
     deadline: Deadline,
+}
+
+/// What became of a message.
+struct MessageOutcome {
+    /// Whether SQS may delete it.
+    is_done: bool,
+    are_credentials_refused: bool,
 }
 
 /// Why a message was not drained.
@@ -83,57 +96,65 @@ enum DrainError {
 }
 
 impl OverflowFunction {
-    /// The function with the tables that the environment variables name.
+    /// The function with the tables that the variables name.
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub fn from_environment() -> Result<Self, ConfigError> {
-        let (customers, idempotency) = (env_var("CUSTOMERS_TABLE")?, env_var("IDEMPOTENCY_TABLE")?);
-        let (signals, rejected) = (
-            env_var("SIGNALS_TABLE")?,
-            env_var("REJECTED_SIGNALS_TABLE")?,
-        );
-        let config = sdk_config()?;
+    pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
+        let customers = variables.required("CUSTOMERS_TABLE")?;
+        let idempotency = variables.required("IDEMPOTENCY_TABLE")?;
+        let signals = variables.required("SIGNALS_TABLE")?;
+        let rejected = variables.required("REJECTED_SIGNALS_TABLE")?;
+        let dead_letters = variables.optional("DEAD_LETTER_QUEUE_URL");
+        let config = sdk_config(variables)?;
         let client = dynamodb(&config);
         Ok(Self {
             customers: CustomersTable::new(client.clone(), customers),
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), signals, None),
             rejected: RejectedSignalsTable::new(client.clone(), rejected),
-            dead_letters: optional_env_var("DEAD_LETTER_QUEUE_URL")
-                .map(|url| Queue::new(&config, url)),
+            dead_letters: dead_letters.map(|url| Queue::new(&config, url)),
         })
     }
 
-    /// Drains each message of an event that came at `now`. Returns the messages that are to be
-    /// delivered again.
+    /// Drains each message of an event that came at `now`, and writes a line for each to `log`.
+    /// Returns the messages that are to be delivered again.
     pub async fn drain(
         &self,
         event: SqsEvent,
         lambda: &Context,
         now: Timestamp,
-    ) -> SqsBatchResponse {
+        log: &Log,
+    ) -> Answer<SqsBatchResponse> {
         let deadline = Deadline::after(time_left(lambda.deadline, now, MAX_DRAIN_DURATION));
         let drain = Drain {
+            log,
             request_id: &lambda.request_id,
             now,
             deadline,
         };
-        let failures = join_all(event.records.into_iter().map(
+        let drained = join_all(event.records.into_iter().map(
             async |SqsMessage { message_id, body }| {
-                let is_drained = self.drain_or_report(body, drain).await;
-                (!is_drained).then_some(BatchItemFailure {
-                    item_identifier: message_id,
-                })
+                (message_id, self.drain_or_report(body, drain).await)
             },
         ));
-        SqsBatchResponse {
-            batch_item_failures: failures.await.into_iter().flatten().collect(),
+        let mut response = SqsBatchResponse::default();
+        let mut are_credentials_refused = false;
+        for (item_identifier, outcome) in drained.await {
+            are_credentials_refused |= outcome.are_credentials_refused;
+            if !outcome.is_done {
+                let failure = BatchItemFailure { item_identifier };
+                response.batch_item_failures.push(failure);
+            }
+        }
+        Answer {
+            response,
+            are_credentials_refused,
         }
     }
 
-    /// Drains a message. Returns whether SQS may delete it.
-    async fn drain_or_report(&self, body: String, drain: Drain<'_>) -> bool {
+    /// Drains a message, and writes its line to the log.
+    async fn drain_or_report(&self, body: String, drain: Drain<'_>) -> MessageOutcome {
         // Each line of the log, also a panic's, has the id of the invocation.
         let span = tracing::info_span!("drain", requestId = drain.request_id);
         // A defect that one message meets must not cost the others.
@@ -142,28 +163,28 @@ impl OverflowFunction {
             .instrument(span)
             .await;
         let Err(error) = drained.unwrap_or(Err(DrainError::Panic)) else {
-            return true;
+            return MessageOutcome {
+                is_done: true,
+                are_credentials_refused: false,
+            };
         };
         let is_dead_letter = match &error {
             // Delivered again, it would fail again.
             DrainError::Message(MessageError::Unreadable) | DrainError::Refused(_) => {
                 self.dead_letter(body, &error).await
             }
-            DrainError::Store(StoreError::Unavailable(cause)) => {
-                runtime::end_if_refused(cause);
-                false
-            }
             DrainError::Message(MessageError::Newer) | DrainError::Store(_) | DrainError::Panic => {
                 false
             }
         };
-        drain_log::failed(
-            drain.now,
-            drain.request_id,
-            &error.to_string(),
-            is_dead_letter,
-        );
-        is_dead_letter
+        log::failed(drain, &error.to_string(), is_dead_letter);
+        MessageOutcome {
+            is_done: is_dead_letter,
+            are_credentials_refused: matches!(
+                error,
+                DrainError::Store(StoreError::Unavailable(Cause::InvalidCredentials))
+            ),
+        }
     }
 
     async fn drain_message(&self, body: &str, drain: Drain<'_>) -> Result<(), DrainError> {
@@ -202,16 +223,17 @@ impl OverflowFunction {
             StoreError::Invalid => DrainError::Refused("ValidationException"),
             error => error.into(),
         })?;
-        drain_log::drained(&Drained {
-            now: drain.now,
-            request_id: drain.request_id,
-            account_id,
-            key_id,
-            received_at: mark.updated_at(),
-            request_identifier: None,
-            signals: None,
-            is_conflict: false,
-        });
+        log::drained(
+            drain,
+            &Drained {
+                account_id,
+                key_id,
+                received_at: mark.updated_at(),
+                request_identifier: None,
+                signals: None,
+                is_conflict: false,
+            },
+        );
         Ok(())
     }
 
@@ -224,6 +246,7 @@ impl OverflowFunction {
             request_id,
             now,
             deadline,
+            ..
         } = drain;
         let rejected_by_request = std::mem::take(&mut deferred.rejected);
         let request_identifier = deferred.request_identifier()?;
@@ -272,17 +295,21 @@ impl OverflowFunction {
                 ItemOutcome::Unacknowledged(error) => return Err(error.into()),
             }
         }
-        let signals = Some((batch.signals.len(), batch.rejected.len()));
-        drain_log::drained(&Drained {
-            now,
-            request_id,
-            account_id: &deferred.account_id,
-            key_id: &deferred.key_id,
-            received_at: context.received_at,
-            request_identifier: Some(request_identifier.as_sent()),
-            signals,
-            is_conflict,
-        });
+        let signals = DrainedSignals {
+            accepted: batch.signals.len(),
+            rejected: batch.rejected.len(),
+        };
+        log::drained(
+            drain,
+            &Drained {
+                account_id: &deferred.account_id,
+                key_id: &deferred.key_id,
+                received_at: context.received_at,
+                request_identifier: Some(request_identifier.as_sent()),
+                signals: Some(signals),
+                is_conflict,
+            },
+        );
         Ok(())
     }
 

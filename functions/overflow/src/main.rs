@@ -3,15 +3,21 @@
 use lambda_runtime::{Error, LambdaEvent};
 use model::timestamp::Timestamp;
 use overflow::OverflowFunction;
-use service::{runtime, telemetry};
+use service::process::Process;
+use service::runtime;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    telemetry::init();
-    let drain = |function: &'static OverflowFunction, event: LambdaEvent<_>| async move {
-        Ok(function
-            .drain(event.payload, &event.context, Timestamp::now())
-            .await)
+    let process = Process::start(env!("CARGO_CRATE_NAME"));
+    let function = OverflowFunction::from_variables(&process.variables);
+    let drain = move |function: &'static OverflowFunction, event: LambdaEvent<_>| {
+        let log = process.log.clone();
+        async move {
+            let LambdaEvent { payload, context } = event;
+            Ok(function
+                .drain(payload, &context, Timestamp::now(), &log)
+                .await)
+        }
     };
-    runtime::run(OverflowFunction::from_environment(), drain).await
+    runtime::run(function, drain).await
 }

@@ -1,13 +1,18 @@
 //! `POST /api/event-flows/signal`.
 //!
-//! This crate has the order of the steps; each step is in [`model`], [`store`] or [`service`].
+//! This crate has the order of the steps and the endpoint's own answers; each step is in [`model`],
+//! [`store`] or [`service`].
 
+mod answer;
+mod log;
+pub mod metric;
+pub mod problem;
 mod store_batch;
 
 use std::time::Duration;
 
 use aws::client::dynamodb;
-use aws::environment::{ConfigError, env_u64, env_var, optional_env_var, sdk_config};
+use aws::environment::{ConfigError, Variables, sdk_config};
 use aws::queue::Queue;
 use lambda_http::Request;
 use model::api_key::Endpoint;
@@ -21,15 +26,15 @@ use service::prefer::prefers_strict_handling;
 use service::problem::Problem;
 use service::route::Route;
 use service::runtime::Function;
-use service::success::{BatchResponse, StoredBatch, Success};
 use store::api_keys::ApiKeysTable;
 use store::batch_context::BatchContext;
 use store::idempotency::{IdempotencyTable, RequestHashes};
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
-use self::store_batch::ReceivedBatch;
+pub use self::answer::{BatchCounts, BatchOutcome, BatchResponse, Verdict};
 pub use self::store_batch::Storage;
+use self::store_batch::{ReceivedBatch, StoredBatch};
 
 /// The function: its authenticator, its tables and its queue.
 #[derive(Debug)]
@@ -39,32 +44,30 @@ pub struct SignalsFunction {
 }
 
 impl SignalsFunction {
-    /// The function with the tables that the environment variables name, and the overflow queue if
-    /// one is named.
+    /// The function with the tables that the variables name, and the overflow queue if one is named.
     ///
     /// # Errors
     /// When a variable is missing or malformed, or `AWS_CA_BUNDLE` names a file that cannot be
     /// used.
-    pub fn from_environment() -> Result<Self, ConfigError> {
-        let (keys, idempotency) = (env_var("API_KEYS_TABLE")?, env_var("IDEMPOTENCY_TABLE")?);
-        let (table, rejected) = (
-            env_var("SIGNALS_TABLE")?,
-            env_var("REJECTED_SIGNALS_TABLE")?,
-        );
-        let days = env_u64("SIGNAL_RETENTION_DAYS")?;
+    pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
+        let keys = variables.required("API_KEYS_TABLE")?;
+        let idempotency = variables.required("IDEMPOTENCY_TABLE")?;
+        let signals = variables.required("SIGNALS_TABLE")?;
+        let rejected = variables.required("REJECTED_SIGNALS_TABLE")?;
+        let days = variables.whole_number("SIGNAL_RETENTION_DAYS")?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
-        let config = sdk_config()?;
+        let overflow = variables.optional("OVERFLOW_QUEUE_URL");
+        let config = sdk_config(variables)?;
         let client = dynamodb(&config);
         let storage = Storage {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
-            signals: SignalsTable::new(client.clone(), table, retention),
+            signals: SignalsTable::new(client.clone(), signals, retention),
             rejected: RejectedSignalsTable::new(client.clone(), rejected),
-            overflow: optional_env_var("OVERFLOW_QUEUE_URL").map(|url| Queue::new(&config, url)),
+            overflow: overflow.map(|url| Queue::new(&config, url)),
         };
-        Ok(Self::new(
-            Authenticator::from_environment(ApiKeysTable::new(client, keys))?,
-            storage,
-        ))
+        let keys = ApiKeysTable::new(client, keys);
+        let authenticator = Authenticator::from_variables(keys, variables)?;
+        Ok(Self::new(authenticator, storage))
     }
 
     /// The function with this authenticator and these tables.
@@ -77,6 +80,8 @@ impl SignalsFunction {
 }
 
 impl Function for SignalsFunction {
+    type Outcome = BatchOutcome;
+
     const ROUTES: &'static [Route] = &[Route {
         path: "/api/event-flows/signal",
         methods: &["POST"],
@@ -91,14 +96,14 @@ impl Function for SignalsFunction {
         _: &Route,
         request: &Request,
         request_context: &mut RequestContext,
-    ) -> Result<Success, Problem> {
+    ) -> Result<BatchOutcome, Problem> {
         let key = self
             .authenticator
             .authenticate(request.headers(), request_context)
             .await?;
         authorize(&key, Endpoint::Signals)?;
         let body = read_body(request, request_context)?;
-        let batch = Batch::parse(JsonText::parse(&body)?)?;
+        let batch = Batch::parse(JsonText::parse(&body)?).map_err(problem::from_batch)?;
         request_context
             .request_identifier
             .clone_from(&batch.request_identifier);
@@ -107,11 +112,8 @@ impl Function for SignalsFunction {
             .clone()
             .unwrap_or_else(RequestIdentifier::random);
         if !batch.rejected.is_empty() && prefers_strict_handling(request.headers()) {
-            return Err(Problem::batch_rejected(BatchResponse::new(
-                batch,
-                &request_identifier,
-                StoredBatch::default(),
-            )));
+            let stored = StoredBatch::default();
+            return Ok(BatchOutcome::new(batch, &request_identifier, &stored).reject_all());
         }
         let batch_context = BatchContext {
             account_id: &key.account_id,
@@ -128,11 +130,11 @@ impl Function for SignalsFunction {
             request_context,
         };
         let stored = self.storage.store(&mut received).await?;
-        let response = BatchResponse::new(received.batch, &request_identifier, stored);
-        if response.counts.accepted == 0 {
-            Err(Problem::batch_rejected(response))
+        let outcome = BatchOutcome::new(received.batch, &request_identifier, &stored);
+        if outcome.response.counts.accepted == 0 {
+            Ok(outcome.reject_all())
         } else {
-            Ok(Success::Batch(response))
+            Ok(outcome)
         }
     }
 }

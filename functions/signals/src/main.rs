@@ -1,11 +1,13 @@
 //! Starts the function.
 
 use lambda_runtime::Error;
-use service::{runtime, telemetry};
+use service::process::Process;
+use service::runtime;
 use signals::SignalsFunction;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    telemetry::init();
-    runtime::run_http(SignalsFunction::from_environment()).await
+    let process = Process::start(env!("CARGO_CRATE_NAME"));
+    let function = SignalsFunction::from_variables(&process.variables);
+    runtime::run_http(function, &process).await
 }

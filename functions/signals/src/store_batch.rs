@@ -12,8 +12,6 @@ use model::signal::RejectedSignal;
 use model::timestamp::Timestamp;
 use service::context::RequestContext;
 use service::problem::Problem;
-use service::success::StoredBatch;
-use service::telemetry::request_log;
 use store::ItemOutcome;
 use store::batch_context::BatchContext;
 use store::error::StoreError;
@@ -22,6 +20,8 @@ use store::overflow::DeferredBatch;
 use store::rejected_signals::{RejectedSignalItem, RejectedSignalsTable};
 use store::retry::deadline_of_writes;
 use store::signals::SignalsTable;
+
+use crate::{log, problem};
 
 /// The part of the request's time that is reserved for an idempotency record after signals could
 /// not be stored.
@@ -46,6 +46,15 @@ pub(crate) struct ReceivedBatch<'a> {
     pub(crate) hashes: RequestHashes,
     pub(crate) context: BatchContext<'a>,
     pub(crate) request_context: &'a RequestContext,
+}
+
+/// How a batch was stored.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StoredBatch {
+    /// Whether the same request was received before.
+    pub(crate) replayed: bool,
+    /// The indices of the signals that are queued instead.
+    pub(crate) deferred: Vec<usize>,
 }
 
 /// What is known of the idempotency record of a batch.
@@ -100,23 +109,23 @@ impl Storage {
         if left.is_empty() {
             return Ok(StoredBatch {
                 replayed,
-                deferred: 0,
+                deferred: Vec::new(),
             });
         }
         if self.defer(received, context, &left).await {
             return Ok(StoredBatch {
                 replayed,
-                deferred: left.signals.len(),
+                deferred: left.signals.into_keys().collect(),
             });
         }
         if let Some(error) = left.rejected.values().next() {
-            request_log::rejected_not_stored(received.request_context, error);
+            log::rejected_not_stored(received.request_context, error);
         }
         match left.signals.into_values().next() {
             Some(error) => Err(self.unavailable(received, context, error, &record).await),
             None => Ok(StoredBatch {
                 replayed,
-                deferred: 0,
+                deferred: Vec::new(),
             }),
         }
     }
@@ -143,7 +152,7 @@ impl Storage {
         match began {
             Ok(Outcome::New) => Ok(Record::New),
             Ok(Outcome::Replay { received_at }) => Ok(Record::Earlier(received_at)),
-            Ok(Outcome::Conflict) => Err(Problem::RequestIdentifierReused),
+            Ok(Outcome::Conflict) => Err(problem::request_identifier_reused()),
             Err(error @ StoreError::Unavailable(_)) if self.overflow.is_some() => {
                 Ok(Record::Unknown(error))
             }
@@ -210,7 +219,7 @@ impl Storage {
             .collect();
         let outcomes = self.rejected.store(&items, deadline).await;
         if outcomes.contains(&ItemOutcome::Invalid) {
-            request_log::rejected_not_stored(received.request_context, &StoreError::Invalid);
+            log::rejected_not_stored(received.request_context, &StoreError::Invalid);
         }
         let mut unacknowledged = BTreeMap::new();
         for (item, outcome) in items.iter().zip(outcomes) {

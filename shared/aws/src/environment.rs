@@ -1,18 +1,19 @@
 //! The configuration that all clients of AWS share: built from the variables that Lambda sets, and
-//! not discovered.
+//! not discovered. They are handed in, so that several functions can run in one process.
 //!
 //! `aws-config`'s loader would also look for profiles, single sign-on and a metadata service, which
 //! a function must not have. A configuration that is built reads no variable, so those that the
 //! SDKs define for endpoints are read here, and nowhere else ("Service-specific endpoints" in the
 //! AWS SDKs and Tools Reference Guide). Must not know which service is called for what.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use aws_config::environment::EnvironmentVariableCredentialsProvider;
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_dynamodb::config::{SharedCredentialsProvider, SharedHttpClient};
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider, SharedHttpClient};
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use aws_types::sdk_config;
 use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
@@ -52,19 +53,101 @@ impl fmt::Debug for ConfigError {
     }
 }
 
+/// The variables that a function is made from.
+#[derive(Clone)]
+pub struct Variables(Arc<HashMap<String, String>>);
+
+/// Without their values, among which are credentials.
+impl fmt::Debug for Variables {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl FromIterator<(String, String)> for Variables {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
+        Self(Arc::new(variables.into_iter().collect()))
+    }
+}
+
+impl Variables {
+    /// Those of this process. One that is not UTF-8 counts as not set.
+    pub fn from_process() -> Self {
+        let variables = std::env::vars_os();
+        variables
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect()
+    }
+
+    /// The variable `name`; `None` when it is not set or empty.
+    pub fn optional(&self, name: &str) -> Option<String> {
+        let value = self.0.get(name)?;
+        (!value.is_empty()).then(|| value.clone())
+    }
+
+    /// The variable `name`.
+    ///
+    /// # Errors
+    /// [`ConfigError::Missing`] when it is not set or empty.
+    pub fn required(&self, name: &'static str) -> Result<String, ConfigError> {
+        self.optional(name).ok_or(ConfigError::Missing(name))
+    }
+
+    /// The variable `name` as a whole number.
+    ///
+    /// # Errors
+    /// [`ConfigError::Missing`] when it is not set or empty, [`ConfigError::NotANumber`] when it is
+    /// not a whole number.
+    pub fn whole_number(&self, name: &'static str) -> Result<u64, ConfigError> {
+        let value = self.required(name)?;
+        value.parse().map_err(|_| ConfigError::NotANumber(name))
+    }
+
+    /// The endpoint that the operator set for a service, by its variable, or for all services.
+    pub fn endpoint(&self, endpoint_variable: &str) -> Option<String> {
+        self.optional(endpoint_variable)
+            .or_else(|| self.optional("AWS_ENDPOINT_URL"))
+    }
+
+    fn of_lambda(&self, name: &'static str) -> Result<String, ConfigError> {
+        self.optional(name)
+            .ok_or(ConfigError::MissingFromLambda(name))
+    }
+
+    fn region(&self) -> Result<String, ConfigError> {
+        self.optional("AWS_REGION")
+            .or_else(|| self.optional("AWS_DEFAULT_REGION"))
+            .ok_or(ConfigError::MissingFromLambda("AWS_REGION"))
+    }
+
+    fn credentials(&self) -> Result<SharedCredentialsProvider, ConfigError> {
+        let credentials = Credentials::new(
+            self.of_lambda("AWS_ACCESS_KEY_ID")?,
+            self.of_lambda("AWS_SECRET_ACCESS_KEY")?,
+            self.optional("AWS_SESSION_TOKEN"),
+            None,
+            "Variables",
+        );
+        Ok(SharedCredentialsProvider::new(credentials))
+    }
+}
+
 /// The configuration of a function. The credentials are those of its role.
 ///
 /// # Errors
 /// When a variable is missing, or [`http_client`] fails.
-pub fn sdk_config() -> Result<SdkConfig, ConfigError> {
-    let is_true =
-        |name| optional_env_var(name).is_some_and(|value| value.eq_ignore_ascii_case("true"));
+pub fn sdk_config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
+    let is_true = |name| {
+        variables
+            .optional(name)
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    };
     let config = defaults(CONNECT_TIMEOUT)?
-        .region(Region::new(region()?))
-        .credentials_provider(credentials()?)
+        .region(Region::new(variables.region()?))
+        .credentials_provider(variables.credentials()?)
         .use_fips(is_true("AWS_USE_FIPS_ENDPOINT"))
         .use_dual_stack(is_true("AWS_USE_DUALSTACK_ENDPOINT"))
-        .service_config(EndpointVariables);
+        .service_config(EndpointVariables(variables.clone()));
     Ok(config.build())
 }
 
@@ -72,30 +155,15 @@ pub fn sdk_config() -> Result<SdkConfig, ConfigError> {
 ///
 /// # Errors
 /// As [`sdk_config()`].
-pub fn s3() -> Result<S3Connection, ConfigError> {
+pub fn s3(variables: &Variables) -> Result<S3Connection, ConfigError> {
     Ok(S3Connection {
-        endpoint: configured_endpoint(s3::ENDPOINT_VARIABLE)
+        endpoint: variables
+            .endpoint(s3::ENDPOINT_VARIABLE)
             .ok_or(ConfigError::Missing(s3::ENDPOINT_VARIABLE))?,
-        region: region()?,
-        credentials: credentials()?,
+        region: variables.region()?,
+        credentials: variables.credentials()?,
         connector: http_connector(CONNECT_TIMEOUT)?,
     })
-}
-
-fn credentials() -> Result<SharedCredentialsProvider, ConfigError> {
-    for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
-        optional_env_var(name).ok_or(ConfigError::MissingFromLambda(name))?;
-    }
-    Ok(SharedCredentialsProvider::new(
-        EnvironmentVariableCredentialsProvider::new(),
-    ))
-}
-
-fn region() -> Result<String, ConfigError> {
-    ["AWS_REGION", "AWS_DEFAULT_REGION"]
-        .into_iter()
-        .find_map(optional_env_var)
-        .ok_or(ConfigError::MissingFromLambda("AWS_REGION"))
 }
 
 /// What every configuration has, whosever credentials it gets: the behavior version and an HTTP
@@ -112,49 +180,15 @@ pub fn defaults(connect_timeout: Duration) -> Result<sdk_config::Builder, CaBund
     Ok(config)
 }
 
-/// The endpoint that the operator set for a service, by its variable, or for all services.
-pub fn configured_endpoint(endpoint_variable: &str) -> Option<String> {
-    [endpoint_variable, "AWS_ENDPOINT_URL"]
-        .into_iter()
-        .find_map(optional_env_var)
-}
-
 /// Finds the endpoint of a service in the variables. The clients ask for nothing else.
 #[derive(Debug)]
-struct EndpointVariables;
+struct EndpointVariables(Variables);
 
 impl LoadServiceConfig for EndpointVariables {
     fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {
-        configured_endpoint(&format!(
-            "{}_{}",
-            key.env(),
-            key.service_id().to_uppercase().replace(' ', "_")
-        ))
+        let service = key.service_id().to_uppercase().replace(' ', "_");
+        self.0.endpoint(&format!("{}_{service}", key.env()))
     }
-}
-
-/// The variable `name`; `None` when it is not set or empty.
-pub fn optional_env_var(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-/// The variable `name`.
-///
-/// # Errors
-/// [`ConfigError::Missing`] when it is not set or empty.
-pub fn env_var(name: &'static str) -> Result<String, ConfigError> {
-    optional_env_var(name).ok_or(ConfigError::Missing(name))
-}
-
-/// The variable `name` as a whole number.
-///
-/// # Errors
-/// [`ConfigError::Missing`] when it is not set or empty, [`ConfigError::NotANumber`] when it is not
-/// a whole number.
-pub fn env_u64(name: &'static str) -> Result<u64, ConfigError> {
-    env_var(name)?
-        .parse()
-        .map_err(|_| ConfigError::NotANumber(name))
 }
 
 /// The HTTP client of this service, which waits at most `connect_timeout` for a connection.

@@ -10,7 +10,7 @@ mod snapshot;
 
 use std::sync::{Arc, Mutex};
 
-use aws::environment::{self, ConfigError, optional_env_var};
+use aws::environment::{self, ConfigError, Variables};
 use aws::s3::Bucket;
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
@@ -48,19 +48,16 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// An authenticator with the bucket of the key snapshot that the environment variables name, if
-    /// they do.
+    /// An authenticator with the bucket of the key snapshot that the variables name, if they do.
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub fn from_environment(table: ApiKeysTable) -> Result<Self, ConfigError> {
-        let connection = |name| Ok::<_, ConfigError>(Bucket::new(name, environment::s3()?));
-        Ok(Self::new(
-            table,
-            optional_env_var(BUCKET_VARIABLE)
-                .map(connection)
-                .transpose()?,
-        ))
+    pub fn from_variables(table: ApiKeysTable, variables: &Variables) -> Result<Self, ConfigError> {
+        let snapshot = match variables.optional(BUCKET_VARIABLE) {
+            Some(bucket) => Some(Bucket::new(bucket, environment::s3(variables)?)),
+            None => None,
+        };
+        Ok(Self::new(table, snapshot))
     }
 
     /// An authenticator with an empty cache. The key snapshot is in this bucket, if there is one.

@@ -13,6 +13,8 @@ use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use store::retry::MAX_REQUEST_DURATION;
 
+use crate::telemetry::log::Log;
+
 /// The part of the invocation's time that is reserved for the response.
 pub const RESPONSE_RESERVE: Duration = Duration::from_secs(1);
 
@@ -26,6 +28,10 @@ pub struct RequestContext {
     pub received_at: Timestamp,
     /// When the last call to DynamoDB must have ended.
     pub deadline: Deadline,
+    /// Where its lines go.
+    pub log: Log,
+    /// How long the process took to start, if this is its first request.
+    pub init_duration: Option<Duration>,
     /// The path of its route, once that is found.
     pub path: Option<&'static str>,
     /// The entry of its API key, for the log: also of one that is no longer valid.
@@ -40,8 +46,8 @@ pub struct RequestContext {
 }
 
 impl RequestContext {
-    /// The context of `request`, received now.
-    pub fn from_request(request: &Request) -> Self {
+    /// The context of `request`, received now, whose lines go to `log`.
+    pub fn from_request(request: &Request, log: Log) -> Self {
         let lambda = request
             .lambda_context_ref()
             .expect("the runtime gives each request its invocation's context");
@@ -54,6 +60,8 @@ impl RequestContext {
                 received_at,
                 MAX_REQUEST_DURATION,
             )),
+            log,
+            init_duration: None,
             path: None,
             key: None,
             key_table_is_unavailable: false,

@@ -1,30 +1,33 @@
-//! Lambda and HTTP: what both functions do before and after their own work.
+//! Lambda and HTTP: what the functions do before and after their own work. Knows no batch and no
+//! customer.
 //!
 //! [`runtime`] parses Lambda's event, finds the [`route`], calls the function, writes the log line
 //! ([`telemetry`]) and the [`response`]. The function authenticates the request ([`auth`]), reads
-//! its body ([`body`]), and returns a [`success`] or a [`problem`].
+//! its body ([`body`]), and returns its [`outcome`] or a [`problem`].
 //!
 //! | module | knows | must not know |
 //! |---|---|---|
+//! | [`process`] | the process of a function on Lambda | what a function does |
 //! | [`runtime`] | Lambda's events, panics | what a function does |
 //! | [`context`] | when a request was received, its deadline | what it asks for |
 //! | [`route`] | paths and methods | everything else |
 //! | [`auth`] | API keys: the cache, the table and the snapshot | routes, bodies |
 //! | [`body`] | media types, encodings, sizes | what a body means |
 //! | [`prefer`] | the header `Prefer` | everything else |
-//! | [`success`] | the bodies of a 200 | how they are sent |
-//! | [`problem`], [`problem_document`] | the only table from errors to HTTP | how an error came about |
+//! | [`outcome`] | what became of a request | which endpoints there are |
+//! | [`problem`], [`problem_document`] | the table from errors to HTTP | how an error came about |
 //! | [`response`] | the HTTP response | why it is this one |
 //! | [`telemetry`] | the log and the metrics | how an item is stored |
 
 pub mod auth;
 pub mod body;
 pub mod context;
+pub mod outcome;
 pub mod prefer;
 pub mod problem;
 pub mod problem_document;
+pub mod process;
 pub mod response;
 pub mod route;
 pub mod runtime;
-pub mod success;
 pub mod telemetry;

@@ -1,20 +1,19 @@
-//! Problems: why a request failed (docs/api.md, Errors). Every error of a function becomes one.
+//! Problems: why a request failed (docs/api.md, Errors). Every error of a function becomes one. Those
+//! that only one endpoint knows are made in its crate.
 //!
 //! This module must not know how a problem is written: see [`crate::problem_document`].
 
 mod problem_type;
 
-use model::batch::BatchError;
+use aws::cause::Cause;
 use model::identifier::RequestIdentifier;
 use model::json::JsonSyntaxError;
 use model::key_entry::KeyStatus;
-use model::pointer::JsonPointer;
 use model::validation::FieldError;
 use store::error::StoreError;
 
 pub use self::problem_type::ProblemType;
 use crate::route::Route;
-use crate::success::BatchResponse;
 
 /// Why a request failed; each becomes one response.
 #[derive(Debug)]
@@ -27,13 +26,6 @@ pub enum Problem {
     TooManyGzipMembers,
     /// The body as a whole is invalid.
     ValidationFailed(Vec<FieldError>),
-    /// No signal was accepted.
-    BatchRejected {
-        /// The counts and the errors.
-        response: Box<BatchResponse>,
-        /// How many signals are invalid: with strict handling one is enough to reject all.
-        invalid: usize,
-    },
     /// The request has no valid API key. The reason is for the log.
     Unauthorized(UnauthorizedReason),
     /// The API key is restricted to another endpoint.
@@ -47,17 +39,15 @@ pub enum Problem {
         /// Its bytes; `None` for a compressed body, which is not decompressed beyond the limit.
         sent: Option<usize>,
     },
-    /// More signals than the limit.
-    TooManySignals {
-        /// The signals of the request, also those beyond the limit.
-        sent: usize,
-    },
     /// A media type or a content encoding that is not supported. The sentence names those that are.
     UnsupportedMediaType(&'static str),
-    /// The requestIdentifier was used with another body.
-    RequestIdentifierReused,
-    /// The customer would become larger than an item may be.
-    CustomerTooLarge,
+    /// The request breaks a rule that only its endpoint knows.
+    EndpointRule {
+        /// The endpoint's own type.
+        problem_type: ProblemType,
+        /// A sentence without a value of the client.
+        detail: String,
+    },
     /// A defect of this service: the error of a call whose values it made itself, or a panic, which
     /// has a line in the log.
     InternalError(Option<StoreError>),
@@ -111,15 +101,6 @@ impl From<Vec<FieldError>> for Problem {
     }
 }
 
-impl From<BatchError> for Problem {
-    fn from(error: BatchError) -> Self {
-        match error {
-            BatchError::Invalid(errors) => Self::ValidationFailed(errors),
-            BatchError::TooManySignals { sent } => Self::TooManySignals { sent },
-        }
-    }
-}
-
 /// The error of a call whose values this service made itself: if DynamoDB finds them invalid, that
 /// is a defect.
 impl From<StoreError> for Problem {
@@ -138,26 +119,15 @@ impl From<StoreError> for Problem {
 }
 
 impl Problem {
-    /// The rejection of a whole batch, because of the rejected signals of `response`.
-    pub fn batch_rejected(response: BatchResponse) -> Self {
-        let invalid = response.counts.rejected;
-        Self::BatchRejected {
-            response: Box::new(response.rejecting_all()),
-            invalid,
-        }
-    }
-
-    /// The error of a call with the values of a customer. If DynamoDB finds them invalid although
-    /// they passed every check, the client is told.
-    pub fn from_upsert(error: StoreError) -> Self {
-        match error {
-            StoreError::ItemTooLarge => Self::CustomerTooLarge,
-            StoreError::Invalid => {
-                let data = JsonPointer::Member(&JsonPointer::Root, "customerData");
-                Self::ValidationFailed(vec![FieldError::refused_by_store(&data)])
+    /// Whether AWS refused the credentials of the function.
+    pub fn are_credentials_refused(&self) -> bool {
+        matches!(
+            self,
+            Self::StorageUnavailable {
+                error: StoreError::Unavailable(Cause::InvalidCredentials),
+                ..
             }
-            error => error.into(),
-        }
+        )
     }
 
     /// The type, which has the status and the code.
@@ -166,20 +136,26 @@ impl Problem {
             Self::MalformedJson(_) | Self::MalformedGzip | Self::TooManyGzipMembers => {
                 ProblemType::MALFORMED_JSON
             }
-            Self::ValidationFailed(_) | Self::BatchRejected { .. } => {
-                ProblemType::VALIDATION_FAILED
-            }
+            Self::ValidationFailed(_) => ProblemType::VALIDATION_FAILED,
             Self::Unauthorized(_) => ProblemType::UNAUTHORIZED,
             Self::Forbidden => ProblemType::FORBIDDEN,
             Self::NotFound => ProblemType::NOT_FOUND,
             Self::MethodNotAllowed(_) => ProblemType::METHOD_NOT_ALLOWED,
             Self::PayloadTooLarge { .. } => ProblemType::PAYLOAD_TOO_LARGE,
-            Self::TooManySignals { .. } => ProblemType::TOO_MANY_SIGNALS,
             Self::UnsupportedMediaType(_) => ProblemType::UNSUPPORTED_MEDIA_TYPE,
-            Self::RequestIdentifierReused => ProblemType::REQUEST_IDENTIFIER_REUSED,
-            Self::CustomerTooLarge => ProblemType::CUSTOMER_TOO_LARGE,
+            Self::EndpointRule { problem_type, .. } => *problem_type,
             Self::InternalError(_) => ProblemType::INTERNAL_ERROR,
             Self::StorageUnavailable { .. } => ProblemType::STORAGE_UNAVAILABLE,
+        }
+    }
+
+    /// The error of the store that it came from, for the log: the response does not say it.
+    pub fn store_error(&self) -> Option<&StoreError> {
+        match self {
+            Self::StorageUnavailable { error, .. } | Self::InternalError(Some(error)) => {
+                Some(error)
+            }
+            _ => None,
         }
     }
 
@@ -187,7 +163,6 @@ impl Problem {
     pub fn field_errors(&self) -> &[FieldError] {
         match self {
             Self::ValidationFailed(errors) => errors,
-            Self::BatchRejected { response, .. } => &response.field_errors,
             _ => &[],
         }
     }

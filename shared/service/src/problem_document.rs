@@ -6,12 +6,11 @@ use lambda_http::http::HeaderValue;
 use lambda_http::http::header::{ALLOW, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use model::identifier::RequestIdentifier;
 use model::json::JsonSyntaxError;
-use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS, MAX_SIGNALS_PER_REQUEST};
+use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS};
 use model::validation::FieldError;
 use serde::Serialize;
 
 use crate::problem::{Problem, ProblemType, UnauthorizedReason};
-use crate::success::BatchResponse;
 
 /// The prefix of `type`; the code follows.
 pub const TYPE_PREFIX: &str = "urn:intake:problem:";
@@ -20,11 +19,11 @@ pub const TYPE_PREFIX: &str = "urn:intake:problem:";
 /// for a client that gives up after 60 s.
 pub const RETRY_AFTER_SECONDS: u16 = 2;
 
-/// The body of a problem (RFC 9457, section 3), with `message`, `code`, `requestId` and
-/// `fieldErrors` for existing clients.
+/// The body of a problem (RFC 9457, section 3), with `message`, `code` and `requestId` for existing
+/// clients. `fieldErrors`, which they need too, are among the further members.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ProblemDocument<'a> {
+pub struct ProblemDocument<'a, M> {
     r#type: String,
     title: &'static str,
     status: u16,
@@ -32,30 +31,27 @@ pub struct ProblemDocument<'a> {
     message: String,
     code: &'static str,
     request_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_identifier: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field_errors: Option<&'a [FieldError]>,
     #[serde(flatten)]
-    batch: Option<&'a BatchResponse>,
+    members: M,
 }
 
-impl<'a> ProblemDocument<'a> {
+/// The further members of a problem that no endpoint has members for.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProblemMembers<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_identifier: Option<&'a str>,
+    field_errors: &'a [FieldError],
+}
+
+impl<'a, M> ProblemDocument<'a, M> {
     /// The body for the invocation with this id.
-    pub fn new(problem: &'a Problem, request_id: &'a str) -> Self {
+    pub fn new(problem_type: ProblemType, detail: String, request_id: &'a str, members: M) -> Self {
         let ProblemType {
             status,
             code,
             title,
-        } = problem.problem_type();
-        let detail = detail(problem);
-        let (batch, retry_identifier) = match problem {
-            Problem::BatchRejected { response, .. } => (Some(response.as_ref()), None),
-            Problem::StorageUnavailable {
-                retry_identifier, ..
-            } => (None, retry_identifier.as_ref()),
-            _ => (None, None),
-        };
+        } = problem_type;
         Self {
             r#type: format!("{TYPE_PREFIX}{code}"),
             title,
@@ -64,12 +60,32 @@ impl<'a> ProblemDocument<'a> {
             detail,
             code,
             request_id,
-            request_identifier: retry_identifier.map(RequestIdentifier::as_sent),
-            // A batch has them itself.
-            field_errors: batch.is_none().then(|| problem.field_errors()),
-            batch,
+            members,
         }
     }
+
+    /// The HTTP status.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+}
+
+/// The body of `problem` for the invocation with this id.
+pub fn document<'a>(
+    problem: &'a Problem,
+    request_id: &'a str,
+) -> ProblemDocument<'a, ProblemMembers<'a>> {
+    let retry_identifier = match problem {
+        Problem::StorageUnavailable {
+            retry_identifier, ..
+        } => retry_identifier.as_ref(),
+        _ => None,
+    };
+    let members = ProblemMembers {
+        request_identifier: retry_identifier.map(RequestIdentifier::as_sent),
+        field_errors: problem.field_errors(),
+    };
+    ProblemDocument::new(problem.problem_type(), detail(problem), request_id, members)
 }
 
 /// The headers of the response to this problem.
@@ -97,48 +113,52 @@ pub fn headers(problem: &Problem) -> HeaderMap {
 
 fn detail(problem: &Problem) -> String {
     match problem {
-        Problem::MalformedJson(JsonSyntaxError { reason, line, column }) => {
+        Problem::MalformedJson(JsonSyntaxError {
+            reason,
+            line,
+            column,
+        }) => {
             format!("The body is not JSON: {reason} at line {line}, column {column}.")
         }
-        Problem::MalformedGzip => "The body is not gzip, although Content-Encoding says so.".to_owned(),
-        Problem::TooManyGzipMembers => format!("The gzip body has more than {MAX_GZIP_MEMBERS} members."),
+        Problem::MalformedGzip => {
+            "The body is not gzip, although Content-Encoding says so.".to_owned()
+        }
+        Problem::TooManyGzipMembers => {
+            format!("The gzip body has more than {MAX_GZIP_MEMBERS} members.")
+        }
         Problem::ValidationFailed(errors) => match errors.as_slice() {
             [only] => only.message.clone(),
             several => format!("{} validation errors; see fieldErrors.", several.len()),
         },
-        Problem::BatchRejected { response, invalid } => {
-            let received = response.counts.received;
-            let verb = if *invalid == 1 { "is" } else { "are" };
-            let strict = if *invalid < received { " and Prefer: handling=strict was set" } else { "" };
-            format!(
-                "Nothing was stored: {invalid} of {received} signals {verb} invalid{strict}. fieldErrors says what is wrong."
-            )
+        Problem::Unauthorized(_) => {
+            "A valid API key is required: Authorization: Bearer <API key>.".to_owned()
         }
-        Problem::Unauthorized(_) => "A valid API key is required: Authorization: Bearer <API key>.".to_owned(),
         Problem::Forbidden => "This API key is restricted to another endpoint.".to_owned(),
         Problem::NotFound => "No such endpoint.".to_owned(),
-        Problem::MethodNotAllowed(route) => format!("Method not allowed. Use {}.", route.methods.join(" or ")),
+        Problem::MethodNotAllowed(route) => {
+            format!("Method not allowed. Use {}.", route.methods.join(" or "))
+        }
         Problem::PayloadTooLarge { sent: Some(sent) } => {
             format!("Request body too large: {sent} bytes, limit {MAX_BODY_BYTES}.")
         }
         Problem::PayloadTooLarge { sent: None } => {
             format!("Decompressed body exceeds {MAX_BODY_BYTES} bytes.")
         }
-        Problem::TooManySignals { sent } => {
-            format!("Too many signals: {sent}, limit {MAX_SIGNALS_PER_REQUEST}. Nothing was stored.")
-        }
         Problem::UnsupportedMediaType(sentence) => (*sentence).to_owned(),
-        Problem::RequestIdentifierReused => {
-            "This requestIdentifier was used with another body in the last 24 hours. Nothing was stored.".to_owned()
+        Problem::EndpointRule { detail, .. } => detail.clone(),
+        Problem::InternalError(_) => {
+            "Internal error. Quote requestId when reporting it.".to_owned()
         }
-        Problem::CustomerTooLarge => {
-            "Customer too large: the update would exceed 400 KB. Nothing was changed.".to_owned()
-        }
-        Problem::InternalError(_) => "Internal error. Quote requestId when reporting it.".to_owned(),
-        Problem::StorageUnavailable { retry_identifier: None, .. } => {
+        Problem::StorageUnavailable {
+            retry_identifier: None,
+            ..
+        } => {
             format!("Storage temporarily unavailable. Retry after {RETRY_AFTER_SECONDS} seconds.")
         }
-        Problem::StorageUnavailable { retry_identifier: Some(_), .. } => format!(
+        Problem::StorageUnavailable {
+            retry_identifier: Some(_),
+            ..
+        } => format!(
             "Storage failed part-way. Retry after {RETRY_AFTER_SECONDS} seconds with this requestIdentifier in the body and \
              nothing else changed."
         ),

@@ -1,27 +1,35 @@
-//! The HTTP response to a request, from its success or its problem.
+//! The HTTP response to a request, from what the endpoint says or from the problem.
 
 use lambda_http::http::header::{ALLOW, CONTENT_TYPE};
 use lambda_http::http::{HeaderName, HeaderValue, StatusCode};
 use lambda_http::{Body, Response};
 use serde::Serialize;
 
-use crate::problem::Problem;
+use crate::outcome::{Outcome, Reply};
+use crate::problem::{Problem, ProblemType};
 use crate::problem_document::{self, ProblemDocument};
-use crate::success::Success;
+use crate::route::Route;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The response to the request of this invocation.
-pub fn respond(result: &Result<Success, Problem>, request_id: &str) -> Response<Body> {
+pub fn respond<O: Outcome>(result: &Result<Reply<O>, Problem>, request_id: &str) -> Response<Body> {
     let mut response = match result {
-        Ok(success) => of_success(success),
+        Ok(Reply::Options(route)) => allowed_methods(route),
+        Ok(Reply::Handled(outcome)) => match outcome.rejection() {
+            None => json("application/json", &outcome.body()),
+            Some(detail) => {
+                let problem_type = ProblemType::VALIDATION_FAILED;
+                problem_response(&ProblemDocument::new(
+                    problem_type,
+                    detail,
+                    request_id,
+                    outcome.body(),
+                ))
+            }
+        },
         Err(problem) => {
-            let mut response = json(
-                "application/problem+json",
-                &ProblemDocument::new(problem, request_id),
-            );
-            *response.status_mut() = StatusCode::from_u16(problem.problem_type().status)
-                .expect("problem types have valid statuses");
+            let mut response = problem_response(&problem_document::document(problem, request_id));
             response
                 .headers_mut()
                 .extend(problem_document::headers(problem));
@@ -34,20 +42,19 @@ pub fn respond(result: &Result<Success, Problem>, request_id: &str) -> Response<
     response
 }
 
-fn of_success(success: &Success) -> Response<Body> {
-    match success {
-        Success::Pong => json("application/json", &serde_json::json!({"response": "pong"})),
-        Success::Customer(customer) => json("application/json", customer),
-        Success::Batch(batch) => json("application/json", batch),
-        Success::Options(route) => {
-            let mut response = Response::new(Body::Empty);
-            *response.status_mut() = StatusCode::NO_CONTENT;
-            let allow =
-                HeaderValue::try_from(route.allow()).expect("the names of methods are ASCII");
-            response.headers_mut().insert(ALLOW, allow);
-            response
-        }
-    }
+fn allowed_methods(route: &Route) -> Response<Body> {
+    let mut response = Response::new(Body::Empty);
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let allow = HeaderValue::try_from(route.allow()).expect("the names of methods are ASCII");
+    response.headers_mut().insert(ALLOW, allow);
+    response
+}
+
+fn problem_response(document: &ProblemDocument<'_, impl Serialize>) -> Response<Body> {
+    let mut response = json("application/problem+json", document);
+    *response.status_mut() =
+        StatusCode::from_u16(document.status()).expect("problem types have valid statuses");
+    response
 }
 
 fn json(media_type: &'static str, body: &impl Serialize) -> Response<Body> {

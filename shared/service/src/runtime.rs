@@ -7,11 +7,11 @@
 pub mod event;
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use aws::call_stats::CallStats;
-use aws::cause::Cause;
 use aws::environment::ConfigError;
 use futures_util::FutureExt as _;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse;
@@ -21,20 +21,24 @@ use lambda_runtime::tower::util::MapResultLayer;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use store::error::StoreError;
 use tracing::Instrument as _;
 
 use self::event::HttpApiEvent;
 use crate::auth::Authenticator;
 use crate::context::RequestContext;
+use crate::outcome::{Outcome, Reply, Served};
 use crate::problem::Problem;
+use crate::process::Process;
 use crate::response::respond;
 use crate::route::Route;
-use crate::success::Success;
-use crate::telemetry::{STARTED, request_log};
+use crate::telemetry::log::Log;
+use crate::telemetry::request_log;
 
 /// A function behind the HTTP API.
 pub trait Function: Sync {
+    /// What became of a request that it has handled.
+    type Outcome: Outcome + Send;
+
     /// The paths that it answers.
     const ROUTES: &'static [Route];
 
@@ -47,11 +51,26 @@ pub trait Function: Sync {
         route: &Route,
         request: &Request,
         context: &mut RequestContext,
-    ) -> impl Future<Output = Result<Success, Problem>> + Send;
+    ) -> impl Future<Output = Result<Self::Outcome, Problem>> + Send;
 }
 
-/// Whether AWS has refused the credentials of this process.
-static IS_REFUSED: AtomicBool = AtomicBool::new(false);
+/// What an invocation returns to Lambda.
+#[derive(Debug)]
+pub struct Answer<R> {
+    /// The response.
+    pub response: R,
+    /// Whether AWS refused the credentials of this process. They are those of its environment, and
+    /// another process gets new ones, so this one ends after its response.
+    pub are_credentials_refused: bool,
+}
+
+/// A function behind the HTTP API, in a process.
+struct HttpProcess<F> {
+    function: F,
+    log: Log,
+    init_duration: Duration,
+    is_warm: AtomicBool,
+}
 
 /// Serves the invocations of a function behind the HTTP API. See [`run`].
 ///
@@ -59,21 +78,36 @@ static IS_REFUSED: AtomicBool = AtomicBool::new(false);
 /// As [`run`].
 pub async fn run_http(
     function: Result<impl Function + Send + 'static, ConfigError>,
+    process: &Process,
 ) -> Result<(), Error> {
     if let Ok(function) = &function {
         function.authenticator().warm_up().await;
     }
-    request_log::set_init_duration(STARTED.elapsed());
-    run(
+    let in_process = function.map(|function| HttpProcess {
         function,
-        |function, event: LambdaEvent<HttpApiEvent>| async move {
-            let (event, lambda) = event.into_parts();
-            let request = event.into_request(lambda);
-            let context = RequestContext::from_request(&request);
-            Ok(for_api_gateway(serve(function, &request, context).await))
-        },
-    )
+        log: process.log.clone(),
+        init_duration: process.started.elapsed(),
+        is_warm: AtomicBool::new(false),
+    });
+    run(in_process, |process, event| async {
+        Ok(process.invoke(event).await)
+    })
     .await
+}
+
+impl<F: Function> HttpProcess<F> {
+    async fn invoke(&self, event: LambdaEvent<HttpApiEvent>) -> Answer<ApiGatewayV2httpResponse> {
+        let (event, lambda) = event.into_parts();
+        let request = event.into_request(lambda);
+        let mut context = RequestContext::from_request(&request, self.log.clone());
+        let is_first = !self.is_warm.swap(true, Ordering::Relaxed);
+        context.init_duration = is_first.then_some(self.init_duration);
+        let served = serve(&self.function, &request, context).await;
+        Answer {
+            are_credentials_refused: served.are_credentials_refused(),
+            response: for_api_gateway(served.response),
+        }
+    }
 }
 
 /// Serves invocations with `handle` until the process ends: one at a time, or several where
@@ -90,33 +124,36 @@ where
     F: Send + Sync + 'static,
     E: DeserializeOwned + Send + 'static,
     R: Serialize + Send + 'static,
-    H: Future<Output = Result<R, Error>> + Send + 'static,
+    H: Future<Output = Result<Answer<R>, Error>> + Send + 'static,
 {
     let function: &'static F = match function {
         Ok(function) => Box::leak(Box::new(function)),
         Err(error) => return fail(error).await,
     };
+    let is_refused = Arc::new(AtomicBool::new(false));
+    let was_refused = Arc::clone(&is_refused);
+    let service = service_fn(move |event| {
+        // On the heap: the runtime's own futures would each copy it.
+        let answered = Box::pin(handle(function, event));
+        let is_refused = Arc::clone(&is_refused);
+        async move {
+            let answer = answered.await?;
+            is_refused.fetch_or(answer.are_credentials_refused, Ordering::Relaxed);
+            Ok::<_, Error>(answer.response)
+        }
+    });
     // This is asked after the response has been sent.
-    let end_if_refused = |sent| {
-        if IS_REFUSED.load(Ordering::Relaxed) {
+    let end_if_refused = move |sent| {
+        if was_refused.load(Ordering::Relaxed) {
             Err("AWS refused the credentials".into())
         } else {
             sent
         }
     };
-    let service = service_fn(move |event| handle(function, event));
     Runtime::new(service)
         .layer(MapResultLayer::new(end_if_refused))
         .run_concurrent()
         .await
-}
-
-/// Ends this process after its response if AWS has refused its credentials: they are those of its
-/// environment, and another process gets new ones.
-pub fn end_if_refused(cause: &Cause) {
-    if *cause == Cause::InvalidCredentials {
-        IS_REFUSED.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Answers every invocation with why the function cannot start. Ending the process instead would
@@ -138,12 +175,13 @@ async fn fail(error: ConfigError) -> Result<(), Error> {
     .await
 }
 
-/// Serves one request: a response and a line in the log, whatever happens.
-pub async fn serve(
-    function: &impl Function,
+/// Serves one request: a response and a line in the log, whatever happens, and what became of the
+/// request.
+pub async fn serve<F: Function>(
+    function: &F,
     request: &Request,
     mut context: RequestContext,
-) -> Response<Body> {
+) -> Served<F::Outcome> {
     let started = Instant::now();
     // Each line of the log, also a panic's, has the id of the request.
     let span = tracing::info_span!("request", requestId = context.request_id);
@@ -152,29 +190,20 @@ pub async fn serve(
         AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
     let (result, calls) = CallStats::of(handled.instrument(span)).await;
     let result = result.unwrap_or(Err(Problem::InternalError(None)));
-    if let Err(Problem::StorageUnavailable {
-        error: StoreError::Unavailable(cause),
-        ..
-    }) = &result
-    {
-        end_if_refused(cause);
-    }
-    let response = respond(&result, &context.request_id);
-    request_log::emit(
-        &context,
-        &result,
-        response.status(),
-        &calls,
-        started.elapsed(),
-    );
-    response
+    let served = Served {
+        response: respond(&result, &context.request_id),
+        context,
+        result,
+    };
+    request_log::write(&served, &calls, started.elapsed());
+    served
 }
 
 async fn handle<F: Function>(
     function: &F,
     request: &Request,
     context: &mut RequestContext,
-) -> Result<Success, Problem> {
+) -> Result<Reply<F::Outcome>, Problem> {
     let route = Route::find(F::ROUTES, request).ok_or(Problem::NotFound)?;
     if !route.has(request.method()) {
         return Err(Problem::MethodNotAllowed(route));
@@ -182,9 +211,10 @@ async fn handle<F: Function>(
     context.path = Some(route.path);
     // A browser's preflight request has no key.
     if request.method() == Method::OPTIONS {
-        return Ok(Success::Options(route));
+        return Ok(Reply::Options(route));
     }
-    function.handle(route, request, context).await
+    let outcome = function.handle(route, request, context).await?;
+    Ok(Reply::Handled(outcome))
 }
 
 fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
@@ -204,11 +234,24 @@ mod tests {
     use store::api_keys::ApiKeysTable;
 
     use super::*;
+    use crate::telemetry::metric::Metrics;
 
     /// Panics on POST.
     struct Panicking(Authenticator);
 
+    struct Done;
+
+    impl Outcome for Done {
+        fn body(&self) -> impl Serialize {
+            "done"
+        }
+
+        fn add_metrics(&self, _: &mut Metrics) {}
+    }
+
     impl Function for Panicking {
+        type Outcome = Done;
+
         const ROUTES: &'static [Route] = &[Route {
             path: "/",
             methods: &["GET", "POST"],
@@ -223,9 +266,9 @@ mod tests {
             _: &Route,
             request: &Request,
             _: &mut RequestContext,
-        ) -> Result<Success, Problem> {
+        ) -> Result<Done, Problem> {
             assert!(request.method() != Method::POST, "a value of the client");
-            Ok(Success::Pong)
+            Ok(Done)
         }
     }
 
@@ -240,9 +283,9 @@ mod tests {
                 .with_raw_http_path("/")
                 .with_lambda_context(Context::default());
             *request.method_mut() = method;
-            let mut context = RequestContext::from_request(&request);
+            let mut context = RequestContext::from_request(&request, Log::new("test", |_| {}));
             context.request_id = "i1".to_owned();
-            serve(&function, &request, context).await
+            serve(&function, &request, context).await.response
         };
         let failed = send(Method::POST).await;
         assert_eq!(

@@ -1,21 +1,17 @@
 //! The log: JSON lines on standard output, which Lambda sends to CloudWatch.
 //!
-//! [`request_log`] writes the line of each request and, for their metrics, one more for each code
-//! of rejected signals or for the reason of a 401. Other log lines are this service's own, from
-//! INFO on: at TRACE, the runtime logs whole Lambda events and the SDK whole requests, with keys
-//! and bodies, so nothing of theirs below WARN is written. The line of a panic has its location,
-//! but not its message, which may contain a value.
+//! [`request_log`] writes the line of each request and, for its metric, one more for the reason of a
+//! 401; the functions write lines of their own, all of them to a [`log`]. Other log lines are events
+//! of this service's own crates, from INFO on: at TRACE, the runtime logs whole Lambda events and
+//! the SDK whole requests, with keys and bodies, so nothing of theirs below WARN is written. The
+//! line of a panic has its location, but not its message, which may contain a value.
 
-pub mod drain_log;
-pub mod emf;
+pub mod log;
 pub mod metric;
 pub mod request_log;
 
 use std::fmt;
-use std::sync::LazyLock;
-use std::time::Instant;
 
-use tracing::field::Field;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
@@ -25,29 +21,14 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use self::emf::EMF_TARGET;
+/// The crates that every function has. A target matches by its beginning, and crates of the SDK
+/// begin with `aws_`.
+const SHARED: [&str; 4] = ["aws::", "model", "service", "store"];
 
-/// The crates of this service. A target matches by its beginning, and crates of the SDK begin with
-/// `aws_`.
-const OWN: [&str; 8] = [
-    "aws::",
-    "customers",
-    "deliver",
-    "model",
-    "overflow",
-    "service",
-    "signals",
-    "store",
-];
-
-/// When the process started.
-pub(crate) static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-/// Writes events and panics to standard output from now on. Called once, at the start of the
-/// process.
-pub fn init() {
-    LazyLock::force(&STARTED);
-    subscriber(std::io::stdout).init();
+/// Writes the events of a function, which is in the crate `function`, and its panics to standard
+/// output from now on. Called once, at the start of the process.
+pub(crate) fn init(function: &str) {
+    subscriber(&[function], std::io::stdout).init();
     std::panic::set_hook(Box::new(|panic| {
         let location = panic
             .location()
@@ -57,8 +38,8 @@ pub fn init() {
     }));
 }
 
-/// Writes this service's events and the line of each request to `writer`.
-pub fn subscriber<W>(writer: W) -> impl Subscriber + Send + Sync
+/// Writes the events of the functions in these crates to `writer`.
+pub fn subscriber<W>(functions: &[&str], writer: W) -> impl Subscriber + Send + Sync
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
@@ -67,17 +48,16 @@ where
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false)
-        .map_event_format(Line)
+        .map_event_format(WithSpan)
         .with_writer(writer);
-    tracing_subscriber::registry().with(lines.with_filter(own_events()))
+    tracing_subscriber::registry().with(lines.with_filter(own_events(functions)))
 }
 
-/// How an event becomes a line: one that is a line already as it is, and any other with the members
-/// of its span, the requestId, before its own. The formatter of the library can neither nest
-/// objects nor take members of a span out of their object.
-struct Line(Format<Json>);
+/// Writes an event with the members of its span, the requestId, before its own: the formatter of the
+/// library cannot take members of a span out of their object.
+struct WithSpan(Format<Json>);
 
-impl<S, N> FormatEvent<S, N> for Line
+impl<S, N> FormatEvent<S, N> for WithSpan
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
     N: for<'writer> FormatFields<'writer> + 'static,
@@ -88,13 +68,6 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        if event.metadata().target() == EMF_TARGET {
-            let mut written = Ok(());
-            event.record(&mut |_: &Field, line: &dyn fmt::Debug| {
-                written = writeln!(writer, "{line:?}")
-            });
-            return written;
-        }
         let span = context.lookup_current();
         let extensions = span.as_ref().map(SpanRef::extensions);
         let members = extensions
@@ -113,11 +86,10 @@ where
     }
 }
 
-fn own_events() -> Targets {
-    let others = Targets::new()
-        .with_default(Level::WARN)
-        .with_target(EMF_TARGET, Level::INFO);
-    OWN.iter().fold(others, |targets, own| {
+fn own_events(functions: &[&str]) -> Targets {
+    let others = Targets::new().with_default(Level::WARN);
+    let own = SHARED.iter().chain(functions);
+    own.fold(others, |targets, own| {
         targets.with_target(*own, Level::INFO)
     })
 }

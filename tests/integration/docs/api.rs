@@ -6,9 +6,9 @@ use model::account::MAX_ACCOUNT_ID_CHARS;
 use model::customer::{PROFILE_FIELDS, RESERVED_FIELDS};
 use model::limits;
 use model::validation::FieldErrorCode;
-use service::problem::ProblemType;
 use service::problem_document::RETRY_AFTER_SECONDS;
 
+use crate::openapi::problem_types;
 use crate::page::{Page, quoted};
 
 fn api() -> Page {
@@ -65,7 +65,7 @@ fn error_codes_and_statuses_are_those_of_the_code() {
         .into_iter()
         .map(|row| (row[0].clone(), row[1].clone()))
         .collect();
-    let in_code: Vec<_> = ProblemType::ALL
+    let in_code: Vec<_> = problem_types()
         .iter()
         .map(|kind| (kind.status.to_string(), kind.code.to_owned()))
         .collect();

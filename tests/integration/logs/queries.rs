@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use service::telemetry::metric::Metric;
 
 use super::{bytes, log_of, send_requests};
 use crate::page::{Page, root};
@@ -103,7 +102,7 @@ fn queries(page: &Page) -> Vec<String> {
 
 #[tokio::test]
 async fn every_field_that_a_query_or_the_page_names_is_written_to_a_log() {
-    let (_, log) = log_of(send_requests()).await;
+    let (_, log) = log_of(send_requests).await;
     let of_process = bytes::lines("signals", |_| Vec::new()).await;
     let lines = log.lines().map(str::to_owned).chain(of_process);
     let mut written: BTreeSet<String> = lines
@@ -118,7 +117,25 @@ async fn every_field_that_a_query_or_the_page_names_is_written_to_a_log() {
         .map(|(name, _)| name)
         .collect();
     written.extend(OF_LAMBDA.map(str::to_owned));
-    written.extend(Metric::ALL.iter().map(|metric| metric.as_ref().to_owned()));
+    let metrics = [
+        service::telemetry::metric::Metric::ALL
+            .iter()
+            .map(|metric| metric.name())
+            .collect::<Vec<_>>(),
+        customers::metric::Metric::ALL
+            .iter()
+            .map(|metric| metric.name())
+            .collect(),
+        signals::metric::Metric::ALL
+            .iter()
+            .map(|metric| metric.name())
+            .collect(),
+        overflow::metric::Metric::ALL
+            .iter()
+            .map(|metric| metric.name())
+            .collect(),
+    ];
+    written.extend(metrics.concat().into_iter().map(str::to_owned));
     let page = Page::read("docs/runbook.md");
     let monitoring = std::fs::read_to_string(root().join("deploy/monitoring.yaml")).unwrap();
     let of_dashboard = monitoring.split("\"query\":\"").skip(1).map(|rest| {

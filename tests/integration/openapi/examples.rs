@@ -7,7 +7,7 @@ use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::problem::{Problem, ProblemType};
-use service::problem_document::ProblemDocument;
+use service::problem_document;
 use store::error::StoreError;
 use testkit::{RequestBuilder, TestApp, TestResponse};
 
@@ -110,7 +110,7 @@ pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
         retry_identifier,
     };
     let problem = match name {
-        "customer-too-large" => Problem::CustomerTooLarge,
+        "customer-too-large" => customers::problem::customer_too_large(),
         "internal-error" => Problem::InternalError(None),
         "storage-unavailable" => unavailable(None),
         "failed-part-way" => unavailable(RequestIdentifier::parse(RETRY_IDENTIFIER)),
@@ -118,6 +118,6 @@ pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
     };
     Some((
         problem.problem_type(),
-        serde_json::to_value(ProblemDocument::new(&problem, REQUEST_ID)).unwrap(),
+        serde_json::to_value(problem_document::document(&problem, REQUEST_ID)).unwrap(),
     ))
 }

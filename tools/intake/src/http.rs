@@ -7,7 +7,7 @@
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use aws::environment::{configured_endpoint, http_connector};
+use aws::environment::{Variables, http_connector};
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::ProvideCredentials as _;
 use aws_sdk_dynamodb::config::endpoint::{DefaultResolver, Params, ResolveEndpoint as _};
@@ -230,7 +230,7 @@ fn read(received: &Received) -> Result<Value> {
 
 /// The address of a service: the one that the SDKs' variables set, or else that of AWS.
 pub(crate) async fn endpoint(service: &str, variable: &str, region: &str) -> Result<String> {
-    if let Some(url) = configured_endpoint(variable) {
+    if let Some(url) = Variables::from_process().endpoint(variable) {
         return Ok(format!("{}/", url.trim_end_matches('/')));
     }
     // The SDK of DynamoDB knows what the hosts of each partition end with.

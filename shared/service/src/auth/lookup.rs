@@ -189,6 +189,7 @@ mod tests {
     use store::api_keys::ApiKeysTable;
 
     use super::*;
+    use crate::telemetry::log::Log;
 
     #[tokio::test]
     async fn use_of_an_entry_read_before_says_that_the_table_is_unavailable() {
@@ -206,6 +207,7 @@ mod tests {
         });
         let mut context = RequestContext::from_request(
             &Request::new(Body::Empty).with_lambda_context(Context::default()),
+            Log::new("test", |_| {}),
         );
         let (hash, read_at) = (KeyHash::of("k"), context.received_at);
         lookup.with_cache(|cache| cache.insert(hash, Some(entry.clone()), read_at));

@@ -1,5 +1,5 @@
-//! The problem types: status, code and title of each (docs/api.md, Errors). This module must not
-//! know when one occurs.
+//! The problem types that every endpoint has: status, code and title of each (docs/api.md, Errors).
+//! An endpoint has those of its own rules beside them. This module must not know when one occurs.
 
 /// A problem type (RFC 9457, section 3.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ macro_rules! problem_types {
         impl ProblemType {
             $(#[doc = $title] pub const $name: Self = Self { status: $status, code: $code, title: $title };)*
 
-            /// All types, in the order of docs/api.md.
+            /// All of these, in the order of docs/api.md.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
         }
     };
@@ -31,10 +31,7 @@ problem_types! {
     NOT_FOUND = 404 "not-found" "No such endpoint";
     METHOD_NOT_ALLOWED = 405 "method-not-allowed" "Method not allowed";
     PAYLOAD_TOO_LARGE = 413 "payload-too-large" "Request body too large";
-    TOO_MANY_SIGNALS = 413 "too-many-signals" "Too many signals";
     UNSUPPORTED_MEDIA_TYPE = 415 "unsupported-media-type" "Unsupported media type or content encoding";
-    REQUEST_IDENTIFIER_REUSED = 422 "request-identifier-reused" "requestIdentifier already used";
-    CUSTOMER_TOO_LARGE = 422 "customer-too-large" "Customer too large";
     INTERNAL_ERROR = 500 "internal-error" "Internal error";
     STORAGE_UNAVAILABLE = 503 "storage-unavailable" "Storage temporarily unavailable";
 }

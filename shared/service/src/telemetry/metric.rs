@@ -1,5 +1,12 @@
-//! The metrics of the two endpoints and of the drain: their names in CloudWatch. The values are in
-//! the log lines of `request_log` and `drain_log`.
+//! Metrics: their values are in log lines, under their names in CloudWatch. Each crate lists those
+//! that it writes, with [`metrics!`].
+
+use std::time::Duration;
+
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+
+use super::log::Milliseconds;
 
 /// The namespace of every metric.
 pub const NAMESPACE: &str = "Intake";
@@ -7,26 +14,24 @@ pub const NAMESPACE: &str = "Intake";
 /// The dimension of every metric: the name of the function, which contains the name of the stack.
 pub const FUNCTION: &str = "FunctionName";
 
-/// The second dimension of [`Metric::SignalsRejected`], for its values by error code.
-pub const CODE: &str = "Code";
-
 /// The second dimension of [`Metric::Unauthorized`], for its values by reason.
 pub const REASON: &str = "Reason";
 
+/// Declares the metrics of a crate, each with its meaning, as the enum `Metric`. A test compares the
+/// dashboard and the alarms with them.
+#[macro_export]
 macro_rules! metrics {
     ($($name:ident $meaning:literal;)*) => {
-        /// A metric. A test compares the dashboard and the alarms with them.
+        /// A metric of this crate.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Metric { $(#[doc = $meaning] $name,)* }
 
         impl Metric {
             /// Every metric, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
-        }
 
-        impl AsRef<str> for Metric {
             /// The name of the metric in CloudWatch.
-            fn as_ref(&self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name),)* }
             }
         }
@@ -34,26 +39,75 @@ macro_rules! metrics {
 }
 
 metrics! {
-    SignalsAccepted "Signals stored or deferred.";
-    SignalsDeferred "Accepted signals sent to the overflow queue.";
-    SignalsRejected "Signals rejected; also by error code, counting the first five errors of each signal.";
-    RejectionRate "The percentage of the signals of a request that was rejected, if any was.";
-    RejectedNotStored "Requests whose rejected signals could not be stored.";
-    CustomersCreated "Customers created.";
-    CustomersUpdated "Customers updated.";
-    CustomersDeferred "Updates of customers sent to the overflow queue.";
     Unauthorized "Responses with status 401; also by reason.";
     InactiveKeys "Requests with an API key that has expired or was revoked.";
     KeyDaysLeft "Whole days until the API key of a request expires, if fewer than 30; not for a key made for under 7 days.";
     KeyTableUnavailable "Requests whose API key was checked by the key snapshot or an entry read before, because the key table could not be read.";
     StorageUnavailable "Responses with status 503.";
     InternalErrors "Responses with status 500.";
-    Replays "Retried requests.";
-    SignalsDrained "Deferred signals that the overflow function stored.";
-    CustomersDrained "Deferred updates of customers that the overflow function stored, or found replaced by newer ones.";
-    AcceptedSignalsRejected "Deferred signals that the overflow function could only store as rejected ones.";
-    DrainDelay "Milliseconds from a request to the storing of its deferred signals.";
-    DrainFailures "Messages that the overflow function could not drain, or not read.";
     DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the end of its last.";
     ColdStarts "First requests of a process.";
+}
+
+/// The metrics of a line with their values, in the order in which they were added.
+#[derive(Debug, Default)]
+pub struct Metrics(Vec<MetricValue>);
+
+#[derive(Debug)]
+struct MetricValue {
+    name: &'static str,
+    value: Number,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Number {
+    Count(usize),
+    Milliseconds(Milliseconds),
+}
+
+impl Metrics {
+    /// Adds a number of things, or a percentage, also when it is 0.
+    pub fn add_count(&mut self, name: &'static str, count: usize) {
+        let value = Number::Count(count);
+        self.0.push(MetricValue { name, value });
+    }
+
+    /// Adds a number of things, or a percentage, unless it is 0.
+    pub fn add_count_if_any(&mut self, name: &'static str, count: usize) {
+        if count > 0 {
+            self.add_count(name, count);
+        }
+    }
+
+    /// Adds a 1 if something happened.
+    pub fn add_if(&mut self, name: &'static str, happened: bool) {
+        self.add_count_if_any(name, usize::from(happened));
+    }
+
+    /// Adds a duration.
+    pub fn add_duration(&mut self, name: &'static str, duration: Duration) {
+        let value = Number::Milliseconds(Milliseconds(duration));
+        self.0.push(MetricValue { name, value });
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|metric| metric.name)
+    }
+}
+
+impl Serialize for Metrics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for metric in &self.0 {
+            map.serialize_entry(metric.name, &metric.value)?;
+        }
+        map.end()
+    }
 }

@@ -1,0 +1,114 @@
+//! The log lines of this function, with their metrics: one for each message.
+//!
+//! They contain accounts, key ids and counts: never a customer or a value.
+
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+use serde::Serialize;
+use service::telemetry::log::{Level, LogLine};
+use service::telemetry::metric::Metrics;
+
+use crate::Drain;
+use crate::metric::Metric;
+
+/// A message that is drained.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drained<'a> {
+    /// Whose signals or update it has.
+    pub(crate) account_id: &'a AccountId,
+    /// The API key that they were sent with.
+    pub(crate) key_id: &'a str,
+    /// When the signals, or the last attempt of the update, arrived.
+    pub(crate) received_at: Timestamp,
+    /// That of the signals.
+    pub(crate) request_identifier: Option<&'a str>,
+    /// `None` for an update, which is stored, or which newer ones have replaced.
+    pub(crate) signals: Option<DrainedSignals>,
+    /// Whether another request has taken the requestIdentifier in between.
+    pub(crate) is_conflict: bool,
+}
+
+/// How many signals of a message are stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DrainedSignals {
+    /// As valid ones.
+    pub(crate) accepted: usize,
+    /// As rejected ones, although they were accepted.
+    pub(crate) rejected: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DrainedLine<'a> {
+    message: &'static str,
+    request_id: &'a str,
+    account_id: &'a str,
+    key_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_identifier: Option<&'a str>,
+    received_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conflict: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FailedLine<'a> {
+    message: &'static str,
+    request_id: &'a str,
+    store_error: &'a str,
+}
+
+/// Writes the line of a message that is drained.
+pub(crate) fn drained(drain: Drain<'_>, drained: &Drained<'_>) {
+    let mut metrics = Metrics::default();
+    let mut rejected = 0;
+    match drained.signals {
+        Some(signals) => {
+            rejected = signals.rejected;
+            metrics.add_count(Metric::SignalsDrained.name(), signals.accepted);
+        }
+        None => metrics.add_count(Metric::CustomersDrained.name(), 1),
+    }
+    metrics.add_count_if_any(Metric::AcceptedSignalsRejected.name(), rejected);
+    let delay = drain.now.duration_since(drained.received_at);
+    metrics.add_duration(Metric::DrainDelay.name(), delay);
+    let needs_attention = rejected > 0 || drained.is_conflict;
+    drain.log.write(&LogLine {
+        at: drain.now,
+        level: needs_attention.then_some(Level::Warn),
+        members: DrainedLine {
+            message: "drained",
+            request_id: drain.request_id,
+            account_id: drained.account_id.as_str(),
+            key_id: drained.key_id,
+            request_identifier: drained.request_identifier,
+            received_at: drained.received_at,
+            conflict: drained.is_conflict.then_some(true),
+        },
+        dimension: None,
+        metrics,
+    });
+}
+
+/// A message could not be drained, because of `error`. It is in the dead-letter queue, or will be
+/// delivered again.
+pub(crate) fn failed(drain: Drain<'_>, error: &str, is_dead_letter: bool) {
+    let mut metrics = Metrics::default();
+    metrics.add_count(Metric::DrainFailures.name(), 1);
+    drain.log.write(&LogLine {
+        at: drain.now,
+        level: Some(Level::Error),
+        members: FailedLine {
+            message: if is_dead_letter {
+                "a message could not be drained; it is in the dead-letter queue"
+            } else {
+                "a message could not be drained; it will be delivered again"
+            },
+            request_id: drain.request_id,
+            store_error: error,
+        },
+        dimension: None,
+        metrics,
+    });
+}

@@ -1,0 +1,189 @@
+//! What became of a batch, and the response that says so (docs/api.md, Signals).
+
+use std::num::NonZeroUsize;
+
+use model::batch::Batch;
+use model::identifier::RequestIdentifier;
+use model::signal::Signal;
+use model::validation::{FieldError, Warning};
+use serde::Serialize;
+use service::context::RequestContext;
+use service::outcome::Outcome;
+use service::telemetry::metric::Metrics;
+use service::telemetry::request_log::count_codes;
+
+use crate::log;
+use crate::metric::Metric;
+use crate::store_batch::StoredBatch;
+
+/// What became of a batch.
+#[derive(Debug)]
+pub struct BatchOutcome {
+    /// The response.
+    pub response: BatchResponse,
+    /// What became of each signal, in the order of the request.
+    pub verdicts: Vec<Verdict>,
+    /// How many signals are invalid, if the whole batch is rejected for them: with strict handling
+    /// one is enough.
+    rejected_for: Option<usize>,
+}
+
+/// What became of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is stored, by this request or by an earlier attempt of it.
+    Stored,
+    /// It is in the overflow queue.
+    Deferred,
+    /// It breaks a rule.
+    Rejected,
+    /// It keeps every rule, but the batch was rejected for another signal.
+    RejectedWithBatch,
+}
+
+/// The response to a batch, also to one of which nothing was stored.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchResponse {
+    /// The client's requestIdentifier, or the generated one.
+    pub request_identifier: String,
+    /// How many signals were received, accepted and rejected.
+    #[serde(flatten)]
+    pub counts: BatchCounts,
+    /// The validation errors, in the order of the signals.
+    pub field_errors: Vec<FieldError>,
+    /// Fields of the envelope and of accepted signals that are not as in the contract.
+    pub warnings: Vec<Warning>,
+}
+
+/// The counts of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BatchCounts {
+    /// Signals in the request, valid or not.
+    pub received: usize,
+    /// Signals that are stored or deferred.
+    pub accepted: usize,
+    /// Signals that are not stored.
+    pub rejected: usize,
+    /// Accepted signals that this request queued, to be stored later; `None` if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<NonZeroUsize>,
+    /// Whether the same request was received before.
+    pub replayed: bool,
+}
+
+impl BatchOutcome {
+    /// That of `batch`, of which every valid signal is stored or, if it is among the deferred ones,
+    /// queued.
+    pub(crate) fn new(
+        batch: Batch<'_>,
+        request_identifier: &RequestIdentifier,
+        stored: &StoredBatch,
+    ) -> Self {
+        let received = batch.received();
+        let mut verdicts = vec![Verdict::Stored; received];
+        let mut set = |index: usize, verdict| {
+            if let Some(entry) = verdicts.get_mut(index) {
+                *entry = verdict;
+            }
+        };
+        for index in &stored.deferred {
+            set(*index, Verdict::Deferred);
+        }
+        for signal in &batch.rejected {
+            set(signal.index, Verdict::Rejected);
+        }
+        let counts = BatchCounts {
+            received,
+            accepted: batch.signals.len(),
+            rejected: batch.rejected.len(),
+            deferred: NonZeroUsize::new(stored.deferred.len()),
+            replayed: stored.replayed,
+        };
+        let mut warnings = batch.warnings;
+        warnings.extend(batch.signals.into_iter().flat_map(Signal::into_warnings));
+        let errors = batch.rejected.into_iter().flat_map(|signal| signal.errors);
+        Self {
+            response: BatchResponse {
+                request_identifier: request_identifier.as_sent().to_owned(),
+                counts,
+                field_errors: errors.collect(),
+                warnings,
+            },
+            verdicts,
+            rejected_for: None,
+        }
+    }
+
+    /// The same when the whole batch is rejected, whether all of its signals are invalid or only
+    /// one. Nothing is stored, so nothing is replayed, and only the envelope has warnings.
+    pub(crate) fn reject_all(mut self) -> Self {
+        for verdict in &mut self.verdicts {
+            if *verdict != Verdict::Rejected {
+                *verdict = Verdict::RejectedWithBatch;
+            }
+        }
+        self.rejected_for = Some(self.response.counts.rejected);
+        self.response
+            .warnings
+            .retain(|warning| !warning.at.pointer.starts_with("/signals/"));
+        let received = self.response.counts.received;
+        self.response.counts = BatchCounts {
+            received,
+            accepted: 0,
+            rejected: received,
+            deferred: None,
+            replayed: false,
+        };
+        self
+    }
+}
+
+impl Outcome for BatchOutcome {
+    fn body(&self) -> impl Serialize {
+        &self.response
+    }
+
+    fn rejection(&self) -> Option<String> {
+        let invalid = self.rejected_for?;
+        let received = self.response.counts.received;
+        let verb = if invalid == 1 { "is" } else { "are" };
+        let strict = if invalid < received {
+            " and Prefer: handling=strict was set"
+        } else {
+            ""
+        };
+        Some(format!(
+            "Nothing was stored: {invalid} of {received} signals {verb} invalid{strict}. fieldErrors \
+             says what is wrong."
+        ))
+    }
+
+    fn field_errors(&self) -> &[FieldError] {
+        &self.response.field_errors
+    }
+
+    fn add_metrics(&self, metrics: &mut Metrics) {
+        let counts = &self.response.counts;
+        let deferred = counts.deferred.map_or(0, NonZeroUsize::get);
+        // Of every batch, also when it is 0: the number of its values is that of the batches.
+        metrics.add_count(Metric::SignalsAccepted.name(), counts.accepted);
+        metrics.add_count_if_any(Metric::SignalsDeferred.name(), deferred);
+        metrics.add_count_if_any(Metric::SignalsRejected.name(), counts.rejected);
+        let rejection_rate = percent(counts.rejected, counts.received);
+        metrics.add_count_if_any(Metric::RejectionRate.name(), rejection_rate);
+        metrics.add_if(Metric::Replays.name(), counts.replayed);
+    }
+
+    fn write_lines(&self, context: &RequestContext) {
+        for (code, count) in count_codes(&self.response.field_errors) {
+            log::rejected(context, code, count);
+        }
+    }
+}
+
+fn percent(part: usize, whole: usize) -> usize {
+    part.saturating_mul(100)
+        .checked_div(whole)
+        .unwrap_or_default()
+}

@@ -1,0 +1,87 @@
+//! What became of a request, as a value: the response is made from it, and who called the function
+//! may keep it. Lambda's runtime drops it; the local stack shows it.
+//!
+//! Must not know which endpoints there are: each has an [`Outcome`] of its own.
+
+use lambda_http::{Body, Response};
+use model::validation::FieldError;
+use serde::Serialize;
+
+use crate::context::RequestContext;
+use crate::problem::{Problem, ProblemType};
+use crate::route::Route;
+use crate::telemetry::metric::Metrics;
+
+/// What an endpoint says of a request that it has handled.
+pub trait Outcome {
+    /// The body of the response. If the request is rejected, these are the members that its problem
+    /// document has beside the usual ones.
+    fn body(&self) -> impl Serialize;
+
+    /// The detail of the problem when the request is rejected: the response is then a 400
+    /// `validation-failed`.
+    fn rejection(&self) -> Option<String> {
+        None
+    }
+
+    /// The validation errors of the request, which its log line counts by their codes.
+    fn field_errors(&self) -> &[FieldError] {
+        &[]
+    }
+
+    /// Adds the endpoint's own metrics to the log line of the request.
+    fn add_metrics(&self, metrics: &mut Metrics);
+
+    /// Writes further lines to the log, after that of the request.
+    fn write_lines(&self, _: &RequestContext) {}
+}
+
+/// A request that has a response.
+#[derive(Debug)]
+pub struct Served<O> {
+    /// The response.
+    pub response: Response<Body>,
+    /// What is known of the request: its API key, for example.
+    pub context: RequestContext,
+    /// What the response was made from.
+    pub result: Result<Reply<O>, Problem>,
+}
+
+/// The response to a request without a problem.
+#[derive(Debug)]
+pub enum Reply<O> {
+    /// The methods of a path: a 204 without a body.
+    Options(&'static Route),
+    /// What the endpoint has done: a 200, unless it rejected the request.
+    Handled(O),
+}
+
+impl<O: Outcome> Served<O> {
+    /// Whether AWS refused the credentials of the function: its process then cannot go on.
+    pub fn are_credentials_refused(&self) -> bool {
+        self.result
+            .as_ref()
+            .err()
+            .is_some_and(Problem::are_credentials_refused)
+    }
+}
+
+/// The problem type of the response, if it is one.
+pub fn problem_type<O: Outcome>(result: &Result<Reply<O>, Problem>) -> Option<ProblemType> {
+    match result {
+        Err(problem) => Some(problem.problem_type()),
+        Ok(Reply::Handled(outcome)) if outcome.rejection().is_some() => {
+            Some(ProblemType::VALIDATION_FAILED)
+        }
+        Ok(_) => None,
+    }
+}
+
+/// The validation errors in the response.
+pub fn field_errors<O: Outcome>(result: &Result<Reply<O>, Problem>) -> &[FieldError] {
+    match result {
+        Err(problem) => problem.field_errors(),
+        Ok(Reply::Handled(outcome)) => outcome.field_errors(),
+        Ok(Reply::Options(_)) => &[],
+    }
+}

@@ -1,0 +1,35 @@
+//! The process of a function on Lambda: its variables, its log, and when it started.
+
+use std::time::Instant;
+
+use aws::environment::Variables;
+
+use crate::telemetry;
+use crate::telemetry::log::Log;
+
+/// What a function gets from its process.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// The variables that Lambda and the template set.
+    pub variables: Variables,
+    /// Standard output, which Lambda sends to CloudWatch.
+    pub log: Log,
+    /// When it started.
+    pub started: Instant,
+}
+
+impl Process {
+    /// The process of the function in the crate `function`, at its start: from now on, events and
+    /// panics are logged.
+    pub fn start(function: &'static str) -> Self {
+        let started = Instant::now();
+        telemetry::init(function);
+        let variables = Variables::from_process();
+        let log = Log::to_stdout(&variables);
+        Self {
+            variables,
+            log,
+            started,
+        }
+    }
+}
