@@ -144,7 +144,7 @@ fn signal_stored_twice_is_a_duplicate_acknowledged_or_not() {
     let report = report_on(|stored| {
         stored
             .signals
-            .extend([at(2, 10, 1), at(1, 8, 0), at(1, 8, 0)])
+            .extend([at(2, 10, 1), at(1, 8, 0), at(1, 8, 0)]);
     });
     assert_eq!(report.count(Violation::Duplicate), 2, "{report}");
 }

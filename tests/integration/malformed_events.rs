@@ -37,7 +37,7 @@ async fn malformed_events_get_responses_and_log_no_value() {
     let cases = [
         (
             ping(&key, |event| {
-                event["headers"]["authorization"] = format!("{bearer}\u{1}{CANARY}").into()
+                event["headers"]["authorization"] = format!("{bearer}\u{1}{CANARY}").into();
             }),
             401,
         ),
@@ -47,19 +47,19 @@ async fn malformed_events_get_responses_and_log_no_value() {
         ),
         (
             ping(&key, |event| {
-                event["headers"]["x-odd"] = format!("a\r\n{CANARY}").into()
+                event["headers"]["x-odd"] = format!("a\r\n{CANARY}").into();
             }),
             200,
         ),
         (
             ping(&key, |event| {
-                event["rawPath"] = format!("/{CANARY} <>").into()
+                event["rawPath"] = format!("/{CANARY} <>").into();
             }),
             404,
         ),
         (
             ping(&key, |event| {
-                event["requestContext"]["http"]["method"] = format!("{CANARY} GET").into()
+                event["requestContext"]["http"]["method"] = format!("{CANARY} GET").into();
             }),
             405,
         ),
@@ -69,7 +69,7 @@ async fn malformed_events_get_responses_and_log_no_value() {
         ),
         (
             changed(&RequestBuilder::customer(CANARY).key(&key), |event| {
-                event["isBase64Encoded"] = true.into()
+                event["isBase64Encoded"] = true.into();
             }),
             400,
         ),
@@ -173,7 +173,7 @@ async fn invalid_header_is_ignored() {
             (set("host", "a b\"<>"), 200),
             (
                 ping("no", |event| {
-                    event["headers"] = json!({"AUTHORIZATION": bearer})
+                    event["headers"] = json!({"AUTHORIZATION": bearer});
                 }),
                 200,
             ),
@@ -200,7 +200,7 @@ async fn invalid_path_is_a_404_and_invalid_method_a_405() {
     let method = |method: Value| {
         (
             ping("k", |event| {
-                event["requestContext"]["http"]["method"] = method
+                event["requestContext"]["http"]["method"] = method;
             }),
             405,
         )
@@ -221,7 +221,7 @@ async fn body_that_is_not_base64_is_a_400_after_authentication() {
     for body in ["{}", "e30", "e30=\n", "ä"] {
         let encoded = |key: &str| {
             changed(&RequestBuilder::customer(body).key(key), |event| {
-                event["isBase64Encoded"] = true.into()
+                event["isBase64Encoded"] = true.into();
             })
         };
         assert_statuses(&app, [(encoded("unknown"), 401), (encoded(&key), 400)]).await;

@@ -10,12 +10,12 @@
 //! in one ends it there, for the steps after it too:
 //!
 //! 1. Each record becomes an event. A record that cannot be read is kept in the failure bucket, and
-//!   the shard goes on; so is one whose event is too large for the lake, or has no lake and cannot
-//!   be whole on the bus. This takes at most a third of the time.
+//!    the shard goes on; so is one whose event is too large for the lake, or has no lake and cannot
+//!    be whole on the bus. This takes at most a third of the time.
 //! 2. The lake gets the events, many to a record.
 //! 3. The bus gets the events. One that `PutEvents` does not take is a reference to where it is
-//!   whole: by now it is there, unless another function fills the lake, which `LAKE_BUCKET_NAME`
-//!   says.
+//!    whole: by now it is there, unless another function fills the lake, which `LAKE_BUCKET_NAME`
+//!    says.
 //!
 //! The lake comes first because a record that failed is delivered again to each step that it has
 //! passed: a duplicate in the lake is dropped by a query, one on the bus may start something.

@@ -141,12 +141,9 @@ impl SdkConnector for PooledConnector {
         HttpConnectorFuture::new(async move {
             let pool = connector.pool();
             let mut response = pool.request(request);
-            let answer = match timeout(UNANSWERED, &mut response).await {
-                Ok(answer) => answer,
-                Err(_) => {
-                    connector.replace(&pool);
-                    response.await
-                }
+            let answer = if let Ok(answer) = timeout(UNANSWERED, &mut response).await { answer } else {
+                connector.replace(&pool);
+                response.await
             };
             // A retry may succeed, and no call of this service does harm twice.
             let answer = answer.map_err(|error| ConnectorError::io(error.into()))?;

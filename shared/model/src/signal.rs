@@ -181,7 +181,7 @@ impl<'a> Builder<'a> {
                 "emitterId" => self.emitter_id = self.read_field(&field, read_subject_id),
                 "stepNodeId" => self.step_node_id = self.read_field(&field, read_identifier),
                 "eventflowIdentifier" => {
-                    self.eventflow_identifier = self.read_field(&field, read_uuid)
+                    self.eventflow_identifier = self.read_field(&field, read_uuid);
                 }
                 _ if field.value.is_null() => {}
                 "data" => self.read_data(field.value, &field.path()),

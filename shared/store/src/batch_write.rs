@@ -133,7 +133,7 @@ impl BatchTable {
             .map(|(position, item)| Pending { position, item })
             .collect();
         let mut outcomes = vec![ItemOutcome::Stored; pending.len()];
-        let mut set = |position: usize, outcome| {
+        let mut decide = |position: usize, outcome| {
             *outcomes
                 .get_mut(position)
                 .expect("each item has an outcome") = outcome;
@@ -150,7 +150,7 @@ impl BatchTable {
                 .put_once(pending, &mut max_calls, calls_of_request)
                 .await;
             for position in sent.invalid {
-                set(position, ItemOutcome::Invalid);
+                decide(position, ItemOutcome::Invalid);
             }
             pending = sent.pending;
             let Some(error) = sent.error else {
@@ -158,7 +158,7 @@ impl BatchTable {
             };
             if !error.is_transient() || !waits.wait(deadline).await {
                 for left in pending {
-                    set(left.position, ItemOutcome::Unacknowledged(error.clone()));
+                    decide(left.position, ItemOutcome::Unacknowledged(error.clone()));
                 }
                 break;
             }

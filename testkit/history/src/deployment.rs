@@ -188,7 +188,7 @@ async fn create_keys(endpoint: &str, s3: &FakeS3) -> Vec<(u32, String)> {
     let (mut keys, mut records) = (Vec::new(), Vec::new());
     for account in (0..ACCOUNTS).flat_map(|account| [account; KEYS_PER_ACCOUNT]) {
         let key = create_key(endpoint, &account_id(account), |record| {
-            records.push(record.clone())
+            records.push(record.clone());
         })
         .await;
         keys.push((account, key));

@@ -186,7 +186,7 @@ async fn send(
         progress(&format!(
             "draining the overflow queue: {} messages remain",
             deployment.queue.remaining()
-        ))
+        ));
     };
     let drained = reporting(draining, report).await?;
     Ok(Traffic {

@@ -95,7 +95,7 @@ impl FakeTargets {
         self.0.service.with(|targets| {
             targets
                 .answers
-                .push((target, text.to_owned(), (status, body)))
+                .push((target, text.to_owned(), (status, body)));
         });
     }
 
@@ -108,7 +108,7 @@ impl FakeTargets {
     /// entries and records of others. The seed chooses which.
     pub fn fail_at_random(&self, share: f64, seed: u64) {
         self.0.service.with(|targets| {
-            (targets.faults, targets.random) = (share, fastrand::Rng::with_seed(seed))
+            (targets.faults, targets.random) = (share, fastrand::Rng::with_seed(seed));
         });
     }
 

@@ -60,7 +60,7 @@ pub(super) async fn lines(
     let app = TestApp::start();
     let key = app
         .key_with("acme", |record| {
-            "key_0123456789ab".clone_into(&mut record.key_id)
+            "key_0123456789ab".clone_into(&mut record.key_id);
         })
         .await;
     let (log, mut written) = mpsc::unbounded_channel();

@@ -229,7 +229,7 @@ async fn drain_behind_the_clock_of_other_updates_takes_nothing_back() {
         assert_eq!(
             stack.update(json!({"state": "NRW"}), later(180)).await.0,
             200
-        )
+        );
     };
     stack.drain_with_between(&messages, update).await;
     let item = stack.customer().await;

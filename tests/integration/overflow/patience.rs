@@ -21,7 +21,7 @@ async fn answer(stack: &Stack, body: &Value) -> Answer {
     let began = Instant::now();
     let (status, response) = stack.send(body, NOW).await;
     assert_eq!(status, 200, "{response}");
-    let deferred = response.get("deferred").map(|deferred| deferred.as_u64());
+    let deferred = response.get("deferred").map(serde_json::Value::as_u64);
     Answer {
         deferred: deferred.flatten().unwrap_or_default(),
         took: began.elapsed(),

@@ -137,7 +137,7 @@ fn report(program: &Path, failure: Failure) {
     let name = name.unwrap_or_default().display();
     match failure {
         Failure::NotStarted(error) => {
-            status(&format!("The function {name} does not start: {error:#}"))
+            status(&format!("The function {name} does not start: {error:#}"));
         }
         Failure::Ended(how) => {
             status(&format!(

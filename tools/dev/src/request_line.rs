@@ -36,7 +36,7 @@ fn parts(exchange: &Exchange) -> Vec<String> {
         (Some("validation-failed"), _) => {}
         (Some(code), _) => match outcome.detail.as_ref().filter(|_| status.is_client_error()) {
             Some(detail) if status != StatusCode::UNAUTHORIZED => {
-                parts.push(format!("{code}: {detail}"))
+                parts.push(format!("{code}: {detail}"));
             }
             _ => parts.push(code.to_owned()),
         },

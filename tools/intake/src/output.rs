@@ -79,9 +79,9 @@ fn escape(
     let mut result = String::with_capacity(text.len());
     for c in text.chars() {
         if is_escaped(c) {
-            result.push_str(&escaped(c))
+            result.push_str(&escaped(c));
         } else {
-            result.push(c)
+            result.push(c);
         }
     }
     result

@@ -98,13 +98,10 @@ impl Authenticator {
                 .await;
         };
         let deadline = context.deadline.at_most(PATIENCE_BEFORE_FALLBACK);
-        match self.ask_table(hash, now, deadline).await {
-            Ok(found) => Ok(found),
-            Err(_) => {
-                self.with_cache(|cache| cache.extend_stale(&hash, now));
-                context.key_table_is_unavailable = true;
-                Ok(Some(stale))
-            }
+        if let Ok(found) = self.ask_table(hash, now, deadline).await { Ok(found) } else {
+            self.with_cache(|cache| cache.extend_stale(&hash, now));
+            context.key_table_is_unavailable = true;
+            Ok(Some(stale))
         }
     }
 

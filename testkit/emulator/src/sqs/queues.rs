@@ -172,7 +172,7 @@ impl Queues {
                 });
             }
             Change::Dead(id) => {
-                dead_letters.extend(overflow.extract_if(.., |message| message.id == id))
+                dead_letters.extend(overflow.extract_if(.., |message| message.id == id));
             }
             Change::Deleted(id) => overflow.retain(|message| message.id != id),
             Change::Cleared => [overflow, dead_letters].into_iter().for_each(Vec::clear),

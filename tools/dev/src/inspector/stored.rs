@@ -65,7 +65,7 @@ impl Stored {
         let [.., keys] = &self.names;
         let mut accounts = BTreeSet::new();
         self.emulator.for_each_item(keys, |item| {
-            _ = accounts.insert(text(item, "accountId").to_owned())
+            _ = accounts.insert(text(item, "accountId").to_owned());
         })?;
         Ok(serde_json::to_string(&accounts)?)
     }
