@@ -8,7 +8,7 @@ use std::time::Duration;
 use aws::deadline::Deadline;
 use aws::queue::Queue;
 use model::batch::Batch;
-use model::signal::RejectedSignal;
+use model::signal::{RejectedSignal, Signal};
 use model::timestamp::Timestamp;
 use service::context::RequestContext;
 use service::problem::Problem;
@@ -72,7 +72,6 @@ enum Record {
 }
 
 /// What DynamoDB did not acknowledge of a batch, and why, by the indices of the signals.
-#[derive(Default)]
 struct Unacknowledged {
     signals: BTreeMap<usize, StoreError>,
     rejected: BTreeMap<usize, StoreError>,
@@ -83,14 +82,30 @@ impl Unacknowledged {
         self.signals.is_empty() && self.rejected.is_empty()
     }
 
+    /// Adds the signals that DynamoDB did not acknowledge. Returns the indices of those that it
+    /// found invalid.
+    fn add(&mut self, signals: &[Signal<'_>], outcomes: Vec<ItemOutcome>) -> Vec<usize> {
+        let mut invalid = Vec::new();
+        for (signal, outcome) in signals.iter().zip(outcomes) {
+            match outcome {
+                ItemOutcome::Stored => {}
+                ItemOutcome::Invalid => invalid.push(signal.index()),
+                ItemOutcome::Unacknowledged(error) => {
+                    self.signals.insert(signal.index(), error);
+                }
+            }
+        }
+        invalid
+    }
+
     fn contains(&self, index: usize) -> bool {
         self.signals.contains_key(&index) || self.rejected.contains_key(&index)
     }
 }
 
 impl Storage {
-    /// Stores or defers every valid signal. Signals that DynamoDB finds invalid become rejected
-    /// ones.
+    /// Stores or defers every valid signal, unless the record forbids to write it, and the rejected
+    /// ones. Signals that DynamoDB finds invalid become rejected ones.
     pub(crate) async fn store(
         &self,
         received: &mut ReceivedBatch<'_>,
@@ -105,7 +120,29 @@ impl Storage {
             },
             Record::NotNeeded | Record::New | Record::Unknown(_) => received.context,
         };
-        let left = self.write(received, context, &record, writes).await;
+        let signals = &received.batch.signals;
+        let valid = async {
+            match &record {
+                Record::NotNeeded | Record::New | Record::Earlier(_) => {
+                    self.signals.store(context, signals, writes).await
+                }
+                Record::Unknown(error) => {
+                    vec![ItemOutcome::Unacknowledged(error.clone()); signals.len()]
+                }
+            }
+        };
+        let rejected = self.store_rejected(received, context, &received.batch.rejected, writes);
+        let (valid, rejected) = tokio::join!(valid, rejected);
+        let mut left = Unacknowledged {
+            signals: BTreeMap::new(),
+            rejected,
+        };
+        let invalid = left.add(signals, valid);
+        let refused = received.batch.reject(&invalid);
+        let mut refused = self
+            .store_rejected(received, context, &refused, writes)
+            .await;
+        left.rejected.append(&mut refused);
         if left.is_empty() {
             return Ok(StoredBatch {
                 replayed,
@@ -157,49 +194,6 @@ impl Storage {
                 Ok(Record::Unknown(error))
             }
             Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Writes the valid signals, unless the record forbids it, and the rejected ones.
-    async fn write(
-        &self,
-        received: &mut ReceivedBatch<'_>,
-        context: BatchContext<'_>,
-        record: &Record,
-        deadline: Deadline,
-    ) -> Unacknowledged {
-        let signals = &received.batch.signals;
-        let valid = async {
-            match record {
-                Record::NotNeeded | Record::New | Record::Earlier(_) => {
-                    self.signals.store(context, signals, deadline).await
-                }
-                Record::Unknown(error) => {
-                    vec![ItemOutcome::Unacknowledged(error.clone()); signals.len()]
-                }
-            }
-        };
-        let (valid, mut rejected) = tokio::join!(
-            valid,
-            self.store_rejected(received, context, &received.batch.rejected, deadline)
-        );
-        let mut invalid = Vec::new();
-        let mut unacknowledged = BTreeMap::new();
-        for (signal, outcome) in signals.iter().zip(valid) {
-            match outcome {
-                ItemOutcome::Stored => {}
-                ItemOutcome::Invalid => invalid.push(signal.index()),
-                ItemOutcome::Unacknowledged(error) => {
-                    unacknowledged.insert(signal.index(), error);
-                }
-            }
-        }
-        let refused = received.batch.reject(&invalid);
-        let refused = self.store_rejected(received, context, &refused, deadline);
-        rejected.append(&mut refused.await);
-        Unacknowledged {
-            signals: unacknowledged,
-            rejected,
         }
     }
 

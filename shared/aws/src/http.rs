@@ -141,7 +141,9 @@ impl SdkConnector for PooledConnector {
         HttpConnectorFuture::new(async move {
             let pool = connector.pool();
             let mut response = pool.request(request);
-            let answer = if let Ok(answer) = timeout(UNANSWERED, &mut response).await { answer } else {
+            let answer = if let Ok(answer) = timeout(UNANSWERED, &mut response).await {
+                answer
+            } else {
                 connector.replace(&pool);
                 response.await
             };

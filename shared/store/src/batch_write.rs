@@ -13,17 +13,24 @@ use std::collections::HashMap;
 use aws::cause::Cause;
 use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::client::customize::CustomizableOperation;
 use aws_sdk_dynamodb::config::http::HttpRequest;
+use aws_sdk_dynamodb::operation::batch_write_item::builders::BatchWriteItemFluentBuilder;
+use aws_sdk_dynamodb::operation::batch_write_item::{BatchWriteItemError, BatchWriteItemOutput};
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use tokio::sync::SemaphorePermit;
 
 use self::chunk::{Chunk, FEW_CALLS, InFlight, chunks};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 use crate::retry::{SecondCalls, Waits, call_once, repeat};
+
+type BatchWriteCall =
+    CustomizableOperation<BatchWriteItemOutput, BatchWriteItemError, BatchWriteItemFluentBuilder>;
 
 /// An item of a signal, valid or rejected.
 pub(super) trait BatchItem: Copy {
@@ -63,41 +70,14 @@ struct Pending<I> {
     item: I,
 }
 
-/// What the calls of a request have in common.
-#[derive(Clone, Copy)]
-struct RequestCalls<'r> {
-    deadline: Deadline,
-    second_calls: &'r SecondCalls,
-}
-
-/// What a call, or several, left of the items that they were to store.
+/// What a call left of the items that it was to store.
 struct Sent<I> {
     /// The items that are not known to be stored.
-    pending: Vec<Pending<I>>,
+    left: Vec<Pending<I>>,
     /// The positions of the items that DynamoDB found invalid.
     invalid: Vec<usize>,
-    /// Why there are pending items; `None` as well for a call that left a part of its items
-    /// unprocessed.
+    /// Why items are left; `None` as well when DynamoDB left a part of them unprocessed.
     error: Option<StoreError>,
-}
-
-impl<I> Sent<I> {
-    fn nothing() -> Self {
-        Self {
-            pending: Vec::new(),
-            invalid: Vec::new(),
-            error: None,
-        }
-    }
-
-    /// Adds the result of another call. An error that lasts counts more than a transient one.
-    fn add(&mut self, other: Self) {
-        self.pending.extend(other.pending);
-        self.invalid.extend(other.invalid);
-        if self.error.as_ref().is_none_or(StoreError::is_transient) {
-            self.error = other.error.or(self.error.take());
-        }
-    }
 }
 
 impl BatchTable {
@@ -122,143 +102,141 @@ impl BatchTable {
 
     /// Puts items until DynamoDB has acknowledged all, the deadline has passed, or a call fails
     /// otherwise than transiently. Returns what became of each, in their order.
+    ///
+    /// Several calls are under way at the same time. When one fails, no other is started: those
+    /// that are under way are waited for, and after a wait the rest is sent by few calls at once.
     pub(super) async fn put_all<I: BatchItem>(
         &self,
         items: Vec<I>,
         deadline: Deadline,
     ) -> Vec<ItemOutcome> {
-        let mut pending: Vec<_> = items
-            .into_iter()
-            .enumerate()
-            .map(|(position, item)| Pending { position, item })
-            .collect();
-        let mut outcomes = vec![ItemOutcome::Stored; pending.len()];
-        let mut decide = |position: usize, outcome| {
-            *outcomes
-                .get_mut(position)
-                .expect("each item has an outcome") = outcome;
-        };
+        let mut outcomes = Outcomes::of(items.len());
         let second_calls = SecondCalls::default();
         let mut waits = Waits::default();
         let mut max_calls = usize::MAX;
-        while !pending.is_empty() {
-            let calls_of_request = RequestCalls {
-                deadline,
-                second_calls: &second_calls,
-            };
-            let sent = self
-                .put_once(pending, &mut max_calls, calls_of_request)
-                .await;
-            for position in sent.invalid {
-                decide(position, ItemOutcome::Invalid);
-            }
-            pending = sent.pending;
-            let Some(error) = sent.error else {
-                continue;
-            };
-            if !error.is_transient() || !waits.wait(deadline).await {
-                for left in pending {
-                    decide(left.position, ItemOutcome::Unacknowledged(error.clone()));
-                }
-                break;
-            }
-        }
-        outcomes
-    }
-
-    /// Sends the items in chunks, until a call fails: then it is time to wait. The calls that are
-    /// under way are waited for. `max_calls` becomes small when DynamoDB does not store a chunk.
-    async fn put_once<I: BatchItem>(
-        &self,
-        items: Vec<Pending<I>>,
-        max_calls: &mut usize,
-        request: RequestCalls<'_>,
-    ) -> Sent<I> {
-        let mut unsent = chunks(items, |pending| pending.item.text_bytes());
-        let mut sent = Sent::nothing();
+        let mut unsent = chunks(numbered(items), |pending| pending.item.text_bytes());
+        let mut left = Vec::new();
+        let mut error: Option<StoreError> = None;
         let mut calls = FuturesUnordered::new();
         loop {
-            while calls.len() < *max_calls && sent.error.is_none() {
-                let Some(next) = unsent.front() else { break };
-                let permit = if calls.is_empty() {
-                    self.in_flight.wait_for(next.bytes, request.deadline).await
-                } else {
-                    match self.in_flight.try_for(next.bytes) {
-                        Some(permit) => Ok(permit),
-                        None => break,
-                    }
-                };
-                let permit = match permit {
-                    Ok(permit) => permit,
-                    Err(late) => {
-                        sent.error = Some(late);
-                        break;
-                    }
-                };
+            while error.is_none() && calls.len() < max_calls {
                 let Some(chunk) = unsent.pop_front() else {
                     break;
                 };
-                calls.push(async move {
-                    let outcome = self.put_chunk(chunk, request).await;
-                    drop(permit);
-                    outcome
-                });
+                // The first call of a request waits for room; others are made if there is some.
+                let permit = if calls.is_empty() {
+                    Some(self.in_flight.wait_for(chunk.bytes, deadline).await)
+                } else {
+                    self.in_flight.try_for(chunk.bytes).map(Ok)
+                };
+                match permit {
+                    Some(Ok(permit)) => {
+                        calls.push(self.put_chunk(chunk, permit, deadline, &second_calls));
+                    }
+                    Some(Err(late)) => {
+                        unsent.push_front(chunk);
+                        error = Some(late);
+                    }
+                    None => {
+                        unsent.push_front(chunk);
+                        break;
+                    }
+                }
             }
-            let Some(outcome) = calls.next().await else {
-                break;
-            };
-            if !outcome.pending.is_empty() {
-                *max_calls = FEW_CALLS;
+            if let Some(sent) = calls.next().await {
+                if !sent.left.is_empty() {
+                    max_calls = FEW_CALLS;
+                }
+                left.extend(sent.left);
+                outcomes.set_invalid(&sent.invalid);
+                // An error that lasts counts more than a transient one.
+                if error.as_ref().is_none_or(StoreError::is_transient) {
+                    error = sent.error.or(error);
+                }
+                continue;
             }
-            sent.add(outcome);
+            // No call is under way. Items that were not sent go first the next time.
+            let mut rest: Vec<_> = unsent.into_iter().flat_map(|chunk| chunk.items).collect();
+            rest.append(&mut left);
+            if rest.is_empty() {
+                return outcomes.0;
+            }
+            let reason = error.take().unwrap_or(Cause::Throttled.into());
+            if !reason.is_transient() || !waits.wait(deadline).await {
+                outcomes.set_unacknowledged(&rest, &reason);
+                return outcomes.0;
+            }
+            unsent = chunks(rest, |pending| pending.item.text_bytes());
         }
-        // Items that were not sent go first the next time.
-        let mut pending: Vec<_> = unsent.into_iter().flat_map(|chunk| chunk.items).collect();
-        pending.append(&mut sent.pending);
-        sent.pending = pending;
-        // A call that left a part of its items unprocessed does not end the sending.
-        if sent.error.is_none() && !sent.pending.is_empty() {
-            sent.error = Some(Cause::Throttled.into());
-        }
-        sent
     }
 
+    /// Makes one call, with a second one beside it if DynamoDB does not answer.
     async fn put_chunk<I: BatchItem>(
         &self,
         chunk: Chunk<Pending<I>>,
-        request: RequestCalls<'_>,
+        permit: SemaphorePermit<'_>,
+        deadline: Deadline,
+        second_calls: &SecondCalls,
     ) -> Sent<I> {
-        let RequestCalls {
-            deadline,
-            second_calls,
-        } = request;
         let items = chunk.items;
-        let mut sent = Sent::nothing();
-        match call_once(deadline, second_calls, || self.send_chunk(&items)).await {
-            Ok(unprocessed) => sent.pending = unprocessed,
+        let call = || async { Ok(self.request(&items).send().await?) };
+        let answer = call_once(deadline, second_calls, call).await;
+        let mut sent = Sent {
+            left: Vec::new(),
+            invalid: Vec::new(),
+            error: None,
+        };
+        match answer.and_then(|output| unprocessed(&items, output)) {
+            Ok(unprocessed) => sent.left = unprocessed,
             Err(StoreError::Invalid | StoreError::ItemTooLarge) if items.len() == 1 => {
-                sent.invalid = items.iter().map(|item| item.position).collect();
+                sent.invalid = items.iter().map(|pending| pending.position).collect();
             }
             // DynamoDB rejected the call for one of its items and does not say which.
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
-                return self.put_one_by_one(items, deadline).await;
+                sent = self.put_one_by_one(items, deadline).await;
             }
             Err(error) => {
-                sent.pending = items;
+                sent.left = items;
                 sent.error = Some(error);
+            }
+        }
+        drop(permit);
+        sent
+    }
+
+    async fn put_one_by_one<I: BatchItem>(
+        &self,
+        items: Vec<Pending<I>>,
+        deadline: Deadline,
+    ) -> Sent<I> {
+        let mut sent = Sent {
+            left: Vec::new(),
+            invalid: Vec::new(),
+            error: None,
+        };
+        for pending in items {
+            if sent.error.is_some() {
+                sent.left.push(pending);
+                continue;
+            }
+            let one = [pending];
+            let call = || async { unprocessed(&one, self.request(&one).send().await?) };
+            match repeat(deadline, call).await {
+                Ok(_) => {}
+                Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
+                    sent.invalid.push(pending.position);
+                }
+                Err(error) => {
+                    sent.left.push(pending);
+                    sent.error = Some(error);
+                }
             }
         }
         sent
     }
 
-    /// Makes one call; returns the items that DynamoDB left unprocessed.
-    ///
-    /// # Errors
-    /// [`Cause::Throttled`] when it left all of them so.
-    async fn send_chunk<I: BatchItem>(
-        &self,
-        items: &[Pending<I>],
-    ) -> Result<Vec<Pending<I>>, StoreError> {
+    /// The call that puts these items.
+    fn request<I: BatchItem>(&self, items: &[Pending<I>]) -> BatchWriteCall {
         let text: usize = items.iter().map(|pending| pending.item.text_bytes()).sum();
         let mut json = DynamoDbJson::with_capacity(text + items.len() * 700 + 256);
         json.raw("{\"RequestItems\":{");
@@ -279,57 +257,77 @@ impl BatchTable {
             *request.body_mut() = SdkBody::from(body.clone());
         };
         // The SDK finds the table's endpoint by its name.
-        let call = self
-            .client
+        self.client
             .batch_write_item()
-            .request_items(&self.name, Vec::new());
-        let output = call.customize().mutate_request(replace_body).send().await?;
-        let requests = output
-            .unprocessed_items
-            .into_iter()
-            .flat_map(HashMap::into_values)
-            .flatten();
-        let keys: Vec<_> = requests
-            .map(|request| request.put_request?.item.remove("sk"))
-            .collect();
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        let is_unprocessed = |pending: &Pending<I>| {
-            let sort_key = AttributeValue::S(pending.item.sort_key());
-            keys.contains(&Some(sort_key))
-        };
-        let unprocessed: Vec<_> = items.iter().copied().filter(is_unprocessed).collect();
-        // If the returned keys cannot be matched, the whole batch is written again, over itself.
-        if unprocessed.len() == keys.len() && keys.len() < items.len() {
-            Ok(unprocessed)
-        } else {
-            Err(Cause::Throttled.into())
+            .request_items(&self.name, Vec::new())
+            .customize()
+            .mutate_request(replace_body)
+    }
+}
+
+/// What became of each item of a request, by its position.
+struct Outcomes(Vec<ItemOutcome>);
+
+impl Outcomes {
+    fn of(items: usize) -> Self {
+        Self(vec![ItemOutcome::Stored; items])
+    }
+
+    fn set_invalid(&mut self, positions: &[usize]) {
+        for position in positions {
+            self.set(*position, ItemOutcome::Invalid);
         }
     }
 
-    async fn put_one_by_one<I: BatchItem>(
-        &self,
-        items: Vec<Pending<I>>,
-        deadline: Deadline,
-    ) -> Sent<I> {
-        let mut sent = Sent::nothing();
+    fn set_unacknowledged<I>(&mut self, items: &[Pending<I>], reason: &StoreError) {
         for pending in items {
-            if sent.error.is_some() {
-                sent.pending.push(pending);
-                continue;
-            }
-            match repeat(deadline, || self.send_chunk(std::slice::from_ref(&pending))).await {
-                Ok(_) => {}
-                Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
-                    sent.invalid.push(pending.position);
-                }
-                Err(error) => {
-                    sent.pending.push(pending);
-                    sent.error = Some(error);
-                }
-            }
+            let outcome = ItemOutcome::Unacknowledged(reason.clone());
+            self.set(pending.position, outcome);
         }
-        sent
+    }
+
+    fn set(&mut self, position: usize, outcome: ItemOutcome) {
+        let entry = self.0.get_mut(position);
+        *entry.expect("each item has an outcome") = outcome;
+    }
+}
+
+fn numbered<I>(items: Vec<I>) -> Vec<Pending<I>> {
+    items
+        .into_iter()
+        .enumerate()
+        .map(|(position, item)| Pending { position, item })
+        .collect()
+}
+
+/// The items that DynamoDB left unprocessed.
+///
+/// # Errors
+/// [`Cause::Throttled`] when it left all of them so.
+fn unprocessed<I: BatchItem>(
+    items: &[Pending<I>],
+    output: BatchWriteItemOutput,
+) -> Result<Vec<Pending<I>>, StoreError> {
+    let requests = output
+        .unprocessed_items
+        .into_iter()
+        .flat_map(HashMap::into_values)
+        .flatten();
+    let keys: Vec<_> = requests
+        .map(|request| request.put_request?.item.remove("sk"))
+        .collect();
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let is_unprocessed = |pending: &Pending<I>| {
+        let sort_key = AttributeValue::S(pending.item.sort_key());
+        keys.contains(&Some(sort_key))
+    };
+    let unprocessed: Vec<_> = items.iter().copied().filter(is_unprocessed).collect();
+    // If the returned keys cannot be matched, the whole batch is written again, over itself.
+    if unprocessed.len() == keys.len() && keys.len() < items.len() {
+        Ok(unprocessed)
+    } else {
+        Err(Cause::Throttled.into())
     }
 }

@@ -98,7 +98,9 @@ impl Authenticator {
                 .await;
         };
         let deadline = context.deadline.at_most(PATIENCE_BEFORE_FALLBACK);
-        if let Ok(found) = self.ask_table(hash, now, deadline).await { Ok(found) } else {
+        if let Ok(found) = self.ask_table(hash, now, deadline).await {
+            Ok(found)
+        } else {
             self.with_cache(|cache| cache.extend_stale(&hash, now));
             context.key_table_is_unavailable = true;
             Ok(Some(stale))

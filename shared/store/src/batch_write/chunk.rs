@@ -7,7 +7,6 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::StoreError;
-use aws::cause::Cause;
 use aws::deadline::{Deadline, before};
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
@@ -91,8 +90,7 @@ impl InFlight {
         deadline: Deadline,
     ) -> Result<SemaphorePermit<'_>, StoreError> {
         let permit = before(deadline, self.bytes.acquire_many(self.cost(bytes))).await?;
-        // It is never closed.
-        permit.map_err(|_| Cause::DeadlineExceeded.into())
+        Ok(permit.expect("the semaphore is never closed"))
     }
 
     /// Whether a batch of this text can be sent at once.
