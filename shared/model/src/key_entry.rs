@@ -9,15 +9,16 @@ use crate::account::AccountId;
 use crate::api_key::Endpoint;
 use crate::timestamp::{Timestamp, epoch_seconds};
 
-/// What is known of a key, but for its hash: an item of the table ApiKeys.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What is known of a key, without its hash: an item of the table ApiKeys, or a key of the snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyEntry {
     /// Identifies the key where the key itself must not appear: in logs and on the command line.
     pub key_id: String,
     /// The account whose data the key gives access to.
     pub account_id: AccountId,
-    /// The name that the operator gave the key.
+    /// The name that the operator gave the key; empty in the key snapshot.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// When it was created.
     pub created_at: Timestamp,
@@ -113,7 +114,7 @@ impl KeyEntry {
 ///
 /// # Errors
 /// When it is null, or malformed.
-pub fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)

@@ -8,10 +8,9 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use model::account::AccountId;
-use model::api_key::{Endpoint, KeyHash};
-use model::key_entry::{KeyEntry, not_null};
-use model::timestamp::{Timestamp, epoch_seconds};
+use model::api_key::KeyHash;
+use model::key_entry::KeyEntry;
+use model::timestamp::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, Value};
@@ -60,32 +59,13 @@ struct Document<K> {
     keys: K,
 }
 
-/// A key in the snapshot: what a function needs of its entry.
+/// A key in the snapshot: its hash, and its entry without the name, which a function does not need.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotKey {
     key_hash: KeyHash,
-    key_id: String,
-    account_id: AccountId,
-    created_at: Timestamp,
-    #[serde(
-        deserialize_with = "not_null",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    only: Option<Endpoint>,
-    #[serde(
-        with = "epoch_seconds",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    expires_at: Option<Timestamp>,
-    #[serde(
-        deserialize_with = "not_null",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    revoked_at: Option<Timestamp>,
+    #[serde(flatten)]
+    entry: KeyEntry,
 }
 
 /// Why the snapshot cannot be used.
@@ -113,29 +93,18 @@ impl SnapshotKey {
     /// The key with this hash and entry at `now`; `None` for one that a snapshot leaves out: a key
     /// of `cargo intake verify`, or one that ended long ago.
     pub fn of(key_hash: KeyHash, entry: &KeyEntry, now: Timestamp) -> Option<Self> {
-        let KeyEntry {
-            key_id,
-            account_id,
-            created_at,
-            expires_at,
-            revoked_at,
-            only,
-            ..
-        } = entry.clone();
         let key = Self {
             key_hash,
-            key_id,
-            account_id,
-            created_at,
-            only,
-            expires_at,
-            revoked_at,
+            entry: KeyEntry {
+                name: String::new(),
+                ..entry.clone()
+            },
         };
         (!key_hash.is_for_verification() && key.is_kept(now)).then_some(key)
     }
 
     fn is_kept(&self, now: Timestamp) -> bool {
-        [self.expires_at, self.revoked_at]
+        [self.entry.expires_at, self.entry.revoked_at]
             .into_iter()
             .flatten()
             .all(|end| now < end.plus(KEPT_AFTER_END))
@@ -143,29 +112,7 @@ impl SnapshotKey {
 
     /// The id of the key.
     pub fn id(&self) -> &str {
-        &self.key_id
-    }
-
-    /// The snapshot has no names of keys: a function does not need them.
-    fn to_entry(&self) -> KeyEntry {
-        let Self {
-            key_id,
-            account_id,
-            created_at,
-            only,
-            expires_at,
-            revoked_at,
-            ..
-        } = self.clone();
-        KeyEntry {
-            key_id,
-            account_id,
-            name: String::new(),
-            created_at,
-            expires_at,
-            revoked_at,
-            only,
-        }
+        &self.entry.key_id
     }
 }
 
@@ -200,7 +147,7 @@ impl KeySnapshot {
             .keys
             .binary_search_by_key(&hash, |key| key.key_hash)
             .ok()?;
-        self.keys.get(position).map(SnapshotKey::to_entry)
+        self.keys.get(position).map(|key| key.entry.clone())
     }
 
     /// The keys that a snapshot written at `now` would keep.
@@ -270,6 +217,7 @@ fn encode<K: Serialize>(document: &Document<K>) -> Result<Vec<u8>, TooManyKeys> 
 
 #[cfg(test)]
 mod tests {
+    use model::api_key::Endpoint;
     use serde_json::json;
 
     use super::*;

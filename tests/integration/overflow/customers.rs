@@ -35,22 +35,32 @@ impl Stack {
         self.sqs.take_messages()
     }
 
-    /// Drains messages of an update, and does `work` after the drain has met a newer item and
-    /// before it writes the rest.
-    async fn drain_with_between(&self, messages: &[String], work: impl Future<Output = ()>) {
+    /// Does `work` after `write` has met a newer item and before it writes over that.
+    pub(super) async fn between<T>(
+        &self,
+        write: impl Future<Output = T>,
+        work: impl Future<Output = ()>,
+    ) -> T {
         self.proxy
             .set(Fault::InternalServerError.where_body_has("attribute_exists"));
-        let between = async {
+        let work = async {
             while self.proxy.counts().faulted == 0 {
                 tokio::task::yield_now().await;
             }
             work.await;
             self.proxy.set(Plan::none());
         };
-        let both = async { tokio::join!(self.drain_all(messages), between) };
-        let (undrained, ()) = tokio::time::timeout(Duration::from_mins(1), both)
+        let both = async { tokio::join!(write, work) };
+        let (written, ()) = tokio::time::timeout(Duration::from_mins(1), both)
             .await
-            .expect("a write of the rest");
+            .expect("a write over a newer item");
+        written
+    }
+
+    /// Drains messages of an update, and does `work` after the drain has met a newer item and
+    /// before it writes the rest.
+    async fn drain_with_between(&self, messages: &[String], work: impl Future<Output = ()>) {
+        let undrained = self.between(self.drain_all(messages), work).await;
         assert_eq!(undrained, [""; 0]);
     }
 
