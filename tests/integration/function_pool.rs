@@ -104,3 +104,14 @@ async fn event_of_a_process_that_ends_gets_no_response() {
     assert_eq!(customers.pool.counts().ended, 1);
     customers.pool.end(Duration::ZERO).await;
 }
+
+#[tokio::test]
+async fn prepared_process_serves_and_no_other_starts() {
+    let customers = Customers::start(1, 1..=1);
+    customers.pool.prepare(2).await.unwrap();
+    assert_eq!(customers.pool.counts().started, 2);
+    assert_eq!(customers.started_after_ping().await, 2);
+    assert_eq!(customers.started_after_ping().await, 2);
+    assert_eq!(customers.started_after_ping().await, 3, "both had served");
+    customers.pool.end(Duration::ZERO).await;
+}

@@ -94,6 +94,14 @@ impl Process {
     }
 }
 
+/// A process that no event can be given to yet.
+struct NewProcess {
+    number: u64,
+    options: ProcessOptions,
+    program_time: Option<SystemTime>,
+    process: FunctionProcess,
+}
+
 /// A process that was chosen for an event.
 struct Chosen {
     number: u64,
@@ -139,6 +147,20 @@ impl Pool {
         let serving = pool.tasks().spawn(serving);
         pool.serving.get_or_init(|| serving);
         pool
+    }
+
+    /// Starts this many processes, one after the other, which then wait for events.
+    ///
+    /// # Errors
+    /// When the program cannot be started, or ends.
+    pub async fn prepare(self: &Arc<Self>, count: u64) -> Result<()> {
+        for _ in 0..count {
+            let new = self.new_process().await;
+            let mut new = new.map_err(|(_, error)| error)?;
+            new.process.idle().await?;
+            self.keep(new, 0);
+        }
+        Ok(())
     }
 
     /// What was counted so far.
@@ -252,6 +274,11 @@ impl Pool {
     }
 
     async fn start_process(self: &Arc<Self>) -> Result<Chosen, (ProcessOptions, Error)> {
+        let new = self.new_process().await?;
+        Ok(self.keep(new, 1))
+    }
+
+    async fn new_process(&self) -> Result<NewProcess, (ProcessOptions, Error)> {
         let number = {
             let counts = &mut self.state().counts;
             counts.started += 1;
@@ -263,10 +290,25 @@ impl Pool {
             ..(self.options.process)(number)
         };
         let program_time = program_time(&options.program);
-        let process = match FunctionProcess::start(&options).await {
-            Ok(process) => process,
-            Err(error) => return Err((options, error)),
-        };
+        match FunctionProcess::start(&options).await {
+            Ok(process) => Ok(NewProcess {
+                number,
+                options,
+                program_time,
+                process,
+            }),
+            Err(error) => Err((options, error)),
+        }
+    }
+
+    /// Lets a new process serve, and watches it. It has been given so many events already.
+    fn keep(self: &Arc<Self>, new: NewProcess, serving: u16) -> Chosen {
+        let NewProcess {
+            number,
+            options,
+            program_time,
+            process,
+        } = new;
         let (end, ending) = oneshot::channel();
         let (ended, alive) = watch::channel(());
         self.tasks()
@@ -275,12 +317,12 @@ impl Pool {
         let left = state
             .random
             .u64(self.options.lifetime.clone())
-            .saturating_sub(1);
+            .saturating_sub(u64::from(serving));
         let started = Process {
             options,
             program_time,
             alive,
-            serving: 1,
+            serving,
             left,
             end,
         };
@@ -288,7 +330,7 @@ impl Pool {
         if !state.has_ended {
             state.processes.insert(number, started);
         }
-        Ok(chosen)
+        chosen
     }
 
     /// Ends the process when it is to end. Drops `ended` when it has ended, be it by itself.

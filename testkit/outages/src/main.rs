@@ -1,0 +1,121 @@
+//! Measures what requests get while DynamoDB fails, and how many environments they hold:
+//! `cargo run --profile bench --locked --bin outages -- --help`.
+//!
+//! Release programs of one or two builds run side by side, each behind a Runtime API of its own and
+//! over a DynamoDB, an SQS and an S3 of its own. As on Lambda, a request goes to an idle process,
+//! or else to a new one. Clients never retry.
+//!
+//! | module | is for | must not know |
+//! |---|---|---|
+//! | `options` | the command line | how anything is measured |
+//! | `conditions` | in which ways DynamoDB fails | what is sent |
+//! | `traffic` | requests at a constant rate, and what came of them | why a request fails |
+//! | `stack` | one build and what it needs of AWS, for one run | what is measured |
+//! | `drain` | emptying the overflow queue after a run | what is in a message |
+//! | `stored` | which acknowledged requests are not stored | how they were stored |
+//! | `counts` | what is counted of a build's requests | how they were sent |
+//! | `measurement` | one condition, on all builds at once | how it is printed |
+//! | `processors` | whether this machine was too busy | what keeps it busy |
+//! | `table` | Markdown | how anything is measured |
+#![expect(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a command: this is how it speaks"
+)]
+
+mod conditions;
+mod counts;
+mod drain;
+mod measurement;
+mod options;
+mod processors;
+mod stack;
+mod stored;
+mod table;
+mod traffic;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser as _;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::measurement::{Measurement, Run};
+use crate::options::{Build, Options};
+
+// More than one thread: what stands for AWS answers while requests are sent.
+#[tokio::main(worker_threads = 2)]
+async fn main() -> ExitCode {
+    match run(&Options::parse()).await {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: &Options) -> Result<ExitCode> {
+    allow_open_files();
+    let runs = options.runs()?;
+    if options.list {
+        for run in &runs {
+            println!("{}", run.label());
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let builds = options.builds()?;
+    let mut measured = Vec::new();
+    let (mut interrupted, mut terminated) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
+    // To drop the measurement ends its processes when the runtime ends.
+    let is_complete = tokio::select! {
+        done = measure_all(&runs, &builds, &mut measured) => done.map(|()| true)?,
+        _ = interrupted.recv() => false,
+        _ = terminated.recv() => false,
+    };
+    print!("{}", table::of(&measured, &builds, options));
+    if !is_complete {
+        eprintln!(
+            "error: interrupted after {} of {} runs",
+            measured.len(),
+            runs.len()
+        );
+    }
+    let holds = measured.iter().all(Measurement::holds);
+    Ok(if is_complete && holds {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+async fn measure_all(
+    runs: &[Run],
+    builds: &[Build],
+    measured: &mut Vec<Measurement>,
+) -> Result<()> {
+    for (number, run) in (1..).zip(runs) {
+        eprintln!("outages: {number} of {}: {}", runs.len(), run.label());
+        let measurement = run.measure(builds).await?;
+        eprintln!("outages:   {}", measurement.summary(builds));
+        measured.push(measurement);
+    }
+    Ok(())
+}
+
+/// Each process of a function takes some ten of this process's files, and the usual limit of 1,024
+/// is that of a hundred processes.
+fn allow_open_files() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    if setrlimit(Resource::Nofile, raised).is_err() {
+        eprintln!("outages: the limit of open files stays as it is");
+    }
+}

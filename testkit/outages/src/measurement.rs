@@ -1,0 +1,203 @@
+//! One condition of DynamoDB, measured on all builds at once. Must not know how it is printed.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use fault_proxy::Plan;
+use tokio::task::JoinSet;
+use tokio::time::sleep_until;
+
+use crate::conditions::{Condition, Disturbance, Window};
+use crate::counts::OfBuild;
+use crate::drain;
+use crate::options::Build;
+use crate::processors::Processors;
+use crate::stack::Stack;
+use crate::stored;
+use crate::traffic::{Kind, Sent, Traffic, Volley};
+
+/// How long requests are sent before the first fault, so that warm processes are there.
+const BEFORE: Duration = Duration::from_secs(3);
+
+/// How long requests are sent after the last fault.
+const AFTER: Duration = Duration::from_secs(3);
+
+/// Connections that are lost.
+const LOST_CONNECTIONS: u64 = 20;
+
+/// How long after the freeze the requests come that need the lost connections.
+const AFTER_FREEZE: Duration = Duration::from_millis(100);
+
+/// Signals for which a process opens this many connections.
+const SIGNALS_FOR_ALL_CONNECTIONS: u64 = 500;
+
+/// A request that was sent this late, or processors that were this busy, show that the machine was
+/// the bottleneck.
+const TOO_LATE: Duration = Duration::from_millis(100);
+const TOO_BUSY: u64 = 90;
+
+/// What is measured at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub(crate) kind: Kind,
+    /// Requests a second.
+    pub(crate) rate: u32,
+    pub(crate) condition: Condition,
+    /// How long the fault lasts, or is repeated.
+    pub(crate) lasts: Duration,
+}
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Measurement {
+    pub(crate) run: Run,
+    /// In the order of the builds.
+    pub(crate) builds: Vec<OfBuild>,
+    /// How busy the processors were while requests were sent, in percent.
+    pub(crate) busy_percent: Option<u64>,
+}
+
+impl Run {
+    /// In messages, and what `--only` looks at.
+    pub(crate) fn label(&self) -> String {
+        let Self {
+            kind,
+            rate,
+            condition,
+            ..
+        } = self;
+        format!("{}, {rate}/s: {}", kind.name(), condition.name)
+    }
+
+    /// Measures all builds at once.
+    ///
+    /// # Errors
+    /// When a build cannot be run, or its queue cannot be drained.
+    pub(crate) async fn measure(&self, builds: &[Build]) -> Result<Measurement> {
+        let mut stacks = Vec::new();
+        for build in builds {
+            let stack = Stack::start(build, self.kind).await?;
+            stack.prepare(self.rate).await?;
+            stacks.push(stack);
+        }
+        let start = Instant::now();
+        let before = Processors::now();
+        let mut measuring = JoinSet::new();
+        for (number, stack) in stacks.into_iter().enumerate() {
+            let run = self.clone();
+            measuring.spawn(async move { (number, run.measure_one(&stack, start).await) });
+        }
+        sleep_until((self.faulted(start).end + AFTER).into()).await;
+        let busy_percent = Processors::now()
+            .zip(before)
+            .map(|(now, before)| now.busy_percent_since(before));
+        let mut measured = Vec::new();
+        while let Some(done) = measuring.join_next().await {
+            let (number, of_build) = done.context("a build was not measured")?;
+            measured.push((number, of_build?));
+        }
+        measured.sort_by_key(|(number, _)| *number);
+        Ok(Measurement {
+            run: self.clone(),
+            builds: measured.into_iter().map(|(_, of_build)| of_build).collect(),
+            busy_percent,
+        })
+    }
+
+    /// When there may be faults, in a run that starts then.
+    fn faulted(&self, start: Instant) -> Window {
+        let begin = start + BEFORE;
+        Window {
+            begin,
+            end: begin + self.lasts,
+        }
+    }
+
+    async fn measure_one(&self, stack: &Stack, start: Instant) -> Result<OfBuild> {
+        let whole = self.faulted(start);
+        let windows = self.condition.windows(whole);
+        stack.dynamodb.set(self.condition.plan(&windows));
+        let freeze = async {
+            if self.condition.disturbance == Disturbance::LostConnections {
+                sleep_until(whole.begin.into()).await;
+                stack.dynamodb.forget_connections();
+            }
+        };
+        let traffic = self.traffic(start);
+        let (sent, ()) = tokio::join!(traffic.send(&stack.requests, &stack.key), freeze);
+        let Sent { requests, latest } = sent?;
+        stack.dynamodb.set(Plan::none());
+        drain::run(&stack.queue, &stack.drains).await?;
+        let lost = stored::count_lost(&stack.emulator, self.kind, &requests)?;
+        let ended = stack.ended_processes();
+        stack.end().await;
+        let counted = OfBuild {
+            lost,
+            ended,
+            latest,
+            ..OfBuild::count(&requests, &windows)
+        };
+        Ok(counted)
+    }
+
+    fn traffic(&self, start: Instant) -> Traffic {
+        let whole = self.faulted(start);
+        let (disturbance, kind) = (self.condition.disturbance, self.kind);
+        let volley = |at, requests, signals| Volley {
+            at,
+            requests,
+            signals,
+        };
+        let volleys = match (disturbance, kind) {
+            (Disturbance::LostConnections, Kind::Updates) => {
+                // A process has one connection for updates: the second volley needs all of them.
+                let second = whole.begin + AFTER_FREEZE;
+                vec![
+                    volley(start, LOST_CONNECTIONS, 1),
+                    volley(second, LOST_CONNECTIONS, 1),
+                ]
+            }
+            (Disturbance::LostConnections, Kind::Batches) => {
+                // All connections are those of one process, which then serves one batch after
+                // another.
+                vec![volley(start, 1, SIGNALS_FOR_ALL_CONNECTIONS)]
+            }
+            _ => Vec::new(),
+        };
+        Traffic {
+            kind,
+            rate: self.rate,
+            begin: start,
+            end: whole.end + AFTER,
+            has_hot_customer: disturbance == Disturbance::HotCustomer,
+            volleys,
+        }
+    }
+}
+
+impl Measurement {
+    /// Whether what must hold does: without a fault nothing is deferred by any build; the first
+    /// build, which is the measured one, loses nothing and acknowledges everything.
+    pub(crate) fn holds(&self) -> bool {
+        let acknowledges_all = self
+            .builds
+            .first()
+            .is_some_and(|build| build.lost == 0 && build.unavailable == 0 && build.failed == 0);
+        acknowledges_all && !self.is_disturbed_control()
+    }
+
+    /// Whether a run without a fault deferred or refused something: then the machine was too slow.
+    pub(crate) fn is_disturbed_control(&self) -> bool {
+        self.run.condition.name == Condition::control().name
+            && self.builds.iter().any(|build| {
+                build.deferred + build.deferred_after + build.unavailable + build.failed > 0
+            })
+    }
+
+    /// Whether the machine was too busy for the figures to be those of the builds.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.busy_percent.is_some_and(|percent| percent > TOO_BUSY)
+            || self.builds.iter().any(|build| build.latest > TOO_LATE)
+            || self.is_disturbed_control()
+    }
+}

@@ -1,0 +1,164 @@
+//! The command line. Must not know how anything is measured.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Parser;
+use sandbox::cargo::cargo_command;
+
+use crate::conditions::Condition;
+use crate::measurement::Run;
+use crate::traffic::Kind;
+
+/// The programs of a build that are run.
+const PROGRAMS: [&str; 3] = ["customers", "signals", "overflow"];
+
+/// How long the run without a fault lasts at most.
+const CONTROL: Duration = Duration::from_secs(10);
+
+/// Measures what requests get while DynamoDB fails, and how many environments they hold at once.
+///
+/// Release programs of one or two builds run side by side. Updates of customers and batches of 1 to
+/// 5 signals are sent at a constant rate, by clients that never retry, in each condition of
+/// DynamoDB; SQS and S3 are available. Prints a table in Markdown. Ends with 1 if a run without a
+/// fault deferred anything, or if the measured build (not the one that it is compared with) lost an
+/// acknowledged request or did not acknowledge one.
+///
+/// Each kind and rate begins with a run without a fault: whatever it defers is the fault of a busy
+/// machine, and then the other rows say nothing either.
+#[derive(Debug, Parser)]
+#[command(name = "outages", after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// The folder with the release programs `customers`, `signals` and `overflow` [default: they
+    /// are built from this working tree]
+    #[arg(long, value_name = "DIR")]
+    functions: Option<PathBuf>,
+    /// Another such folder, which is measured beside the first
+    #[arg(long, value_name = "DIR")]
+    compare_with: Option<PathBuf>,
+    /// Requests a second
+    #[arg(long, value_delimiter = ',', default_values_t = [20, 100], value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    rates: Vec<u32>,
+    /// How long each fault lasts, or is repeated
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub(crate) seconds: u64,
+    /// Only the runs whose line in --list contains this text, and those without a fault of the same
+    /// kind and rate
+    #[arg(long, value_name = "PATTERN")]
+    only: Vec<String>,
+    /// Lists the runs, and does none
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  The whole table of docs/internals/outages.md, for this working tree (about an hour):
+    cargo run --profile bench --locked --bin outages
+  One condition, for updates of customers at 20 requests a second:
+    cargo run --profile bench --locked --bin outages -- --only 'updates, 20/s: outage: hangs'
+  Two builds side by side:
+    cargo build --release --locked -p customers -p signals -p overflow
+    cargo run --profile bench --locked --bin outages -- --functions target/release --compare-with /tmp/before";
+
+/// A build that is measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Build {
+    /// In the table.
+    pub(crate) name: String,
+    /// The folder of its programs.
+    pub(crate) folder: PathBuf,
+}
+
+impl Options {
+    /// What is measured, in this order.
+    pub(crate) fn runs(&self) -> Result<Vec<Run>> {
+        let lasts = Duration::from_secs(self.seconds);
+        let mut runs = Vec::new();
+        for kind in Kind::ALL {
+            for rate in &self.rates {
+                let run = |condition, lasts| Run {
+                    kind,
+                    rate: *rate,
+                    condition,
+                    lasts,
+                };
+                let mut faulted: Vec<_> = Condition::all(kind)
+                    .into_iter()
+                    .map(|condition| run(condition, lasts))
+                    .collect();
+                faulted.retain(|run| self.includes(run));
+                let control = run(Condition::control(), lasts.min(CONTROL));
+                if !faulted.is_empty() || self.includes(&control) {
+                    runs.push(control);
+                }
+                runs.append(&mut faulted);
+            }
+        }
+        ensure!(
+            !runs.is_empty(),
+            "no run contains {}; --list lists them",
+            self.only.join(" or ")
+        );
+        Ok(runs)
+    }
+
+    fn includes(&self, run: &Run) -> bool {
+        let label = run.label().to_lowercase();
+        self.only.is_empty()
+            || self
+                .only
+                .iter()
+                .any(|pattern| label.contains(&pattern.to_lowercase()))
+    }
+
+    /// The builds: the measured one, then the one that it is compared with.
+    pub(crate) fn builds(&self) -> Result<Vec<Build>> {
+        let folder = match &self.functions {
+            Some(folder) => folder.clone(),
+            None => build_release()?,
+        };
+        let mut builds = vec![Build::in_folder("measured", &folder)?];
+        if let Some(folder) = &self.compare_with {
+            builds.push(Build::in_folder("compared", folder)?);
+        }
+        Ok(builds)
+    }
+}
+
+impl Build {
+    fn in_folder(name: &str, folder: &Path) -> Result<Self> {
+        for program in PROGRAMS {
+            let path = folder.join(program);
+            ensure!(path.is_file(), "there is no program {}", path.display());
+        }
+        let folder = folder
+            .canonicalize()
+            .with_context(|| format!("{} cannot be found", folder.display()))?;
+        Ok(Self {
+            name: name.to_owned(),
+            folder,
+        })
+    }
+}
+
+/// Builds the programs of this working tree as they are deployed: the folder in which they are.
+fn build_release() -> Result<PathBuf> {
+    eprintln!("outages: building the release programs");
+    let status = cargo_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--release", "--locked"])
+        .args(PROGRAMS.iter().flat_map(|name| ["--package", name]))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .status()
+        .context("cargo cannot be started")?;
+    ensure!(
+        status.success(),
+        "the release programs cannot be built; cargo has shown why"
+    );
+    // This program is in the folder of its own profile, beside which the release has another.
+    let own = std::env::current_exe()?;
+    let target = own.ancestors().nth(2);
+    let target = target.context("the folder of the programs is unknown")?;
+    Ok(target.join("release"))
+}

@@ -1,0 +1,163 @@
+//! One build and what it needs of AWS, for one run. Must not know what is measured.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use emulator::Emulator;
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
+use fault_proxy::{FaultProxy, Plan};
+use model::api_key::KeyHash;
+use model::timestamp::Timestamp;
+use sandbox::function_process::ProcessOptions;
+use sandbox::pool::{Failure, Pool, PoolOptions};
+use sandbox::runtime_api::EventQueue;
+use testkit::fake_s3::FakeS3;
+use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, create_key, emulator_options};
+use tokio::task::JoinSet;
+
+use crate::options::Build;
+use crate::traffic::Kind;
+
+/// The account of the one API key.
+const ACCOUNT: &str = "outages";
+
+/// The timeouts of template.yaml.
+const TIMEOUT: Duration = Duration::from_secs(10);
+const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How long a request takes at most, a few of them left out: this many seconds of requests have
+/// prepared processes.
+const SECONDS_OF_A_REQUEST: u64 = 4;
+
+/// Processes that start at once.
+const AT_ONCE: u64 = 4;
+
+/// A build's functions with a DynamoDB, an SQS and an S3 of their own.
+pub(crate) struct Stack {
+    pub(crate) emulator: Emulator,
+    /// What the function that serves requests calls in DynamoDB's place.
+    pub(crate) dynamodb: FaultProxy,
+    pub(crate) queue: Arc<FakeSqs>,
+    _s3: FakeS3,
+    pub(crate) key: String,
+    /// The events of the function that serves requests.
+    pub(crate) requests: EventQueue,
+    /// The events of the function that drains the queue.
+    pub(crate) drains: EventQueue,
+    pools: [Arc<Pool>; 2],
+}
+
+impl Stack {
+    /// Starts everything but processes.
+    ///
+    /// # Errors
+    /// When loopback has no free port.
+    pub(crate) async fn start(build: &Build, kind: Kind) -> Result<Self> {
+        let emulator = TestApp::emulator();
+        let (queue, s3) = (FakeSqs::start().await?, FakeS3::start().await?);
+        queue.allow_all_receives();
+        let dynamodb = FaultProxy::start(&emulator.endpoint(), Plan::none()).await?;
+        let key = create_key_in_both(&emulator.endpoint(), &s3).await;
+        let (requests, drains) = (EventQueue::default(), EventQueue::default());
+        let process = |program: &str, dynamodb: &str, timeout| {
+            let mut process = emulator_options(&build.folder.join(program), dynamodb);
+            process.variables.extend(variables(&queue, &s3));
+            process.invocation_timeout = timeout;
+            // Ctrl-C ends this program, which then ends its processes.
+            process.has_own_group = true;
+            process
+        };
+        let serving = process(kind.program(), &dynamodb.endpoint(), TIMEOUT);
+        let draining = process("overflow", &emulator.endpoint(), DRAIN_TIMEOUT);
+        let pools = [pool(&requests, serving), pool(&drains, draining)];
+        Ok(Self {
+            emulator,
+            dynamodb,
+            queue: Arc::new(queue),
+            _s3: s3,
+            key,
+            requests,
+            drains,
+            pools,
+        })
+    }
+
+    /// Starts the processes that this rate is likely to need. Each of them is as new as one that
+    /// starts with a request, and needs no processor time while requests are sent: Lambda starts
+    /// environments on machines of its own.
+    ///
+    /// # Errors
+    /// When the program cannot be started, or ends.
+    pub(crate) async fn prepare(&self, rate: u32) -> Result<()> {
+        let [pool, _] = &self.pools;
+        let count = u64::from(rate) * SECONDS_OF_A_REQUEST / AT_ONCE;
+        let mut starting = JoinSet::new();
+        for _ in 0..AT_ONCE {
+            let pool = Arc::clone(pool);
+            starting.spawn(async move { pool.prepare(count).await });
+        }
+        while let Some(started) = starting.join_next().await {
+            started.context("a process was not started")??;
+        }
+        Ok(())
+    }
+
+    /// How many processes have ended by themselves, which none should.
+    pub(crate) fn ended_processes(&self) -> u64 {
+        self.pools.iter().map(|pool| pool.counts().ended).sum()
+    }
+
+    /// Ends all processes.
+    pub(crate) async fn end(&self) {
+        for pool in &self.pools {
+            pool.end(Duration::ZERO).await;
+        }
+    }
+}
+
+/// A function whose processes serve one event at a time and are never replaced.
+fn pool(events: &EventQueue, process: ProcessOptions) -> Arc<Pool> {
+    Pool::start(PoolOptions {
+        events: events.clone(),
+        process: Box::new(move |_| process.clone()),
+        at_once: usize::MAX,
+        lifetime: u64::MAX..=u64::MAX,
+        seed: 0,
+        report,
+    })
+}
+
+fn report(program: &Path, failure: Failure) {
+    let program = program.display();
+    match failure {
+        Failure::NotStarted(error) => eprintln!("outages: {program} cannot be started: {error:#}"),
+        Failure::Ended(status) => eprintln!("outages: {program} ended by itself: {status}"),
+    }
+}
+
+/// A key that the table and the snapshot have.
+async fn create_key_in_both(dynamodb: &str, s3: &FakeS3) -> String {
+    let mut record = None;
+    let key = create_key(dynamodb, ACCOUNT, |created| record = Some(created.clone())).await;
+    let keys: Vec<_> = record
+        .into_iter()
+        .map(|record| (KeyHash::of(&key), record))
+        .collect();
+    s3.publish(&keys, Timestamp::now());
+    key
+}
+
+/// The variables that template.yaml sets, with this SQS and this S3.
+fn variables(queue: &FakeSqs, s3: &FakeS3) -> [(String, OsString); 5] {
+    [
+        ("AWS_ENDPOINT_URL_SQS", queue.endpoint()),
+        ("AWS_ENDPOINT_URL_S3", s3.endpoint()),
+        ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET.to_owned()),
+        ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE.to_owned()),
+        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE.to_owned()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.into()))
+}

@@ -1,0 +1,152 @@
+//! What was measured, as Markdown. Must not know how anything is measured.
+
+use std::fmt::Write as _;
+
+use crate::counts::OfBuild;
+use crate::measurement::Measurement;
+use crate::options::{Build, Options};
+use crate::traffic::Kind;
+
+/// A column of each build.
+type Column = (&'static str, fn(&OfBuild) -> String);
+
+const COLUMNS: [Column; 4] = [
+    ("deferred", deferred),
+    ("503s", |build| build.unavailable.to_string()),
+    ("lost", |build| build.lost.to_string()),
+    ("environments at once", |build| {
+        build.environments.to_string()
+    }),
+];
+
+/// A table for each kind of requests, and what is to be said of them.
+pub(crate) fn of(measured: &[Measurement], builds: &[Build], options: &Options) -> String {
+    let mut text = String::new();
+    for kind in Kind::ALL {
+        let rows: Vec<_> = measured
+            .iter()
+            .filter(|measurement| measurement.run.kind == kind)
+            .collect();
+        if !rows.is_empty() {
+            text += &table(kind, &rows, builds, options);
+        }
+    }
+    text + &notes(measured, builds)
+}
+
+fn table(kind: Kind, rows: &[&Measurement], builds: &[Build], options: &Options) -> String {
+    let columns = COLUMNS.iter().flat_map(|(name, _)| {
+        builds.iter().map(move |build| match builds.len() {
+            1 => (*name).to_owned(),
+            _ => format!("{name}, {}", build.name),
+        })
+    });
+    let fixed = [
+        format!("{}: DynamoDB, for {} s", kind.name(), options.seconds),
+        "requests a second".to_owned(),
+    ];
+    let header: Vec<_> = fixed.into_iter().chain(columns).collect();
+    let mut text = line(&header) + "|" + &"---|".repeat(header.len()) + "\n";
+    for Measurement { run, builds, .. } in rows {
+        let figures = COLUMNS
+            .iter()
+            .flat_map(|(_, figure)| builds.iter().map(figure));
+        let fixed = [run.condition.name.clone(), run.rate.to_string()];
+        text += &line(&fixed.into_iter().chain(figures).collect::<Vec<_>>());
+    }
+    text + "\n"
+}
+
+fn line(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn deferred(build: &OfBuild) -> String {
+    let OfBuild {
+        requests,
+        deferred,
+        deferred_after,
+        ..
+    } = build;
+    let share = percent(*deferred, *requests);
+    match deferred_after {
+        0 => share,
+        after => format!("{share}, {after} after it"),
+    }
+}
+
+/// In whole percent, but neither 0 nor 100 for a part.
+fn percent(part: usize, whole: usize) -> String {
+    let rounded = (part * 100 + whole / 2).checked_div(whole).unwrap_or(0);
+    match rounded {
+        0 if part > 0 => "under 1 %".to_owned(),
+        100 if part < whole => "over 99 %".to_owned(),
+        percent => format!("{percent} %"),
+    }
+}
+
+/// Which rows say little, and what no row says.
+fn notes(measured: &[Measurement], builds: &[Build]) -> String {
+    let mut text = String::new();
+    for measurement in measured {
+        let label = measurement.run.label();
+        if measurement.is_disturbed_control() {
+            let _ = writeln!(
+                text,
+                "{label}: not all was stored without a fault, so the machine was too slow for this rate, and the other rows say nothing."
+            );
+        }
+        if measurement.is_doubtful() {
+            let busy = measurement.busy_percent.unwrap_or_default();
+            let latest = measurement.builds.iter().map(|build| build.latest).max();
+            let _ = writeln!(
+                text,
+                "{label}: doubtful, the processors were {busy} % busy and a request was sent {} ms late.",
+                latest.unwrap_or_default().as_millis()
+            );
+        }
+        for (of_build, build) in measurement.builds.iter().zip(builds) {
+            if of_build.failed > 0 || of_build.ended > 0 {
+                let _ = writeln!(
+                    text,
+                    "{label}, {}: {} requests got neither a 200 nor a 503, and {} processes ended by themselves.",
+                    build.name, of_build.failed, of_build.ended
+                );
+            }
+        }
+    }
+    text
+}
+
+impl Measurement {
+    /// One line, for progress.
+    pub(crate) fn summary(&self, builds: &[Build]) -> String {
+        let of_builds = self.builds.iter().zip(builds).map(|(of_build, build)| {
+            let figures = COLUMNS
+                .iter()
+                .map(|(name, figure)| format!("{name} {}", figure(of_build)));
+            format!("{}: {}", build.name, figures.collect::<Vec<_>>().join(", "))
+        });
+        let busy = self.busy_percent.unwrap_or_default();
+        let doubt = if self.is_doubtful() { ", doubtful" } else { "" };
+        format!(
+            "{} (processors {busy} % busy{doubt})",
+            of_builds.collect::<Vec<_>>().join("; ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn share_is_neither_nothing_nor_everything_when_it_is_a_part() {
+        let shares = [(0, 400), (1, 400), (8, 400), (399, 400), (400, 400), (0, 0)];
+        let shares = shares.map(|(part, whole)| percent(part, whole));
+        assert_eq!(
+            shares,
+            ["0 %", "under 1 %", "2 %", "over 99 %", "100 %", "0 %"]
+        );
+    }
+}

@@ -1,0 +1,302 @@
+//! Requests at a constant rate, by clients that never retry, and what came of them. Must not know
+//! why a request fails.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use sandbox::runtime_api::{EventQueue, Invocation};
+use serde_json::{Value, json};
+use testkit::RequestBuilder;
+use tokio::task::JoinSet;
+use tokio::time::sleep_until;
+
+/// The customer of every tenth request, when there is a hot one.
+const HOT_CUSTOMER: &str = "hot";
+
+/// In the partition key of that customer, and in no other.
+pub(crate) const HOT_CUSTOMER_KEY: &str = "#hot\"";
+
+/// One request in this many is for the hot customer.
+const HOT_SHARE: u64 = 10;
+
+/// Signals of a batch, at most.
+const MOST_SIGNALS: u64 = 5;
+
+/// Longer than the timeout of an invocation and the start of a process.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(40);
+
+/// What is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Updates of customers.
+    Updates,
+    /// Batches of 1 to 5 signals.
+    Batches,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 2] = [Self::Updates, Self::Batches];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Updates => "updates",
+            Self::Batches => "batches",
+        }
+    }
+
+    /// The program of the function that serves it.
+    pub(crate) fn program(self) -> &'static str {
+        match self {
+            Self::Updates => "customers",
+            Self::Batches => "signals",
+        }
+    }
+
+    /// The table that has what is sent, by its logical id.
+    pub(crate) fn table(self) -> &'static str {
+        match self {
+            Self::Updates => "CustomersTable",
+            Self::Batches => "SignalsTable",
+        }
+    }
+
+    /// The update of a customer, or this many signals of one. A batch has an identifier, so that its
+    /// idempotency record and its signals are two calls, one after the other.
+    fn request(self, number: usize, customer_id: &str, signals: u64) -> RequestBuilder {
+        match self {
+            Self::Updates => RequestBuilder::customer(
+                json!({"customerId": customer_id, "customerData": {"city": customer_id}}),
+            ),
+            Self::Batches => {
+                let signal = |number| {
+                    json!({
+                        "customerId": customer_id,
+                        "eventType": "product_viewed",
+                        "data": {"productId": number},
+                    })
+                };
+                let signals: Vec<_> = (0..signals).map(signal).collect();
+                let identifier = format!("00000000-0000-4000-8000-{number:012x}");
+                RequestBuilder::signals(
+                    json!({"requestIdentifier": identifier, "signals": signals}),
+                )
+            }
+        }
+    }
+}
+
+/// The requests that are sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Traffic {
+    pub(crate) kind: Kind,
+    /// Requests a second.
+    pub(crate) rate: u32,
+    /// From here on.
+    pub(crate) begin: Instant,
+    /// Until here.
+    pub(crate) end: Instant,
+    pub(crate) has_hot_customer: bool,
+    /// When several requests are sent at once.
+    pub(crate) volleys: Vec<Volley>,
+}
+
+/// Requests that are sent at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Volley {
+    pub(crate) at: Instant,
+    pub(crate) requests: u64,
+    /// Signals of each.
+    pub(crate) signals: u64,
+}
+
+/// A request that was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    /// Its customer, whom it has alone; none for the hot one.
+    pub(crate) customer_id: Option<String>,
+    /// How many items are stored of it.
+    pub(crate) items: u64,
+    pub(crate) began: Instant,
+    pub(crate) ended: Instant,
+    pub(crate) outcome: Outcome,
+}
+
+/// What came of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Acknowledged, and stored at once.
+    Stored,
+    /// Acknowledged; the overflow queue has at least a part of it.
+    Deferred,
+    /// 503.
+    Unavailable,
+    /// Any other response, or none.
+    Failed,
+}
+
+/// What was sent, and how late.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) requests: Vec<Request>,
+    /// How much later than it should have been the latest request was sent.
+    pub(crate) latest: Duration,
+}
+
+/// A request that is to be sent.
+struct Due {
+    at: Instant,
+    customer_id: String,
+    is_hot: bool,
+    signals: u64,
+}
+
+impl Traffic {
+    /// Sends everything, and returns when all responses are there.
+    ///
+    /// # Errors
+    /// A request has no outcome.
+    pub(crate) async fn send(&self, events: &EventQueue, key: &str) -> Result<Sent> {
+        let (mut sending, mut latest) = (JoinSet::new(), Duration::ZERO);
+        for (number, due) in self.due().into_iter().enumerate() {
+            sleep_until(due.at.into()).await;
+            latest = latest.max(due.at.elapsed());
+            let request = self.kind.request(number, &due.customer_id, due.signals);
+            let event = request.key(key).event();
+            sending.spawn(send(events.clone(), event, due));
+        }
+        let mut requests = Vec::new();
+        while let Some(request) = sending.join_next().await {
+            requests.push(request.context("a request has no outcome")?);
+        }
+        Ok(Sent { requests, latest })
+    }
+
+    /// All requests in their order.
+    fn due(&self) -> Vec<Due> {
+        let interval = Duration::from_secs(1) / self.rate;
+        let steady = (0_u64..)
+            .zip(std::iter::successors(Some(self.begin), |at| {
+                Some(*at + interval)
+            }))
+            .take_while(|(_, at)| *at < self.end)
+            .map(|(number, at)| self.steady(number, at));
+        let volleys = (0_u64..).zip(&self.volleys).flat_map(|(number, volley)| {
+            (0..volley.requests).map(move |request| Due {
+                at: volley.at,
+                customer_id: format!("volley-{number}-{request}"),
+                is_hot: false,
+                signals: volley.signals,
+            })
+        });
+        let mut due: Vec<_> = steady.chain(volleys).collect();
+        due.sort_by_key(|due| due.at);
+        due
+    }
+
+    fn steady(&self, number: u64, at: Instant) -> Due {
+        let is_hot = self.has_hot_customer && number.is_multiple_of(HOT_SHARE);
+        let customer_id = if is_hot {
+            HOT_CUSTOMER.to_owned()
+        } else {
+            format!("steady-{number}")
+        };
+        Due {
+            at,
+            customer_id,
+            is_hot,
+            signals: number % MOST_SIGNALS + 1,
+        }
+    }
+}
+
+async fn send(events: EventQueue, event: String, due: Due) -> Request {
+    let began = Instant::now();
+    let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, events.invoke(event.into())).await;
+    let outcome = invocation
+        .ok()
+        .flatten()
+        .map_or(Outcome::Failed, |invocation| outcome(&invocation));
+    Request {
+        customer_id: (!due.is_hot).then_some(due.customer_id),
+        items: due.signals,
+        began,
+        ended: Instant::now(),
+        outcome,
+    }
+}
+
+fn outcome(invocation: &Invocation) -> Outcome {
+    let response = invocation.json();
+    let body: Value = response
+        .get("body")
+        .and_then(Value::as_str)
+        .and_then(|body| serde_json::from_str(body).ok())
+        .unwrap_or_default();
+    let deferred_signals = body.get("deferred").and_then(Value::as_u64).unwrap_or(0);
+    let is_deferred = deferred_signals > 0
+        || body
+            .get("result")
+            .is_some_and(|result| result == "deferred");
+    match response.get("statusCode").and_then(Value::as_u64) {
+        Some(200) if is_deferred => Outcome::Deferred,
+        Some(200) => Outcome::Stored,
+        Some(503) => Outcome::Unavailable,
+        _ => Outcome::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome_of(status: u16, body: &Value) -> Outcome {
+        let response = json!({"statusCode": status, "body": body.to_string()});
+        outcome(&Invocation {
+            response: response.to_string().into(),
+            duration: Duration::ZERO,
+        })
+    }
+
+    #[test]
+    fn outcome_of_a_request_is_what_its_response_says() {
+        let cases = [
+            (200, json!({"result": "updated"}), Outcome::Stored),
+            (200, json!({"result": "deferred"}), Outcome::Deferred),
+            (200, json!({"accepted": 3}), Outcome::Stored),
+            (
+                200,
+                json!({"accepted": 3, "deferred": 1}),
+                Outcome::Deferred,
+            ),
+            (503, json!({}), Outcome::Unavailable),
+            (400, json!({}), Outcome::Failed),
+        ];
+        for (status, body, expected) in cases {
+            assert_eq!(outcome_of(status, &body), expected, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn requests_are_sent_at_their_rate_and_a_tenth_of_them_for_the_hot_customer() {
+        let begin = Instant::now();
+        let end = begin + Duration::from_secs(3);
+        let traffic = Traffic {
+            kind: Kind::Batches,
+            rate: 20,
+            begin,
+            end,
+            has_hot_customer: true,
+            volleys: vec![Volley {
+                at: begin + Duration::from_millis(1),
+                requests: 7,
+                signals: 500,
+            }],
+        };
+        let due = traffic.due();
+        assert!(due.is_sorted_by_key(|due| due.at));
+        assert!(due.iter().all(|due| due.at < end));
+        assert_eq!(due.len(), 60 + 7);
+        assert_eq!(due.iter().filter(|due| due.is_hot).count(), 6);
+        assert_eq!(due.iter().filter(|due| due.signals == 500).count(), 7);
+    }
+}
