@@ -7,12 +7,13 @@
 //! | module | is for | must not know |
 //! |---|---|---|
 //! | [`run`] | what `cargo bench` does | how anything is measured |
-//! | `tables` | the goals | how anything is measured |
+//! | `tables` | the goals, and the functions beside their peers | how anything is measured |
 //! | `baseline` | the committed counts, and what differs from them | how they are counted |
 //! | `observation` | time, memory, calls and connections | which goals there are |
 //! | `instructions` | instructions of a start, a first and a warm request | which goals there are |
 //! | `process` | one process over a fake DynamoDB | what is measured |
 //! | `program` | the programs: how they are built | what is measured |
+//! | `peers` | the same work in Python and in Node.js: how it is installed | what is measured |
 //! | `workload` | the events that are measured | what they cost |
 //! | `report` | tables, numbers and progress | what they say |
 
@@ -29,6 +30,7 @@
 mod baseline;
 mod instructions;
 mod observation;
+mod peers;
 mod process;
 mod program;
 mod report;

@@ -9,6 +9,9 @@ use hyper::body::Bytes;
 use crate::process::Process;
 use crate::program::Program;
 
+/// Starts of which the median time is taken.
+const STARTS: usize = 7;
+
 /// Requests that warm up a process.
 const WARM_UP: usize = 100;
 
@@ -51,6 +54,17 @@ pub(crate) async fn warm(program: &Program, event: &Bytes) -> Result<Observation
         connections,
         calls,
     })
+}
+
+/// How long it takes from exec until a process has responded to its first event: the median.
+pub(crate) async fn cold(program: &Program, event: &Bytes) -> Result<Duration> {
+    let mut times = Vec::new();
+    for _ in 0..STARTS {
+        let mut process = Process::start(program).await?;
+        let response = process.invoke(event).await?;
+        times.push(process.start + response);
+    }
+    Ok(median(times))
 }
 
 /// The median of `times`; zero without any.

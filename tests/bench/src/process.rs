@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use hyper::body::Bytes;
@@ -25,6 +25,8 @@ pub(crate) struct Process {
     /// The DynamoDB it writes to, over TLS.
     pub(crate) dynamodb: FakeDynamoDb,
     pub(crate) function: FunctionProcess,
+    /// From exec until it asked for its first event.
+    pub(crate) start: Duration,
     _directory: TempDir,
 }
 
@@ -32,7 +34,7 @@ impl Process {
     /// Starts `program`, and waits until it asks for its first event. Each call to DynamoDB takes
     /// [`DELAY`].
     pub(crate) async fn start(program: &Program) -> Result<Self> {
-        Self::start_with(program, Vec::new(), DELAY).await
+        Self::start_with(program, program.wrapper.clone(), DELAY).await
     }
 
     /// Starts the function of `workload` under callgrind, which writes `file` when the process
@@ -73,8 +75,10 @@ impl Process {
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), value.into())),
         );
-        // It replaces the embedded authorities.
-        variables.push(("AWS_CA_BUNDLE".to_owned(), bundle.into()));
+        // It replaces the embedded authorities. Node.js has another name for it.
+        for name in ["AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"] {
+            variables.push((name.to_owned(), bundle.clone().into()));
+        }
         let options = ProcessOptions {
             wrapper,
             variables,
@@ -84,6 +88,7 @@ impl Process {
                 format!("https://localhost:{}", dynamodb.address().port()),
             )
         };
+        let began = Instant::now();
         let mut function = FunctionProcess::start(&options).await.context(
             "the program does not start; if it is valgrind, on Debian: apt-get install valgrind",
         )?;
@@ -94,6 +99,7 @@ impl Process {
         Ok(Self {
             dynamodb,
             function,
+            start: began.elapsed(),
             _directory: directory,
         })
     }

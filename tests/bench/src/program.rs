@@ -1,6 +1,7 @@
 //! The programs that are measured: the functions, and how they are built. Must not know what is
 //! measured.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -21,6 +22,8 @@ pub(crate) struct Program {
     /// In messages.
     pub(crate) name: &'static str,
     pub(crate) path: PathBuf,
+    /// The program that runs it. Empty for none.
+    pub(crate) wrapper: Vec<OsString>,
     /// Beside those that every function has.
     pub(crate) variables: Vec<(&'static str, String)>,
 }
@@ -72,6 +75,7 @@ pub(crate) fn function(name: &'static str) -> Result<Program> {
     Ok(Program {
         name,
         path,
+        wrapper: Vec::new(),
         variables: vec![(TUNABLES, tunables)],
     })
 }

@@ -7,20 +7,30 @@ use crate::baseline::{self, Counts};
 use crate::instructions::Instructions;
 use crate::report::{print_table, step};
 use crate::workload::Workload;
-use crate::{instructions, program, tables};
+use crate::{instructions, peers, program, tables};
 
 /// Counts the instructions of the functions, compares them with the baseline, and measures the
 /// goals.
 #[derive(Debug, Parser)]
-#[command(name = "cargo bench --", no_binary_name = false)]
+#[command(name = "cargo bench --", no_binary_name = false, after_help = EXAMPLES)]
 pub struct Options {
     /// Makes the counts the new baseline
     #[arg(long)]
     accept: bool,
+    /// Counts nothing and needs no valgrind: measures the functions beside the same work in Python
+    /// and in Node.js, whose packages it installs into target/peers (needs Python 3.11 with venv)
+    #[arg(long, conflicts_with = "accept")]
+    peers: bool,
     // Cargo adds it.
     #[arg(long, hide = true)]
     bench: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo bench                 Counts instructions, compares them with the baseline, measures the goals
+  cargo bench -- --accept     Makes what was counted the baseline
+  cargo bench -- --peers      The table beside Python and Node.js in docs/internals/performance.md";
 
 /// Does what the command line says; `false` when counts differ from the baseline.
 ///
@@ -28,6 +38,10 @@ pub struct Options {
 /// When something cannot be built or measured.
 pub async fn run(options: &Options) -> Result<bool> {
     program::build_functions()?;
+    if options.peers {
+        print_table(&tables::peers(&peers::install()?).await?);
+        return Ok(true);
+    }
     let (mut counted, mut counts) = (Vec::new(), Counts::new());
     for workload in Workload::ALL {
         step(format!("counting instructions: {workload:?}"));

@@ -3,8 +3,9 @@
 use anyhow::Result;
 
 use crate::instructions::Instructions;
-use crate::observation::warm;
-use crate::program::function;
+use crate::observation::{cold, warm};
+use crate::peers::Peer;
+use crate::program::{Program, function};
 use crate::report::{megabytes, millions, milliseconds, step, thousands};
 use crate::workload::{Workload, batch};
 
@@ -68,4 +69,39 @@ pub(crate) async fn goals(
     Ok(rows
         .map(|(what, goal, measured)| [what.to_owned(), goal.to_owned(), measured])
         .to_vec())
+}
+
+/// The functions beside their peers, which do the work of both in one program.
+pub(crate) async fn peers(peers: &[Peer]) -> Result<Vec<[String; 6]>> {
+    let header = [
+        "in",
+        "exec through first customer",
+        "warm customer",
+        "warm batch of 100 signals",
+        "warm batch of 500 signals",
+        "peak memory, 500 signals",
+    ];
+    let intake = peer_row("Intake", &function("customers")?, &function("signals")?).await?;
+    let mut rows = vec![header.map(ToOwned::to_owned), intake];
+    for Peer { label, program } in peers {
+        rows.push(peer_row(label, program, program).await?);
+    }
+    Ok(rows)
+}
+
+async fn peer_row(label: &str, customers: &Program, signals: &Program) -> Result<[String; 6]> {
+    step(format!("measuring {label}"));
+    let customer = Workload::Customer.event()?;
+    let first = cold(customers, &customer).await?;
+    let of_customer = warm(customers, &customer).await?;
+    let of_100 = warm(signals, &batch(100)?).await?;
+    let of_500 = warm(signals, &batch(500)?).await?;
+    Ok([
+        label.to_owned(),
+        milliseconds(first),
+        milliseconds(of_customer.time),
+        milliseconds(of_100.time),
+        milliseconds(of_500.time),
+        megabytes(of_500.memory),
+    ])
 }
