@@ -32,12 +32,41 @@ pub(crate) const SIGNAL: Vocabulary = Vocabulary {
 #[derive(Clone, Debug)]
 pub struct Signal<'a> {
     index: usize,
-    identity: [(&'static str, Cow<'a, str>); 2],
+    identity: Identity<'a>,
     eventflow_identifier: Option<Cow<'a, str>>,
     data: StorableJson<'a>,
     value: Value<'a>,
     has_unknown_fields: bool,
     warnings: Vec<Warning>,
+}
+
+/// Whose signal it is, and what it says: each text has 1 to 256 characters.
+#[derive(Clone, Debug)]
+pub enum Identity<'a> {
+    /// A customer did something.
+    Event {
+        /// The caller's identifier of the customer.
+        customer_id: Cow<'a, str>,
+        /// What the customer did.
+        event_type: Cow<'a, str>,
+    },
+    /// A journey through a workflow reached a step.
+    Step {
+        /// The journey.
+        emitter_id: Cow<'a, str>,
+        /// The step.
+        step_node_id: Cow<'a, str>,
+    },
+}
+
+impl<'a> Identity<'a> {
+    /// The customer or the emitter, to whose history the signal belongs.
+    fn into_subject_id(self) -> Cow<'a, str> {
+        match self {
+            Self::Event { customer_id, .. } => customer_id,
+            Self::Step { emitter_id, .. } => emitter_id,
+        }
+    }
 }
 
 /// A signal that breaks a rule.
@@ -64,15 +93,16 @@ impl<'a> Signal<'a> {
         path: &JsonPointer<'_>,
     ) -> Result<Self, RejectedSignal<'a>> {
         let mut builder = Builder::new(value.text(), path);
+        let mut identity = None;
         if let Some(signal) = value.as_object(path) {
             builder.read(signal);
-            builder.check_identity(value, path);
+            identity = builder.identity(value, path);
         } else {
             builder
                 .errors
                 .add(path, FieldErrorCode::InvalidType, "must be an object");
         }
-        builder.build(index, value, path)
+        builder.build(identity, index, value, path)
     }
 
     /// The index in the request, from 0; rejected signals count.
@@ -80,16 +110,17 @@ impl<'a> Signal<'a> {
         self.index
     }
 
-    /// The names and values of customerId and eventType, or of emitterId and stepNodeId: each value
-    /// has 1 to 256 characters.
-    pub fn identity(&self) -> &[(&'static str, Cow<'a, str>); 2] {
+    /// Whose signal it is, and what it says.
+    pub fn identity(&self) -> &Identity<'a> {
         &self.identity
     }
 
     /// The customer or the emitter, to whose history the signal belongs.
     pub fn subject_id(&self) -> &str {
-        let [(_, subject_id), _] = &self.identity;
-        subject_id
+        match &self.identity {
+            Identity::Event { customer_id, .. } => customer_id,
+            Identity::Step { emitter_id, .. } => emitter_id,
+        }
     }
 
     /// The UUID of the event flow, as it was sent. A workflow step has one.
@@ -124,11 +155,10 @@ impl<'a> Signal<'a> {
     }
 
     pub(crate) fn reject(self, error: FieldError) -> RejectedSignal<'a> {
-        let [(_, subject_id), _] = self.identity;
         RejectedSignal {
             index: self.index,
             payload: self.value.text(),
-            subject_id: Some(subject_id),
+            subject_id: Some(self.identity.into_subject_id()),
             errors: vec![error],
         }
     }
@@ -221,51 +251,60 @@ impl<'a> Builder<'a> {
             });
     }
 
-    /// Checks that there is one complete identity pair, and an eventflowIdentifier in a workflow
+    /// The identity, if both of its fields are there and valid and no field of the other shape is.
+    /// Adds an error for each field that is missing, also for the eventflowIdentifier of a workflow
     /// step.
-    fn check_identity(&mut self, signal: Value<'a>, path: &JsonPointer<'_>) {
+    fn identity(&mut self, signal: Value<'a>, path: &JsonPointer<'_>) -> Option<Identity<'a>> {
         let is_event = self.customer_id.is_some() || self.event_type.is_some();
         let is_step = self.emitter_id.is_some() || self.step_node_id.is_some();
-        let mut require = |name, present: bool, message: &str| {
-            if !present {
-                let message = format!("{message}{}", SIGNAL.similar(signal, &[name]));
-                self.errors.add(
-                    &JsonPointer::Member(path, name),
-                    FieldErrorCode::Required,
-                    message,
-                );
-            }
-        };
         match (is_event, is_step) {
             (true, false) => {
-                require(
+                let mut required = Required {
+                    signal,
+                    path,
+                    errors: &mut self.errors,
+                };
+                required.check(
                     "customerId",
-                    self.customer_id.is_some(),
+                    &self.customer_id,
                     "is required beside eventType",
                 );
-                require(
+                required.check(
                     "eventType",
-                    self.event_type.is_some(),
+                    &self.event_type,
                     "is required beside customerId",
                 );
+                Some(Identity::Event {
+                    customer_id: valid(&self.customer_id)?,
+                    event_type: valid(&self.event_type)?,
+                })
             }
             (false, true) => {
-                require(
+                let flow = &self.eventflow_identifier;
+                let mut required = Required {
+                    signal,
+                    path,
+                    errors: &mut self.errors,
+                };
+                required.check(
                     "emitterId",
-                    self.emitter_id.is_some(),
+                    &self.emitter_id,
                     "is required beside stepNodeId",
                 );
-                require(
+                required.check(
                     "stepNodeId",
-                    self.step_node_id.is_some(),
+                    &self.step_node_id,
                     "is required beside emitterId",
                 );
-                let has_flow = self.eventflow_identifier.is_some();
-                require(
+                required.check(
                     "eventflowIdentifier",
-                    has_flow,
+                    flow,
                     "is required in a workflow step",
                 );
+                Some(Identity::Step {
+                    emitter_id: valid(&self.emitter_id)?,
+                    step_node_id: valid(&self.step_node_id)?,
+                })
             }
             (false, false) => {
                 let similar = SIGNAL.similar(signal, &SIGNAL_FIELDS);
@@ -273,11 +312,14 @@ impl<'a> Builder<'a> {
                     "must have customerId and eventType, or emitterId and stepNodeId{similar}"
                 );
                 self.errors.add(path, FieldErrorCode::Required, message);
+                None
             }
             (true, true) => {
-                let message = "must have either customerId and eventType or emitterId and stepNodeId, not both";
+                let message = "must have either customerId and eventType or emitterId and \
+                               stepNodeId, not both";
                 self.errors
                     .add(path, FieldErrorCode::AmbiguousIdentity, message);
+                None
             }
         }
     }
@@ -308,54 +350,64 @@ impl<'a> Builder<'a> {
 
     fn build(
         mut self,
+        identity: Option<Identity<'a>>,
         index: usize,
         signal: Value<'a>,
         path: &JsonPointer<'_>,
     ) -> Result<Signal<'a>, RejectedSignal<'a>> {
-        if !self.errors.is_empty() {
-            let subject_id = [self.customer_id, self.emitter_id]
-                .into_iter()
-                .flatten()
-                .find_map(Result::ok);
-            return Err(RejectedSignal {
-                index,
-                payload: signal.text(),
-                subject_id,
-                errors: self.errors.into_vec(),
-            });
-        }
-        if let (Some(_), Some(data)) = (&self.event_type, self.data) {
+        let identity = match identity {
+            Some(identity) if self.errors.is_empty() => identity,
+            _ => {
+                return Err(RejectedSignal {
+                    index,
+                    payload: signal.text(),
+                    subject_id: valid(&self.customer_id).or_else(|| valid(&self.emitter_id)),
+                    errors: self.errors.into_vec(),
+                });
+            }
+        };
+        if let (Identity::Event { .. }, Some(data)) = (&identity, self.data) {
             self.check_attributes(data, path);
         }
-        let valid = |field: Found<'a>| {
-            field
-                .transpose()
-                .expect("the error of an invalid field is among the errors")
-        };
-        let pair = if self.customer_id.is_some() {
-            [
-                ("customerId", self.customer_id),
-                ("eventType", self.event_type),
-            ]
-        } else {
-            [
-                ("emitterId", self.emitter_id),
-                ("stepNodeId", self.step_node_id),
-            ]
-        };
-        let required = |field| valid(field).expect("`check_identity` requires one complete pair");
+        let data = self
+            .data
+            .map_or(StorableJson::EMPTY_OBJECT, StorableJson::validated);
         Ok(Signal {
             index,
-            identity: pair.map(|(name, field)| (name, required(field))),
-            eventflow_identifier: valid(self.eventflow_identifier),
-            data: self
-                .data
-                .map_or(StorableJson::EMPTY_OBJECT, StorableJson::validated),
+            identity,
+            eventflow_identifier: valid(&self.eventflow_identifier),
+            data,
             value: signal,
             has_unknown_fields: self.has_unknown_fields,
             warnings: self.warnings.into_vec(path),
         })
     }
+}
+
+/// Adds an error for each required field that is missing.
+struct Required<'s, 'a> {
+    signal: Value<'a>,
+    path: &'s JsonPointer<'s>,
+    errors: &'s mut FieldErrors,
+}
+
+impl<'a> Required<'_, 'a> {
+    fn check(&mut self, name: &'static str, field: &Found<'a>, message: &str) {
+        if field.is_none() {
+            let similar = SIGNAL.similar(self.signal, &[name]);
+            self.errors.add(
+                &JsonPointer::Member(self.path, name),
+                FieldErrorCode::Required,
+                format!("{message}{similar}"),
+            );
+        }
+    }
+}
+
+/// The text of an identifier, if it is there and valid. The error of an invalid one is among the
+/// errors already.
+fn valid<'a>(field: &Found<'a>) -> Option<Cow<'a, str>> {
+    field.as_ref()?.as_ref().ok().cloned()
 }
 
 /// The fields of `signal`, valid or not, that are not in the contract and not null.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
-use model::signal::Signal;
+use model::signal::{Identity, Signal};
 use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
@@ -108,13 +108,26 @@ impl BatchItem for SignalItem<'_> {
 
     fn write(self, json: &mut DynamoDbJson) {
         let Self { common, signal } = self;
-        let [(subject, subject_id), (action, action_value)] = signal.identity();
         json.raw("{\"pk\":{\"S\":");
-        json.serialized([common.partition_prefix.as_str(), subject_id].concat());
+        json.serialized([common.partition_prefix.as_str(), signal.subject_id()].concat());
         json.raw("}");
         json.string_attribute("sk", &self.sort_key());
-        json.string_attribute(subject, subject_id);
-        json.string_attribute(action, action_value);
+        match signal.identity() {
+            Identity::Event {
+                customer_id,
+                event_type,
+            } => {
+                json.string_attribute("customerId", customer_id);
+                json.string_attribute("eventType", event_type);
+            }
+            Identity::Step {
+                emitter_id,
+                step_node_id,
+            } => {
+                json.string_attribute("emitterId", emitter_id);
+                json.string_attribute("stepNodeId", step_node_id);
+            }
+        }
         if let Some(flow) = signal.eventflow_identifier() {
             json.string_attribute("eventflowIdentifier", flow);
         }
